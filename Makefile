@@ -1,0 +1,45 @@
+# make demo and make test each do all the set-up themselves, in .venv.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: demo test test-slow lint format lock clean benchmarks
+
+demo: $(READY)
+	$(BIN)/latesum demo --out demo-output
+
+test: lint
+	$(BIN)/python -m pytest -n auto --dist worksteal
+
+test-slow: $(READY)
+	$(BIN)/python -m pytest -n auto --dist worksteal -m slow
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(READY)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+benchmarks: $(READY)
+	$(BIN)/python benchmarks/stretches.py
+	$(BIN)/python benchmarks/attributed.py
+
+$(READY): requirements/dev.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "latesum needs Python 3.11 or newer; say which one with: make PYTHON=python3.11"; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements/dev.lock
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	touch $(READY)
+
+lock: $(READY)
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	  --no-annotate --no-header --upgrade -o requirements/dev.lock requirements/dev.in
+
+clean:
+	rm -rf .venv demo-output .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,21 @@
+"""The command line: `latesum --help`."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Run the command line; bad input ends with one sentence and exit code 2."""
+    from latesum._checks import InvalidInput
+    from latesum._extras import MissingExtra
+    from latesum.cli.app import app
+
+    try:
+        app()
+    except (InvalidInput, MissingExtra) as refusal:
+        print(f"latesum: {refusal}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print("latesum: interrupted.", file=sys.stderr)
+        sys.exit(130)

@@ -1,0 +1,3 @@
+from latesum.cli import main
+
+main()

@@ -1,0 +1,36 @@
+"""All commands, put together."""
+
+from __future__ import annotations
+
+import typer
+
+from latesum.cli import compare, describe, theory
+
+app = typer.Typer(
+    help="Decide from totals that arrive late.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command("compare")(compare.compare_policies)
+app.command("demo")(compare.demo)
+app.command("schedule")(theory.show_schedule)
+app.command("bounds")(theory.show_bounds)
+app.command("policies")(describe.list_policies)
+app.command("delays")(describe.show_delay)
+
+
+@app.callback(invoke_without_command=True)
+def version(
+    show: bool = typer.Option(False, "--version", help="Print the version and stop."),
+) -> None:
+    """Decide from totals that arrive late."""
+    if show:
+        from latesum import __version__
+
+        print(f"latesum {__version__}")
+        raise typer.Exit
+
+
+if __name__ == "__main__":
+    app()

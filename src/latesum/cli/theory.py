@@ -1,0 +1,109 @@
+"""`latesum schedule` and `latesum bounds`."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated
+
+import typer
+
+from latesum import theory
+from latesum._checks import InvalidInput
+from latesum.cli.options import read_problem
+from latesum.lab.roster import knowledge
+from latesum.lab.tables import new_table, terminal
+from latesum.policies import ODAAF, registry
+from latesum.policies.schedules import KnownBound, KnownMean, KnownVariance, Naive, Schedule
+
+_SCHEDULED = ("odaaf", "odaaf-b", "odaaf-v", "odaaf-v-tightened", "naive")
+
+
+def show_schedule(
+    horizon: Annotated[int, typer.Option(help="The number of rounds.")],
+    policy: Annotated[str, typer.Option(help=f"One of {', '.join(_SCHEDULED)}.")] = "odaaf",
+    mean_delay: Annotated[float | None, typer.Option(help="In rounds, or a bound on it.")] = None,
+    delay_bound: Annotated[int | None, typer.Option(help="The largest delay, in rounds.")] = None,
+    delay_variance: Annotated[float | None, typer.Option(help="Or a bound on it.")] = None,
+    first_tolerance: Annotated[float, typer.Option(help="1/2 in the paper's text.")] = 0.5,
+    arms: Annotated[int, typer.Option(help="How many arms there are.")] = 2,
+) -> None:
+    """The phases of ODAAF and their lengths."""
+    if policy not in _SCHEDULED:
+        raise InvalidInput(f"{policy!r} has no phases; take one of {', '.join(_SCHEDULED)}.")
+    given = {
+        "mean_delay": mean_delay,
+        "delay_bound": delay_bound,
+        "delay_variance": delay_variance,
+    }
+    accepted = registry.accepted_parameters(policy)
+    told = {name: value for name, value in given.items() if value is not None}
+    for name in given:
+        option = "--" + name.replace("_", "-")
+        if name in accepted and name not in told:
+            raise InvalidInput(f"{policy} must be told {option}.")
+        if name not in accepted and name in told:
+            raise InvalidInput(f"{policy} does not use {option}; leave it out.")
+    built = registry.build(
+        policy, n_arms=arms, horizon=horizon, first_tolerance=first_tolerance, **told
+    )
+    assert isinstance(built, ODAAF)
+    columns = [
+        "phase",
+        "tolerance",
+        "rounds per arm",
+        "new rounds",
+        "bridge",
+        "ends by",
+        "half-width",
+    ]
+    table = new_table(f"{policy}, {arms} arms, horizon {horizon:,}", columns)
+    before = end = 0
+    for phase, rounds in enumerate(built.phase_rounds, start=1):
+        new, tolerance = rounds - before, first_tolerance / 2 ** (phase - 1)
+        bridge = new if built.bridge else 0
+        end += arms * new + bridge
+        half_width = theory.half_width(built.schedule, phase, tolerance, horizon)
+        fits = f"{end:,}" if end <= horizon else "past the horizon"
+        table.add_row(
+            f"{phase}", f"{tolerance:.4g}", f"{rounds:,}", f"{new:,}", f"{bridge:,}", fits,
+            f"{half_width:.4f}",
+        )  # fmt: skip
+        if end > horizon:
+            break
+        before = rounds
+    terminal().print(table)
+    print("'Ends by' is the round in which the phase is over if no arm has been dropped before.")
+
+
+def show_bounds(
+    arms: Annotated[str, typer.Option(help="The mean reward of each arm, such as 0.5,0.6.")],
+    delay: Annotated[str, typer.Option(help='How late rewards come, such as "uniform(0,100)".')],
+    horizon: Annotated[int, typer.Option(help="The number of rounds.")],
+) -> None:
+    """What theory promises for a problem: the regret bounds, and what nobody can beat."""
+    problem = read_problem(arms, delay)
+    known = knowledge(problem, horizon)
+    schedules: dict[str, Schedule] = {"odaaf": KnownMean(known["mean_delay"])}
+    if known["delay_bound"] is not None:
+        schedules["odaaf-b"] = KnownBound(known["mean_delay"], known["delay_bound"])
+    if math.isfinite(known["delay_variance"]):
+        moments = known["mean_delay"], known["delay_variance"]
+        schedules["odaaf-v"] = KnownVariance(*moments)
+        if known["mean_delay"] >= 1:
+            schedules["odaaf-v-tightened"] = KnownVariance(*moments, tightened=True)
+    if known["delay_bound"] is not None:
+        schedules["naive"] = Naive(known["delay_bound"])
+    columns = ["regret at most", "as printed", "as corrected", "worst case over gaps"]
+    table = new_table(f"{problem!r}, horizon {horizon:,}", columns)
+    gaps = [gap for gap in problem.gaps if gap > 0]
+    for name, schedule in schedules.items():
+        table.add_row(
+            name,
+            f"{theory.regret_bound(schedule, gaps, horizon, corrected=False):,.0f}",
+            f"{theory.regret_bound(schedule, gaps, horizon):,.0f}",
+            f"{theory.worst_case_regret(schedule, problem.n_arms, horizon):,.0f}",
+        )
+    terminal().print(table)
+    print("'As corrected' is never more than the gap in every round, which is always a bound.")
+    lower = theory.lai_robbins(problem.means, horizon)
+    print(f"No policy can do much better than {lower:,.1f} for long horizons (Lai and Robbins).")

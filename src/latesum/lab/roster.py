@@ -1,0 +1,92 @@
+"""Policies written as text, given what a problem's delay lets them know."""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from typing import Any
+
+from latesum._checks import InvalidInput
+from latesum.policies import Policy, registry
+from latesum.world import Problem
+
+_WRITTEN = re.compile(r"\s*(?P<name>[\w+-]+)\s*(\((?P<arguments>.*)\))?\s*", re.DOTALL)
+
+
+def split_list(text: str) -> list[str]:
+    """Split at the commas that are not inside brackets.
+
+    >>> split_list("odaaf, odaaf-b(mean_delay=20, delay_bound=60)")
+    ['odaaf', 'odaaf-b(mean_delay=20, delay_bound=60)']
+    """
+    parts, depth, start = [], 0, 0
+    for place, letter in enumerate(text):
+        depth += (letter in "([") - (letter in ")]")
+        if letter == "," and depth == 0:
+            parts.append(text[start:place])
+            start = place + 1
+    return [part.strip() for part in [*parts, text[start:]] if part.strip()]
+
+
+def knowledge(problem: Problem, horizon: int) -> dict[str, Any]:
+    """All that a policy may be told of a problem, by the names of the policies' parameters.
+
+    Where arms have different delays, each entry is the largest of theirs.
+
+    >>> knowledge(Problem([0.5, 0.6], "uniform(0, 100)"), 1000)["delay_bound"]
+    100
+    """
+    bounds = [delay.bound for delay in problem.delays]
+    return {
+        "n_arms": problem.n_arms,
+        "horizon": horizon,
+        "mean_delay": max(delay.mean for delay in problem.delays),
+        "delay_variance": max(delay.variance for delay in problem.delays),
+        "delay_bound": None if None in bounds else max(bound or 0 for bound in bounds),
+        "best_arm": problem.best,
+    }
+
+
+def policy_for(text: str, problem: Problem, horizon: int) -> Policy:
+    """The policy written as `text`, such as "odaaf" or "odaaf(mean_delay=20)", for a problem.
+
+    What is not written is filled in with what is true of the problem.
+
+    >>> policy_for("odaaf-b", Problem([0.5, 0.6], "uniform(0, 100)"), 250_000).ask().rounds
+    1076
+    """
+    name, written = _read(text)
+    accepted = registry.accepted_parameters(name)
+    given = {
+        parameter: value
+        for parameter, value in knowledge(problem, horizon).items()
+        if parameter in accepted and parameter not in written
+    }
+    for parameter, value in given.items():
+        if value is None or (isinstance(value, float) and not math.isfinite(value)):
+            delay = " and ".join(sorted({delay.text for delay in problem.delays}))
+            raise InvalidInput(
+                f"{name} must be told the {parameter.replace('_', ' ')}, and {delay} has none; "
+                f"write {name}({parameter}=...), or use a delay that has one."
+            )
+    return registry.build(name, **given, **written)
+
+
+def _read(text: str) -> tuple[str, dict[str, Any]]:
+    match = _WRITTEN.fullmatch(text)
+    if match is None:
+        raise InvalidInput(
+            f"cannot read the policy {text!r}; write a name, or name(parameter=value, ...)."
+        )
+    try:
+        call = ast.parse(f"f({match['arguments'] or ''})", mode="eval").body
+        assert isinstance(call, ast.Call)
+        if call.args or any(keyword.arg is None for keyword in call.keywords):
+            raise ValueError
+        written = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
+    except (SyntaxError, ValueError):
+        raise InvalidInput(
+            f"cannot read the parameters in {text!r}; write name(parameter=value, ...)."
+        ) from None
+    return match["name"], written

@@ -1,0 +1,91 @@
+"""Playing a policy against a problem, stretch by stretch."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+
+from latesum._checks import whole_number
+from latesum.lab.run import Run
+from latesum.policies import Play, Policy
+from latesum.world import Problem, World
+
+
+def simulate(
+    problem: Problem,
+    policy: Policy,
+    horizon: int,
+    *,
+    seed: int,
+    bucket: int = 1,
+    report_lag: int = 0,
+) -> Run:
+    """Play a fresh copy of `policy` for `horizon` rounds.
+
+    With `bucket` or `report_lag` the policy lives with data as they are in practice: it decides
+    only at the ends of buckets of so many rounds, on totals that become known so many rounds
+    after the end of their bucket.
+
+    >>> from latesum import ODAAF, Problem, simulate
+    >>> policy = ODAAF.bounded(2, 250_000, mean_delay=50, delay_bound=100)
+    >>> simulate(Problem([0.5, 0.6], "uniform(0, 100)"), policy, 250_000, seed=1)
+    Run(250,000 rounds, 12 stretches, regret 2,049.1)
+    """
+    horizon = whole_number(horizon, "the horizon", at_least=1)
+    bucket = whole_number(bucket, "the bucket", at_least=1)
+    report_lag = whole_number(report_lag, "the report lag")
+    return Run(problem, play_once(problem, policy, horizon, (seed, 0), bucket, report_lag))
+
+
+def play_once(
+    problem: Problem,
+    policy: Policy,
+    horizon: int,
+    seed: tuple[int, int],
+    bucket: int = 1,
+    report_lag: int = 0,
+) -> list[Play]:
+    """The plays of one replication; `seed` is the experiment's seed and the replication's number.
+
+    The generators are those of `SeedSequence(seed).spawn`, so that a replication is the same
+    whoever runs it, and in whatever order.
+    """
+    entropy, replication = seed
+    sequence = np.random.SeedSequence(entropy, spawn_key=(replication, 0))
+    world = problem.start(rng=np.random.Generator(np.random.PCG64(sequence)))
+    if policy.random:
+        sequence = np.random.SeedSequence(entropy, spawn_key=(replication, 1))
+        policy = policy.fresh(rng=np.random.Generator(np.random.PCG64(sequence)))
+    else:
+        policy = policy.fresh()
+    if bucket > 1 or report_lag:
+        return _play_in_buckets(world, policy, horizon, bucket, report_lag)
+    plays = []
+    left = horizon
+    while left:
+        arm, rounds, purpose = policy.ask()
+        rounds = min(rounds, left)
+        play = Play(arm, rounds, world.play(arm, rounds), purpose)
+        policy.tell(*play)
+        plays.append(play)
+        left -= rounds
+    return plays
+
+
+def _play_in_buckets(
+    world: World, policy: Policy, horizon: int, bucket: int, report_lag: int
+) -> list[Play]:
+    plays: list[Play] = []
+    unreported: deque[tuple[int, Play]] = deque()  # when it becomes known, and what
+    while world.rounds_played < horizon:
+        while unreported and unreported[0][0] <= world.rounds_played:
+            policy.tell(*unreported.popleft()[1])
+        deciding = policy.copy() if unreported else policy
+        for _, play in unreported:
+            deciding.tell(play.arm, play.rounds, None, play.purpose)
+        arm, _, purpose = deciding.ask()
+        rounds = min(bucket, horizon - world.rounds_played)
+        plays.append(Play(arm, rounds, world.play(arm, rounds), purpose))
+        unreported.append((world.rounds_played + report_lag, plays[-1]))
+    return plays

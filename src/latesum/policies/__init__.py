@@ -1,0 +1,25 @@
+"""What decides from totals: one policy a file, and the protocol that all of them keep to."""
+
+from latesum.policies.base import Estimate, Play, Policy, Stretch
+from latesum.policies.conformance import check
+from latesum.policies.fixed import FixedSplit, Oracle, RoundRobin
+from latesum.policies.odaaf import ODAAF
+from latesum.policies.registry import available, build, from_state, register
+from latesum.policies.restarting import Restarting
+
+__all__ = [
+    "ODAAF",
+    "Estimate",
+    "FixedSplit",
+    "Oracle",
+    "Play",
+    "Policy",
+    "Restarting",
+    "RoundRobin",
+    "Stretch",
+    "available",
+    "build",
+    "check",
+    "from_state",
+    "register",
+]

@@ -1,0 +1,338 @@
+"""The protocol of every policy that decides from totals: ask for a stretch, tell what was played.
+
+A policy's knowledge is what was really played, in order. Two plays of one arm in a row (with the
+same purpose, both known or both pending) are one stretch, so that the order of book-keeping never
+changes a decision: `tell` goes back to before the stretch that is still open and learns it whole.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, NamedTuple, Self, get_args
+
+import numpy as np
+
+from latesum._checks import InvalidInput, finite_number, whole_number
+
+Purpose = Literal["learn", "bridge", "commit", "override"]
+PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
+
+#: The version of the saved state's layout; `from_state` refuses any other.
+STATE_VERSION = 1
+
+
+class Stretch(NamedTuple):
+    """What a policy asks for: play `arm` for at least `rounds` rounds."""
+
+    arm: int
+    rounds: int
+    purpose: Purpose
+
+
+class Play(NamedTuple):
+    """What was really played, and the total that arrived meanwhile; None while it is not known."""
+
+    arm: int
+    rounds: int
+    total: float | None = None
+    purpose: Purpose = "learn"
+
+
+class Estimate(NamedTuple):
+    """What a policy believes of one arm. `plays` counts the rounds that it has learned from."""
+
+    arm: int
+    name: str
+    mean: float | None
+    low: float
+    high: float
+    plays: int
+    active: bool
+
+
+class Policy(ABC):
+    """A policy that sees totals and nothing else.
+
+    A subclass sets `kind`, passes its constructor's arguments to `super().__init__` as
+    `parameters`, and fills in the six hooks at the end of this class.
+    """
+
+    #: The policy's name in the registry and in saved states.
+    kind: str
+    #: Whether the policy draws at random; if so its generator is part of its state.
+    random: bool = False
+
+    rounds_told: int
+    _open: Play | None  # the stretch that the next tell may go on with
+    _before: tuple[int, Any, Any]  # what was known before it
+    _dropped: frozenset[int]
+    _rng: np.random.Generator | None
+
+    def __init__(
+        self,
+        n_arms: int,
+        parameters: dict[str, Any],
+        *,
+        names: Sequence[str] | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> None:
+        self.n_arms = whole_number(n_arms, "the number of arms", at_least=2)
+        self.names = _names(names, self.n_arms)
+        #: The constructor's arguments, as plain JSON values.
+        self.parameters = parameters
+        if names is not None:
+            self.parameters["names"] = list(self.names)
+        self._seeded = copy.deepcopy(rng)
+        if self.random and rng is None:
+            self._seeded = np.random.default_rng(0)
+        self._begin()
+
+    # What a caller uses.
+
+    def ask(self) -> Stretch:
+        """The stretch to play next. Asked twice, it answers the same."""
+        return self._next()
+
+    def tell(
+        self, arm: int, rounds: int, total: float | None = None, purpose: Purpose | None = None
+    ) -> None:
+        """Say what was really played, and the total that arrived meanwhile if it is known.
+
+        `purpose` is that of the stretch that was followed; without it, it is taken from `ask()`
+        if the arm is the one asked for, and is "override" if it is another.
+        """
+        play = self._checked(arm, rounds, total, purpose)
+        last = self._open
+        if (
+            last is not None
+            and last[0] == play[0]
+            and last[3] == play[3]
+            and (last[2] is None) == (play[2] is None)
+        ):
+            whole = None if last[2] is None or play[2] is None else last[2] + play[2]
+            self._go_back()
+            self._learn_open(Play(last[0], last[1] + play[1], whole, last[3]))
+        else:
+            self._before = self._memory()
+            self._learn_open(play)
+
+    def drop(self, arm: int) -> None:
+        """Take an option away: it is never asked for again."""
+        arm = self._checked_arm(arm)
+        if arm in self._dropped:
+            return
+        if len(self._dropped) == self.n_arms - 1:
+            raise InvalidInput(
+                f"{self.names[arm]} is the last option left and cannot be dropped; "
+                "end the campaign instead."
+            )
+        self._open = None  # what was played before and after a drop is not one stretch
+        self._dropped = self._dropped | {arm}
+        self._forget(arm)
+
+    def fresh(self, *, rng: np.random.Generator | None = None) -> Self:
+        """The same policy, knowing nothing; with `rng`, drawing from that generator."""
+        new = object.__new__(type(self))
+        new.__dict__.update(self.__dict__)
+        if rng is not None and self.random:
+            new._seeded = copy.deepcopy(rng)
+        new._begin()
+        return new
+
+    def copy(self) -> Self:
+        """The same policy, knowing the same; from here on the two go their own ways."""
+        new = object.__new__(type(self))
+        new.__dict__.update(self.__dict__)
+        new._rng = copy.deepcopy(self._rng)
+        new._restore(self._snapshot())
+        return new
+
+    def replay(self, plays: Iterable[Play | Sequence[Any]]) -> Self:
+        """A fresh policy that has been told all of `plays`: how late and restated totals come in."""
+        new = self.fresh()
+        for play in plays:
+            new.tell(*play)
+        return new
+
+    def estimates(self, level: float = 0.95) -> list[Estimate]:
+        """Per arm the mean, an interval that holds it with probability `level`, and the plays."""
+        level = finite_number(level, "the confidence level", above=0)
+        if level >= 1:
+            raise InvalidInput(f"the confidence level must be below 1, such as 0.95, not {level}.")
+        available = self._active()
+        rows = []
+        for arm, name in enumerate(self.names):
+            mean, low, high, plays = self._estimate(arm, level)
+            rows.append(
+                Estimate(arm, name, mean, max(low, 0.0), min(high, 1.0), plays, arm in available)
+            )
+        return rows
+
+    def explain(self) -> list[str]:
+        """What the policy knows and does, in sentences for a person."""
+        sentences = [f"{self.names[arm]} was taken away." for arm in sorted(self._dropped)]
+        return self._sentences() + sentences + [self._next_sentence()]
+
+    def to_state(self) -> dict[str, Any]:
+        """All that the policy knows, as JSON values."""
+        rounds, learned, generator = self._before if self._open is not None else self._memory()
+        return {
+            "latesum_state": STATE_VERSION,
+            "policy": self.kind,
+            "parameters": copy.deepcopy(self.parameters),
+            "rounds": rounds,
+            "learned": learned,
+            "generator": generator,
+            "seeded": _generator_state(self._seeded),
+            "open": None if self._open is None else list(self._open),
+            "dropped": sorted(self._dropped),
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Self:
+        """The policy that `to_state` described; it goes on exactly as the saved one would have."""
+        if not isinstance(state, dict) or "latesum_state" not in state:
+            raise InvalidInput("this is not a saved policy: it has no 'latesum_state' entry.")
+        if state["latesum_state"] != STATE_VERSION:
+            raise InvalidInput(
+                f"this policy was saved with state version {state['latesum_state']!r}; this "
+                f"latesum reads version {STATE_VERSION}. Replay its plays instead."
+            )
+        policy = cls._rebuild(state["policy"], state["parameters"])
+        policy._seeded = _generator_from(state["seeded"])
+        policy._begin()
+        policy._dropped = frozenset(state["dropped"])
+        policy._before = (state["rounds"], state["learned"], state["generator"])
+        policy._go_back()
+        if state["open"] is not None:
+            policy._learn_open(Play(*state["open"]))
+        return policy
+
+    # How the protocol is kept.
+
+    def _begin(self) -> None:
+        self.rounds_told = 0
+        self._open = None
+        self._before = (0, None, None)
+        self._dropped = frozenset()
+        self._rng = copy.deepcopy(self._seeded) if self.random else None
+        self._reset()
+
+    def _memory(self) -> tuple[int, Any, Any]:
+        return (self.rounds_told, self._snapshot(), _generator_state(self._rng))
+
+    def _go_back(self) -> None:
+        self.rounds_told, learned, generator = self._before
+        if self._rng is not None:
+            self._rng.bit_generator.state = generator["state"]
+        self._restore(learned)
+
+    def _learn_open(self, play: Play) -> None:
+        self._open = play
+        self.rounds_told += play[1]
+        self._learn(play)
+
+    def _checked(self, arm: int, rounds: int, total: float | None, purpose: Purpose | None) -> Play:
+        arm = self._checked_arm(arm)
+        if not (type(rounds) is int and rounds >= 1):
+            rounds = whole_number(rounds, "rounds played", at_least=1)
+        if total is not None and not (type(total) is float and math.isfinite(total)):
+            total = finite_number(total, "a total (None where it is not known yet)")
+        if purpose is None:
+            asked = self.ask()
+            purpose = asked.purpose if arm == asked.arm else "override"
+        elif purpose not in PURPOSES:
+            raise InvalidInput(f"a purpose is one of {', '.join(PURPOSES)}, not {purpose!r}.")
+        return Play(arm, rounds, total, purpose)
+
+    def _checked_arm(self, arm: int) -> int:
+        if not (type(arm) is int and 0 <= arm < self.n_arms):
+            arm = whole_number(arm, "an arm")
+            if arm >= self.n_arms:
+                raise InvalidInput(f"there is no arm {arm}; the arms are 0 to {self.n_arms - 1}.")
+        return arm
+
+    @classmethod
+    def _rebuild(cls, kind: str, parameters: dict[str, Any]) -> Self:
+        """The policy with these parameters, for `from_state`."""
+        if kind != cls.kind:
+            raise InvalidInput(f"this is the state of a {kind!r} policy, not of {cls.kind!r}.")
+        return cls(**parameters)
+
+    def _next_sentence(self) -> str:
+        arm, rounds, purpose = self.ask()
+        reason = {
+            "learn": "to learn more about it",
+            "bridge": "while late rewards of other options fade out",
+            "commit": "because it is the answer",
+            "override": "as ordered",
+        }[purpose]
+        return f"Next: {self.names[arm]} for {rounds:,} rounds, {reason}."
+
+    def _available(self) -> list[int]:
+        return [arm for arm in range(self.n_arms) if arm not in self._dropped]
+
+    # The hooks. `_next` must not change anything; random numbers are drawn in `_reset` and
+    # `_learn` only. A snapshot holds JSON values and shares nothing that `_learn` changes.
+
+    @abstractmethod
+    def _reset(self) -> None:
+        """Know nothing."""
+
+    @abstractmethod
+    def _learn(self, play: Play) -> None:
+        """Take in a whole stretch; `self.rounds_told` includes it already."""
+
+    @abstractmethod
+    def _next(self) -> Stretch:
+        """The stretch to play next."""
+
+    @abstractmethod
+    def _snapshot(self) -> Any:
+        """All that was learned, as JSON values."""
+
+    @abstractmethod
+    def _restore(self, learned: Any) -> None:
+        """The opposite of `_snapshot`; the argument must not be changed later."""
+
+    @abstractmethod
+    def _estimate(self, arm: int, level: float) -> tuple[float | None, float, float, int]:
+        """Mean, lower and upper limit and rounds learned from, for one arm."""
+
+    def _forget(self, arm: int) -> None:
+        """An option was taken away; most policies look at `_available()` and need nothing here."""
+
+    def _active(self) -> Iterable[int]:
+        """The arms that may still be the answer."""
+        return self._available()
+
+    def _sentences(self) -> list[str]:
+        """What the policy has found out so far."""
+        return []
+
+
+def _names(names: Sequence[str] | None, n_arms: int) -> tuple[str, ...]:
+    if names is None:
+        letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+        return tuple(letters[i] if n_arms <= 26 else f"arm {i}" for i in range(n_arms))
+    if len(names) != n_arms or len(set(names)) != n_arms:
+        raise InvalidInput(f"give {n_arms} different names, one for each arm, not {list(names)!r}.")
+    return tuple(str(name) for name in names)
+
+
+def _generator_state(rng: np.random.Generator | None) -> dict[str, Any] | None:
+    if rng is None:
+        return None
+    state = rng.bit_generator.state
+    return {"name": state["bit_generator"], "state": state}
+
+
+def _generator_from(saved: dict[str, Any] | None) -> np.random.Generator | None:
+    if saved is None:
+        return None
+    bits = getattr(np.random, saved["name"])()
+    bits.state = saved["state"]
+    return np.random.Generator(bits)

@@ -1,0 +1,238 @@
+"""What every policy must keep to, as checks that anyone can run on a class of their own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import numpy as np
+
+from latesum._checks import InvalidInput
+from latesum.policies.base import PURPOSES, Play, Policy, Stretch
+
+
+class NotConforming(AssertionError):
+    """A policy breaks the protocol; the message says where."""
+
+
+def check(policy: Policy, *, seed: int = 0, steps: int = 40) -> None:
+    """Run the whole conformance suite on a policy; it raises `NotConforming` at the first breach.
+
+    >>> from latesum.policies import ODAAF
+    >>> check(ODAAF(3, 5_000, mean_delay=10))
+    """
+    for examine in CHECKS:
+        examine(policy, np.random.default_rng(seed), steps)
+
+
+def _require(holds: bool, sentence: str) -> None:
+    if not holds:
+        raise NotConforming(sentence)
+
+
+def _history(
+    policy: Policy, rng: np.random.Generator, steps: int, *, pending: bool = True
+) -> list[Play]:
+    """Tell `policy` a history as real ones are, and return it.
+
+    Stretches are followed, cut short, run over or overridden; some totals are not known.
+    """
+    means = rng.random(policy.n_arms)
+    plays = []
+    for _ in range(steps):
+        asked = policy.ask()
+        _check_stretch(policy, asked)
+        arm, rounds, purpose = asked
+        manner = rng.choice(
+            ["followed", "cut short", "run over", "overridden"], p=[0.6, 0.2, 0.1, 0.1]
+        )
+        if manner == "cut short":
+            rounds = max(1, int(rounds * rng.random()))
+        elif manner == "run over":
+            rounds += int(rng.integers(1, 50))
+        elif manner == "overridden":
+            arm, rounds, purpose = (
+                int(rng.integers(policy.n_arms)),
+                int(rng.integers(1, 200)),
+                "override",
+            )
+        known = not pending or rng.random() < 0.85
+        total = float(rng.binomial(rounds, means[arm])) if known else None
+        plays.append(Play(arm, rounds, total, purpose))
+        policy.tell(*plays[-1])
+    return plays
+
+
+def _check_stretch(policy: Policy, asked: Stretch) -> None:
+    arm, rounds, purpose = asked
+    _require(
+        isinstance(arm, int)
+        and 0 <= arm < policy.n_arms
+        and isinstance(rounds, int)
+        and rounds >= 1,
+        f"ask() must name an arm from 0 to {policy.n_arms - 1} and at least 1 round, not {asked}.",
+    )
+    _require(purpose in PURPOSES[:3], f"ask() must learn, bridge or commit, not {purpose!r}.")
+
+
+def _same(one: Policy, other: Policy, what: str) -> None:
+    _require(one.ask() == other.ask(), f"{what}: {one.ask()} against {other.ask()}.")
+    _require(one.estimates() == other.estimates(), f"{what}: the estimates differ.")
+
+
+def ask_is_pure(policy: Policy, rng: np.random.Generator, steps: int) -> None:
+    """Asked twice, a policy answers the same; looking at it changes nothing."""
+    one, other = policy.fresh(), policy.fresh()
+    for play in _history(policy.fresh(), rng, steps):
+        first = one.ask()
+        one.estimates()
+        one.explain()
+        one.to_state()
+        _require(one.ask() == first, "ask() answered differently when asked again.")
+        one.tell(*play)
+        other.tell(*play)
+    _same(one, other, "a policy that was looked at decides differently from one that was not")
+
+
+def tells_merge(policy: Policy, rng: np.random.Generator, steps: int) -> None:
+    """(a, 3, x) then (a, 4, y) is (a, 7, x + y); after a short tell, `ask` returns the rest."""
+    whole, parts = policy.fresh(), policy.fresh()
+    for play in _history(policy.fresh(), rng, steps):
+        asked = parts.ask()
+        whole.tell(*play)
+        left, seen = play.rounds, play.total
+        while left > 1 and rng.random() < 0.6:
+            some = int(rng.integers(1, left))
+            share = None if seen is None else float(rng.binomial(int(seen), some / left))
+            parts.tell(play.arm, some, share, play.purpose)
+            left -= some
+            seen = None if seen is None or share is None else seen - share
+            short = play.rounds - left
+            if (
+                (play.arm, play.purpose) == asked[::2]
+                and share is not None
+                and short < asked.rounds
+            ):
+                rest = Stretch(asked.arm, asked.rounds - short, asked.purpose)
+                _require(parts.ask() == rest, f"after a short tell: {parts.ask()}, not {rest}.")
+        parts.tell(play.arm, left, seen, play.purpose)
+        _same(whole, parts, "a stretch told in parts is not the same as told whole")
+
+
+def replay_equals_history(policy: Policy, rng: np.random.Generator, steps: int) -> None:
+    """A policy that lived through a history is the same as one that is told it afterwards."""
+    lived = policy.fresh()
+    plays = _history(lived, rng, steps)
+    _same(lived, lived.replay(plays), "replay differs from what was lived through")
+
+
+def state_round_trips(policy: Policy, rng: np.random.Generator, steps: int) -> None:
+    """Saved as JSON text and read again, a policy goes on identically."""
+    for length in (0, 1, steps):
+        lived = policy.fresh()
+        _history(lived, rng, length)
+        saved = type(policy).from_state(json.loads(json.dumps(lived.to_state())))
+        _same(lived, saved, "a policy read from its state differs")
+        for play in _history(lived.copy(), rng, steps):
+            lived.tell(*play)
+            saved.tell(*play)
+        _same(lived, saved, "a policy read from its state goes on differently")
+
+
+def drops_are_kept(policy: Policy, rng: np.random.Generator, steps: int) -> None:
+    """A dropped arm is never asked for, and the last one cannot be dropped."""
+    lived = policy.fresh()
+    order = [int(arm) for arm in rng.permutation(policy.n_arms)]
+    for count, arm in enumerate(order[:-1], start=1):
+        _history(lived, rng, steps // 4)
+        lived.drop(arm)
+        for _ in range(steps // 4):
+            asked = lived.ask()
+            _require(asked.arm not in order[:count], f"{asked} was asked for after its drop.")
+            lived.tell(asked.arm, asked.rounds, float(asked.rounds // 2), asked.purpose)
+        again = type(policy).from_state(json.loads(json.dumps(lived.to_state())))
+        _require(again.ask() == lived.ask(), "a drop is not part of the state.")
+    _refuses(lambda: lived.drop(order[-1]), "dropping the last arm")
+
+
+def totals_may_come_late_and_change(policy: Policy, rng: np.random.Generator, steps: int) -> None:
+    """Whatever totals become known, in whatever order, there is always an answer."""
+    plays = _history(policy.fresh(), rng, steps)
+    for _ in range(5):
+        for index in rng.permutation(len(plays))[: len(plays) // 3]:
+            play = plays[index]
+            restated = None if rng.random() < 0.2 else float(rng.integers(0, play.rounds + 1))
+            plays[index] = play._replace(total=restated)
+        again = policy.replay(plays)
+        _check_stretch(policy, again.ask())
+        again.estimates()
+        again.explain()
+
+
+def knows_nothing_when_fresh(policy: Policy, rng: np.random.Generator, steps: int) -> None:
+    """`fresh` forgets everything, and the same generator gives the same decisions."""
+    new = policy.fresh()
+    lived = policy.fresh()
+    _history(lived, rng, steps)
+    _same(new, lived.fresh(), "a fresh policy still knows something")
+    one = policy.fresh(rng=np.random.default_rng(7))
+    other = policy.fresh(rng=np.random.default_rng(7))
+    for play in _history(one.copy(), rng, steps):
+        _same(one, other, "two policies with the same generator differ")
+        one.tell(*play)
+        other.tell(*play)
+
+
+def goes_on_past_its_horizon(policy: Policy, rng: np.random.Generator, steps: int) -> None:
+    """However much was played, there is a next stretch."""
+    lived = policy.fresh()
+    horizon = getattr(policy, "horizon", 1_000)
+    while lived.rounds_told < 3 * horizon:
+        arm, rounds, purpose = lived.ask()
+        rounds = max(rounds, horizon // 50)
+        lived.tell(arm, rounds, float(rng.binomial(rounds, 0.5)), purpose)
+        _check_stretch(policy, lived.ask())
+
+
+def bad_input_is_refused(policy: Policy, rng: np.random.Generator, steps: int) -> None:
+    """Nonsense is refused with a sentence, and changes nothing."""
+    lived = policy.fresh()
+    _history(lived, rng, steps // 4)
+    before = lived.ask()
+    _refuses(lambda: lived.tell(policy.n_arms, 1, 0.0), "an arm that does not exist")
+    _refuses(lambda: lived.tell(-1, 1, 0.0), "a negative arm")
+    _refuses(lambda: lived.tell(0, 0, 0.0), "a play of no rounds")
+    _refuses(lambda: lived.tell(0, -5, 0.0), "negative rounds")
+    _refuses(lambda: lived.tell(0, 1, float("nan")), "a total that is not a number")
+    _refuses(lambda: lived.tell(0, 1, 0.0, "fun"), "an unknown purpose")  # type: ignore[arg-type]
+    _refuses(lambda: lived.drop(policy.n_arms), "dropping an arm that does not exist")
+    _refuses(lambda: lived.estimates(1.0), "a confidence level of 1")
+    state = lived.to_state()
+    _refuses(lambda: type(policy).from_state({**state, "latesum_state": -1}), "another version")
+    _refuses(
+        lambda: type(policy).from_state({**state, "policy": "other"}), "another policy's state"
+    )
+    _refuses(lambda: type(policy).from_state({}), "a state that is none")
+    _require(lived.ask() == before, "refused input changed the policy.")
+
+
+def _refuses(act: Callable[[], object], what: str) -> None:
+    try:
+        act()
+    except InvalidInput as error:
+        _require(len(str(error)) > 15, f"{what} is refused without a sentence.")
+        return
+    raise NotConforming(f"{what} must be refused with InvalidInput.")
+
+
+CHECKS: tuple[Callable[[Policy, np.random.Generator, int], None], ...] = (
+    ask_is_pure,
+    tells_merge,
+    replay_equals_history,
+    state_round_trips,
+    drops_are_kept,
+    totals_may_come_late_and_change,
+    knows_nothing_when_fresh,
+    goes_on_past_its_horizon,
+    bad_input_is_refused,
+)

@@ -1,0 +1,26 @@
+"""What the paper proves of ODAAF: widths, failure probabilities, regret bounds, a lower bound.
+
+Every function names its equation, lemma or theorem by its label in the paper (Pike-Burke, Agrawal,
+Szepesvari, Grunewalder, ICML 2018). What the proofs support is the default; what is printed, where
+it differs, is `corrected=False`.
+
+>>> from latesum import theory
+>>> from latesum.policies.schedules import KnownMean
+>>> round(theory.half_width(KnownMean(50), phase=1, tolerance=0.5, horizon=250_000), 4)
+0.2499
+"""
+
+from latesum.theory.lemmas import failure_probability, half_width
+from latesum.theory.lower import bernoulli_divergence, lai_robbins
+from latesum.theory.regret import arm_regret_bound, regret_bound
+from latesum.theory.worst_case import worst_case_regret
+
+__all__ = [
+    "arm_regret_bound",
+    "bernoulli_divergence",
+    "failure_probability",
+    "half_width",
+    "lai_robbins",
+    "regret_bound",
+    "worst_case_regret",
+]

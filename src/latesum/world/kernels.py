@@ -1,0 +1,73 @@
+# mypy: ignore-errors
+"""The compiled inner loop of a stretch: what arrives in it and what spills over its end."""
+
+from __future__ import annotations
+
+from latesum._compile import compiled
+
+
+@compiled
+def _take_arrivals(carry, rounds):
+    """Sum what was due during the next `rounds` rounds, and move the rest to the front."""
+    size = len(carry)
+    passed = min(rounds, size)
+    arrived = 0.0
+    for slot in range(passed):
+        arrived += carry[slot]
+    for slot in range(passed, size):
+        carry[slot - passed] = carry[slot]
+    for slot in range(size - passed, size):
+        carry[slot] = 0.0
+    return arrived
+
+
+@compiled
+def _delay_of(uniform, cdf, guide):
+    """The smallest delay k with cdf[k] > uniform."""
+    delay = guide[int(uniform * (len(guide) - 1))]
+    while cdf[delay] <= uniform:
+        delay += 1
+    return delay
+
+
+@compiled
+def spill_bernoulli(carry, rounds, uniforms, mean, cdf, guide, beyond):
+    """Advance `carry` by a stretch whose last len(uniforms) plays are drawn one by one.
+
+    Play i is i rounds before the end of the stretch. One uniform number serves for the reward and,
+    divided by `mean` where the reward is 1, for the delay. Returns what arrived, and how many
+    rewards have a delay beyond the table: their places are written into `beyond`.
+    """
+    arrived = _take_arrivals(carry, rounds)
+    late = 0
+    for place in range(len(uniforms)):
+        if uniforms[place] < mean:
+            scaled = uniforms[place] / mean
+            if scaled >= cdf[-1]:
+                beyond[late] = place
+                late += 1
+                continue
+            delay = _delay_of(scaled, cdf, guide)
+            if delay <= place:
+                arrived += 1.0
+            else:
+                carry[delay - place - 1] += 1.0
+    return arrived, late
+
+
+@compiled
+def spill_rewards(carry, rounds, rewards, uniforms, cdf, guide, beyond):
+    """The same for any rewards, drawn beforehand."""
+    arrived = _take_arrivals(carry, rounds)
+    late = 0
+    for place in range(len(uniforms)):
+        if uniforms[place] >= cdf[-1]:
+            beyond[late] = place
+            late += 1
+            continue
+        delay = _delay_of(uniforms[place], cdf, guide)
+        if delay <= place:
+            arrived += rewards[place]
+        else:
+            carry[delay - place - 1] += rewards[place]
+    return arrived, late

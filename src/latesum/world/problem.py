@@ -1,0 +1,264 @@
+"""A problem, and a world in which it is played stretch by stretch.
+
+Of a stretch of L rounds with delays up to D only the last D plays can spill over its end; the sum
+of the other L - D is one draw. So a stretch costs O(D), whatever L is, exactly in distribution.
+
+Delays with a longer tail than their table are exact too. A play at distance i >= D from the end
+spills over only if its delay exceeds i. Distances are taken in blocks [D, 2D), [2D, 4D), ...; in
+the block from s on, a binomial number of plays has a delay above s, and only those are looked at
+one by one. With a finite mean delay they are few, and there are log2(L / D) blocks.
+"""
+
+from __future__ import annotations
+
+import functools
+import heapq
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from latesum._checks import InvalidInput, whole_number
+from latesum.world.delays import Delay, parse
+from latesum.world.delays.base import Integers, Table
+from latesum.world.rewards import Bernoulli, Floats, Reward
+
+
+class Problem:
+    """K arms and how late their rewards come.
+
+    `arms`: rewards, or numbers meaning Bernoulli rewards of that mean. `delay`: one delay for all
+    arms, or a list with one for each; a delay may be given as text.
+
+    >>> problem = Problem([0.5, 0.6], "uniform(0, 100)")
+    >>> problem.means, problem.best
+    ((0.5, 0.6), 1)
+    """
+
+    def __init__(
+        self, arms: Sequence[Reward | float], delay: Delay | str | Sequence[Delay | str]
+    ) -> None:
+        if isinstance(arms, str) or not hasattr(arms, "__len__"):
+            raise InvalidInput(f"the arms are a list of rewards or of means, not {arms!r}.")
+        if len(arms) < 2:
+            raise InvalidInput(f"a problem needs at least 2 arms to choose from, not {len(arms)}.")
+        self.arms: tuple[Reward, ...] = tuple(_reward(arm) for arm in arms)
+        if isinstance(delay, (str, Delay)):
+            self.delays: tuple[Delay, ...] = (parse(delay),) * len(self.arms)
+        else:
+            self.delays = tuple(parse(each) for each in delay)
+            if len(self.delays) != len(self.arms):
+                raise InvalidInput(
+                    f"give one delay for all arms or one for each of the {len(self.arms)}, "
+                    f"not {len(self.delays)}."
+                )
+
+    @property
+    def n_arms(self) -> int:
+        """The number of arms (the paper's K)."""
+        return len(self.arms)
+
+    @property
+    def delay(self) -> Delay:
+        """The delay, where all arms have the same one."""
+        if len(set(self.delays)) > 1:
+            raise InvalidInput("the arms have different delays: see problem.delays.")
+        return self.delays[0]
+
+    @functools.cached_property
+    def means(self) -> tuple[float, ...]:
+        """The mean reward of each arm (the paper's mu_j)."""
+        return tuple(arm.mean for arm in self.arms)
+
+    @functools.cached_property
+    def best(self) -> int:
+        """The arm with the largest mean, the first of them if there are several."""
+        return int(np.argmax(self.means))
+
+    @functools.cached_property
+    def gaps(self) -> tuple[float, ...]:
+        """How far each arm's mean is below the best (the paper's Delta_j)."""
+        return tuple(self.means[self.best] - mean for mean in self.means)
+
+    def start(self, *, rng: np.random.Generator) -> World:
+        """A world in which nothing has been played yet.
+
+        >>> world = Problem([0.5, 0.6], "constant(2)").start(rng=np.random.default_rng(1))
+        >>> world.play(0, 2)                # nothing can have arrived yet
+        0.0
+        """
+        return World(self, rng)
+
+    def __repr__(self) -> str:
+        arms = [arm.mean if isinstance(arm, Bernoulli) else arm for arm in self.arms]
+        texts = [delay.text for delay in self.delays]
+        return f"Problem({arms}, {texts[0] if len(set(texts)) == 1 else texts!r})"
+
+    @functools.cached_property
+    def _channels(self) -> tuple[_Channel, ...]:
+        return tuple(
+            _Channel(
+                reward,
+                reward.mean if isinstance(reward, Bernoulli) else None,
+                delay,
+                delay.table,
+                len(delay.table.tail) == 0,
+            )
+            for reward, delay in zip(self.arms, self.delays, strict=True)
+        )
+
+
+class _Channel(NamedTuple):
+    """What playing one arm needs, looked up once."""
+
+    reward: Reward
+    bernoulli_mean: float | None
+    delay: Delay
+    table: Table
+    bounded: bool
+
+
+class World:
+    """One realisation of a problem: what is still under way, and the rounds played so far."""
+
+    def __init__(self, problem: Problem, rng: np.random.Generator) -> None:
+        from latesum.world import kernels  # compiled at first use: importing latesum stays fast
+
+        self._kernels = kernels
+        self._channels = problem._channels
+        self._rng = rng
+        self.rounds_played = 0
+        size = max(channel.table.spread for channel in self._channels)
+        #: carry[s] is due s + 1 rounds from now; rewards due later still are on the heap.
+        self._carry = np.zeros(size)
+        self._beyond = np.empty(size, dtype=np.int64)
+        self._heap: list[tuple[int, float]] = []
+
+    @property
+    def outstanding(self) -> float:
+        """The rewards earned so far that have not arrived yet."""
+        return float(self._carry.sum()) + sum(reward for _, reward in self._heap)
+
+    def play(self, arm: int, rounds: int) -> float:
+        """Play `arm` for `rounds` rounds and return the total that arrives during them."""
+        channel, rounds = self._check(arm, rounds)
+        if rounds == 0:
+            return 0.0
+        rng, table = self._rng, channel.table
+        end = self.rounds_played = self.rounds_played + rounds
+        one_by_one = min(rounds, table.spread)
+        uniforms = rng.random(one_by_one)
+        if channel.bernoulli_mean is not None:
+            rewards = None
+            arrived, late = self._kernels.spill_bernoulli(
+                self._carry, rounds, uniforms, channel.bernoulli_mean,
+                table.cdf, table.guide, self._beyond,
+            )  # fmt: skip
+        else:
+            rewards = channel.reward.draw(one_by_one, rng)
+            arrived, late = self._kernels.spill_rewards(
+                self._carry, rounds, rewards, uniforms, table.cdf, table.guide, self._beyond
+            )
+        if late:
+            places = self._beyond[:late].copy()
+            waits = channel.delay.draw_beyond(np.full(late, table.spread), rng) - places
+            self._postpone(end, waits, np.ones(late) if rewards is None else rewards[places])
+        rest = rounds - one_by_one
+        if rest and not channel.bounded:
+            looked_at, total = self._play_far_tail(channel, rounds, end)
+            rest -= looked_at
+            arrived += total
+        if rest:
+            arrived += channel.reward.draw_sum(rest, rng)
+        while self._heap and self._heap[0][0] <= end:
+            arrived += heapq.heappop(self._heap)[1]
+        return float(arrived)
+
+    def play_rounds(self, arm: int, rounds: int) -> Floats:
+        """Play `arm` for `rounds` rounds and return what arrives in each (the paper's X_t).
+
+        Every play is drawn by itself: slow, plain, and what `play` is tested against.
+        """
+        channel, rounds = self._check(arm, rounds)
+        start = self.rounds_played
+        seen = np.zeros(rounds)
+        due = min(rounds, len(self._carry))
+        seen[:due] = self._carry[:due]
+        self._carry = np.concatenate([self._carry[due:], np.zeros(due)])
+        self.rounds_played += rounds
+        while self._heap and self._heap[0][0] <= self.rounds_played:
+            arrival, reward = heapq.heappop(self._heap)
+            seen[arrival - start - 1] += reward
+        rewards = channel.reward.draw(rounds, self._rng)
+        arrivals = np.arange(rounds) + channel.delay.draw(rounds, self._rng)
+        inside = arrivals < rounds
+        np.add.at(seen, arrivals[inside], rewards[inside])
+        waits, rewards = arrivals[~inside] - rounds + 1, rewards[~inside]
+        near = waits <= len(self._carry)
+        np.add.at(self._carry, waits[near] - 1, rewards[near])
+        self._postpone(self.rounds_played, waits[~near], rewards[~near])
+        return seen
+
+    def _play_far_tail(self, channel: _Channel, rounds: int, end: int) -> tuple[int, float]:
+        """The plays further from the end than the table's spread whose delay is very long.
+
+        Returns how many were looked at one by one, and what of them arrives in the stretch.
+        """
+        rng, table = self._rng, channel.table
+        far = rounds - table.spread
+        if far * table.tail[0] < 1:  # so few that one block will do
+            count = rng.binomial(far, table.tail[0])
+            if count == 0:
+                return 0, 0.0
+            starts, ends, counts = np.array([table.spread]), np.array([rounds]), np.array([count])
+        else:
+            blocks = (-(-rounds // table.spread) - 1).bit_length()  # those that start in time
+            starts = table.spread * 2 ** np.arange(blocks, dtype=np.int64)
+            ends = np.minimum(2 * starts, rounds)
+            counts = rng.binomial(ends - starts, table.tail[:blocks])
+        looked_at = int(counts.sum())
+        if looked_at == 0:
+            return 0, 0.0
+        places = np.concatenate(
+            [
+                start + rng.choice(int(stop - start), count, replace=False, shuffle=False)
+                for start, stop, count in zip(starts, ends, counts, strict=True)
+                if count
+            ]
+        )
+        waits = channel.delay.draw_beyond(np.repeat(starts, counts), rng) - places
+        rewards = channel.reward.draw(looked_at, rng)
+        later = waits > 0
+        self._postpone(end, waits[later], rewards[later])
+        return looked_at, float(rewards[~later].sum())
+
+    def _postpone(self, end: int, waits: Integers, rewards: Floats) -> None:
+        """Let each reward arrive so many rounds after the end of the stretch."""
+        for wait, reward in zip(waits.tolist(), rewards.tolist(), strict=True):
+            if reward:
+                heapq.heappush(self._heap, (end + wait, reward))
+
+    def _check(self, arm: int, rounds: int) -> tuple[_Channel, int]:
+        if not (type(arm) is int and 0 <= arm < len(self._channels)):
+            arm = whole_number(arm, "an arm")
+            if arm >= len(self._channels):
+                raise InvalidInput(
+                    f"there is no arm {arm}; the arms are 0 to {len(self._channels) - 1}."
+                )
+        if not (type(rounds) is int and rounds >= 0):
+            rounds = whole_number(rounds, "rounds")
+        return self._channels[arm], rounds
+
+
+def _reward(arm: Reward | float) -> Reward:
+    if isinstance(arm, (int, float, np.number)) and not isinstance(arm, bool):
+        return Bernoulli(float(arm))
+    if not isinstance(arm, Reward):
+        raise InvalidInput(f"an arm is a reward or a number between 0 and 1, not {arm!r}.")
+    lowest, highest = arm.support
+    if lowest < 0 or highest > 1:
+        raise InvalidInput(
+            f"rewards must lie between 0 and 1, and {arm!r} lies between {lowest:g} and "
+            f"{highest:g}; declare its range with Scaled(reward, low, high)."
+        )
+    return arm

@@ -1,0 +1,283 @@
+"""What one play earns: rewards in [0, 1], and how the sum of many is drawn.
+
+Every reward knows its `mean`, `variance` and `support`, draws single rewards (`draw`) and the sum
+of n of them (`draw_sum`) without n steps in Python.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latesum._checks import InvalidInput, finite_number
+
+Floats = NDArray[np.float64]
+
+#: Rewards without a closed form for their sum are drawn in pieces, so that memory stays bounded.
+_PIECE = 1 << 20
+
+
+@runtime_checkable
+class Reward(Protocol):
+    """What one play of an arm earns."""
+
+    @property
+    def mean(self) -> float:
+        """The expected reward (the paper's mu_j)."""
+
+    @property
+    def variance(self) -> float:
+        """The variance of one reward."""
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """The smallest and the largest reward possible."""
+
+    def draw(self, count: int, rng: np.random.Generator) -> Floats:
+        """Draw `count` rewards."""
+
+    def draw_sum(self, count: int, rng: np.random.Generator) -> float:
+        """Draw the sum of `count` rewards."""
+
+
+@dataclass(frozen=True)
+class Bernoulli:
+    """1 with probability `mean`, else 0.
+
+    >>> Bernoulli(0.25).variance
+    0.1875
+    """
+
+    mean: float
+
+    def __post_init__(self) -> None:
+        finite_number(self.mean, "the mean of a Bernoulli reward", at_least=0, at_most=1)
+
+    @property
+    def variance(self) -> float:
+        return self.mean * (1 - self.mean)
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return (0.0, 1.0)
+
+    def draw(self, count: int, rng: np.random.Generator) -> Floats:
+        return (rng.random(count) < self.mean).astype(np.float64)
+
+    def draw_sum(self, count: int, rng: np.random.Generator) -> float:
+        return float(rng.binomial(count, self.mean))
+
+
+@dataclass(frozen=True)
+class Constant:
+    """Always `value`.
+
+    >>> Constant(0.5).mean
+    0.5
+    """
+
+    value: float
+
+    def __post_init__(self) -> None:
+        finite_number(self.value, "the value of a constant reward")
+
+    @property
+    def mean(self) -> float:
+        return self.value
+
+    @property
+    def variance(self) -> float:
+        return 0.0
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return (self.value, self.value)
+
+    def draw(self, count: int, rng: np.random.Generator) -> Floats:
+        return np.full(count, self.value, dtype=np.float64)
+
+    def draw_sum(self, count: int, rng: np.random.Generator) -> float:
+        return count * self.value
+
+
+@dataclass(frozen=True)
+class Discrete:
+    """One of `values`, with `probabilities`.
+
+    >>> Discrete([0, 0.5, 1], [0.5, 0.25, 0.25]).mean
+    0.375
+    """
+
+    values: tuple[float, ...]
+    probabilities: tuple[float, ...]
+
+    def __init__(self, values: Sequence[float], probabilities: Sequence[float]) -> None:
+        if len(values) == 0 or len(values) != len(probabilities):
+            raise InvalidInput(
+                "a discrete reward needs as many probabilities as values, at least one of each; "
+                f"there are {len(values)} values and {len(probabilities)} probabilities."
+            )
+        kept = tuple(finite_number(value, "a value of a discrete reward") for value in values)
+        chances = tuple(
+            finite_number(p, "a probability of a discrete reward", at_least=0, at_most=1)
+            for p in probabilities
+        )
+        if abs(math.fsum(chances) - 1) > 1e-9:
+            raise InvalidInput(
+                f"the probabilities of a discrete reward must sum to 1, not {math.fsum(chances):g}."
+            )
+        object.__setattr__(self, "values", kept)
+        object.__setattr__(self, "probabilities", chances)
+
+    @property
+    def mean(self) -> float:
+        return math.fsum(p * v for p, v in zip(self.probabilities, self.values, strict=True))
+
+    @property
+    def variance(self) -> float:
+        mean = self.mean
+        pairs = zip(self.probabilities, self.values, strict=True)
+        return math.fsum(p * (v - mean) ** 2 for p, v in pairs)
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return (min(self.values), max(self.values))
+
+    def draw(self, count: int, rng: np.random.Generator) -> Floats:
+        drawn: Floats = rng.choice(np.array(self.values), size=count, p=self._normalised())
+        return drawn
+
+    def draw_sum(self, count: int, rng: np.random.Generator) -> float:
+        counts = rng.multinomial(count, self._normalised())
+        return math.fsum(int(n) * v for n, v in zip(counts, self.values, strict=True))
+
+    def _normalised(self) -> Floats:
+        chances: Floats = np.array(self.probabilities) / math.fsum(self.probabilities)
+        return chances
+
+
+@dataclass(frozen=True)
+class Beta:
+    """Beta(a, b) on [0, 1].
+
+    >>> Beta(3, 1).mean
+    0.75
+    """
+
+    a: float
+    b: float
+
+    def __post_init__(self) -> None:
+        finite_number(self.a, "a of a Beta reward", above=0)
+        finite_number(self.b, "b of a Beta reward", above=0)
+
+    @property
+    def mean(self) -> float:
+        return self.a / (self.a + self.b)
+
+    @property
+    def variance(self) -> float:
+        return self.a * self.b / ((self.a + self.b) ** 2 * (self.a + self.b + 1))
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return (0.0, 1.0)
+
+    def draw(self, count: int, rng: np.random.Generator) -> Floats:
+        return rng.beta(self.a, self.b, count)
+
+    def draw_sum(self, count: int, rng: np.random.Generator) -> float:
+        return _sum_in_pieces(self, count, rng)
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """Anywhere between `low` and `high`, each as likely.
+
+    >>> Uniform(0.2, 0.6).mean
+    0.4
+    """
+
+    low: float = 0.0
+    high: float = 1.0
+
+    def __post_init__(self) -> None:
+        finite_number(self.low, "low of a uniform reward")
+        finite_number(self.high, "high of a uniform reward", above=self.low)
+
+    @property
+    def mean(self) -> float:
+        return (self.low + self.high) / 2
+
+    @property
+    def variance(self) -> float:
+        return (self.high - self.low) ** 2 / 12
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return (self.low, self.high)
+
+    def draw(self, count: int, rng: np.random.Generator) -> Floats:
+        return rng.uniform(self.low, self.high, count)
+
+    def draw_sum(self, count: int, rng: np.random.Generator) -> float:
+        return _sum_in_pieces(self, count, rng)
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """`reward`, which lies in the declared range `low` to `high`, brought to [0, 1].
+
+    >>> basket = Discrete([0, 20, 50], [0.9, 0.08, 0.02])       # in pounds
+    >>> round(Scaled(basket, 0, 50).mean, 6)
+    0.052
+    """
+
+    reward: Reward
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        finite_number(self.low, "low of a scaled reward")
+        finite_number(self.high, "high of a scaled reward", above=self.low)
+        lowest, highest = self.reward.support
+        if lowest < self.low or highest > self.high:
+            raise InvalidInput(
+                f"the declared range {self.low:g} to {self.high:g} does not hold this reward, "
+                f"which lies between {lowest:g} and {highest:g}."
+            )
+
+    @property
+    def mean(self) -> float:
+        return (self.reward.mean - self.low) / (self.high - self.low)
+
+    @property
+    def variance(self) -> float:
+        return self.reward.variance / (self.high - self.low) ** 2
+
+    @property
+    def support(self) -> tuple[float, float]:
+        lowest, highest = self.reward.support
+        width = self.high - self.low
+        return ((lowest - self.low) / width, (highest - self.low) / width)
+
+    def draw(self, count: int, rng: np.random.Generator) -> Floats:
+        return (self.reward.draw(count, rng) - self.low) / (self.high - self.low)
+
+    def draw_sum(self, count: int, rng: np.random.Generator) -> float:
+        drawn = self.reward.draw_sum(count, rng)
+        return (drawn - count * self.low) / (self.high - self.low)
+
+
+def _sum_in_pieces(reward: Reward, count: int, rng: np.random.Generator) -> float:
+    total = 0.0
+    while count > 0:
+        piece = min(count, _PIECE)
+        total += float(reward.draw(piece, rng).sum())
+        count -= piece
+    return total
