@@ -4,7 +4,17 @@ from latesum import lab, policies, theory, world
 from latesum._checks import InvalidInput
 from latesum._extras import MissingExtra
 from latesum.lab import Comparison, Run, compare, simulate
-from latesum.policies import ODAAF, FixedSplit, Oracle, Policy, Restarting, RoundRobin, Stretch
+from latesum.policies import (
+    ARSUCB,
+    CLW,
+    ODAAF,
+    FixedSplit,
+    Oracle,
+    Policy,
+    Restarting,
+    RoundRobin,
+    Stretch,
+)
 from latesum.world import (
     Bernoulli,
     Beta,
@@ -21,6 +31,8 @@ from latesum.world import (
 __version__ = "0.1.0"
 
 __all__ = [
+    "ARSUCB",
+    "CLW",
     "ODAAF",
     "Bernoulli",
     "Beta",

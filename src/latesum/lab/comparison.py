@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput, whole_number
+from latesum.attributed import AttributedPolicy
 from latesum.lab.parallel import in_chunks
-from latesum.lab.run import Run
-from latesum.lab.simulation import play_once
-from latesum.policies import Policy
+from latesum.lab.replication import Replication, replicate
+from latesum.lab.simulation import AnyPolicy
 from latesum.world import Problem
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ class Comparison:
 
 def compare(
     problem: Problem,
-    policies: Mapping[str, Policy],
+    policies: Mapping[str, AnyPolicy],
     horizon: int,
     *,
     replications: int,
@@ -216,6 +216,7 @@ def compare(
         "seed": seed,
         "bucket": bucket,
         "report_lag": report_lag,
+        "sees_more": [n for n, p in policies.items() if isinstance(p, AttributedPolicy)],
     }
     return Comparison(checkpoints, runs, description)
 
@@ -236,27 +237,24 @@ class _Job:
     """One replication of one policy, wherever it is run."""
 
     problem: Problem
-    policies: dict[str, Policy]
+    policies: dict[str, AnyPolicy]
     horizon: int
     seed: int
     bucket: int
     report_lag: int
     checkpoints: Integers
 
-    def __call__(self, task: tuple[str, int]) -> tuple[Floats, bool, int]:
-        name, replication = task
-        policy = self.policies[name]
-        plays = play_once(
+    def __call__(self, task: tuple[str, int]) -> Replication:
+        name, number = task
+        return replicate(
             self.problem,
-            policy,
+            self.policies[name],
             self.horizon,
-            (self.seed, replication),
-            self.bucket,
-            self.report_lag,
+            seed=(self.seed, number),
+            checkpoints=self.checkpoints,
+            bucket=self.bucket,
+            report_lag=self.report_lag,
         )
-        run = Run(self.problem, plays)
-        on_best = self.problem.gaps[run.last_arm] == 0
-        return run.regret(self.checkpoints), on_best, run.switches
 
 
 def _standard_error(values: Floats) -> Any:

@@ -29,7 +29,10 @@ def plot_comparison(comparison: Comparison, path: str | Path | None = None) -> F
         colour = COLOURS[index % len(COLOURS)]
         line = LINES[index // len(COLOURS) % len(LINES)]
         mean, error = comparison.mean_regret(policy), comparison.standard_error(policy)
-        axes.plot(comparison.checkpoints, mean, color=colour, linestyle=line, label=policy)
+        label = policy
+        if policy in comparison.description["sees_more"]:
+            label, line = f"{policy} (sees which arm paid)", ":"
+        axes.plot(comparison.checkpoints, mean, color=colour, linestyle=line, label=label)
         axes.fill_between(
             comparison.checkpoints,
             mean - 1.96 * error,

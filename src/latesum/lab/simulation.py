@@ -6,15 +6,20 @@ from collections import deque
 
 import numpy as np
 
-from latesum._checks import whole_number
+from latesum._checks import InvalidInput, whole_number
+from latesum.attributed import AttributedPolicy
+from latesum.attributed import run as run_attributed
 from latesum.lab.run import Run
 from latesum.policies import Play, Policy
 from latesum.world import Problem, World
 
+#: What can be simulated: policies that see totals, and baselines that see which arm paid.
+AnyPolicy = Policy | AttributedPolicy
+
 
 def simulate(
     problem: Problem,
-    policy: Policy,
+    policy: AnyPolicy,
     horizon: int,
     *,
     seed: int,
@@ -35,7 +40,19 @@ def simulate(
     horizon = whole_number(horizon, "the horizon", at_least=1)
     bucket = whole_number(bucket, "the bucket", at_least=1)
     report_lag = whole_number(report_lag, "the report lag")
+    if isinstance(policy, AttributedPolicy):
+        if bucket > 1 or report_lag:
+            raise InvalidInput(f"{policy.name} sees every reward as it arrives, not in buckets.")
+        return Run(problem, _play_attributed(problem, policy, horizon, (seed, 0)))
     return Run(problem, play_once(problem, policy, horizon, (seed, 0), bucket, report_lag))
+
+
+def seed_sequence(seed: tuple[int, int], stream: int) -> np.random.SeedSequence:
+    """The seeds of one replication, as `SeedSequence(seed).spawn` would give them.
+
+    So a replication is the same whoever runs it, and in whatever order.
+    """
+    return np.random.SeedSequence(seed[0], spawn_key=(seed[1], stream))
 
 
 def play_once(
@@ -46,17 +63,10 @@ def play_once(
     bucket: int = 1,
     report_lag: int = 0,
 ) -> list[Play]:
-    """The plays of one replication; `seed` is the experiment's seed and the replication's number.
-
-    The generators are those of `SeedSequence(seed).spawn`, so that a replication is the same
-    whoever runs it, and in whatever order.
-    """
-    entropy, replication = seed
-    sequence = np.random.SeedSequence(entropy, spawn_key=(replication, 0))
-    world = problem.start(rng=np.random.Generator(np.random.PCG64(sequence)))
+    """The plays of one replication; `seed` is the experiment's seed and the replication's number."""
+    world = problem.start(rng=np.random.Generator(np.random.PCG64(seed_sequence(seed, 0))))
     if policy.random:
-        sequence = np.random.SeedSequence(entropy, spawn_key=(replication, 1))
-        policy = policy.fresh(rng=np.random.Generator(np.random.PCG64(sequence)))
+        policy = policy.fresh(rng=np.random.Generator(np.random.PCG64(seed_sequence(seed, 1))))
     else:
         policy = policy.fresh()
     if bucket > 1 or report_lag:
@@ -71,6 +81,18 @@ def play_once(
         plays.append(play)
         left -= rounds
     return plays
+
+
+def _play_attributed(
+    problem: Problem, policy: AttributedPolicy, horizon: int, seed: tuple[int, int]
+) -> list[Play]:
+    seen = run_attributed(
+        problem, policy, horizon, seed_sequence=seed_sequence(seed, 0), record=True
+    )
+    assert seen.starts is not None
+    assert seen.arms is not None
+    lengths = np.diff(np.append(seen.starts, horizon)).tolist()
+    return [Play(arm, rounds) for arm, rounds in zip(seen.arms.tolist(), lengths, strict=True)]
 
 
 def _play_in_buckets(

@@ -61,12 +61,16 @@ def comparison_table(comparison: Comparison) -> Table:
     for row in comparison.summary():
         numbers = [row.mean, row.standard_error, row.median]
         numbers += [row.percentile_95, row.percentile_99, row.worst]
+        mark = " *" if row.policy in about["sees_more"] else ""
         table.add_row(
-            row.policy,
+            row.policy + mark,
             *(_number(value) for value in numbers),
             f"{row.ended_on_best:.1%}",
             f"{row.switches:,.1f}",
         )
+    if about["sees_more"]:
+        table.caption = "* sees which arm paid: more than the others"
+        table.caption_justify = "left"
     return table
 
 

@@ -1,6 +1,8 @@
 """What decides from totals: one policy a file, and the protocol that all of them keep to."""
 
+from latesum.policies.ars_ucb import ARSUCB
 from latesum.policies.base import Estimate, Play, Policy, Stretch
+from latesum.policies.clw import CLW
 from latesum.policies.conformance import check
 from latesum.policies.fixed import FixedSplit, Oracle, RoundRobin
 from latesum.policies.odaaf import ODAAF
@@ -8,6 +10,8 @@ from latesum.policies.registry import available, build, from_state, register
 from latesum.policies.restarting import Restarting
 
 __all__ = [
+    "ARSUCB",
+    "CLW",
     "ODAAF",
     "Estimate",
     "FixedSplit",

@@ -95,10 +95,16 @@ def ask_is_pure(policy: Policy, rng: np.random.Generator, steps: int) -> None:
 
 
 def tells_merge(policy: Policy, rng: np.random.Generator, steps: int) -> None:
-    """(a, 3, x) then (a, 4, y) is (a, 7, x + y); after a short tell, `ask` returns the rest."""
+    """(a, 3, x) then (a, 4, y) is (a, 7, x + y); after a short tell, `ask` returns the rest.
+
+    A stretch that goes on with the arm just played has had its rounds already: there a policy may
+    think again at any time.
+    """
     whole, parts = policy.fresh(), policy.fresh()
+    last_arm = None
     for play in _history(policy.fresh(), rng, steps):
         asked = parts.ask()
+        followed = (play.arm, play.purpose) == (asked.arm, asked.purpose)
         whole.tell(*play)
         left, seen = play.rounds, play.total
         while left > 1 and rng.random() < 0.6:
@@ -107,15 +113,12 @@ def tells_merge(policy: Policy, rng: np.random.Generator, steps: int) -> None:
             parts.tell(play.arm, some, share, play.purpose)
             left -= some
             seen = None if seen is None or share is None else seen - share
-            short = play.rounds - left
-            if (
-                (play.arm, play.purpose) == asked[::2]
-                and share is not None
-                and short < asked.rounds
-            ):
-                rest = Stretch(asked.arm, asked.rounds - short, asked.purpose)
+            short = asked.rounds - (play.rounds - left)
+            if followed and seen is not None and short > 0 and asked.arm != last_arm:
+                rest = Stretch(asked.arm, short, asked.purpose)
                 _require(parts.ask() == rest, f"after a short tell: {parts.ask()}, not {rest}.")
         parts.tell(play.arm, left, seen, play.purpose)
+        last_arm = play.arm
         _same(whole, parts, "a stretch told in parts is not the same as told whole")
 
 

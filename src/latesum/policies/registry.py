@@ -8,7 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 from latesum._checks import InvalidInput, known_name
+from latesum.policies.ars_ucb import ARSUCB
 from latesum.policies.base import Policy
+from latesum.policies.clw import CLW
 from latesum.policies.fixed import FixedSplit, Oracle, RoundRobin
 from latesum.policies.odaaf import ODAAF
 
@@ -18,6 +20,8 @@ _BUILDERS: dict[str, Callable[..., Policy]] = {
     "odaaf-v": ODAAF.variance,
     "odaaf-v-tightened": functools.partial(ODAAF.variance, tightened=True),
     "naive": ODAAF.naive,
+    "clw": CLW,
+    "ars-ucb": ARSUCB,
     "fixed-split": FixedSplit,
     "round-robin": RoundRobin,
     "oracle": Oracle,

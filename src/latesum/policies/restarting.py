@@ -112,7 +112,8 @@ class Restarting(Policy):
         ):
             # Else the new start's first stretch would be one with the old one's last.
             return Stretch(asked.arm, 1, "bridge")
-        return asked
+        left = self.horizons(self._starts + 1)[-1] - self._inner.rounds_told
+        return asked._replace(rounds=min(asked.rounds, left))
 
     def _active(self) -> list[int]:
         return [row.arm for row in self._inner.estimates() if row.active]
