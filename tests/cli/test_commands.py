@@ -1,0 +1,109 @@
+"""The command line: what it prints, and how it refuses."""
+
+import json
+
+import pytest
+
+from latesum import Comparison
+from latesum.cli import main
+
+COMPARE = [
+    "compare", "--arms", "0.3,0.6", "--delay", "uniform(0,10)", "--policies", "odaaf,odaaf-b",
+    "--horizon", "20000", "--replications", "4",
+]  # fmt: skip
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Run a command and return its exit code, output and errors."""
+
+    def run_command(*arguments):
+        monkeypatch.setattr("sys.argv", ["latesum", *arguments])
+        try:
+            main()
+            code = 0
+        except SystemExit as exit_:
+            code = exit_.code or 0
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run_command
+
+
+def test_compare_prints_a_table_and_writes_files(run, tmp_path):
+    figure, runs = tmp_path / "figure.png", tmp_path / "runs.parquet"
+    code, out, _ = run(*COMPARE, "--plot", str(figure), "--out", str(runs), "--workers", "2")
+    assert code == 0
+    assert "odaaf-b" in out
+    assert figure.exists()
+    assert Comparison.from_parquet(runs).policies == ["odaaf", "odaaf-b"]
+
+
+def test_compare_as_json(run):
+    code, out, _ = run(*COMPARE, "--json")
+    assert code == 0
+    assert [row["policy"] for row in json.loads(out)["policies"]] == ["odaaf", "odaaf-b"]
+
+
+def test_schedule_shows_the_phases(run):
+    code, out, _ = run(
+        "schedule", "--policy", "odaaf-b", "--mean-delay", "50", "--delay-bound", "100",
+        "--horizon", "250000",
+    )  # fmt: skip
+    assert code == 0
+    for rounds in ("1,076", "2,746", "7,359", "20,491", "57,962"):
+        assert rounds in out
+
+
+def test_bounds_gives_both_versions_and_the_lower_bound(run):
+    code, out, _ = run(
+        "bounds", "--arms", "0.2,0.9", "--delay", "poisson(3)", "--horizon", "1000000"
+    )
+    assert code == 0
+    assert "as printed" in out
+    assert "Lai and Robbins" in out
+
+
+def test_policies_and_delays_are_described(run):
+    assert "odaaf-v" in run("policies")[1]
+    code, out, _ = run("delays", "exponential(50)")
+    assert code == 0
+    assert "50.5" in out
+    assert "█" in out
+
+
+def test_version(run):
+    assert run("--version")[1].startswith("latesum 0.")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ([*COMPARE[:2], "0.5", *COMPARE[3:]], "at least 2 arms"),
+        ([*COMPARE[:2], "0.5,1.5", *COMPARE[3:]], "at most 1"),
+        ([*COMPARE[:2], "0.5,good", *COMPARE[3:]], "not 'good'"),
+        ([*COMPARE[:4], "unifrom(0,10)", *COMPARE[5:]], "did you mean 'uniform'"),
+        ([*COMPARE[:6], "odaf", *COMPARE[7:]], "did you mean 'odaaf'"),
+        ([*COMPARE[:8], "0", *COMPARE[9:]], "horizon"),
+        ([*COMPARE, "--out", "no/such/folder/x.parquet"], "does not exist"),
+        (["schedule", "--horizon", "100"], "must be told --mean-delay"),
+        (
+            ["schedule", "--horizon", "100", "--mean-delay", "1", "--delay-bound", "2"],
+            "leave it out",
+        ),
+        (["schedule", "--horizon", "100", "--policy", "oracle"], "has no phases"),
+        (["delays", "gamma(3)"], "there is no delay 'gamma'"),
+    ],
+)
+def test_bad_input_ends_with_a_sentence_and_exit_code_2(run, arguments, sentence):
+    code, _, err = run(*arguments)
+    assert code == 2
+    assert sentence in err
+    assert "Traceback" not in err
+
+
+def test_demo(run, tmp_path):
+    code, out, _ = run("demo", "--out", str(tmp_path / "demo"))
+    assert code == 0
+    assert "oracle" in out
+    assert list((tmp_path / "demo").glob("*.png"))

@@ -1,0 +1,111 @@
+"""One run: what it plays, its regret, and live data with buckets and a report lag."""
+
+import numpy as np
+import pytest
+
+from latesum import ODAAF, InvalidInput, Problem, RoundRobin, simulate
+from latesum.attributed import QPMD
+from latesum.policies import FixedSplit
+
+PROBLEM = Problem([0.5, 0.6], "uniform(0, 100)")
+POLICY = ODAAF.bounded(2, 250_000, mean_delay=50, delay_bound=100)
+
+
+def test_the_readme_run():
+    run = simulate(PROBLEM, POLICY, 250_000, seed=1)
+    assert run.regret() == pytest.approx(2049.1)
+    assert run.last_arm == 1
+    assert run.switches == 7
+    assert run.horizon == 250_000
+    assert [s.start for s in run.stretches[:3]] == [0, 1076, 2152]
+
+
+def test_the_same_seed_gives_the_same_run_and_another_does_not():
+    one, same, other = (
+        [s.total for s in simulate(PROBLEM, POLICY, 50_000, seed=seed).stretches]
+        for seed in (1, 1, 2)
+    )
+    assert one == same
+    assert one != other
+
+
+def test_the_policy_handed_over_is_a_template():
+    policy = POLICY.fresh()
+    simulate(PROBLEM, policy, 10_000, seed=1)
+    assert policy.rounds_told == 0
+
+
+def test_regret_grows_by_the_gap_in_every_round_of_a_worse_arm():
+    run = simulate(Problem([0.5, 0.6], "constant(3)"), FixedSplit(2, 100), 100, seed=1)
+    assert run.regret(10) == pytest.approx(1.0)
+    assert run.regret(np.array([0, 50, 100])) == pytest.approx([0, 5, 5])
+
+
+def test_received_rewards_lag_behind_generated_ones():
+    delay = 3
+    run = simulate(Problem([0.5, 0.6], f"constant({delay})"), FixedSplit(2, 100), 100, seed=1)
+    # By the end of round 50 the 47 first plays of the worse arm have arrived.
+    assert run.regret(50, rewards="received") == pytest.approx(0.1 * 47)
+    assert run.regret(100, rewards="received") == pytest.approx(0.1 * 50)
+    with pytest.raises(InvalidInput, match="generated"):
+        run.regret(rewards="earned")
+    with pytest.raises(InvalidInput, match="within"):
+        run.regret(101)
+
+
+def test_received_regret_agrees_with_counting_arrivals():
+    """Over many runs the mean of what really arrived is what the formula says (error rate 1e-4)."""
+    problem = Problem([0.2, 0.8], ["poisson(4)", "geometric(6)"])
+    rng = np.random.default_rng(5)
+    lost = []
+    for _ in range(3000):
+        world = problem.start(rng=rng)
+        lost.append(-sum(world.play(arm, 10) for arm in (0, 1, 0)))
+    best = problem.start(rng=rng)
+    expected = simulate(problem, RoundRobin(2, stretch=10), 30, seed=1).regret(rewards="received")
+    received_by_best = 0.8 * (30 - problem.delays[1].expected_outstanding(30))
+    error = np.std(lost) / np.sqrt(len(lost))
+    assert abs(np.mean(lost) + received_by_best - expected) < 3.9 * error
+    assert best.rounds_played == 0
+
+
+def test_in_buckets_it_decides_at_their_ends_only():
+    run = simulate(PROBLEM, POLICY, 100_000, seed=1, bucket=700)
+    assert {s.start % 700 for s in run.stretches} == {0}
+    assert {s.rounds for s in run.stretches[:-1]} == {700}
+
+
+def test_with_a_report_lag_nothing_is_used_before_it_is_known():
+    """After the first phase the policy waits on its leader for the lag, which is its bridge too."""
+    run = simulate(PROBLEM, POLICY, 20_000, seed=1, bucket=538, report_lag=1076)
+    purposes = [s.purpose for s in run.stretches[:8]]
+    assert purposes == ["learn"] * 4 + ["bridge"] * 2 + ["learn"] * 2
+
+
+def test_deciding_on_what_is_known_costs_little():
+    on_time = simulate(PROBLEM, POLICY, 250_000, seed=1).regret()
+    late = simulate(PROBLEM, POLICY, 250_000, seed=1, bucket=1000, report_lag=2000).regret()
+    assert late < 1.15 * on_time
+
+
+def test_attributed_policies_run_as_well_but_not_in_buckets():
+    run = simulate(PROBLEM, QPMD("ucb1", n_arms=2), 20_000, seed=1)
+    assert run.horizon == 20_000
+    assert 10 < run.regret() < 400
+    with pytest.raises(InvalidInput, match="buckets"):
+        simulate(PROBLEM, QPMD("ucb1", n_arms=2), 1000, seed=1, bucket=10)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"horizon": 0}, "horizon"),
+        ({"horizon": 10.5}, "horizon"),
+        ({"bucket": 0}, "bucket"),
+        ({"report_lag": -1}, "report lag"),
+    ],
+)
+def test_nonsense_is_refused(change, sentence):
+    arguments = {"horizon": 100, "seed": 1, **change}
+    with pytest.raises(InvalidInput, match=sentence):
+        simulate(PROBLEM, POLICY, **arguments)

@@ -1,0 +1,100 @@
+"""Every policy of the registry keeps to the protocol; policies that break it are caught."""
+
+import pytest
+
+from latesum.policies import Restarting, Stretch, build, check
+from latesum.policies.conformance import CHECKS, NotConforming
+from latesum.policies.fixed import RoundRobin
+from latesum.policies.odaaf import ODAAF
+from latesum.policies.registry import accepted_parameters, available
+
+TOLD = {
+    "n_arms": 3,
+    "horizon": 6_000,
+    "mean_delay": 8.0,
+    "delay_variance": 20.0,
+    "delay_bound": 20,
+    "best_arm": 1,
+}
+
+
+def _policy(name):
+    return build(
+        name, **{key: value for key, value in TOLD.items() if key in accepted_parameters(name)}
+    )
+
+
+POLICIES = {name: _policy(name) for name in available()} | {
+    "odaaf, many phases": ODAAF(2, 10**6, mean_delay=0),
+    "odaaf, few rounds": ODAAF(2, 3, mean_delay=50),
+    "odaaf with a bridge": ODAAF(4, 20_000, mean_delay=5, bridge=True, names=list("wxyz")),
+    "odaaf-b, leader first": ODAAF.bounded(
+        3, 9_000, mean_delay=5, delay_bound=9, order="leader first", first_tolerance=1
+    ),
+    "restarting": Restarting(lambda horizon: ODAAF(2, horizon, mean_delay=5)),
+    "restarting, given horizons": Restarting(
+        lambda horizon: build("clw", n_arms=2, horizon=horizon, delay_bound=5), [300, 700]
+    ),
+}
+
+
+@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("seed", range(4))
+def test_every_policy_conforms(name, seed):
+    check(POLICIES[name], seed=seed)
+
+
+class _Impure(RoundRobin):
+    """Asks for another arm every time it is asked."""
+
+    def _next(self):
+        self._arm = (self._arm + 1) % self.n_arms
+        return Stretch(self._arm, self._left, "learn")
+
+
+class _Counting(RoundRobin):
+    """Counts tells, so that a stretch told in parts is not the same as told whole."""
+
+    def tell(self, arm, rounds, total=None, purpose=None):
+        super().tell(arm, rounds, total, purpose)
+        self._sums[arm] += 1.0
+
+
+class _Forgetful(RoundRobin):
+    """Leaves the sums out of its state."""
+
+    def to_state(self):
+        state = super().to_state()
+        for sums in (state["learned"][0][2],):
+            sums[:] = [0.0] * len(sums)
+        return state
+
+
+class _Stubborn(RoundRobin):
+    """Goes on with a dropped arm."""
+
+    def _available(self):
+        return list(range(self.n_arms))
+
+    def _forget(self, arm):
+        return None
+
+
+class _Remembering(RoundRobin):
+    """Keeps what it learned when it should be fresh."""
+
+    def _reset(self):
+        sums = getattr(self, "_sums", None)
+        super()._reset()
+        self._sums = sums or self._sums
+
+
+@pytest.mark.parametrize("broken", [_Impure, _Counting, _Forgetful, _Stubborn, _Remembering])
+def test_a_policy_that_breaks_the_protocol_is_caught(broken):
+    with pytest.raises(NotConforming):
+        check(broken(3, stretch=20), seed=1)
+
+
+def test_the_suite_covers_the_protocol():
+    names = {examine.__name__ for examine in CHECKS}
+    assert names >= {"ask_is_pure", "tells_merge", "replay_equals_history", "state_round_trips"}

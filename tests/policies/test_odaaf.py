@@ -1,0 +1,149 @@
+"""ODAAF plays the phases of Algorithm 1, whatever really happens."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from latesum import InvalidInput
+from latesum.policies import ODAAF, Stretch, from_state
+from latesum.policies.base import Play
+
+
+def _follow(policy, means, until):
+    """Play what is asked, with totals as expected, and return the stretches."""
+    stretches = []
+    while policy.rounds_told < until:
+        asked = policy.ask()
+        stretches.append(asked)
+        policy.tell(asked.arm, asked.rounds, asked.rounds * means[asked.arm], asked.purpose)
+    return stretches
+
+
+def test_the_paper_setting_stretch_by_stretch():
+    policy = ODAAF.bounded(2, 250_000, mean_delay=50, delay_bound=100)
+    assert _follow(policy, (0.5, 0.6), 250_000) == [
+        (0, 1076, "learn"), (1, 1076, "learn"), (1, 1076, "bridge"),
+        (0, 1670, "learn"), (1, 1670, "learn"), (1, 1670, "bridge"),
+        (0, 4613, "learn"), (1, 4613, "learn"), (1, 4613, "bridge"),
+        (0, 13132, "learn"), (1, 13132, "learn"), (1, 201659, "commit"),
+    ]  # fmt: skip
+    assert policy.explain()[0] == (
+        "A was dropped after phase 4: its mean 0.500 is more than 0.0625 below B's 0.600."
+    )
+
+
+def test_without_a_bridge_phases_follow_each_other():
+    stretches = _follow(ODAAF(2, 250_000, mean_delay=50), (0.5, 0.6), 250_000)
+    assert {stretch.purpose for stretch in stretches} == {"learn", "commit"}
+    assert [stretch.rounds for stretch in stretches[:4]] == [1350, 1350, 3636, 3636]
+
+
+def test_leader_first_from_the_second_phase_on():
+    policy = ODAAF.bounded(2, 250_000, 25, 50, first_tolerance=1, order="leader first")
+    stretches = _follow(policy, (0.5, 0.6), 10_000)
+    assert [(s.arm, s.purpose) for s in stretches[:6]] == [
+        (0, "learn"), (1, "learn"), (1, "bridge"), (1, "learn"), (0, "learn"), (1, "bridge"),
+    ]  # fmt: skip
+    assert stretches[0].rounds == 309
+
+
+def test_a_horizon_too_short_for_any_phase_plays_the_first_arm():
+    assert ODAAF(2, 3, mean_delay=0).ask() == Stretch(0, 3, "commit")
+
+
+def test_the_horizon_cuts_a_stretch_and_the_best_arm_goes_on_after_it():
+    policy = ODAAF(2, 2_000, mean_delay=50)
+    stretches = _follow(policy, (0.5, 0.6), 2_000)
+    assert sum(stretch.rounds for stretch in stretches) == 2_000
+    assert policy.ask() == Stretch(1, 2_000, "commit")
+
+
+def test_overrides_are_discarded_and_what_is_missing_is_asked_for():
+    policy = ODAAF(2, 250_000, mean_delay=50)
+    policy.tell(0, 1000, 500)
+    policy.tell(1, 300, 299)  # not asked for: an override
+    assert policy.ask() == Stretch(0, 350, "learn")
+    assert policy.estimates()[1].mean is None
+
+
+def test_over_long_stretches_satisfy_later_phases_at_once():
+    policy = ODAAF(2, 250_000, mean_delay=50)
+    policy.tell(0, 5_000, 2_500)
+    policy.tell(1, 5_000, 3_000)
+    # n_2 = 4986 is reached by both, so that phases 1 and 2 are over.
+    assert policy.ask() == Stretch(0, 15_471 - 5_000, "learn")
+
+
+def test_pending_results_are_bridged_on_the_leader_until_they_come():
+    policy = ODAAF(2, 250_000, mean_delay=50)
+    policy.tell(0, 1350, 900.0)
+    policy.tell(1, 1350, None)
+    assert policy.ask() == Stretch(0, 1, "bridge")
+    known = policy.replay([Play(0, 1350, 900.0), Play(1, 1350, 100.0)])
+    assert known.ask().purpose == "commit"
+
+
+def test_a_restated_total_brings_an_arm_back():
+    plays = [Play(0, 1350, 1300.0), Play(1, 1350, 100.0)]
+    policy = ODAAF(2, 250_000, mean_delay=50).replay(plays)
+    assert [row.active for row in policy.estimates()] == [True, False]
+    again = policy.replay([plays[0], Play(1, 1350, 1200.0)])
+    assert [row.active for row in again.estimates()] == [True, True]
+
+
+def test_dropping_the_answer_brings_the_next_best():
+    policy = ODAAF(3, 100_000, mean_delay=5)
+    _follow(policy, (0.2, 0.9, 0.5), 50_000)
+    assert policy.ask().arm == 1
+    policy.drop(1)
+    assert policy.ask().arm == 2
+
+
+@given(data=st.data())
+def test_no_arm_is_learned_from_more_than_the_phase_needs(data):
+    policy = ODAAF(3, 50_000, mean_delay=data.draw(st.integers(0, 100)))
+    for _ in range(data.draw(st.integers(1, 30))):
+        asked = policy.ask()
+        policy.tell(*asked[:2], data.draw(st.integers(0, asked.rounds)) * 1.0, asked.purpose)
+        plays = [row.plays for row in policy.estimates() if row.active]
+        phases = [0, *policy.phase_rounds]
+        if policy.rounds_told < policy.horizon:
+            assert phases.index(max(plays)) - phases.index(min(plays)) <= 1
+
+
+@pytest.mark.parametrize(
+    ("build", "sentence"),
+    [
+        (lambda: ODAAF(1, 1000, 5), "number of arms must be a whole number of at least 2"),
+        (lambda: ODAAF(2, 0, 5), "the horizon must be a whole number of at least 1"),
+        (lambda: ODAAF(2, 10.5, 5), "the horizon must be a whole number"),
+        (lambda: ODAAF(2, 1000, -1), "the mean delay must be a number of at least 0"),
+        (lambda: ODAAF(2, 1000, float("nan")), "the mean delay must be"),
+        (lambda: ODAAF(2, 1000, 5, first_tolerance=0), "the first tolerance must be"),
+        (lambda: ODAAF(2, 1000, 5, order="leader frist"), "did you mean 'leader first'"),
+        (lambda: ODAAF(2, 1000, 5, order="leader first"), "needs bridge=True"),
+        (lambda: ODAAF(2, 1000, 5, names=["a"]), "give 2 different names"),
+        (lambda: ODAAF.bounded(2, 1000, 5, 3), "below the mean delay"),
+        (lambda: ODAAF.bounded(2, 1000, 5, 30.5), "the delay bound must be a whole number"),
+        (lambda: ODAAF.variance(2, 1000, 5, -1), "the delay variance must be"),
+        (lambda: ODAAF.variance(2, 1000, 0.5, 1, tightened=True), "leave out tightened"),
+        (lambda: ODAAF.naive(2, 1000, -1), "the delay bound must be"),
+    ],
+)
+def test_bad_parameters_are_refused_in_a_sentence(build, sentence):
+    with pytest.raises(InvalidInput, match=sentence):
+        build()
+
+
+def test_the_variants_are_told_apart_by_their_state():
+    policy = ODAAF.variance(2, 1000, 5, 9, tightened=True, names=["old", "new"])
+    again = from_state(json.loads(json.dumps(policy.to_state())))
+    assert again.parameters == policy.parameters
+    assert (again.kind, again.names) == ("odaaf-v", ("old", "new"))
+
+
+def test_a_phase_shorter_than_the_delay_bound_is_warned_about(recwarn):
+    ODAAF.bounded(2, 10**9, mean_delay=0.001, delay_bound=10**5)
+    assert "not proved" in str(recwarn[0].message)
