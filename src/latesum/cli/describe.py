@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Annotated
 
 import numpy as np
 import typer
 
+from latesum.lab.roster import ATTRIBUTED
 from latesum.lab.tables import new_table, terminal
 from latesum.policies import registry
 from latesum.world import Delay, delays
@@ -26,6 +28,10 @@ def list_policies() -> None:
         accepted = registry.accepted_parameters(name)
         needs = ", ".join(each.replace("_", " ") for each in told if each in accepted)
         table.add_row(name, needs or "nothing", registry.describe(name))
+    for name, builder in ATTRIBUTED.items():
+        first_sentence = (inspect.getdoc(builder) or "").split("\n")[0]
+        table.add_row(f"{name} *", builder.delay_knowledge, first_sentence)
+    table.caption = "* sees which arm paid: a yardstick, not for totals"
     terminal().print(table)
 
 

@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import math
 import re
 from typing import Any
 
-from latesum._checks import InvalidInput
-from latesum.policies import Policy, registry
+from latesum._checks import InvalidInput, known_name
+from latesum.attributed import DUCB, KLDUCB, QPMD, SBD, DelayedUCB1, ImprovedUCB
+from latesum.lab.simulation import AnyPolicy
+from latesum.policies import registry
 from latesum.world import Problem
+
+#: The baselines that see which arm paid, by name.
+ATTRIBUTED: dict[str, Any] = {
+    "qpm-d": QPMD,
+    "delayed-ucb1": DelayedUCB1,
+    "sbd": SBD,
+    "ducb": DUCB,
+    "kl-ducb": KLDUCB,
+    "improved-ucb": ImprovedUCB,
+}
 
 _WRITTEN = re.compile(r"\s*(?P<name>[\w+-]+)\s*(\((?P<arguments>.*)\))?\s*", re.DOTALL)
 
@@ -45,24 +58,61 @@ def knowledge(problem: Problem, horizon: int) -> dict[str, Any]:
         "delay_variance": max(delay.variance for delay in problem.delays),
         "delay_bound": None if None in bounds else max(bound or 0 for bound in bounds),
         "best_arm": problem.best,
+        "delay": problem.delays,
     }
 
 
-def policy_for(text: str, problem: Problem, horizon: int) -> Policy:
+def available() -> list[str]:
+    """The names that `policy_for` knows.
+
+    >>> {"odaaf", "qpm-d"} <= set(available())
+    True
+    """
+    return [*registry.available(), *ATTRIBUTED]
+
+
+def policy_for(text: str, problem: Problem, horizon: int) -> AnyPolicy:
     """The policy written as `text`, such as "odaaf" or "odaaf(mean_delay=20)", for a problem.
 
-    What is not written is filled in with what is true of the problem.
+    What is not written is filled in with what is true of the problem. The baselines that see
+    which arm paid have names too; the base of QPM-D and SBD is UCB1 unless written.
 
     >>> policy_for("odaaf-b", Problem([0.5, 0.6], "uniform(0, 100)"), 250_000).ask().rounds
     1076
+    >>> policy_for("qpm-d(base='kl-ucb')", Problem([0.5, 0.6], "poisson(9)"), 1000).name
+    'QPM-D (KL-UCB)'
     """
     name, written = _read(text)
+    known_name(name, available(), "policy")
+    known = knowledge(problem, horizon)
+    if name in ATTRIBUTED:
+        return _attributed(name, written, known, problem)
     accepted = registry.accepted_parameters(name)
-    given = {
-        parameter: value
-        for parameter, value in knowledge(problem, horizon).items()
-        if parameter in accepted and parameter not in written
-    }
+    given = {key: value for key, value in known.items() if key in accepted and key not in written}
+    _refuse_unknowns(name, given, problem)
+    return registry.build(name, **given, **written)
+
+
+def _attributed(
+    name: str, written: dict[str, Any], known: dict[str, Any], problem: Problem
+) -> AnyPolicy:
+    builder = ATTRIBUTED[name]
+    accepted = list(inspect.signature(builder).parameters)
+    for parameter in written:
+        known_name(parameter, accepted, f"parameter of {name!r}")
+    if "base" in accepted:
+        written.setdefault("base", "ucb1")
+        if written["base"] != "kl-ucb++":  # the only base that must know the horizon
+            known = {key: value for key, value in known.items() if key != "horizon"}
+    known["max_delay"] = known["delay_bound"]
+    given = {key: value for key, value in known.items() if key in accepted and key not in written}
+    _refuse_unknowns(name, given, problem)
+    policy: AnyPolicy = builder(**given, **written)
+    return policy
+
+
+def _refuse_unknowns(name: str, given: dict[str, Any], problem: Problem) -> None:
+    """Refuse a policy that must know what the delay does not have."""
     for parameter, value in given.items():
         if value is None or (isinstance(value, float) and not math.isfinite(value)):
             delay = " and ".join(sorted({delay.text for delay in problem.delays}))
@@ -70,7 +120,6 @@ def policy_for(text: str, problem: Problem, horizon: int) -> Policy:
                 f"{name} must be told the {parameter.replace('_', ' ')}, and {delay} has none; "
                 f"write {name}({parameter}=...), or use a delay that has one."
             )
-    return registry.build(name, **given, **written)
 
 
 def _read(text: str) -> tuple[str, dict[str, Any]]:

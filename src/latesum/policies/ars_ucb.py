@@ -97,7 +97,7 @@ class ARSUCB(Policy):
         return Stretch(best, self._left if going_on else self._length(best), "learn")
 
     def _length(self, arm: int) -> int:
-        return math.ceil((self._chosen[arm] + 1) ** self.growth)
+        return math.ceil(math.pow(self._chosen[arm] + 1, self.growth))
 
     def _upper_bound(self, arm: int) -> float:
         if self._rounds[arm] == 0:  # played, and its totals are not known yet

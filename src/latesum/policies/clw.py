@@ -49,7 +49,9 @@ class CLW(Policy):
             self.step_size = 4 * math.sqrt(scale)
         else:
             self.step_size = finite_number(step_size, "the step size", above=0)
-        parameters = {"n_arms": n_arms, "horizon": horizon, "delay_bound": delay_bound}
+        parameters: dict[str, Any] = {
+            "n_arms": n_arms, "horizon": horizon, "delay_bound": delay_bound,
+        }  # fmt: skip
         if step_size is not None:
             parameters["step_size"] = step_size
         super().__init__(n_arms, parameters, names=names)
@@ -62,11 +64,12 @@ class CLW(Policy):
         self._draw()
 
     def _snapshot(self) -> Any:
-        lists = [self._losses, self._rounds, self._sums, self._measurements]
-        return [*map(list.copy, lists), self._arm, self._settle_left, self._measure_left]
+        sums = [self._losses.copy(), self._sums.copy()]
+        counts = [self._rounds.copy(), self._measurements.copy()]
+        return [*sums, *counts, self._arm, self._settle_left, self._measure_left]
 
     def _restore(self, learned: Any) -> None:
-        self._losses, self._rounds, self._sums, self._measurements = map(list.copy, learned[:4])
+        self._losses, self._sums, self._rounds, self._measurements = map(list.copy, learned[:4])
         self._arm, self._settle_left, self._measure_left = learned[4:]
 
     def _draw(self) -> None:

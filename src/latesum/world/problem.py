@@ -43,7 +43,7 @@ class Problem:
         if len(arms) < 2:
             raise InvalidInput(f"a problem needs at least 2 arms to choose from, not {len(arms)}.")
         self.arms: tuple[Reward, ...] = tuple(_reward(arm) for arm in arms)
-        if isinstance(delay, (str, Delay)):
+        if isinstance(delay, (str, Delay)) or not isinstance(delay, Sequence):
             self.delays: tuple[Delay, ...] = (parse(delay),) * len(self.arms)
         else:
             self.delays = tuple(parse(each) for each in delay)

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from latesum._checks import InvalidInput
 from latesum.world.delays.base import Delay
 from latesum.world.delays.combined import Clipped, Empirical, Mixture, Truncated
 from latesum.world.delays.families import (
@@ -97,7 +98,7 @@ def half_normal(location: float, sd: float) -> Delay:
     """`location` + |Normal(0, sd)|, rounded up.
 
     >>> round(half_normal(40, 5).mean, 2)
-    44.49
+    44.5
     """
     return HalfNormal(location, sd)
 
@@ -106,7 +107,7 @@ def truncated_normal(location: float, sd: float) -> Delay:
     """Normal(location, sd) given that it is at least 0, rounded up.
 
     >>> round(truncated_normal(0, 10).mean, 2)
-    8.48
+    8.49
     """
     return TruncatedNormal(location, sd)
 
@@ -135,6 +136,9 @@ def mixture(*parts: tuple[float, Delay | str]) -> Delay:
     >>> mixture((0.05, constant(500)), (0.95, "uniform(0, 50)")).mean
     48.75
     """
+    for part in parts:
+        if not isinstance(part, tuple) or len(part) != 2:
+            raise InvalidInput(f"a mixture is made of (probability, delay) pairs, not {part!r}.")
     return Mixture([(weight, parse(delay)) for weight, delay in parts])
 
 

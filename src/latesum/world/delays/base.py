@@ -38,6 +38,12 @@ def as_floats(k: ArrayLike) -> Floats:
     return np.asarray(k, dtype=np.float64)
 
 
+def number_text(value: float) -> str:
+    """The shortest text that reads back as the same number."""
+    short = f"{value:g}"
+    return short if float(short) == value else repr(float(value))
+
+
 class Table(NamedTuple):
     """The delays 0..spread as a table for inverse-transform draws, and the survival beyond it."""
 

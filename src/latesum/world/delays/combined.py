@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from latesum._checks import InvalidInput, finite_number, whole_number
-from latesum.world.delays.base import Delay, Floats, Integers
+from latesum.world.delays.base import Delay, Floats, Integers, number_text
 
 
 class Clipped(Delay):
@@ -92,7 +92,7 @@ class Mixture(Delay):
     @property
     def text(self) -> str:
         pairs = zip(self._weights, self._delays, strict=True)
-        return f"mixture({', '.join(f'({w:.12g}, {d.text})' for w, d in pairs)})"
+        return f"mixture({', '.join(f'({number_text(w)}, {d.text})' for w, d in pairs)})"
 
     @property
     def bound(self) -> int | None:
@@ -139,10 +139,11 @@ class Empirical(Delay):
             self._text = f"empirical({str(source)!r})"
         else:
             observed = source
-            self._text = f"empirical({[int(v) if float(v).is_integer() else v for v in source]})"
+            self._text = ""
         if len(observed) == 0:
             raise InvalidInput("an empirical delay needs at least one observed delay.")
         whole = [whole_number(value, "an observed delay") for value in observed]
+        self._text = self._text or f"empirical({whole})"
         values, counts = np.unique(np.array(whole, dtype=np.int64), return_counts=True)
         self._values = values
         self._counts = counts

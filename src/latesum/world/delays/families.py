@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from latesum._checks import InvalidInput, finite_number, whole_number
-from latesum.world.delays.base import FOREVER, Delay, Floats, Integers, as_floats
+from latesum.world.delays.base import FOREVER, Delay, Floats, Integers, as_floats, number_text
 
 
 def _rounded_up(values: Floats) -> Integers:
@@ -29,6 +29,14 @@ class Uniform(Delay):
     @property
     def bound(self) -> int:
         return self.high
+
+    @property
+    def mean(self) -> float:
+        return (self.low + self.high) / 2
+
+    @property
+    def variance(self) -> float:
+        return ((self.high - self.low + 1) ** 2 - 1) / 12
 
     def survival(self, k: ArrayLike) -> Floats:
         return np.clip((self.high - as_floats(k)) / (self.high - self.low + 1), 0.0, 1.0)
@@ -58,7 +66,7 @@ class Geometric(Delay):
 
     @property
     def text(self) -> str:
-        return f"geometric({self._mean:g})"
+        return f"geometric({number_text(self._mean)})"
 
     @property
     def bound(self) -> int | None:
@@ -90,7 +98,7 @@ class Poisson(Delay):
 
     @property
     def text(self) -> str:
-        return f"poisson({self._mean:g})"
+        return f"poisson({number_text(self._mean)})"
 
     @property
     def bound(self) -> int | None:
@@ -130,7 +138,7 @@ class NegativeBinomial(Delay):
 
     @property
     def text(self) -> str:
-        return f"negative_binomial({self._mean:g}, {self._variance:g})"
+        return f"negative_binomial({number_text(self._mean)}, {number_text(self._variance)})"
 
     @property
     def bound(self) -> None:
@@ -162,7 +170,7 @@ class Exponential(Delay):
 
     @property
     def text(self) -> str:
-        return f"exponential({self._parent_mean:g})"
+        return f"exponential({number_text(self._parent_mean)})"
 
     @property
     def bound(self) -> None:
@@ -196,7 +204,7 @@ class HalfNormal(Delay):
 
     @property
     def text(self) -> str:
-        return f"half_normal({self._location:g}, {self._sd:g})"
+        return f"half_normal({number_text(self._location)}, {number_text(self._sd)})"
 
     @property
     def bound(self) -> None:
@@ -226,7 +234,7 @@ class TruncatedNormal(Delay):
 
     @property
     def text(self) -> str:
-        return f"truncated_normal({self._location:g}, {self._sd:g})"
+        return f"truncated_normal({number_text(self._location)}, {number_text(self._sd)})"
 
     @property
     def bound(self) -> None:
@@ -256,7 +264,7 @@ class Pareto(Delay):
 
     @property
     def text(self) -> str:
-        return f"pareto({self._shape:g}, {self._parent_mean:g})"
+        return f"pareto({number_text(self._shape)}, {number_text(self._parent_mean)})"
 
     @property
     def bound(self) -> None:
@@ -279,7 +287,7 @@ class Pareto(Delay):
         rounds = whole_number(rounds, "rounds")
         left = self._scale + rounds
         beyond = (self._scale / left) ** self._shape * self._zeta(self._shape, left)
-        return self.mean - beyond
+        return float(self.mean - beyond)
 
     def survival(self, k: ArrayLike) -> Floats:
         at = np.maximum(as_floats(k), 0.0)

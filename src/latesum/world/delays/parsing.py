@@ -37,7 +37,7 @@ def parse(text: str | Delay) -> Delay:
         raise InvalidInput(f"a delay is written as text such as {_EXAMPLES}, not {text!r}.")
     try:
         tree = ast.parse(text.strip(), mode="eval").body
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise InvalidInput(f"cannot read the delay {text!r}; write {_EXAMPLES}.") from None
     value = _evaluate(tree, text)
     if not isinstance(value, Delay):

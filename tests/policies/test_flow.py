@@ -1,0 +1,246 @@
+"""Flow: against the algorithm written out plainly, its regret, and histories as they really are."""
+
+import math
+import time
+
+import numpy as np
+import pytest
+
+from latesum._checks import InvalidInput
+from latesum.lab.simulation import play_once
+from latesum.policies.conformance import check
+from latesum.policies.flow import Flow
+from latesum.world import Problem
+
+PARAMETERS = [
+    {"n_arms": 3, "horizon": 5_000, "mean_delay": 10},
+    {"n_arms": 2, "mean_delay": 20.3, "index": "ucb1"},
+    {"n_arms": 5, "horizon": 1_000, "mean_delay": 0, "caution": 0},
+    {"n_arms": 3, "horizon": 200, "mean_delay": 100, "index": "kl-ucb"},
+    {"n_arms": 2, "mean_delay": 0.3, "names": ["yes", "no"]},
+]
+
+#: Arms, horizon and the mean regret to hold with exponential(50) delays, told a mean delay of 50.
+TARGETS = {
+    "2a": ([0.5, 0.6], 250_000, 112),
+    "2hard": ([0.5, 0.52], 1_000_000, 258),
+    "10one": ([0.6] + [0.5] * 9, 250_000, 817),
+    "10lin": (np.linspace(0.1, 0.9, 10).tolist(), 250_000, 769),
+    "conv5": ([0.012] + [0.01] * 4, 1_000_000, 252),
+}
+
+
+def regrets(problem, policy, horizon, runs, seed=5):
+    gaps = problem.gaps
+    return np.array(
+        [
+            sum(gaps[play.arm] * play.rounds for play in play_once(problem, policy, horizon, (seed, run)))
+            for run in range(runs)
+        ]
+    )
+
+
+@pytest.mark.parametrize("parameters", PARAMETERS)
+@pytest.mark.parametrize("seed", range(8))
+def test_conformance(parameters, seed):
+    check(Flow(**parameters, rng=np.random.default_rng(seed)), seed=seed)
+
+
+def kl_upper(p, allowance):
+    p = min(max(p, 0.0), 1.0)
+    low, high = p, 1.0
+
+    def kl(q):
+        first = p * math.log(p / q) if p else 0.0
+        return first + ((1 - p) * math.log((1 - p) / (1 - q)) if p < 1 else 0.0)
+
+    for _ in range(100):
+        middle = (low + high) / 2
+        if middle in (low, high) or middle >= 1:
+            break
+        low, high = (middle, high) if kl(middle) <= allowance else (low, middle)
+    return low
+
+
+def written_out(order, horizon, mean_delay, world, beta=0.25):
+    """FLOW as in the notes, with a matrix and no cleverness: the plays, runs merged."""
+    n_arms = len(order)
+    s, n, f, b = np.zeros((4, n_arms))
+    c = np.zeros((n_arms, n_arms))
+    first = min(max(8, math.ceil(3 * mean_delay)), max(8, horizon // (4 * n_arms)))
+    later = max(8, math.ceil(6 * mean_delay))
+    previous, plays, rounds_played, untried, best = None, [], 0, list(order), None
+    while rounds_played < horizon:
+        arm = untried.pop(0) if untried else best
+        if arm == previous:
+            rounds = max(1, math.floor(0.1 * n[arm]))
+        else:
+            rounds = first if n[arm] == 0 else max(later, math.floor(0.25 * n[arm]))
+        rounds = min(rounds, horizon - rounds_played)
+        s[arm] += world.play(arm, rounds)
+        n[arm] += rounds
+        rounds_played += rounds
+        if arm == previous:
+            plays[-1][1] += rounds
+        else:
+            capped = 1 if mean_delay == 0 else min(1, rounds / (2 * mean_delay))
+            f[arm] += capped
+            b[arm] += 1
+            if previous is not None:
+                c[arm, previous] += capped
+            plays.append([arm, rounds])
+        previous = arm
+        if untried:
+            continue
+        own = n - mean_delay * f
+        means = np.linalg.solve(np.diag(own) + mean_delay * c, s)
+        counts = own**2 / (n + mean_delay * b)
+        margin = beta * mean_delay * abs(f * means - c @ np.clip(means, 0, 1)) / own
+        values = []
+        for one in range(n_arms):
+            x = max(1, horizon / (n_arms * counts[one]))
+            g = math.log(x * (1 + math.log(x) ** 2))
+            values.append(kl_upper(means[one] + margin[one], g / counts[one]))
+        best = max(order, key=values.__getitem__)
+    return plays
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(
+    ("means", "delay", "told"),
+    [([0.5, 0.6], "exponential(50)", 50), ([0.3, 0.4, 0.5, 0.55], "uniform(0, 40)", 20)],
+)
+def test_it_plays_as_the_algorithm_written_out(means, delay, told, seed):
+    problem, horizon = Problem(means, delay), 60_000
+    policy = Flow(len(means), horizon, mean_delay=told, rng=np.random.default_rng(seed))
+    order = np.random.default_rng(seed).permutation(len(means)).tolist()
+    world = problem.start(rng=np.random.default_rng(100 + seed))
+    plays = []
+    while world.rounds_played < horizon:
+        arm, rounds, purpose = policy.ask()
+        policy.tell(arm, rounds, world.play(arm, rounds), purpose)
+        if plays and plays[-1][0] == arm:
+            plays[-1][1] += rounds
+        else:
+            plays.append([arm, rounds])
+    other_world = problem.start(rng=np.random.default_rng(100 + seed))
+    assert plays == written_out(order, horizon, told, other_world)
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_regret_is_near_its_target(name):
+    """60 runs; five standard errors around the target and its tenth: false alarms below 1e-6."""
+    means, horizon, target = TARGETS[name]
+    policy = Flow(len(means), horizon, mean_delay=50)
+    found = regrets(Problem(means, "exponential(50)"), policy, horizon, 60)
+    error = found.std() / math.sqrt(len(found))
+    assert found.mean() < 1.1 * target + 5 * error
+    assert found.max() < 4 * target
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TARGETS)
+def test_regret_within_a_tenth_of_its_target(name):
+    means, horizon, target = TARGETS[name]
+    policy = Flow(len(means), horizon, mean_delay=50)
+    found = regrets(Problem(means, "exponential(50)"), policy, horizon, 600)
+    assert found.mean() < 1.1 * target
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("means", "most"), [([0.5, 0.6], 5), ([0.6] + [0.5] * 9, 25)])
+def test_speed(means, most):
+    """Milliseconds of processor time a run; the best of five batches, as others may be busy."""
+    problem, policy = Problem(means, "uniform(0, 100)"), Flow(len(means), 250_000, mean_delay=50)
+    regrets(problem, policy, 250_000, 1)
+    times = []
+    for _ in range(5):
+        start = time.process_time()
+        regrets(problem, policy, 250_000, 20)
+        times.append((time.process_time() - start) / 20 * 1000)
+    assert min(times) < most
+
+
+@pytest.mark.parametrize("index", ["kl-ucb++", "kl-ucb", "ucb1"])
+@pytest.mark.parametrize("horizon", [None, 100_000])
+def test_every_index_finds_the_best_arm(index, horizon):
+    policy = Flow(3, horizon, mean_delay=20, index=index)
+    problem = Problem([0.3, 0.5, 0.7], "exponential(20)")
+    for run in range(5):
+        plays = play_once(problem, policy, 100_000, (3, run))
+        best = sum(play.rounds for play in plays if play.arm == 2)
+        assert best > 95_000
+
+
+def test_past_the_horizon_it_goes_on():
+    policy = Flow(2, 20_000, mean_delay=10)
+    plays = play_once(Problem([0.4, 0.6], "uniform(0, 20)"), policy, 200_000, (1, 0))
+    late = [play for play in plays[len(plays) // 2 :] if play.arm == 0]
+    assert sum(play.rounds for play in late) < 2_000
+
+
+def test_estimates_of_a_real_history_hold_the_truth():
+    """Overrides, stretches that run long or are cut short, totals that never come."""
+    problem = Problem([0.2, 0.5, 0.6], "uniform(0, 30)")
+    rng = np.random.default_rng(11)
+    world, policy = problem.start(rng=rng), Flow(3, 100_000, mean_delay=15)
+    while world.rounds_played < 60_000:
+        arm, rounds, purpose = policy.ask()
+        manner = rng.random()
+        if manner < 0.2:
+            arm, rounds, purpose = int(rng.integers(3)), int(rng.integers(100, 900)), "override"
+        elif manner < 0.5:
+            rounds += int(rng.integers(1, 300))
+        total = world.play(arm, rounds)
+        policy.tell(arm, rounds, None if rng.random() < 0.2 else total, purpose)
+    for row, truth in zip(policy.estimates(0.999), problem.means, strict=True):
+        assert row.low <= truth <= row.high
+        assert row.high - row.low < 0.15
+        assert row.plays > 0
+
+
+def test_an_arm_whose_totals_never_come_is_tried_again_now_and_then():
+    policy, tries = Flow(2, 100_000, mean_delay=10, rng=np.random.default_rng(0)), 0
+    while policy.rounds_told < 50_000:
+        arm, rounds, purpose = policy.ask()
+        tries += arm == 1
+        policy.tell(arm, rounds, None if arm == 1 else 0.5 * rounds, purpose)
+    assert 5 < tries < 30
+
+
+def test_the_rest_of_a_stretch_and_an_override_of_the_planned_arm():
+    policy = Flow(2, 100_000, mean_delay=10, rng=np.random.default_rng(0))
+    arm, rounds, _ = policy.ask()
+    policy.tell(arm, 10, 5.0, "learn")
+    policy.tell(arm, 5, 2.0, "override")
+    assert policy.ask() == (arm, rounds - 15, "learn")
+    policy.tell(arm, rounds - 15, 6.0)
+    assert policy.ask() == (1 - arm, rounds, "learn")
+
+
+def test_explain_is_in_sentences():
+    policy = Flow(2, 100_000, mean_delay=10, names=["blue", "red"], rng=np.random.default_rng(0))
+    assert policy.explain()[-1].endswith("because it has not been tried yet.")
+    for _ in range(4):
+        arm, rounds, purpose = policy.ask()
+        policy.tell(arm, rounds, 0.5 * rounds, purpose)
+    sentences = policy.explain()
+    assert len(sentences) == 3
+    assert sentences[0].startswith("blue has a mean of about 0.5")
+    assert sentences[-1].endswith("because it looks most promising.")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"n_arms": 1},
+        {"mean_delay": -1},
+        {"mean_delay": math.nan},
+        {"horizon": 0},
+        {"index": "kl-usb"},
+        {"caution": 2},
+    ],
+)
+def test_nonsense_is_refused(wrong):
+    with pytest.raises(InvalidInput):
+        Flow(**{"n_arms": 2, "mean_delay": 10, **wrong})

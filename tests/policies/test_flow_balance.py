@@ -1,0 +1,183 @@
+"""The flow balance: by hand, in expectation for any delay, and however a history is cut."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from latesum.policies.flow_balance import FlowBalance
+from latesum.world.delays import parse
+
+DELAYS = (
+    "constant(7)",
+    "uniform(0, 20)",
+    "uniform(5, 9)",
+    "exponential(10).truncated(60)",
+    "poisson(6).clipped(15)",
+    "mixture((0.9, constant(0)), (0.1, constant(40)))",
+)
+
+
+def expected_totals(runs, means, delay):
+    """What arrives in each run on average, if every run is at least as long as any delay."""
+    totals, under_way = [], 0.0
+    for arm, rounds in runs:
+        left_behind = delay.expected_outstanding(rounds) * means[arm]
+        totals.append(rounds * means[arm] - left_behind + under_way)
+        under_way = left_behind
+    return totals
+
+
+def histories(n_arms=3, longest=200):
+    play = st.tuples(st.integers(0, n_arms - 1), st.integers(1, longest), st.booleans())
+    return st.lists(play, min_size=1, max_size=12)
+
+
+def test_by_hand():
+    # E = 10: half of the rewards come at once, half 20 rounds later.
+    balance = FlowBalance(3, mean_delay=10)
+    balance.add(0, 100, 45.0)  # 100 plays, 10 of them under way at the end
+    balance.add(1, 30, 12.0)  # 30 plays, 10 under way, and the 10 of arm 0
+    balance.add(2, 6, 2.0)  # 6 plays, 3 under way, and 3 of arm 1
+    balance.add(0, 50, 25.0)  # 50 - 10, and 7 of arm 1 and 3 of arm 2
+    assert balance.weights.tolist() == [[130, 7, 3], [10, 20, 0], [0, 3, 3]]
+    assert balance.rounds.tolist() == [150, 30, 6]
+    assert balance.totals.tolist() == [70, 12, 2]
+    assert balance.boundaries.tolist() == [2, 1, 1]
+    np.testing.assert_allclose(balance.means(), np.linalg.solve(balance.weights, balance.totals))
+    np.testing.assert_allclose(
+        balance.effective_counts(), [130**2 / 170, 20**2 / 40, 3**2 / 16], rtol=1e-12
+    )
+
+
+def test_runs_longer_than_two_mean_delays_leak_one_mean_delay():
+    """The notes' own = N - E F and C: F departures, C transitions, whatever the lengths."""
+    balance = FlowBalance(2, mean_delay=12.5)
+    for arm, rounds in [(0, 25), (1, 400), (1, 3), (0, 90), (1, 31)]:
+        balance.add(arm, rounds, 0.0)
+    np.testing.assert_allclose(balance.weights, [[115 - 25, 12.5], [25, 434 - 25]])
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(DELAYS), st.data())
+def test_the_solution_is_exact_in_expectation_for_any_delay(text, data):
+    delay = parse(text)
+    shortest = max(math.ceil(2 * delay.mean), delay.bound)
+    arms = data.draw(st.lists(st.integers(0, 3), min_size=3, max_size=12)) + [0, 1, 2, 3]
+    runs = [
+        (arm, data.draw(st.integers(math.ceil(1.5 * shortest), 300)))
+        for arm, before in zip(arms, [None, *arms], strict=False)
+        if arm != before
+    ]
+    means = data.draw(st.lists(st.floats(0, 1), min_size=4, max_size=4))
+    balance = FlowBalance(4, delay.mean, delay.bound)
+    for (arm, rounds), total in zip(runs, expected_totals(runs, means, delay), strict=True):
+        balance.add(arm, rounds, total)
+    np.testing.assert_allclose(balance.means(), means, atol=1e-5)
+    low, high = balance.limits(0.95)
+    assert np.all(low <= np.array(means) + 1e-9)
+    assert np.all(high >= np.array(means) - 1e-9)
+
+
+@settings(max_examples=60, deadline=None)
+@given(histories(), st.floats(0, 60), st.randoms(use_true_random=False))
+def test_cutting_a_history_otherwise_changes_nothing(history, mean_delay, random):
+    whole, parts = FlowBalance(3, mean_delay), FlowBalance(3, mean_delay)
+    for arm, rounds, known in history:
+        whole.add(arm, rounds, rounds / 2 if known else None)
+        while rounds:
+            some = random.randint(1, rounds)
+            parts.add(arm, some, some / 2 if known else None)
+            rounds -= some
+    np.testing.assert_allclose(whole.weights, parts.weights, atol=1e-9)
+    np.testing.assert_allclose(whole.totals, parts.totals)
+    known_runs = [
+        (arm, before)
+        for (arm, _, known), before in zip(history, [None, *history], strict=False)
+        if known and not (before and before[0] == arm and before[2])
+    ]
+    assert whole.boundaries.sum() == len(known_runs)
+    if all(known for *_, known in history):
+        assert parts.boundaries.tolist() == whole.boundaries.tolist()
+
+
+@settings(max_examples=60, deadline=None)
+@given(histories(), st.floats(0, 60))
+def test_every_play_arrives_at_most_once_and_the_system_stays_solvable(history, mean_delay):
+    balance = FlowBalance(3, mean_delay)
+    played = np.zeros(3)
+    for arm, rounds, known in history:
+        balance.add(arm, rounds, rounds / 2 if known else None)
+        played[arm] += rounds
+    assert np.all(balance.weights.sum(axis=0) <= played + 1e-9)
+    assert np.all(balance.weights.diagonal() >= balance.rounds / 2 - 1e-9)
+    assert np.all(np.isfinite(balance.means()))
+    low, high = balance.limits(0.95)
+    assert np.all(np.isfinite(low))
+    assert np.all(np.isfinite(high))
+
+
+def test_a_pending_play_drops_only_its_own_equation():
+    balance = FlowBalance(2, mean_delay=10)
+    balance.add(0, 100, 45.0)
+    balance.add(1, 100, None)
+    balance.add(0, 100, 56.0)
+    assert balance.weights.tolist() == [[180, 10], [0, 0]]
+    assert balance.rounds.tolist() == [200, 0]
+    assert balance.previous == 0
+    # Nothing is known of arm 1: it takes the overall mean, and its limits say nothing.
+    assert balance.means()[1] == pytest.approx(101 / 200)
+    low, high = balance.limits(0.95)
+    assert (low[1], high[1]) == (0, 1)
+
+
+def test_without_delay_it_is_the_plain_average():
+    balance = FlowBalance(2, mean_delay=0)
+    balance.add(0, 10, 3.0)
+    balance.add(1, 5, 4.0)
+    balance.add(0, 10, 5.0)
+    np.testing.assert_allclose(balance.means(), [0.4, 0.8])
+    np.testing.assert_allclose(balance.effective_counts(), [20, 5])
+    np.testing.assert_allclose(balance.margins(balance.means(), 0.25), [0, 0])
+
+
+def test_limits_narrow_with_plays_and_widen_with_the_level():
+    widths = []
+    for rounds in (1000, 4000, 16000):
+        balance = FlowBalance(2, mean_delay=50)
+        balance.add(0, rounds, 0.5 * (rounds - 50))
+        balance.add(1, rounds, 0.6 * rounds - 5)
+        low, high = balance.limits(0.95)
+        wider_low, wider_high = balance.limits(0.9975)
+        assert np.all(wider_low < low)
+        assert np.all(high < wider_high)
+        widths.append(high - low)
+    assert np.all(widths[0] > 1.8 * widths[1])
+    assert np.all(widths[1] > 1.8 * widths[2])
+
+
+def test_it_survives_json():
+    balance = FlowBalance(3, mean_delay=20.3)
+    for step in range(30):
+        balance.add(step * step % 3, 1 + 7 * step % 50, None if step % 7 == 3 else float(step))
+    again = FlowBalance(3, mean_delay=20.3)
+    again.load(json.loads(json.dumps(balance.to_json())))
+    for one in (balance, again):
+        one.add(1, 9, 4.0)
+    assert json.dumps(again.to_json()) == json.dumps(balance.to_json())
+
+
+def test_the_margin_is_the_effect_of_a_wrong_mean_delay():
+    """To first order: what the estimates move by if the mean delay is 1% larger."""
+    moved = []
+    for mean_delay in (50.0, 50.5):
+        balance = FlowBalance(2, mean_delay)
+        balance.add(0, 3000, 1475.0)
+        balance.add(1, 500, 300.0)
+        balance.add(0, 3000, 1500.0)
+        moved.append(balance)
+    margins = moved[0].margins(moved[0].means(), 0.01)
+    np.testing.assert_allclose(abs(moved[1].means() - moved[0].means()), margins, rtol=0.15)
