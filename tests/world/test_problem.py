@@ -170,7 +170,7 @@ def test_playing_no_rounds_changes_nothing() -> None:
         ([0.5, 1.5], "poisson(5)", "at least 0 and at most 1, not 1.5"),
         ([0.5, -0.1], "poisson(5)", "at least 0 and at most 1, not -0.1"),
         ([0.5, math.nan], "poisson(5)", "not nan"),
-        ([0.5, "0.6"], "poisson(5)", "an arm is a reward or a number between 0 and 1"),
+        ([0.5, "0.6"], "poisson(5)", "cannot read the reward"),
         ([0.5, True], "poisson(5)", "an arm is a reward or a number between 0 and 1"),
         ([0.5, None], "poisson(5)", "an arm is a reward or a number between 0 and 1"),
         ("0.5,0.6", "poisson(5)", "the arms are a list"),
@@ -221,3 +221,23 @@ def test_whole_numbers_of_other_types_will_do() -> None:
     world = start(Problem([1.0, 1.0], "constant(0)"))
     assert world.play(np.int64(1), np.int32(4)) == 4
     assert world.play(0, 3.0) == 3
+
+
+def test_rewards_may_be_given_as_text():
+    problem = Problem(["beta(6, 4)", 0.5, "scaled(uniform(0, 20), 0, 50)"], "poisson(3)")
+    assert problem.means == (0.6, 0.5, 0.2)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("beta(6", "cannot read the reward"),
+        ("beta(3)", "cannot read the reward"),
+        ("__import__('os')", "there is no reward"),
+        ("bta(3, 4)", "did you mean 'beta'"),
+        ("uniform(0, 5)", "declare its range"),
+    ],
+)
+def test_text_that_is_no_reward_is_refused(text, sentence):
+    with pytest.raises(InvalidInput, match=sentence):
+        Problem([text, 0.5], "poisson(3)")

@@ -21,6 +21,7 @@ import numpy as np
 from latesum._checks import InvalidInput, whole_number
 from latesum.world.delays import Delay, parse
 from latesum.world.delays.base import Integers, Table
+from latesum.world.reward_text import parse_reward
 from latesum.world.rewards import Bernoulli, Floats, Reward
 
 
@@ -28,7 +29,7 @@ class Problem:
     """K arms and how late their rewards come.
 
     `arms`: rewards, or numbers meaning Bernoulli rewards of that mean. `delay`: one delay for all
-    arms, or a list with one for each; a delay may be given as text.
+    arms, or a list with one for each. Rewards and delays may be given as text.
 
     >>> problem = Problem([0.5, 0.6], "uniform(0, 100)")
     >>> problem.means, problem.best
@@ -36,7 +37,7 @@ class Problem:
     """
 
     def __init__(
-        self, arms: Sequence[Reward | float], delay: Delay | str | Sequence[Delay | str]
+        self, arms: Sequence[Reward | float | str], delay: Delay | str | Sequence[Delay | str]
     ) -> None:
         if isinstance(arms, str) or not hasattr(arms, "__len__"):
             raise InvalidInput(f"the arms are a list of rewards or of means, not {arms!r}.")
@@ -250,7 +251,9 @@ class World:
         return self._channels[arm], rounds
 
 
-def _reward(arm: Reward | float) -> Reward:
+def _reward(arm: Reward | float | str) -> Reward:
+    if isinstance(arm, str):
+        arm = parse_reward(arm)
     if isinstance(arm, (int, float, np.number)) and not isinstance(arm, bool):
         return Bernoulli(float(arm))
     if not isinstance(arm, Reward):

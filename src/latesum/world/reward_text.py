@@ -1,0 +1,47 @@
+"""Reading a reward from text, for files: "beta(6, 4)", "discrete([0, 0.5, 1], [0.5, 0.3, 0.2])"."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from latesum._checks import InvalidInput, known_name
+from latesum.world import rewards
+from latesum.world.rewards import Reward
+
+_REWARDS: dict[str, Any] = {
+    "bernoulli": rewards.Bernoulli,
+    "beta": rewards.Beta,
+    "constant": rewards.Constant,
+    "discrete": rewards.Discrete,
+    "scaled": rewards.Scaled,
+    "uniform": rewards.Uniform,
+}
+_EXAMPLES = '"beta(6, 4)", "bernoulli(0.5)" or "scaled(uniform(0, 20), 0, 50)"'
+
+
+def parse_reward(text: str) -> Reward:
+    """Read a reward such as "beta(6, 4)".
+
+    >>> parse_reward("scaled(discrete([0, 20], [0.9, 0.1]), 0, 20)").mean
+    0.1
+    """
+    refusal = f"cannot read the reward {text!r}; write {_EXAMPLES}."
+    try:
+        return _build(ast.parse(text.strip(), mode="eval").body)
+    except InvalidInput:
+        raise
+    except (SyntaxError, ValueError, TypeError, RecursionError):
+        raise InvalidInput(refusal) from None
+
+
+def _build(node: ast.expr) -> Reward:
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+        raise ValueError
+    builder = _REWARDS[known_name(node.func.id, _REWARDS, "reward")]
+    arguments = [
+        _build(argument) if isinstance(argument, ast.Call) else ast.literal_eval(argument)
+        for argument in node.args
+    ]
+    reward: Reward = builder(*arguments)
+    return reward
