@@ -23,9 +23,9 @@ _PACKAGE = Path(__file__).parent
 
 @functools.cache
 def sources_digest() -> str:
-    """A digest of every kernel file of the package: files named `*kernels.py`."""
+    """A digest of this file and of every kernel file of the package: those named `*kernels.py`."""
     digest = hashlib.sha256()
-    for path in sorted(_PACKAGE.rglob("*kernels.py")):
+    for path in [Path(__file__), *sorted(_PACKAGE.rglob("*kernels.py"))]:
         digest.update(path.relative_to(_PACKAGE).as_posix().encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]

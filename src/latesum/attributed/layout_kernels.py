@@ -1,0 +1,93 @@
+"""Where the compiled code keeps what: names for the rows and places of a policy's arrays.
+
+Nothing here is compiled, but compiled code freezes these numbers. So the file is named like the
+kernels, and the cache of compiled code (see `latesum._compile`) notices when one is changed.
+"""
+
+from __future__ import annotations
+
+# How a policy uses what it receives.
+QUEUED = 0  # QPM-D and SBD: a queue per arm feeds a base algorithm that knows no delay
+RECEIVED = 1  # Delayed-UCB1: an index on what has been received so far
+WEIGHTED = 2  # DUCB: each play counts by the chance that it has arrived
+PHASED = 3  # Improved UCB: phases and eliminations, for undelayed rewards
+
+# The base indices.
+UCB1 = 0
+KL_UCB = 1
+KL_UCB_PLUS_PLUS = 2
+THOMPSON = 3
+FIXED = 4
+
+# What an SBD does while its base waits.
+NO_HEURISTIC = 0
+THOMPSON_HEURISTIC = 1
+GREEDY_HEURISTIC = 2
+
+# Places in `whole`, the whole numbers of a policy that belong to no arm.
+KIND = 0
+BASE = 1
+HEURISTIC = 2
+MAX_DELAY = 3
+ROUNDS = 4  # rounds chosen so far
+CLOCK = 5  # rewards the base has been fed
+ASKED = 6  # the arm the base waits for, or the leader of an index policy
+QUEUE_FREE = 7  # first place of the queues' list of used and returned places, or -1
+QUEUE_TOP = 8  # places of the queues never used before start here
+QUEUED_NOW = 9  # rewards in all queues together
+UNSEEN = 10  # arms of which nothing has been received
+WINDOW = 11  # DUCB: from this lag on every play counts in full
+LAST_ARM = 12
+FIRST_EDGE = 13  # DUCB: the oldest change of arm still within the window ...
+END_EDGE = 14  # ... and one past the newest
+POISSON_KL = 15  # DUCB: 1 for the index from the Poisson divergence
+PHASE_PLAYS = 16  # Improved UCB: plays of each active arm at the end of this phase
+COMMITTED = 17  # Improved UCB: the arm to play to the end, or -1
+WHOLE_SIZE = 18
+
+# Places in `settings`, its real numbers.
+EXPLORATION = 0
+HORIZON_PER_ARM = 1  # KL-UCB++: T / K
+FIXED_ARM = 2
+EPSILON = 3
+HORIZON = 4
+TOLERANCE = 5  # Improved UCB: of the present phase
+EARLIER_LOG = 6  # the logarithm of the clock, or of an earlier one
+SETTINGS_SIZE = 7
+
+# Rows of `tallies`, whole numbers per arm.
+PLAYS = 0
+QUEUE_HEAD = 1
+QUEUE_TAIL = 2
+MISSING = 3  # DUCB: plays minus N~, in units of 1 / CHANCE_UNITS
+FIRST_PLAYS = 4  # DUCB: the order of the first plays
+ACTIVE = 5  # Improved UCB: 1 until eliminated
+TALLY_ROWS = 6
+
+# Rows of `arms`, real numbers per arm.
+COUNT = 0  # rewards the index knows of ...
+TOTAL = 1  # ... and their sum
+UPPER = 2  # an upper bound of the index ...
+EXPIRY = 3  # ... while the clock is not past this
+RECEIVED_COUNT = 4  # SBD: all received rewards, queued ones too ...
+RECEIVED_TOTAL = 5  # ... and their sum
+ARM_ROWS = 6
+
+# Rows of `edges`: DUCB's changes of arm within the window.
+EDGE_ROUND = 0
+EDGE_FROM = 1
+EDGE_TO = 2
+
+# Chances of a delay are counted in these units, so that sums are exact in any order.
+CHANCE_UNITS = 1 << 40
+
+# Places in `world`, the whole numbers of a run.
+ENTRY_FREE = 0  # like QUEUE_FREE, for rewards under way
+ENTRY_TOP = 1
+UNDER_WAY = 2
+PREVIOUS_ARM = 3
+SWITCHES = 4
+NEXT_CHECKPOINT = 5
+NEW_RUNS = 6
+NEW_FAR = 7
+WORLD_SIZE = 8

@@ -1,0 +1,190 @@
+"""What every attributed policy is, and how one is stepped by hand.
+
+A policy here is a description: a name, a number of arms, parameters. `start` gives it a memory
+and returns `Steps`, which alternate between `choose` and `observe`. Its protocol is not the
+anonymous one: there is no `ask`, no `tell`, and a total without labels cannot be handed to it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latesum._checks import InvalidInput, finite_number, whole_number
+from latesum.attributed import layout_kernels as at
+from latesum.world.problem import Problem
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+#: What a policy might be told about delays, by the names these parameters have here.
+_DELAY_PARAMETERS = ("delay", "delays", "max_delay", "cdf_horizon")
+
+
+class Memory:
+    """The arrays of one policy at work; `layout_kernels` says what is where."""
+
+    def __init__(self, kind: int, n_arms: int, rng: np.random.Generator) -> None:
+        self.whole: Integers = np.zeros(at.WHOLE_SIZE, dtype=np.int64)
+        self.whole[at.KIND] = kind
+        self.whole[at.QUEUE_FREE] = -1
+        self.whole[at.UNSEEN] = n_arms
+        self.whole[at.LAST_ARM] = -1
+        self.whole[at.COMMITTED] = -1
+        self.settings: Floats = np.zeros(at.SETTINGS_SIZE)
+        self.tallies: Integers = np.zeros((at.TALLY_ROWS, n_arms), dtype=np.int64)
+        self.tallies[at.QUEUE_HEAD] = -1
+        self.tallies[at.QUEUE_TAIL] = -1
+        self.tallies[at.ACTIVE] = 1
+        self.arms: Floats = np.zeros((at.ARM_ROWS, n_arms))
+        self.arms[at.EXPIRY] = -1.0
+        self.queue_next: Integers = np.empty(16, dtype=np.int64)
+        self.queue_reward: Floats = np.empty(16)
+        self.survival: Integers = np.zeros((n_arms, 1), dtype=np.int64)
+        self.edges: Integers = np.zeros((3, 1), dtype=np.int64)
+        self.random_state: NDArray[np.uint64] = rng.integers(1, 2**64, size=4, dtype=np.uint64)
+
+    def make_room(self, arrivals: int) -> None:
+        """Let the queues hold this many more rewards."""
+        if self.whole[at.KIND] != at.QUEUED:
+            return
+        needed = int(self.whole[at.QUEUED_NOW]) + arrivals
+        if needed > len(self.queue_next):
+            size = max(needed, 2 * len(self.queue_next))
+            self.queue_next = np.concatenate(
+                [self.queue_next, np.empty(size - len(self.queue_next), dtype=np.int64)]
+            )
+            self.queue_reward = np.concatenate(
+                [self.queue_reward, np.empty(size - len(self.queue_reward))]
+            )
+
+    @property
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """The arrays in the order in which the compiled code takes them."""
+        return (
+            self.whole, self.settings, self.tallies, self.arms,
+            self.queue_next, self.queue_reward, self.survival, self.edges, self.random_state,
+        )  # fmt: skip
+
+
+class AttributedPolicy(ABC):
+    """A policy that sees which arm paid: every reward arrives with the arm it belongs to.
+
+    Subclasses set `name`, the label for tables, and `delay_knowledge`, what they must be told
+    about the delay.
+    """
+
+    #: Marks these policies in tables and figures: they see more than a total.
+    sees: ClassVar[Literal["attributed"]] = "attributed"
+    #: What the policy must be told about the delay, in words.
+    delay_knowledge: ClassVar[str] = "nothing"
+
+    n_arms: int
+
+    def __new__(cls, *_: Any, **parameters: Any) -> AttributedPolicy:
+        """Refuse knowledge of the delay that this policy has no use for."""
+        usable = inspect.signature(cls.__init__).parameters
+        for parameter in _DELAY_PARAMETERS:
+            if parameter in parameters and parameter not in usable:
+                raise InvalidInput(
+                    f"{cls.__name__} cannot use {parameter}: it must be told "
+                    f"{cls.delay_knowledge} about the delay. DUCB and KLDUCB use a delay, "
+                    "SBD a max_delay."
+                )
+        return super().__new__(cls)
+
+    def __init__(self, n_arms: int) -> None:
+        self.n_arms = whole_number(n_arms, "n_arms", at_least=2)
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The label for tables and figures."""
+
+    @abstractmethod
+    def new_memory(self, rng: np.random.Generator) -> Memory:
+        """The arrays of this policy before its first round."""
+
+    def check(self, problem: Problem) -> None:
+        """Refuse a problem that this policy cannot play, and warn where it was told wrongly."""
+        if problem.n_arms != self.n_arms:
+            raise InvalidInput(
+                f"{self.name} was made for {self.n_arms} arms and the problem has "
+                f"{problem.n_arms}; make it with n_arms={problem.n_arms}."
+            )
+
+    def start(self, *, rng: np.random.Generator) -> Steps:
+        """Begin, knowing nothing: choose an arm, observe what arrived, and so on.
+
+        `rng` serves policies that draw (Thompson sampling, DUCB's first plays).
+
+        >>> from latesum.attributed import QPMD
+        >>> steps = QPMD("ucb1", n_arms=2).start(rng=np.random.default_rng(1))
+        >>> steps.choose()
+        0
+        >>> steps.observe([(0, 1.0)])               # arm 0 paid 1, in the same round
+        >>> steps.choose()
+        1
+        >>> steps.observe([])                       # nothing arrived: arm 1 still has to answer
+        >>> steps.choose()
+        1
+        """
+        return Steps(self, rng)
+
+
+class Steps:
+    """A policy at work, one round at a time, on the compiled code of the fast runs."""
+
+    def __init__(self, policy: AttributedPolicy, rng: np.random.Generator) -> None:
+        from latesum.attributed import policy_kernels  # Numba is loaded here, not at import
+
+        self.policy = policy
+        self._kernels = policy_kernels
+        self._memory = policy.new_memory(rng)
+        self._outstanding = np.zeros(policy.n_arms, dtype=np.int64)
+
+    @property
+    def plays(self) -> Integers:
+        """How often each arm has been played so far."""
+        plays: Integers = self._memory.tallies[at.PLAYS].copy()
+        return plays
+
+    def choose(self) -> int:
+        """The arm to play now. Each call is a new round."""
+        if self._memory.whole[at.KIND] == at.PHASED and self._outstanding.any():
+            raise InvalidInput(
+                f"{self.policy.name} is for undelayed rewards: observe the reward of a play "
+                "before the next one."
+            )
+        arm = int(self._kernels.choose_once(*self._memory.arrays))
+        self._outstanding[arm] += 1
+        return arm
+
+    def observe(self, arrivals: Iterable[tuple[int, float]]) -> None:
+        """Take in the rewards that arrived in this round, as (arm, reward) pairs, in order."""
+        taken = [
+            (
+                whole_number(arm, "the arm of an arrival"),
+                finite_number(reward, "an arriving reward", at_least=0, at_most=1),
+            )
+            for arm, reward in arrivals
+        ]
+        left = self._outstanding.copy()
+        for arm, _ in taken:
+            if arm >= self.policy.n_arms or left[arm] == 0:
+                raise InvalidInput(
+                    f"a reward of arm {arm} arrived, and no play of that arm is outstanding; "
+                    "observe each play's reward once, after the play."
+                )
+            left[arm] -= 1
+        self._outstanding = left
+        memory = self._memory
+        memory.make_room(len(taken))
+        arms: Integers = np.array([arm for arm, _ in taken], dtype=np.int64)
+        rewards: Floats = np.array([reward for _, reward in taken], dtype=np.float64)
+        self._kernels.receive_all(*(*memory.arrays, arms, rewards))

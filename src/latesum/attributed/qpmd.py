@@ -1,0 +1,50 @@
+"""QPM-D: any algorithm for undelayed rewards, fed from queues."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from latesum.attributed import layout_kernels as at
+from latesum.attributed.bases import base_index
+from latesum.attributed.policy import AttributedPolicy, Memory
+
+
+class QPMD(AttributedPolicy):
+    """QPM-D around a base: knows nothing about the delay.
+
+    Rewards wait in one first-in-first-out queue per arm. The base is fed from the queue of the arm
+    it asks for as long as that queue has something; when it is empty, that arm is played. The
+    base's clock counts what it was fed. Without delay, QPM-D is its base.
+
+    `base` is "ucb1" (with `exploration`, 2 unless said), "kl-ucb", "kl-ucb++" (with `horizon`),
+    "thompson" or "fixed" (with `arm`).
+
+    >>> QPMD("ucb1", n_arms=2).name
+    'QPM-D (UCB1)'
+
+    References: Joulani, György, Szepesvári (2013), Online Learning under Delayed Feedback.
+    """
+
+    def __init__(
+        self,
+        base: str,
+        n_arms: int,
+        *,
+        exploration: float | None = None,
+        horizon: int | None = None,
+        arm: int | None = None,
+    ) -> None:
+        super().__init__(n_arms)
+        self.base = base_index(base, self.n_arms, exploration=exploration, horizon=horizon, arm=arm)
+
+    @property
+    def name(self) -> str:
+        return f"QPM-D ({self.base.label})"
+
+    def __repr__(self) -> str:
+        return f"QPMD({self.base.name!r}, n_arms={self.n_arms}{self.base.arguments})"
+
+    def new_memory(self, rng: np.random.Generator) -> Memory:
+        memory = Memory(at.QUEUED, self.n_arms, rng)
+        self.base.write_into(memory, rng)
+        return memory

@@ -1,0 +1,221 @@
+"""Whole runs at compiled speed.
+
+Rewards and delays are drawn ahead in blocks of rounds, from streams of their own, so that a run
+depends on its seed only: not on how many rounds a compiled call plays, nor on the policy.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latesum._checks import InvalidInput, whole_number
+from latesum.attributed import layout_kernels as at
+from latesum.attributed.draws import BLOCK, Draws
+from latesum.attributed.policy import AttributedPolicy, Floats, Integers, Memory
+from latesum.world.problem import Problem
+
+#: Rewards with a delay this long wait in a heap instead of the ring. More than a block, so that
+#: none of them arrives in the compiled call that sends it off.
+LONGEST_RING = 1 << 16
+#: Rounds between two calls of `progress`.
+_PROGRESS_EVERY = 1 << 18
+
+Small = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class AttributedRun:
+    """What was played in one run.
+
+    `plays[c, a]`: plays of arm a in the first checkpoints[c] rounds. `switches`: rounds whose arm
+    differs from the round before. `starts` and `arms`, where recorded: each stretch of one arm,
+    its first round (from 0) and its arm.
+    """
+
+    plays: Integers
+    last_arm: int
+    switches: int
+    starts: Integers | None = None
+    arms: Integers | None = None
+
+
+def run(
+    problem: Problem,
+    policy: AttributedPolicy,
+    horizon: int,
+    *,
+    seed_sequence: np.random.SeedSequence,
+    checkpoints: Integers | None = None,
+    progress: Callable[[int], object] | None = None,
+    record: bool = False,
+    chunk: int = BLOCK,
+) -> AttributedRun:
+    """Play `policy` for `horizon` rounds.
+
+    `checkpoints`: ascending numbers of rounds after which the plays are noted; only the horizon
+    unless given. `progress` is called now and then with the rounds done. `chunk`: the most rounds
+    per compiled call, between which an interrupt is noticed; results do not depend on it.
+
+    >>> from latesum.attributed import QPMD
+    >>> from latesum.world import Problem
+    >>> problem = Problem([0.5, 0.6], "uniform(0, 100)")
+    >>> seed = np.random.SeedSequence(1)
+    >>> played = run(problem, QPMD("ucb1", n_arms=2), 10_000, seed_sequence=seed)
+    >>> int(played.plays.sum())
+    10000
+    """
+    horizon = whole_number(horizon, "horizon", at_least=1)
+    chunk = min(whole_number(chunk, "chunk", at_least=1), BLOCK)
+    stops = _checked_checkpoints(checkpoints, horizon)
+    policy.check(problem)
+    draws = Draws(problem, seed_sequence)
+    voyage = _Voyage(policy.new_memory(draws.policy_rng), draws, horizon, stops, record)
+    reported = 0
+    while voyage.rounds_done < horizon:
+        voyage.advance(chunk)
+        if progress is not None and (
+            voyage.rounds_done - reported >= _PROGRESS_EVERY or voyage.rounds_done == horizon
+        ):
+            reported = voyage.rounds_done
+            progress(reported)
+    return voyage.result()
+
+
+class _Far(NamedTuple):
+    """A reward that is under way for so long that it is kept out of the ring."""
+
+    due: int
+    minus_round: int  # of those due in one round, the latest play comes first
+    arm: int
+    reward: float
+
+
+class _Voyage:
+    """The state of a run between two compiled calls."""
+
+    def __init__(
+        self, memory: Memory, draws: Draws, horizon: int, stops: Integers, record: bool
+    ) -> None:
+        from latesum.attributed import loop_kernels  # Numba is loaded here, not at import
+
+        self._kernel = loop_kernels.run_rounds
+        self._memory = memory
+        self._draws = draws
+        self._horizon = horizon
+        self._stops = stops
+        self.rounds_done = 0
+        self._plays_at: Integers = np.zeros((len(stops), memory.tallies.shape[1]), dtype=np.int64)
+        self._world: Integers = np.zeros(at.WORLD_SIZE, dtype=np.int64)
+        self._world[at.ENTRY_FREE] = self._world[at.PREVIOUS_ARM] = -1
+        self._ring: Small = np.full(1, -1, dtype=np.int32)
+        self._entry_next: Small = np.empty(0, dtype=np.int32)
+        self._entry_arm: Small = np.empty(0, dtype=np.int32)
+        self._entry_reward: Floats = np.empty(0)
+        self._far: list[_Far] = []
+        self._far_in_block = 0
+        buffer = BLOCK if record else 0
+        self._run_start: Integers = np.empty(buffer, dtype=np.int64)
+        self._run_arm: Integers = np.empty(buffer, dtype=np.int64)
+        self._runs: list[tuple[Integers, Integers]] | None = [] if record else None
+
+    def advance(self, chunk: int) -> None:
+        """Play at most `chunk` rounds, to the end of the block of draws at the latest."""
+        first = self.rounds_done
+        place = first % BLOCK
+        if place == 0:
+            self._draws.next_block()
+            self._fit_ring()
+        rounds = min(chunk, BLOCK - place, self._horizon - first)
+        due = self._due_before(first + rounds)
+        self._make_room(rounds, len(due))
+        far_room = min(self._far_in_block, rounds)
+        far_round = np.empty(far_room, dtype=np.int64)
+        far_arm = np.empty(far_room, dtype=np.int64)
+        far_reward = np.empty(far_room)
+        draws, memory, world = self._draws, self._memory, self._world
+        self._kernel(
+            first, rounds, self._horizon,
+            place, draws.rewards, draws.reward_stride, draws.means,
+            draws.delays, draws.delay_stride,
+            world, self._ring, self._entry_next, self._entry_arm, self._entry_reward,
+            np.array([entry.due for entry in due], dtype=np.int64),
+            np.array([entry.arm for entry in due], dtype=np.int32),
+            np.array([entry.reward for entry in due], dtype=np.float64),
+            far_round, far_arm, far_reward,
+            self._stops, self._plays_at, self._run_start, self._run_arm,
+            *memory.arrays,
+        )  # fmt: skip
+        self._send_far(int(world[at.NEW_FAR]), far_round, far_arm, far_reward)
+        if self._runs is not None:
+            new = int(world[at.NEW_RUNS])
+            self._runs.append((self._run_start[:new].copy(), self._run_arm[:new].copy()))
+        self.rounds_done = first + rounds
+
+    def result(self) -> AttributedRun:
+        """What was played."""
+        starts = arms = None
+        if self._runs is not None:
+            starts = np.concatenate([part[0] for part in self._runs])
+            arms = np.concatenate([part[1] for part in self._runs])
+        return AttributedRun(
+            plays=self._plays_at,
+            last_arm=int(self._world[at.PREVIOUS_ARM]),
+            switches=int(self._world[at.SWITCHES]),
+            starts=starts,
+            arms=arms,
+        )
+
+    def _fit_ring(self) -> None:
+        """Let the ring reach as far as the delays of this block, or as far as it may."""
+        longest = min(int(self._draws.delays.max()), LONGEST_RING - 1, self._horizon - 1)
+        self._far_in_block = int(np.count_nonzero(self._draws.delays >= LONGEST_RING))
+        size = 1 << longest.bit_length()
+        if size <= len(self._ring):
+            return
+        rounds = self.rounds_done + np.arange(len(self._ring))
+        ring: Small = np.full(size, -1, dtype=np.int32)
+        ring[rounds & (size - 1)] = self._ring[rounds & (len(self._ring) - 1)]
+        self._ring = ring
+
+    def _make_room(self, rounds: int, due: int) -> None:
+        """Let every reward of the next rounds find a place, under way and in the queues."""
+        under_way = int(self._world[at.UNDER_WAY])
+        needed = under_way + rounds
+        if needed > len(self._entry_next):
+            more = max(needed, 2 * len(self._entry_next)) - len(self._entry_next)
+            self._entry_next = np.concatenate([self._entry_next, np.empty(more, dtype=np.int32)])
+            self._entry_arm = np.concatenate([self._entry_arm, np.empty(more, dtype=np.int32)])
+            self._entry_reward = np.concatenate([self._entry_reward, np.empty(more)])
+        self._memory.make_room(needed + due)
+
+    def _due_before(self, end: int) -> list[_Far]:
+        due = []
+        while self._far and self._far[0].due < end:
+            due.append(heapq.heappop(self._far))
+        return due
+
+    def _send_far(self, count: int, rounds: Integers, arms: Integers, rewards: Floats) -> None:
+        for place in range(count):
+            played, arm = int(rounds[place]), int(arms[place])
+            _, delay = self._draws.of_play(played % BLOCK, arm)
+            heapq.heappush(self._far, _Far(played + delay, -played, arm, float(rewards[place])))
+
+
+def _checked_checkpoints(checkpoints: Integers | None, horizon: int) -> Integers:
+    stops = np.array([horizon] if checkpoints is None else checkpoints)
+    if (
+        stops.ndim != 1
+        or not np.issubdtype(stops.dtype, np.integer)
+        or (len(stops) and (stops[0] < 1 or stops[-1] > horizon or (np.diff(stops) <= 0).any()))
+    ):
+        raise InvalidInput(
+            "checkpoints must be ascending whole numbers of rounds from 1 to the horizon "
+            f"{horizon}, not {checkpoints!r}."
+        )
+    return stops.astype(np.int64)

@@ -1,0 +1,245 @@
+"""Every policy, play for play, against a plain version on the same draws."""
+
+import numpy as np
+import plain_policies as plain
+import pytest
+from scipy import stats
+
+from latesum.attributed import DUCB, KLDUCB, QPMD, SBD, DelayedUCB1, ImprovedUCB, run
+from latesum.attributed import layout_kernels as at
+from latesum.attributed.draws import Draws
+from latesum.world import Beta, Discrete, Problem, Uniform
+
+HORIZON = 2_000
+BERNOULLI = [0.5, 0.6]
+THREE = [Beta(2, 2), Uniform(0.2, 0.9), Discrete([0, 0.5, 1], [0.3, 0.3, 0.4])]
+
+
+def arms_of(problem, policy, horizon, seed):
+    played = run(problem, policy, horizon, seed_sequence=np.random.SeedSequence(seed), record=True)
+    return np.repeat(played.arms, np.diff([*played.starts, horizon])).tolist()
+
+
+def agree(problem, policy, version, seed, horizon=HORIZON):
+    expected, _ = plain.play(problem, version, horizon, np.random.SeedSequence(seed))
+    assert arms_of(problem, policy, horizon, seed) == expected
+
+
+def bases(n_arms):
+    return {
+        "ucb1": (plain.ucb1(), {}),
+        "kl-ucb": (plain.kl_ucb, {}),
+        "kl-ucb++": (plain.kl_ucb_plus_plus(HORIZON, n_arms), {"horizon": HORIZON}),
+    }
+
+
+PROBLEMS = {
+    "no delay": Problem(BERNOULLI, "constant(0)"),
+    "uniform": Problem(BERNOULLI, "uniform(0, 100)"),
+    "own delays": Problem([0.2, 0.9, 0.5], ["poisson(5)", "uniform(3, 60)", "exponential(20)"]),
+    "other rewards": Problem(THREE, "geometric(10)"),
+    "heavy tail": Problem(BERNOULLI, "pareto(1.2, 50)"),
+    "equal arms": Problem([1.0, 1.0, 1.0], "constant(2)"),
+    "nothing paid": Problem([0.0, 0.0], "uniform(0, 3)"),
+}
+
+
+@pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
+@pytest.mark.parametrize("base", ["ucb1", "kl-ucb", "kl-ucb++"])
+def test_qpmd(problem, base):
+    n_arms = problem.n_arms
+    index, parameters = bases(n_arms)[base]
+    for seed in range(2):
+        version = plain.QueuedPolicy(plain.IndexBase(n_arms, index), n_arms)
+        agree(problem, QPMD(base, n_arms, **parameters), version, seed)
+
+
+@pytest.mark.parametrize("base", ["ucb1", "kl-ucb", "kl-ucb++"])
+def test_without_delay_qpmd_is_its_base(base):
+    class Alone:
+        """The base itself, with no queue anywhere."""
+
+        def __init__(self):
+            self.base = plain.IndexBase(2, bases(2)[base][0])
+
+        def choose(self):
+            return self.base.ask()
+
+        def observe(self, arrivals):
+            for arrival in arrivals:
+                self.base.feed(*arrival)
+
+    for seed in range(3):
+        policy = QPMD(base, 2, **bases(2)[base][1])
+        agree(PROBLEMS["no delay"], policy, Alone(), seed)
+
+
+@pytest.mark.parametrize("exploration", [0.5, 2.0])
+@pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
+def test_delayed_ucb1(problem, exploration):
+    for seed in range(3):
+        policy = DelayedUCB1(problem.n_arms, exploration=exploration)
+        version = plain.DelayedUCB1(problem.n_arms, exploration)
+        agree(problem, policy, version, seed)
+
+
+def test_without_delay_delayed_ucb1_is_ucb1():
+    problem = PROBLEMS["no delay"]
+    for seed in range(5):
+        ucb1 = arms_of(problem, QPMD("ucb1", 2), HORIZON, seed)
+        assert arms_of(problem, DelayedUCB1(2), HORIZON, seed) == ucb1
+
+
+def sampler(policy, problem, seed):
+    """The Beta draws and the first arm that a compiled run with this seed gets."""
+    from latesum.attributed import random_kernels
+
+    memory = policy.new_memory(Draws(problem, np.random.SeedSequence(seed)).policy_rng)
+
+    def beta(a, b):
+        return random_kernels.beta(float(a), float(b), memory.random_state)
+
+    return beta, int(memory.whole[at.ASKED])
+
+
+@pytest.mark.parametrize("name", ["no delay", "uniform", "own delays", "other rewards"])
+def test_thompson_sampling(name):
+    problem = PROBLEMS[name]
+    n_arms = problem.n_arms
+    for seed in range(3):
+        policy = QPMD("thompson", n_arms)
+        beta, first = sampler(policy, problem, seed)
+        version = plain.QueuedPolicy(plain.ThompsonBase(n_arms, first, beta), n_arms)
+        agree(problem, policy, version, seed)
+
+
+@pytest.mark.parametrize("name", ["uniform", "own delays", "other rewards"])
+@pytest.mark.parametrize("heuristic", ["greedy", "thompson"])
+@pytest.mark.filterwarnings("ignore:SBD:UserWarning")
+def test_sbd(name, heuristic):
+    problem = PROBLEMS[name]
+    n_arms = problem.n_arms
+    for seed in range(3):
+        policy = SBD("ucb1", n_arms, heuristic=heuristic, max_delay=100)
+        beta, _ = sampler(policy, problem, seed)
+        rule = plain.greedy if heuristic == "greedy" else plain.thompson_heuristic(beta)
+        base = plain.IndexBase(n_arms, plain.ucb1())
+        agree(problem, policy, plain.QueuedPolicy(base, n_arms, rule, 100), seed)
+
+
+def test_sbd_that_may_keep_nothing_unused_is_qpmd():
+    problem = PROBLEMS["no delay"]
+    sbd = SBD("kl-ucb", 2, heuristic="thompson", max_delay=0)
+    assert arms_of(problem, sbd, HORIZON, 1) == arms_of(problem, QPMD("kl-ucb", 2), HORIZON, 1)
+
+
+def first_plays(policy, problem, seed):
+    """The order of DUCB's first plays in a compiled run with this seed."""
+    memory = policy.new_memory(Draws(problem, np.random.SeedSequence(seed)).policy_rng)
+    return memory.tallies[at.FIRST_PLAYS].tolist()
+
+
+DUCB_DELAYS = [
+    "uniform(0, 50)",
+    "uniform(0, 200)",
+    "exponential(50)",
+    "poisson(50)",
+    "constant(0)",
+    "geometric(3)",
+    "exponential(50).clipped(75)",
+    "mixture((0.05, constant(500)), (0.95, uniform(0, 50)))",
+]
+
+
+@pytest.mark.parametrize("delay", DUCB_DELAYS)
+@pytest.mark.parametrize("means", [BERNOULLI, [0.5, 0.45, 0.6, 0.3, 0.55]], ids=["two", "five"])
+def test_ducb_equals_the_plain_sum_over_the_window(delay, means):
+    problem = Problem(means, delay)
+    n_arms = problem.n_arms
+    chances = [plain.rounded_chances(problem.delay)] * n_arms
+    for seed in range(3):
+        policy = DUCB(delay, n_arms)
+        order = first_plays(policy, problem, seed)
+        assert sorted(order) == list(range(n_arms))
+        agree(problem, policy, plain.DUCB(chances, order), seed, 2_000)
+
+
+@pytest.mark.parametrize(
+    "delay", ["exponential(50)", "geometric(3)", "exponential(20).clipped(75)"]
+)
+def test_rounding_the_chances_changes_no_play(delay):
+    """Where no two indices are equal: under uniform delays some are, before the first rewards."""
+    problem = Problem(BERNOULLI, delay)
+    chances = [plain.unrounded_chances(problem.delay)] * 2
+    for seed in range(3):
+        policy = DUCB(delay, 2)
+        order = first_plays(policy, problem, seed)
+        agree(problem, policy, plain.DUCB(chances, order), seed, 2_000)
+
+
+@pytest.mark.parametrize("poisson", [False, True], ids=["ucb", "kl"])
+def test_ducb_with_a_delay_of_its_own_for_each_arm(poisson):
+    problem = Problem([0.1, 0.2, 0.15], ["uniform(0, 80)", "exponential(30)", "geometric(9)"])
+    chances = [plain.rounded_chances(delay, 150) for delay in problem.delays]
+    for seed in range(3):
+        kind = KLDUCB if poisson else DUCB
+        policy = kind(problem.delays, 3, epsilon=0.5, cdf_horizon=150)
+        order = first_plays(policy, problem, seed)
+        version = plain.DUCB(chances, order, 0.5, poisson)
+        agree(problem, policy, version, seed, 2_000)
+
+
+@pytest.mark.parametrize("horizon", [1, 2, 5, 40, 1_000, 30_000])
+def test_improved_ucb(horizon):
+    problem = Problem([0.3, 0.8, 0.75], "constant(0)")
+    for seed in range(3):
+        policy = ImprovedUCB(3, horizon=horizon)
+        agree(problem, policy, plain.ImprovedUCB(3, horizon), seed, horizon)
+
+
+def test_a_fixed_arm_stays():
+    played = run(
+        PROBLEMS["own delays"], QPMD("fixed", 3, arm=2), 500,
+        seed_sequence=np.random.SeedSequence(1),
+    )  # fmt: skip
+    assert played.plays.tolist() == [[0, 0, 500]]
+    assert played.switches == 0
+
+
+def test_beta_draws_follow_the_beta_law():
+    """Kolmogorov-Smirnov on 20,000 draws each; error rate 0.001 for each of the four laws."""
+    from latesum.attributed import random_kernels
+
+    state = np.random.default_rng(5).integers(1, 2**64, size=4, dtype=np.uint64)
+    for a, b in [(1.0, 1.0), (1.0, 40.5), (3.7, 1.2), (600.0, 400.0)]:
+        drawn = [random_kernels.beta(a, b, state) for _ in range(20_000)]
+        assert stats.kstest(drawn, stats.beta(a, b).cdf).pvalue > 0.001
+
+
+def test_uniform_draws_are_xoshiro256_plus_plus():
+    """The first outputs for the state 1, 2, 3, 4, as published with the generator."""
+    from latesum.attributed import random_kernels
+
+    state = np.array([1, 2, 3, 4], dtype=np.uint64)
+    published = [41943041, 58720359, 3588806011781223, 3591011842654386]
+    for output in published:
+        assert random_kernels.uniform(state) == (output >> 11) * 2.0**-53
+
+
+def test_solvers_meet_their_equations():
+    from latesum.attributed import index_kernels
+
+    for p in [0.0, 1e-9, 0.01, 0.5, 0.99, 1 - 1e-9, 1.0]:
+        assert index_kernels.bernoulli_upper(p, 0.0) == p
+        assert index_kernels.poisson_upper(p, 0.0) == p
+        for allowance in [1e-6, 0.01, 0.5, 3.0, 50.0]:
+            expected = plain.largest_within(plain.kl, p, allowance)
+            assert index_kernels.bernoulli_upper(p, allowance) == pytest.approx(expected, abs=1e-9)
+            expected = plain.largest_within(
+                lambda p, q: q - p + (p * np.log(p / q) if p > 0 else 0.0), p, allowance
+            )
+            assert index_kernels.poisson_upper(p, allowance) == pytest.approx(expected, abs=1e-9)
+    # Too close for the bisection above: kl(p, q) is (q - p)^2 / (2 p (1 - p)) there.
+    assert index_kernels.bernoulli_upper(0.3, 1e-14) - 0.3 == pytest.approx(
+        np.sqrt(2e-14 * 0.21), rel=1e-4
+    )

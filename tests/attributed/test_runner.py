@@ -1,0 +1,114 @@
+"""Runs as a whole: checkpoints, long delays, memory, progress, interrupts."""
+
+import numpy as np
+import plain_policies as plain
+import pytest
+
+from latesum._checks import InvalidInput
+from latesum.attributed import QPMD, DelayedUCB1, draws, run, runner
+from latesum.attributed import layout_kernels as at
+from latesum.world import Problem
+
+PROBLEM = Problem([0.5, 0.6], "uniform(0, 100)")
+
+
+def seed(number=3):
+    return np.random.SeedSequence(number)
+
+
+def test_checkpoints_count_plays():
+    policy = QPMD("ucb1", 2)
+    stops = np.array([1, 2, 100, 16_384, 16_385, 40_000])
+    played = run(PROBLEM, policy, 40_000, seed_sequence=seed(), checkpoints=stops, record=True)
+    arms = np.repeat(played.arms, np.diff([*played.starts, 40_000]))
+    for stop, plays in zip(stops, played.plays, strict=True):
+        assert plays.tolist() == np.bincount(arms[:stop], minlength=2).tolist()
+    assert played.last_arm == arms[-1]
+    assert played.switches == np.count_nonzero(np.diff(arms))
+    for chunk in (1_000, 16_383):
+        again = run(PROBLEM, policy, 40_000, seed_sequence=seed(), checkpoints=stops, chunk=chunk)
+        assert again.plays.tolist() == played.plays.tolist()
+        assert (again.switches, again.last_arm) == (played.switches, played.last_arm)
+
+
+@pytest.mark.parametrize("stops", [[0, 5], [5, 5], [7, 6], [11], [1.5], [[1, 2]]], ids=str)
+def test_checkpoints_are_checked(stops):
+    with pytest.raises(InvalidInput, match="checkpoints must be ascending"):
+        run(PROBLEM, QPMD("ucb1", 2), 10, seed_sequence=seed(), checkpoints=np.array(stops))
+
+
+def test_a_run_does_not_use_up_its_seed():
+    seed_sequence = seed()
+    first = run(PROBLEM, QPMD("thompson", 2), 5_000, seed_sequence=seed_sequence)
+    second = run(PROBLEM, QPMD("thompson", 2), 5_000, seed_sequence=seed_sequence)
+    assert first.plays.tolist() == second.plays.tolist()
+    assert seed_sequence.n_children_spawned == 0
+
+
+@pytest.mark.parametrize("policy", [QPMD("ucb1", 2), DelayedUCB1(2)], ids=["queues", "received"])
+def test_delays_far_beyond_the_ring(policy, monkeypatch):
+    """With a ring of 32 rounds and blocks of 16 most of this tail goes through the heap."""
+    for module in (runner, draws, plain):
+        monkeypatch.setattr(module, "BLOCK", 16)
+    monkeypatch.setattr(runner, "LONGEST_RING", 32)
+    problem = Problem([0.5, 0.6], "pareto(1.05, 1000)")
+    horizon = 3_000
+    version = (
+        plain.QueuedPolicy(plain.IndexBase(2, plain.ucb1()), 2)
+        if isinstance(policy, QPMD)
+        else plain.DelayedUCB1(2)
+    )
+    arms, _ = plain.play(problem, version, horizon, seed())
+    for chunk in (16, 5):
+        played = run(problem, policy, horizon, seed_sequence=seed(), record=True, chunk=chunk)
+        assert np.repeat(played.arms, np.diff([*played.starts, horizon])).tolist() == arms
+
+
+def test_a_heavy_tail_at_full_size():
+    """Delays of up to the whole horizon, many beyond the ring; by hand it is the same."""
+    problem = Problem([0.5, 0.6], "pareto(1.05, 20000)")
+    horizon = 150_000
+    arms, arrived = plain.play(problem, plain.DelayedUCB1(2), horizon, seed())
+    assert arrived < horizon
+    played = run(problem, DelayedUCB1(2), horizon, seed_sequence=seed(), record=True)
+    assert np.repeat(played.arms, np.diff([*played.starts, horizon])).tolist() == arms
+
+
+def test_memory_grows_with_the_delay_and_not_with_the_horizon():
+    def memory_of(horizon):
+        drawn = draws.Draws(PROBLEM, seed())
+        memory = QPMD("ucb1", 2).new_memory(drawn.policy_rng)
+        voyage = runner._Voyage(memory, drawn, horizon, np.array([horizon]), False)
+        while voyage.rounds_done < horizon:
+            voyage.advance(runner.BLOCK)
+        touched = int(voyage._world[at.ENTRY_TOP] + memory.whole[at.QUEUE_TOP])
+        return touched, len(voyage._ring), len(voyage._entry_next) + len(memory.queue_next)
+
+    touched, ring, room = memory_of(1_000_000)
+    assert touched <= 2 * 101
+    assert ring == 128
+    assert room == memory_of(100_000)[2]
+
+
+def test_progress_is_reported_and_can_interrupt():
+    seen = []
+    run(PROBLEM, QPMD("ucb1", 2), 600_000, seed_sequence=seed(), progress=seen.append)
+    assert seen[-1] == 600_000
+    assert seen == sorted(seen)
+    assert len(seen) == 3
+
+    def interrupt(rounds):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(PROBLEM, QPMD("ucb1", 2), 10**9, seed_sequence=seed(), progress=interrupt)
+
+
+def test_the_same_luck_for_every_policy():
+    """Runs with one seed meet the same rewards and delays in the same rounds."""
+    one, two = draws.Draws(PROBLEM, seed()), draws.Draws(PROBLEM, seed())
+    one.policy_rng.random(100)
+    one.next_block()
+    two.next_block()
+    assert (one.rewards == two.rewards).all()
+    assert (one.delays == two.delays).all()
