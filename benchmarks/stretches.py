@@ -94,10 +94,14 @@ def main() -> None:
     table = new_table(None, columns)
     for name, (_, _, horizon) in contestants.items():
         per_round = best[name] / horizon
-        table.add_row(name, f"{best[name] * 1e6:,.0f}", f"{1 / per_round:.2e}", f"{loop / per_round:,.0f}")
+        table.add_row(
+            name, f"{best[name] * 1e6:,.0f}", f"{1 / per_round:.2e}", f"{loop / per_round:,.0f}"
+        )
     terminal().print(table)
-    print(f"Horizon {long:,} against {short:,}: {list(best.values())[1] / list(best.values())[0]:.2f} times as long a run.")
-    print(f"Largest memory of this process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB.")
+    first, second, _ = best.values()
+    print(f"Horizon {long:,} against {short:,}: {second / first:.2f} times as long a run.")
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"Largest memory of this process: {memory:.0f} MiB.")
     code = "import time; t = time.perf_counter(); import latesum; print(time.perf_counter() - t)"
     times = [
         float(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout)
