@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from latesum._checks import finite_number
-from latesum.policies.base import Play, Policy, Stretch
+from latesum.policies.base import Play, Policy, Purpose, Stretch
 
 
 class ARSUCB(Policy):
@@ -20,7 +20,7 @@ class ARSUCB(Policy):
     From the paper: an optimistic index on plain averages, and stretches whose length is an
     increasing function of how often the arm was chosen. Ours: the power as that function and both
     constants (2 and 4), since only the paper's abstract was at hand. While an arm goes on being
-    the best, its next stretch follows at once, and the policy may think again at any time in it.
+    the best, its next stretch follows at once.
 
     >>> policy = ARSUCB(2)
     >>> policy.tell(0, 1, 1), policy.tell(1, 1, 0)
@@ -52,49 +52,47 @@ class ARSUCB(Policy):
         self._rounds = [0] * self.n_arms  # those whose totals are known
         self._sums = [0.0] * self.n_arms
         self._chosen = [0] * self.n_arms
-        self._arm, self._left = 0, 0  # the arm of the last stretch, what is left of it
-        self._fulfilled = True  # whether the rounds that were asked for at first have been played
+        self._last: list[Any] = [None, None]  # the arm played last, and why
+        self._plan(0)
 
     def _snapshot(self) -> Any:
         lists = [self._played.copy(), self._rounds.copy(), self._sums.copy(), self._chosen.copy()]
-        return [*lists, self._arm, self._left, self._fulfilled]
+        return [*lists, self._last, self._arm, self._left, self._purpose]
 
     def _restore(self, learned: Any) -> None:
         self._played, self._rounds, self._sums, self._chosen = map(list.copy, learned[:4])
-        self._arm, self._left, self._fulfilled = learned[4:]
+        self._last, self._arm, self._left, self._purpose = learned[4:]
 
     def _learn(self, play: Play) -> None:
         arm, rounds, total, purpose = play
-        if purpose == "override":
-            self._fulfilled, self._left = True, 0
-            return
-        self._played[arm] += rounds
-        if total is not None:
-            self._rounds[arm] += rounds
-            self._sums[arm] += total
-        left = self._left if arm == self._arm and self._left else self._length(arm)
-        self._fulfilled = False
-        while rounds >= left:
-            self._fulfilled = True
+        self._last = [arm, purpose]
+        if purpose != "override":
+            self._played[arm] += rounds
+            if total is not None:
+                self._rounds[arm] += rounds
+                self._sums[arm] += total
+            if arm == self._arm and rounds < self._left:
+                self._left -= rounds
+                return
             self._chosen[arm] += 1
-            rounds -= left
-            left = self._length(arm)
-        self._arm, self._left = arm, left - rounds
+        self._decide()
 
     def _forget(self, arm: int) -> None:
         if arm == self._arm:
-            self._fulfilled, self._left = True, 0
+            self._decide()
+
+    def _decide(self) -> None:
+        available = self._available()
+        untried = [arm for arm in available if self._played[arm] == 0]
+        self._plan(untried[0] if untried else max(available, key=self._upper_bound))
+
+    def _plan(self, arm: int) -> None:
+        self._arm, self._left = arm, self._length(arm)
+        # Two stretches of one arm are told apart by their purposes.
+        self._purpose: Purpose = "stay" if self._last == [arm, "learn"] else "learn"
 
     def _next(self) -> Stretch:
-        if not self._fulfilled:
-            return Stretch(self._arm, self._left, "learn")
-        available = self._available()
-        for arm in available:
-            if self._played[arm] == 0:
-                return Stretch(arm, self._length(arm), "learn")
-        best = max(available, key=self._upper_bound)
-        going_on = best == self._arm and self._left
-        return Stretch(best, self._left if going_on else self._length(best), "learn")
+        return Stretch(self._arm, self._left, self._purpose)
 
     def _length(self, arm: int) -> int:
         return math.ceil(math.pow(self._chosen[arm] + 1, self.growth))

@@ -17,7 +17,11 @@ import numpy as np
 
 from latesum._checks import InvalidInput, finite_number, whole_number
 
-Purpose = Literal["learn", "bridge", "commit", "override"]
+#: Why a stretch is played. "learn": to learn from it. "stay": the same, going on with the arm just
+#: played after a new decision, which must not become one stretch with what was played before it.
+#: "bridge": played and not learned from. "commit": the answer stands. "override": somebody
+#: played something else.
+Purpose = Literal["learn", "stay", "bridge", "commit", "override"]
 PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
 
 #: The version of the saved state's layout; `from_state` refuses any other.
@@ -266,6 +270,7 @@ class Policy(ABC):
         arm, rounds, purpose = self.ask()
         reason = {
             "learn": "to learn more about it",
+            "stay": "because it still looks best",
             "bridge": "while late rewards of other options fade out",
             "commit": "because it is the answer",
             "override": "as ordered",

@@ -101,8 +101,8 @@ class CLW(Policy):
         if arm == self._arm and purpose == "bridge":
             self._settle_left = max(0, self._settle_left - rounds)
         elif purpose == "learn" and arm not in self._dropped:
-            if rounds < self.spread and arm == self._arm:
-                self._measure_left = self.spread - rounds
+            if arm == self._arm and rounds < self._measure_left:
+                self._measure_left -= rounds
                 return
             if total is not None and rounds >= self.spread:
                 self._measure(arm, rounds, total)
