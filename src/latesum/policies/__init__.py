@@ -5,7 +5,11 @@ from latesum.policies.base import Estimate, Play, Policy, Stretch
 from latesum.policies.clw import CLW
 from latesum.policies.conformance import check
 from latesum.policies.fixed import FixedSplit, Oracle, RoundRobin
+from latesum.policies.flow import Flow
+from latesum.policies.flow_lookahead import FlowLookahead
+from latesum.policies.guarded import Guarded
 from latesum.policies.odaaf import ODAAF
+from latesum.policies.odaaf_s import ODAAFS
 from latesum.policies.registry import available, build, from_state, register
 from latesum.policies.restarting import Restarting
 
@@ -13,8 +17,12 @@ __all__ = [
     "ARSUCB",
     "CLW",
     "ODAAF",
+    "ODAAFS",
     "Estimate",
     "FixedSplit",
+    "Flow",
+    "FlowLookahead",
+    "Guarded",
     "Oracle",
     "Play",
     "Policy",

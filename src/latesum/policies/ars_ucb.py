@@ -33,6 +33,7 @@ class ARSUCB(Policy):
     """
 
     kind = "ars-ucb"
+    _purpose: Purpose
 
     def __init__(
         self,
@@ -89,7 +90,7 @@ class ARSUCB(Policy):
     def _plan(self, arm: int) -> None:
         self._arm, self._left = arm, self._length(arm)
         # Two stretches of one arm are told apart by their purposes.
-        self._purpose: Purpose = "stay" if self._last == [arm, "learn"] else "learn"
+        self._purpose = "stay" if self._last == [arm, "learn"] else "learn"
 
     def _next(self) -> Stretch:
         return Stretch(self._arm, self._left, self._purpose)

@@ -117,7 +117,7 @@ class ODAAF(Policy):
         """The naive approach of the paper's last appendix: only a bound on the delay is known.
 
         >>> ODAAF.naive(2, 250_000, delay_bound=100).ask().rounds
-        569
+        638
         """
         return object.__new__(cls)._set_up("naive", Naive(delay_bound), locals())
 

@@ -12,7 +12,11 @@ from latesum.policies.ars_ucb import ARSUCB
 from latesum.policies.base import Policy
 from latesum.policies.clw import CLW
 from latesum.policies.fixed import FixedSplit, Oracle, RoundRobin
+from latesum.policies.flow import Flow
+from latesum.policies.flow_lookahead import FlowLookahead
+from latesum.policies.guarded import Guarded
 from latesum.policies.odaaf import ODAAF
+from latesum.policies.odaaf_s import ODAAFS
 
 _BUILDERS: dict[str, Callable[..., Policy]] = {
     "odaaf": ODAAF,
@@ -20,6 +24,10 @@ _BUILDERS: dict[str, Callable[..., Policy]] = {
     "odaaf-v": ODAAF.variance,
     "odaaf-v-tightened": functools.partial(ODAAF.variance, tightened=True),
     "naive": ODAAF.naive,
+    "flow": Flow,
+    "flow-lookahead": FlowLookahead,
+    "odaaf-s": ODAAFS,
+    "guarded": Guarded,
     "clw": CLW,
     "ars-ucb": ARSUCB,
     "fixed-split": FixedSplit,

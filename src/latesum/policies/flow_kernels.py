@@ -1,0 +1,175 @@
+"""The compiled parts of the flow balance and of the indices: a small system, and KL bounds."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from latesum._compile import compiled
+
+#: How far outside [0, 1] an estimate may lie while it corrects others: at 0 and 1 exactly, low
+#: rates would be biased, and without a limit errors could grow down a chain of short stretches.
+_CLIP_LOW, _CLIP_HIGH = -0.5, 1.5
+_MOST_SWEEPS = 60
+_CLOSE_ENOUGH = 1e-7
+#: Newton's method from above needs a handful of steps; this only ends a stalled one.
+_MOST_STEPS = 60
+
+
+@compiled
+def solve_balance(weights, rounds, totals, stretched):  # type: ignore[no-untyped-def]
+    """The means that explain the totals: weights @ means = totals, by Gauss-Seidel.
+
+    `stretched` times as much as the weights say has leaked: 1 for the mean delay as it was told.
+    Arms without a known round take the mean of all known rounds.
+    """
+    n_arms = len(rounds)
+    means = np.empty(n_arms)
+    all_rounds = rounds.sum()
+    overall = totals.sum() / all_rounds if all_rounds > 0 else 0.5
+    for arm in range(n_arms):
+        means[arm] = totals[arm] / rounds[arm] if rounds[arm] > 0 else overall
+    for _ in range(_MOST_SWEEPS):
+        change = 0.0
+        for arm in range(n_arms):
+            if rounds[arm] == 0:
+                continue
+            leaked_in = 0.0
+            for other in range(n_arms):
+                if other != arm:
+                    clipped = min(max(means[other], _CLIP_LOW), _CLIP_HIGH)
+                    leaked_in += weights[arm, other] * clipped
+            own = rounds[arm] - stretched * (rounds[arm] - weights[arm, arm])
+            mean = (totals[arm] - stretched * leaked_in) / own
+            change = max(change, abs(mean - means[arm]))
+            means[arm] = mean
+        if change < _CLOSE_ENOUGH:
+            break
+    return means
+
+
+@compiled
+def _divergence(p, q):  # type: ignore[no-untyped-def]
+    """kl(p, q) of Bernoulli laws for 0 < p < q < 1; by log1p, so that it is exact for q near p."""
+    gap = q - p
+    return -p * math.log1p(gap / p) - (1.0 - p) * math.log1p(-gap / (1.0 - p))
+
+
+@compiled
+def kl_upper(p, allowance):  # type: ignore[no-untyped-def]
+    """The largest q in [p, 1] with kl(p, q) <= allowance.
+
+    The divergence is convex and increasing in q, so Newton's method from a q that is too large
+    comes down to the solution without passing it.
+    """
+    if p >= 1.0:
+        return 1.0
+    if allowance <= 0.0:
+        return max(p, 0.0)
+    if p <= 0.0:
+        return -math.expm1(-allowance)
+    entropy = -p * math.log(p) - (1.0 - p) * math.log1p(-p)
+    # Pinsker's bound, and kl(p, q) >= -(1 - p) ln(1 - q) - entropy(p).
+    q = min(p + math.sqrt(allowance / 2.0), -math.expm1(-(allowance + entropy) / (1.0 - p)))
+    if q >= 1.0:
+        return 1.0
+    for _ in range(_MOST_STEPS):
+        slope = (q - p) / (q * (1.0 - q))
+        if slope <= 0.0:
+            break
+        lower = max(q - (_divergence(p, q) - allowance) / slope, p)
+        if not lower < q:
+            break
+        close = q - lower < 1e-13 * q
+        q = lower
+        if close:
+            break
+    return q
+
+
+@compiled
+def kl_lower(p, allowance):  # type: ignore[no-untyped-def]
+    """The smallest q in [0, p] with kl(p, q) <= allowance."""
+    return 1.0 - kl_upper(1.0 - p, allowance)
+
+
+@compiled
+def index_values(kind, means, counts, clock, horizon):  # type: ignore[no-untyped-def]
+    """The index of every arm with a positive count, minus infinity for the others.
+
+    `kind` is 0 for KL-UCB++, 1 for KL-UCB, 2 for UCB1; a `horizon` of 0 means that none is known,
+    and KL-UCB++ is then KL-UCB.
+    """
+    n_arms = len(means)
+    values = np.full(n_arms, -np.inf)
+    for arm in range(n_arms):
+        count = counts[arm]
+        if count <= 0.0:
+            continue
+        if kind == 2:
+            values[arm] = means[arm] + math.sqrt(2.0 * math.log(clock + 1.0) / count)
+            continue
+        if kind == 0 and horizon > 0:
+            share = max(1.0, max(horizon, clock) / (n_arms * count))
+            logarithm = math.log(share)
+            allowance = math.log(share * (1.0 + logarithm * logarithm))
+        else:
+            allowance = math.log(clock + 1.0)
+        values[arm] = kl_upper(min(max(means[arm], 0.0), 1.0), allowance / count)
+    return values
+
+
+@compiled
+def _expected_total_limits(total, plays, allowance):  # type: ignore[no-untyped-def]
+    """Between what the expected total of `plays` terms in [0, 1] lies, given what it was."""
+    share = min(max(total / plays, 0.0), 1.0)
+    return plays * kl_lower(share, allowance / plays), plays * kl_upper(share, allowance / plays)
+
+
+@compiled
+def balance_limits(weights, rounds, plays, totals, allowance, others_allowance):  # type: ignore[no-untyped-def]
+    """Lower and upper limits of every mean.
+
+    First all equations at once, at `others_allowance`, narrow [0, 1]^K down to a box; then each
+    arm's own equation, at `allowance`, is solved for its mean with the others anywhere in the box.
+    `plays` is how many plays may have contributed to each equation.
+    """
+    n_arms = len(rounds)
+    low, high = np.zeros(n_arms), np.ones(n_arms)
+    least, most = np.zeros(n_arms), np.zeros(n_arms)
+    for arm in range(n_arms):
+        if rounds[arm] > 0:
+            least[arm], most[arm] = _expected_total_limits(
+                totals[arm], plays[arm], others_allowance
+            )
+    for _ in range(_MOST_SWEEPS):
+        change = 0.0
+        for arm in range(n_arms):
+            if rounds[arm] == 0:
+                continue
+            new_low, new_high = _solve_for(arm, weights, least[arm], most[arm], low, high)
+            new_low, new_high = max(new_low, low[arm]), min(new_high, high[arm])
+            if new_low > new_high:  # the totals contradict each other: keep what was
+                continue
+            change = max(change, new_low - low[arm], high[arm] - new_high)
+            low[arm], high[arm] = new_low, new_high
+        if change < _CLOSE_ENOUGH:
+            break
+    own_low, own_high = np.zeros(n_arms), np.ones(n_arms)
+    for arm in range(n_arms):
+        if rounds[arm] > 0:
+            fewest, greatest = _expected_total_limits(totals[arm], plays[arm], allowance)
+            own_low[arm], own_high[arm] = _solve_for(arm, weights, fewest, greatest, low, high)
+    return own_low, own_high
+
+
+@compiled
+def _solve_for(arm, weights, least, most, low, high):  # type: ignore[no-untyped-def]
+    leaked_least, leaked_most = 0.0, 0.0
+    for other in range(len(low)):
+        if other != arm:
+            leaked_least += weights[arm, other] * low[other]
+            leaked_most += weights[arm, other] * high[other]
+    own = weights[arm, arm]
+    return (least - leaked_most) / own, (most - leaked_least) / own

@@ -1,0 +1,124 @@
+"""FLOW with look-ahead: the version whose error bounds are proved."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from latesum._checks import InvalidInput, finite_number, whole_number
+from latesum.policies.flow import Flow
+from latesum.policies.flow_base import FIRST_STRETCH, SHORTEST_STRETCH
+from latesum.policies.indices import Index
+
+
+class FlowLookahead(Flow):
+    """FLOW that fixes the next arm before it sees the last segment of the arm that it leaves.
+
+    FLOW leaves an arm because of what it has just seen, and what it has just seen depends on which
+    rewards are still under way: the leak is then not exactly the mean delay times the mean. Here,
+    when another arm has the best index, the present arm is first played for one more segment, of
+    three mean delays or of the delay's bound, whichever is more; nothing that is seen in it changes
+    which arm comes next. So all rewards that leak were earned after their destination was
+    fixed, and the errors of the flow balance are sums of martingale differences.
+
+    Parameters: as for `Flow`; `mean_delay` is the delay's mean or an upper estimate of it:
+    overstating it only costs, understating it is dangerous. `delay_bound` is the delay's largest
+    value: with it the intervals of `estimates` are proved; without it they rest on the delays being
+    below three mean delays.
+
+    >>> policy = FlowLookahead(2, 250_000, mean_delay=50, delay_bound=200)
+    >>> policy.ask().rounds
+    200
+    """
+
+    kind = "flow-lookahead"
+
+    def __init__(
+        self,
+        n_arms: int,
+        horizon: int | None = None,
+        *,
+        mean_delay: float,
+        delay_bound: int | None = None,
+        index: Index = "kl-ucb++",
+        caution: float = 0.25,
+        names: Sequence[str] | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> None:
+        self.delay_bound = None
+        if delay_bound is not None:
+            self.delay_bound = whole_number(delay_bound, "the delay bound")
+            if self.delay_bound < finite_number(mean_delay, "the mean delay", at_least=0):
+                raise InvalidInput(
+                    f"the delay bound {delay_bound} is below the mean delay {mean_delay:g}; a "
+                    "bound is at least as large as the mean."
+                )
+        super().__init__(
+            n_arms,
+            horizon,
+            mean_delay=mean_delay,
+            index=index,
+            caution=caution,
+            names=names,
+            rng=rng,
+        )
+        self.parameters["delay_bound"] = self.delay_bound
+
+    def _first_length(self) -> int:
+        # Never shorter, however short the horizon: the error bounds need it.
+        shortest = max(SHORTEST_STRETCH, math.ceil(FIRST_STRETCH * self.mean_delay))
+        return max(shortest, self.delay_bound or 0)
+
+    def _noise(self) -> float:
+        if self.delay_bound is None or self.mean_delay == 0:
+            return super()._noise()
+        return self.delay_bound / self.mean_delay
+
+    def _reset(self) -> None:
+        #: The arm that comes after the last segment of this one, and for how long.
+        self._following: list[int] | None = None
+        super()._reset()
+
+    def _snapshot(self) -> Any:
+        return [super()._snapshot(), self._following]
+
+    def _restore(self, learned: Any) -> None:
+        super()._restore(learned[0])
+        self._following = learned[1]
+
+    def _decide(self, finished: bool) -> None:
+        if self._following is not None and self._following[0] not in self._dropped:
+            arm, rounds = self._following
+            self._following = None
+            self._plan(arm, rounds)
+            return
+        self._following = None
+        previous = self._balance.previous
+        known_in_advance = self._untried() is not None  # the order of first tries is fixed
+        arm = self._choose()
+        rounds = self._rounds_for(arm)
+        if arm == previous or known_in_advance or previous is None or previous in self._dropped:
+            self._plan(arm, rounds)
+        else:
+            self._following = [arm, rounds]
+            self._plan(previous, self._first_rounds)
+
+    def _rounds_for(self, arm: int) -> int:
+        rounds = super()._rounds_for(arm)
+        if arm == self._balance.previous:
+            return rounds
+        # The last segment of the arm is part of its run: the run is as long as it is in FLOW.
+        return max(self._first_rounds, rounds - self._first_rounds)
+
+    def _forget(self, arm: int) -> None:
+        if arm == self._arm or (self._following is not None and arm == self._following[0]):
+            self._decide(False)
+
+    def _reason(self) -> str:
+        if self._following is not None:
+            after = self.names[self._following[0]]
+            return f"and then {after}, whatever is seen until then"
+        return super()._reason()

@@ -1,0 +1,86 @@
+"""Lock-ins are counted as defined, and Flow has none."""
+
+import numpy as np
+import pytest
+
+from latesum._checks import InvalidInput
+from latesum.lab import safety
+from latesum.policies.base import Stretch
+from latesum.policies.fixed import RoundRobin
+from latesum.world import Problem
+
+
+def test_flow_does_not_lock_in():
+    """2 x 150 runs: a rate of 1% would be noticed with probability 95%. The slow test has 20,000."""
+    for told in (1.0, 0.8):
+        assert safety.measure_safety(150, told=told, seed=3).lock_ins == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("told", [1.0, 0.8])
+def test_at_most_one_lock_in_of_flow_in_ten_thousand_runs(told):
+    assert safety.measure_safety(10_000, told=told).lock_ins <= 1
+
+
+class _Stubborn(RoundRobin):
+    """Always the same arm, the worst of those below."""
+
+    def __init__(self, n_arms, horizon, *, mean_delay, rng):
+        super().__init__(n_arms)
+
+    def _next(self):
+        return Stretch(0, 1_000, "learn")
+
+
+class _LateRiser(_Stubborn):
+    """The best arm, but only past the horizon."""
+
+    def _next(self):
+        return Stretch(1 if self.rounds_told >= 10_000 else 0, 1_000, "learn")
+
+
+@pytest.fixture
+def one_problem(monkeypatch):
+    monkeypatch.setattr(safety, "random_problem", lambda rng: Problem([0.5, 0.6], "constant(3)"))
+    monkeypatch.setitem(safety.POLICIES, "stubborn", _Stubborn)
+    monkeypatch.setitem(safety.POLICIES, "late riser", _LateRiser)
+
+
+@pytest.mark.usefixtures("one_problem")
+def test_a_lock_in_is_a_lock_in_only_if_it_lasts():
+    stuck = safety.measure_safety(3, policy="stubborn", horizon=10_000)
+    assert (stuck.suspects, stuck.lock_ins, stuck.upper_limit) == (3, 3, 1.0)
+    assert stuck.mean_regret == pytest.approx(1_000)
+    late = safety.measure_safety(3, policy="late riser", horizon=10_000)
+    assert (late.suspects, late.lock_ins) == (3, 0)
+
+
+def test_the_same_whoever_runs_it():
+    one = safety.measure_safety(6, horizon=20_000, seed=9)
+    assert one == safety.measure_safety(6, horizon=20_000, seed=9, workers=2)
+    assert one != safety.measure_safety(6, horizon=20_000, seed=10)
+
+
+def test_the_problems_are_of_all_kinds():
+    problems = [safety.random_problem(np.random.default_rng(seed)) for seed in range(300)]
+    assert {problem.n_arms for problem in problems} == set(range(2, 13))
+    assert len({problem.delay.text for problem in problems}) == 36
+    for problem in problems:
+        assert 8 < problem.delay.mean < 102
+
+
+def test_the_limit_of_a_rate():
+    assert safety.rate_upper_limit(0, 10_000) == pytest.approx(1 - 0.05 ** (1 / 10_000))
+    assert safety.rate_upper_limit(1, 10_000) == pytest.approx(4.743e-4, rel=1e-3)
+
+
+def test_the_command(capsys):
+    assert safety.main(["--runs", "2", "--horizon", "20000", "--told", "1"]) == 0
+    assert "lock-ins" in capsys.readouterr().out
+
+
+def test_nonsense_is_refused():
+    with pytest.raises(InvalidInput):
+        safety.measure_safety(0)
+    with pytest.raises(InvalidInput):
+        safety.measure_safety(1, policy="fow")
