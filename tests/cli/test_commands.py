@@ -103,7 +103,8 @@ def test_bad_input_ends_with_a_sentence_and_exit_code_2(run, arguments, sentence
 
 
 def test_demo(run, tmp_path):
-    code, out, _ = run("demo", "--out", str(tmp_path / "demo"))
+    code, out, _ = run("demo", "--out", str(tmp_path / "demo"), "--replications", "2")
     assert code == 0
     assert "oracle" in out
-    assert list((tmp_path / "demo").glob("*.png"))
+    assert (tmp_path / "demo" / "regret.png").exists()
+    assert "Figure 3a" in out

@@ -1,4 +1,4 @@
-"""`latesum compare` and `latesum demo`."""
+"""`latesum compare`."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ import typer
 from latesum._checks import InvalidInput
 from latesum.cli.options import progress_bar, read_problem
 from latesum.lab import Comparison, compare
-from latesum.lab.roster import available, policy_for, split_list
+from latesum.lab.roster import policy_for, split_list
 from latesum.lab.tables import comparison_table, terminal
-from latesum.world import Problem
 
 
 def compare_policies(
@@ -49,32 +48,13 @@ def compare_policies(
     if as_json:
         print(json.dumps(_as_dictionary(result), indent=2))
         return
-    _show(result)
+    show_comparison(result)
     for path, what in ((plot, "figure"), (out, "runs")):
         if path:
             print(f"The {what}: {path}")
 
 
-def demo(
-    out: Annotated[Path, typer.Option(help="The folder for the figure.")] = Path("demo-output"),
-) -> None:
-    """The paper's problem with every policy: a table here, a figure in a folder."""
-    out.mkdir(parents=True, exist_ok=True)
-    problem = Problem([0.5, 0.6], "uniform(0, 100)")
-    # Improved UCB is for undelayed rewards only.
-    names = [name for name in available() if name != "improved-ucb"]
-    roster = {name: policy_for(name, problem, 250_000) for name in names}
-    with progress_bar("runs") as progress:
-        result = compare(
-            problem, roster, 250_000, replications=100, seed=1, workers=2, progress=progress
-        )
-    _show(result)
-    figure = out / "regret.png"
-    result.plot(figure)
-    print(f"The figure: {figure}")
-
-
-def _show(result: Comparison) -> None:
+def show_comparison(result: Comparison) -> None:
     terminal().print(comparison_table(result))
 
 

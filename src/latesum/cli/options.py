@@ -51,7 +51,7 @@ def _plain_lines(what: str) -> Callable[[int, int], None]:
     def show(done: int, total: int) -> None:
         nonlocal last
         now = time.monotonic()
-        if now - last >= 5:
+        if now - last >= max(5, (now - started) / 10):
             last = now
             left = (now - started) / done * (total - done)
             print(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,6 +53,40 @@ def plot_comparison(comparison: Comparison, path: str | Path | None = None) -> F
     axes.set_title(comparison.description["problem"], fontsize=9)
     axes.grid(True, which="major", alpha=0.3)
     axes.legend(fontsize=8)
+    if path is not None:
+        save(figure, path)
+    return figure
+
+
+def plot_headline(
+    comparison: Comparison, labels: Mapping[str, str], path: str | Path | None = None
+) -> Figure:
+    """Median regret over rounds with bands from the 5th to the 95th percentile, a log axis."""
+    require("matplotlib", "plots")
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.2, 4.6), layout="constrained")
+    axes = figure.subplots()
+    rounds = comparison.checkpoints
+    for index, (policy, label) in enumerate(labels.items()):
+        colour = COLOURS[index % len(COLOURS)]
+        sees_more = policy in comparison.description["sees_more"]
+        median = comparison.quantile(policy, 0.5)
+        low, high = comparison.quantile(policy, 0.05), comparison.quantile(policy, 0.95)
+        axes.plot(rounds, median, color=colour, linestyle=":" if sees_more else "-")
+        axes.fill_between(rounds, low, high, color=colour, alpha=0.2, linewidth=0)
+        axes.annotate(
+            f"{label}: {median[-1]:,.0f}", (rounds[-1], median[-1]), xytext=(5, 0),
+            textcoords="offset points", color=colour, va="center", fontsize=8,
+        )  # fmt: skip
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlim(100, rounds[-1])
+    axes.set_ylim(bottom=5)
+    axes.set_xlabel("rounds")
+    axes.set_ylabel("regret: median, 5th to 95th percentile")
+    axes.set_title(comparison.description["problem"], fontsize=9)
+    axes.grid(True, which="major", alpha=0.3)
     if path is not None:
         save(figure, path)
     return figure

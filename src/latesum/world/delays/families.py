@@ -248,6 +248,12 @@ class TruncatedNormal(Delay):
         return as_floats(ndtr((self._location - at) / self._sd) / kept)
 
     def draw(self, count: int, rng: np.random.Generator) -> Integers:
+        if self._location >= 0:  # at least half are kept, so drawing again is the fastest
+            drawn: Floats = self._location + self._sd * rng.standard_normal(count)
+            while (below := drawn < 0).any():
+                again = rng.standard_normal(int(below.sum()))
+                drawn[below] = self._location + self._sd * again
+            return _rounded_up(drawn)
         from scipy.special import ndtr, ndtri
 
         above = (1.0 - rng.random(count)) * ndtr(self._location / self._sd)

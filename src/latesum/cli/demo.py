@@ -1,0 +1,58 @@
+"""`latesum demo`: the main job in a minute, with a table and two figures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from latesum.cli.compare import show_comparison
+from latesum.cli.options import progress_bar
+from latesum.lab import compare
+from latesum.lab.figures import plot_headline
+from latesum.lab.roster import available, policy_for
+from latesum.world import Problem
+
+HORIZON = 250_000
+#: QPM-D with Flow's index: what Flow could do at best if it saw which arm paid.
+SAME_INDEX = "qpm-d(base='kl-ucb++')"
+#: The policies of the headline figure and their labels there.
+HEADLINE = {
+    "odaaf-v": "ODAAF-V",
+    "odaaf": "ODAAF",
+    "odaaf-b": "ODAAF-B",
+    "flow": "Flow",
+    "qpm-d": "QPM-D with UCB1,\nsees which arm paid",
+    SAME_INDEX: "QPM-D with Flow's index,\nsees which arm paid",
+}
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="The folder for the figures.")] = Path("demo-output"),
+    replications: Annotated[int, typer.Option(help="How often each policy is run.")] = 100,
+) -> None:
+    """The paper's problem with every policy: a table here, figures in a folder."""
+    from latesum.lab.paper import quick_figure
+
+    out.mkdir(parents=True, exist_ok=True)
+    problem = Problem([0.5, 0.6], "uniform(0, 100)")
+    # Improved UCB is for undelayed rewards only.
+    names = [*(name for name in available() if name != "improved-ucb"), SAME_INDEX]
+    roster = {name: policy_for(name, problem, HORIZON) for name in names}
+    with progress_bar("runs") as progress:
+        result = compare(
+            problem,
+            roster,
+            HORIZON,
+            replications=replications,
+            seed=1,
+            workers=2,
+            progress=progress,
+        )
+    show_comparison(result)
+    headline = out / "regret.png"
+    plot_headline(result, HEADLINE, headline)
+    print(f"Regret over rounds, with quantiles: {headline}")
+    print("Now figure 3a of the paper, with fewer runs than published ...", flush=True)
+    print(f"Figure 3a, ours over the published: {quick_figure('3a', out / 'figure-3a')}")

@@ -1,0 +1,108 @@
+"""An experiment as data: what a sweep file says, before it is multiplied out."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Value = bool | int | float | str
+
+#: Part of every digest: a change in how runs are drawn or stored makes old results unusable.
+STORE_VERSION = 1
+#: Enough for a look at the shape of a curve.
+_QUICK_REPLICATIONS = 20
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ProblemEntry(_Entry):
+    """A problem, or a grid of them: several arms, several delays, or both."""
+
+    arms: list[float] | list[list[float]]
+    delay: str | list[str] | None = None
+    delay_per_arm: list[str] | None = None
+    name: str | None = None
+    #: What policies are told of the delay, where that is not what is true of it.
+    told: dict[str, Value] = {}
+    #: Where a figure over problems draws this one.
+    x: float | None = None
+
+    @model_validator(mode="after")
+    def _one_kind_of_delay(self) -> ProblemEntry:
+        if (self.delay is None) == (self.delay_per_arm is None):
+            raise ValueError("a problem has either 'delay' or 'delay_per_arm'")
+        return self
+
+
+class PolicyEntry(_Entry):
+    """A policy, or a grid of them: parameters given as lists."""
+
+    policy: str
+    name: str | None = None
+    parameters: dict[str, Value | list[Value]] = {}
+    replications: Annotated[int, Field(ge=1)] | None = None
+    #: The names of the problems that it is run on; all of them without.
+    problems: list[str] | None = None
+
+
+class Ratio(_Entry):
+    """Regret over that of another policy, or over that of the same policy on another problem."""
+
+    policy: str | None = None
+    problem: str | None = None
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> Ratio:
+        if (self.policy is None) == (self.problem is None):
+            raise ValueError("a ratio names either a 'policy' or a 'problem' to divide by")
+        return self
+
+
+class Experiment(_Entry):
+    """What a sweep file says."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+    title: str = ""
+    notes: str = ""
+    horizon: Annotated[int, Field(ge=1)]
+    replications: Annotated[int, Field(ge=1)]
+    seed: Annotated[int, Field(ge=0)] = 1
+    #: How many rounds to keep the regret at, or which.
+    checkpoints: Annotated[int, Field(ge=1)] | list[Annotated[int, Field(ge=1)]] = 200
+    bucket: Annotated[int, Field(ge=1)] = 1
+    report_lag: Annotated[int, Field(ge=0)] = 0
+    problems: Annotated[list[ProblemEntry], Field(min_length=1)]
+    policies: Annotated[list[PolicyEntry], Field(min_length=1)]
+    ratio: Ratio | None = None
+    #: The figure of the paper whose curves are compared with ours.
+    published: str | None = None
+
+    @property
+    def digest(self) -> str:
+        """A digest of all that matters to the results."""
+        return digest_of(self.model_dump(exclude={"title", "notes"}))
+
+    def with_replications(self, number: int) -> Experiment:
+        """The same experiment with so many replications of every policy."""
+        policies = [entry.model_copy(update={"replications": None}) for entry in self.policies]
+        return self.model_copy(update={"replications": number, "policies": policies})
+
+    def quicker(self) -> Experiment:
+        """The same experiment with at most 20 replications of every policy."""
+        return self.with_replications(min(self.replications, _QUICK_REPLICATIONS))
+
+
+def digest_of(content: object) -> str:
+    """A short digest of plain data, the same whatever the order of keys."""
+    text = json.dumps([STORE_VERSION, content], sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+
+def describe(experiment: Experiment) -> dict[str, Any]:
+    """The experiment as plain data, without what was left out."""
+    return experiment.model_dump(exclude_defaults=True)

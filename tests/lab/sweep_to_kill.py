@@ -1,0 +1,25 @@
+"""Run by test_sweep.py in a process of its own: a small sweep in many small chunks."""
+
+from __future__ import annotations
+
+import sys
+
+from latesum.lab import sweep
+from latesum.lab.experiment import Experiment
+
+EXPERIMENT = Experiment.model_validate(
+    {
+        "name": "kill",
+        "horizon": 50_000,
+        "replications": 150,
+        "checkpoints": 20,
+        "problems": [{"name": "p", "arms": [0.4, 0.6], "delay": "uniform(0, 20)"}],
+        "policies": [{"policy": "odaaf"}, {"policy": "qpm-d(base='ucb1')"}],
+    }
+)
+
+if __name__ == "__main__":
+    sweep._SECONDS_PER_CHUNK = 0.01
+    print("ready", flush=True)
+    sweep.run_sweep(EXPERIMENT, sys.argv[1], workers=int(sys.argv[2]))
+    print("done", flush=True)

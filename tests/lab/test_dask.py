@@ -1,0 +1,84 @@
+"""The same sweep on a Dask cluster, also when a worker is killed midway."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from latesum._checks import InvalidInput
+from latesum.lab import dask_runner, sweep
+from latesum.lab.experiment import Experiment
+from latesum.lab.sweep import run_sweep
+
+distributed = pytest.importorskip("distributed")
+
+EXPERIMENT = Experiment.model_validate(
+    {
+        "name": "cluster",
+        "horizon": 50_000,
+        "replications": 200,
+        "checkpoints": 10,
+        "problems": [{"name": "p", "arms": [0.4, 0.6], "delay": "uniform(0, 20)"}],
+        "policies": [{"policy": "odaaf"}, {"policy": "qpm-d(base='ucb1')"}],
+    }
+)
+
+
+def tables(folder: Path) -> list[bytes]:
+    inside = folder / "cluster"
+    return [(inside / f"{name}.parquet").read_bytes() for name in ("runs", "checkpoints")]
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
+    ) as started:
+        yield started
+
+
+@pytest.fixture(autouse=True)
+def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sweep, "_SECONDS_PER_CHUNK", 0.05)
+
+
+def test_a_worker_killed_midway_changes_nothing(tmp_path: Path, cluster: Any) -> None:
+    run_sweep(EXPERIMENT, tmp_path / "alone")
+    killed: list[int] = []
+    with dask_runner.dask_runner(cluster.scheduler_address) as runner:
+        client = distributed.Client(cluster)
+        workers = client.run(os.getpid)
+
+        def kill_one_midway(done: int, total: int) -> None:
+            if not killed and done > total / 4:
+                killed.append(next(iter(workers.values())))
+                os.kill(killed[0], signal.SIGKILL)
+
+        run_sweep(EXPERIMENT, tmp_path / "dask", runner=runner, progress=kill_one_midway)
+        client.close()
+    assert killed
+    assert tables(tmp_path / "dask") == tables(tmp_path / "alone")
+
+
+def test_what_was_done_before_is_not_sent_to_the_cluster(tmp_path: Path, cluster: Any) -> None:
+    run_sweep(EXPERIMENT.with_replications(150), tmp_path)
+    left = []
+    with dask_runner.dask_runner(cluster.scheduler_address) as runner:
+        run_sweep(
+            EXPERIMENT, tmp_path, runner=runner, announce=lambda plan: left.append(plan.runs_left)
+        )
+    assert left == [100]
+
+
+def test_a_wrong_address_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dask_runner, "_CONNECT_SECONDS", 1)
+    with (
+        pytest.raises(InvalidInput, match="no Dask scheduler at"),
+        dask_runner.dask_runner("tcp://127.0.0.1:9"),
+    ):
+        pass

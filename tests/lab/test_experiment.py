@@ -1,0 +1,140 @@
+"""Experiments as data: grids multiplied out, and bad files refused with the place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from latesum._checks import InvalidInput
+from latesum.lab.cells import cells
+from latesum.lab.experiment import Experiment
+from latesum.lab.experiment_file import load, parse
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+GOOD = """
+horizon = 1000
+replications = 3
+
+[[problems]]
+name = "plain"
+arms = [0.5, 0.6]
+delay = "uniform(0, 10)"
+
+[[policies]]
+name = "ODAAF"
+policy = "odaaf"
+"""
+
+
+def refusal(text: str, kind: str = ".toml") -> str:
+    with pytest.raises(InvalidInput) as caught:
+        parse(text, kind, f"file{kind}", default_name="file")
+    return str(caught.value)
+
+
+def test_lists_make_a_grid() -> None:
+    experiment = Experiment.model_validate(
+        {
+            "name": "grid",
+            "horizon": 1000,
+            "replications": 2,
+            "problems": [
+                {"arms": [[0.5, 0.6], [0.2, 0.8]], "delay": ["uniform(0, 5)", "poisson(3)"]}
+            ],
+            "policies": [
+                {"policy": "odaaf", "parameters": {"first_tolerance": [0.5, 1], "mean_delay": 4}},
+                {"policy": "oracle", "replications": 7},
+            ],
+        }
+    )
+    made = cells(experiment)
+    assert len(made) == 4 * 3
+    assert len({cell.digest for cell in made}) == 12
+    assert made[0].policy == "odaaf (first_tolerance=0.5)"
+    assert made[0].policy_text == "odaaf(first_tolerance=0.5, mean_delay=4)"
+    assert made[0].problem == "arms 0.5, 0.6, uniform(0, 5)"
+    assert made[-1].replications == 7
+
+
+def test_told_goes_to_the_policies_that_take_it_and_have_no_own() -> None:
+    text = GOOD + 'parameters = { mean_delay = 9 }\n[[policies]]\npolicy = "odaaf-b"\n'
+    text = text.replace(
+        '"uniform(0, 10)"', '"uniform(0, 10)"\ntold = {mean_delay=7, delay_bound=20}'
+    )
+    _, made = parse(text, ".toml", "file.toml", default_name="file")
+    assert made[0].policy_text == "odaaf(mean_delay=9)"
+    assert made[1].policy_text == "odaaf-b(mean_delay=7, delay_bound=20)"
+
+
+def test_labels_do_not_matter_to_the_digest_of_a_cell() -> None:
+    one = parse(GOOD, ".toml", "a", default_name="a")[1][0]
+    other = parse(GOOD.replace("plain", "x"), ".toml", "b", default_name="b")[1][0]
+    assert one.digest == other.digest
+    third = parse(GOOD.replace("1000", "1001"), ".toml", "b", default_name="b")[1][0]
+    assert one.digest != third.digest
+
+
+def test_toml_and_yaml_say_the_same() -> None:
+    yaml = """
+horizon: 1000
+replications: 3
+problems:
+  - {name: plain, arms: [0.5, 0.6], delay: "uniform(0, 10)"}
+policies:
+  - {name: ODAAF, policy: odaaf}
+"""
+    from_yaml = parse(yaml, ".yaml", "f.yaml", default_name="file")[0]
+    assert from_yaml == parse(GOOD, ".toml", "f.toml", default_name="file")[0]
+
+
+@pytest.mark.parametrize(
+    ("change", "place", "remedy"),
+    [
+        (("delay =", "dealy ="), "line 8: problems[0].dealy", "did you mean 'delay'?"),
+        (("horizon =", "horison ="), "line 2: horison", "did you mean 'horizon'?"),
+        (('"odaaf"', '"odaff"'), "line 12: policies[0].policy", "did you mean 'odaaf'?"),
+        (('"uniform(0, 10)"', '"unifrom(0, 10)"'), "line 8: problems[0].delay", "'uniform'"),
+        (('"uniform(0, 10)"', '"uniform(0, 10"'), "line 8: problems[0].delay", "cannot read"),
+        (("[0.5, 0.6]", "[0.5, 1.6]"), "line 7: problems[0].arms", "at most 1"),
+        (("= 1000", "= 0"), "line 2: horizon", "greater than or equal to 1"),
+        (("= 3", "= 'many'"), "line 3: replications", "valid integer"),
+        (('"odaaf"', '"odaaf(first=1)"'), "line 12: policies[0].policy", "first_tolerance"),
+        (('"odaaf"', '"odaaf("'), "line 12: policies[0].policy", "cannot read the policy"),
+        (("[[policies]]", "[ratio]\npolicy='X'\n[[policies]]"), "line 11: ratio.policy", "'X'"),
+    ],
+)
+def test_a_bad_file_is_refused_with_the_line_and_the_remedy(
+    change: tuple[str, str], place: str, remedy: str
+) -> None:
+    message = refusal(GOOD.replace(*change))
+    assert message.startswith(f"file.toml, {place}")
+    assert remedy in message
+
+
+def test_a_bad_yaml_file_is_refused_with_the_line() -> None:
+    yaml = "horizon: 10\nreplications: 1\nproblems:\n  - arms: [0.5, 0.6]\n    dealy: poisson(3)\n"
+    message = refusal(yaml + "policies:\n  - policy: odaaf\n", ".yaml")
+    assert "file.yaml, line 5: problems[0].dealy" in message
+    assert "line 2" in refusal("a: 1\nb: [", ".yaml") or "line 3" in refusal("a: 1\nb: [", ".yaml")
+    assert "line 1" in refusal("horizon = = 3")
+
+
+def test_a_policy_that_cannot_run_on_a_problem_is_refused_with_the_problem() -> None:
+    message = refusal(GOOD.replace('"odaaf"', '"odaaf-b"').replace("uniform(0, 10)", "poisson(9)"))
+    assert "for the problem 'plain'" in message
+    assert "delay bound" in message
+
+
+@pytest.mark.parametrize("name", ["sweep.toml", "sweep.yaml"])
+def test_the_examples_are_good(name: str) -> None:
+    assert load(EXAMPLES / name).name == "sweep"
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="cannot read"):
+        load(tmp_path / "none.toml")
+    (tmp_path / "x.txt").write_text("")
+    with pytest.raises(InvalidInput, match=r"\.toml, \.yaml or \.yml"):
+        load(tmp_path / "x.txt")
