@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test test-slow lint format lock clean benchmarks
+.PHONY: demo test test-slow kill-test lint format lock clean benchmarks
 
 demo: $(READY)
 	$(BIN)/latesum demo --out demo-output
@@ -13,6 +13,9 @@ test: lint
 
 test-slow: $(READY)
 	$(BIN)/python -m pytest -n auto --dist worksteal -m slow
+
+kill-test: $(READY)
+	$(BIN)/python tests/live/killtest.py --moments 200
 
 lint: $(READY)
 	$(BIN)/ruff check .

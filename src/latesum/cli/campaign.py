@@ -1,0 +1,319 @@
+"""`latesum campaign new | next | record | import | status | history | list`, and operators' acts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from latesum._checks import InvalidInput
+from latesum.cli import campaign_acts as acts
+from latesum.cli.campaign_options import (
+    AsJson,
+    CampaignName,
+    Who,
+    choose_store,
+    clock,
+    opened,
+    opened_store,
+    read_text,
+    user,
+    write_text,
+)
+
+app = typer.Typer(no_args_is_help=True, add_completion=False)
+app.callback()(choose_store)
+
+
+@app.command("new")
+def new_campaign(
+    name: Annotated[str, typer.Argument(help="Letters, digits, dots and dashes.")],
+    options: Annotated[str, typer.Option(help="The options, by commas.")],
+    expected_rounds: Annotated[
+        int | None, typer.Option(help="Rounds (visitors, ...) in a bucket; else the plan's.")
+    ] = None,
+    time_basis: Annotated[
+        str | None, typer.Option(help="'arrival' or 'decision': by what your totals are dated.")
+    ] = None,
+    every: Annotated[str, typer.Option(help="hour, day, week or number.")] = "day",
+    zone: Annotated[str, typer.Option(help="The time zone of hours, days and weeks.")] = "UTC",
+    start: Annotated[str | None, typer.Option(help="The first bucket; by default now.")] = None,
+    policy: Annotated[str | None, typer.Option(help="A name from `latesum policies`.")] = None,
+    parameter: Annotated[
+        list[str] | None, typer.Option(help='Such as "horizon=90 days"; may be repeated.')
+    ] = None,
+    plan: Annotated[
+        Path | None, typer.Option(help="The policy and parameters, from `latesum plan --json`.")
+    ] = None,
+    range_: Annotated[
+        str | None,
+        typer.Option("--range", help="The least and the most a round can bring; 0,1 if none."),
+    ] = None,
+    unit: Annotated[str, typer.Option(help="What totals count.")] = "successes",
+    usable_after: Annotated[str, typer.Option(help="How old a total must be.")] = "0 days",
+    lateness: Annotated[str | None, typer.Option(help="Later values are not used.")] = None,
+    fills_up: Annotated[
+        str | None, typer.Option(help="'1 day: 0.6, 7 days: 1', or 'fit 7 days'.")
+    ] = None,
+    align: Annotated[str | None, typer.Option(help="'week', or a number of buckets.")] = None,
+    seed: Annotated[int | None, typer.Option(help="For policies that draw at random.")] = None,
+) -> None:
+    """Set up a campaign."""
+    from latesum.live import Campaign
+
+    names = [each.strip() for each in options.split(",")]
+    handed = {} if plan is None else _read_plan(plan, len(names))
+    chosen, parameters = _policy(policy, parameter or [], handed)
+    rounds = expected_rounds or handed.get("bucket")
+    if rounds is None:
+        raise InvalidInput("say how many --expected-rounds a bucket has.")
+    scale = handed.get("scale", {"low": 0.0, "high": 1.0})
+    with opened_store() as store:
+        made = Campaign.create(
+            name, names, chosen, parameters, every=every,
+            expected_rounds=rounds, time_basis=time_basis, zone=zone, start=start,
+            range=_pair(range_) if range_ else (scale["low"], scale["high"]), unit=unit, usable_after=usable_after, lateness=lateness,
+            fills_up=_curve(fills_up), align=int(align) if align and align.isdigit() else align,
+            seed=seed, store=store, clock=clock,
+        )  # fmt: skip
+        settings = made.settings
+        told = ", ".join(f"{key}={value:,}" if isinstance(value, int | float) else f"{key}={value}"
+                         for key, value in settings.parameters.items())  # fmt: skip
+        print(f"Campaign {name}: {', '.join(settings.options)}; {settings.policy} with {told}.")
+        print(f"It is kept in {store.place}.")
+        if settings.time_basis == "decision":
+            print(f"Warning: {made.status().warnings[0]}")
+
+
+@app.command("next")
+def next_option(
+    bucket: Annotated[
+        str | None, typer.Argument(help="A date, time or number; now if none.")
+    ] = None,
+    campaign: CampaignName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Which option to show; asked again, the answer is the same."""
+    with opened(campaign) as found:
+        decision = found.decide(bucket)
+        if as_json:
+            print(json.dumps({**decision._asdict(), "at": decision.at.isoformat()}, indent=2))
+        else:
+            print(f"{decision.label}: {decision.option}\n{decision.reason}")
+
+
+@app.command("record")
+def record(
+    bucket: Annotated[str, typer.Argument(help="A date, time or number.")],
+    rounds: Annotated[int | None, typer.Option(help="How many rounds it had.")] = None,
+    total: Annotated[float | None, typer.Option(help="The total that arrived in it.")] = None,
+    status: Annotated[str | None, typer.Option(help="provisional, final or missing.")] = None,
+    shown: Annotated[str | None, typer.Option(help="What was shown, if not as decided.")] = None,
+    even_if_final: Annotated[bool, typer.Option(help="Correct a final value.")] = False,
+    beyond_range: Annotated[bool, typer.Option(help="The total is right all the same.")] = False,
+    campaign: CampaignName = None,
+    who: Who = None,
+) -> None:
+    """Set the rounds and the total of a bucket, apart or together."""
+    with opened(campaign) as found:
+        result = found.record(
+            bucket, rounds=rounds, total=total, status=status, shown=shown, by=user(who),
+            even_if_final=even_if_final, beyond_range=beyond_range,
+        )  # fmt: skip
+        marks = f" ({', '.join(result.marks)})" if result.marks else ""
+        print(
+            f"{result.label}: {result.verdict}{marks}" + (f"; {result.note}" if result.note else "")
+        )
+
+
+@app.command("import")
+def import_file(
+    file: Annotated[Path, typer.Argument(help="A CSV file of totals.")],
+    dry_run: Annotated[bool, typer.Option(help="Only say what would happen.")] = False,
+    skip_unknown: Annotated[
+        bool, typer.Option(help="Leave out buckets that are not the campaign's.")
+    ] = False,
+    even_if_final: Annotated[bool, typer.Option(help="Correct final values.")] = False,
+    beyond_range: Annotated[bool, typer.Option(help="The totals are right all the same.")] = False,
+    campaign: CampaignName = None,
+    who: Who = None,
+    as_json: AsJson = False,
+) -> None:
+    """Record a whole file, with a verdict for each row: all of it or nothing."""
+    from latesum.lab.tables import new_table, terminal
+    from latesum.live.importing import import_totals
+
+    with opened(campaign) as found:
+        result = import_totals(
+            found, file, by=user(who), dry_run=dry_run, skip_unknown=skip_unknown,
+            even_if_final=even_if_final, beyond_range=beyond_range,
+        )  # fmt: skip
+    if as_json:
+        rows = [{"row": line, **row._asdict()} for line, row in result.rows]
+        print(json.dumps({"written": result.written, "rows": rows}, indent=2))
+    else:
+        table = new_table(None, ["row", "bucket", "verdict", ""])
+        table.columns[3].no_wrap = False
+        for line, row in result.rows:
+            table.add_row(f"{line}", row.label, row.verdict, row.note or ", ".join(row.marks))
+        terminal().print(table)
+        if result.written:
+            print("All rows were taken in.")
+        elif dry_run:
+            print("This was a dry run: nothing was written.")
+        else:
+            print("Nothing was imported, because of the rows that are conflicting or unknown.")
+            print("Correct them, or use --even-if-final or --skip-unknown.")
+    if not result.written and not dry_run:
+        raise typer.Exit(2)
+
+
+@app.command("status")
+def status(
+    campaign: CampaignName = None,
+    html: Annotated[Path | None, typer.Option(help="Write a page with figures here.")] = None,
+    level: Annotated[float, typer.Option(help="How sure the intervals are.")] = 0.95,
+    as_json: AsJson = False,
+) -> None:
+    """What runs now and why, what is known, and what to worry about."""
+    from latesum.lab.tables import terminal
+    from latesum.live.html import status_html
+    from latesum.live.page import status_page
+
+    with opened(campaign) as found:
+        seen = found.status(level)
+    if html is not None:
+        write_text(html, status_html(seen))
+        print(f"The page: {html}")
+    elif as_json:
+        print(json.dumps(seen.to_json(), indent=2))
+    else:
+        console = terminal()
+        console.print(status_page(seen, console.width))
+
+
+@app.command("explain")
+def explain(
+    bucket: Annotated[str | None, typer.Argument(help="A bucket; now if none.")] = None,
+    campaign: CampaignName = None,
+) -> None:
+    """Why the policy does what it does, now or when it decided on a bucket."""
+    with opened(campaign) as found:
+        print("\n".join(found.explain(bucket)))
+
+
+@app.command("history")
+def history(campaign: CampaignName = None, as_json: AsJson = False) -> None:
+    """Everything that happened: decisions, records, revisions, what people did."""
+    from latesum.live.describing import describe_entry
+
+    with opened(campaign) as found:
+        for entry in found.history():
+            if as_json:
+                print(json.dumps({**entry._asdict(), "at": entry.at.isoformat()}))
+            else:
+                print(describe_entry(entry, found.settings))
+
+
+@app.command("list")
+def list_campaigns(as_json: AsJson = False) -> None:
+    """The campaigns there are."""
+    from latesum.lab.tables import new_table, terminal
+    from latesum.live import Campaign
+
+    with opened_store() as store:
+        rows = []
+        for stored in store.campaigns():
+            state = "moved to " + stored.moved_to if stored.moved_to else None
+            if state is None:
+                state = Campaign(store, stored, clock, owns_store=False).status().state
+            options = ", ".join(stored.settings["options"])
+            rows.append((stored.name, state, stored.settings["policy"], options))
+        if as_json:
+            keys = ("name", "state", "policy", "options")
+            print(json.dumps([dict(zip(keys, row, strict=True)) for row in rows], indent=2))
+            return
+        table = new_table(None, ["campaign", "state", "policy", "options"])
+        for column in table.columns:
+            column.justify = "left"
+        for row in rows:
+            table.add_row(*row)
+        if rows:
+            terminal().print(table)
+        else:
+            print(f"There are no campaigns in {store.place}; `latesum campaign new` makes one.")
+
+
+app.command("hold")(acts.hold)
+app.command("resume")(acts.resume)
+app.command("override")(acts.override)
+app.command("drop")(acts.drop)
+app.command("finish")(acts.finish)
+app.command("replay")(acts.replay)
+app.command("export")(acts.export)
+app.command("restore")(acts.restore)
+app.command("move")(acts.move)
+
+
+def _read_plan(path: Path, n_options: int) -> dict[str, Any]:
+    """What a plan recommends, for so many options."""
+    try:
+        planned = json.loads(read_text(path))
+        handed: dict[str, Any] = dict(planned.get("recommendation", planned))
+        parameters = dict(handed["parameters"])
+        handed["policy"] = str(handed["policy"])
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise InvalidInput(f"{path} holds no plan: it needs 'policy' and 'parameters'.") from None
+    planned_options = parameters.pop("n_arms", n_options)
+    parameters.pop("names", None)
+    if planned_options != n_options:
+        raise InvalidInput(
+            f"{path} is a plan for {planned_options} options, and here are {n_options}; plan again."
+        )
+    return {**handed, "parameters": parameters}
+
+
+def _policy(
+    policy: str | None, given: list[str], handed: dict[str, Any]
+) -> tuple[str, dict[str, Any]]:
+    parameters: dict[str, Any] = dict(handed.get("parameters", {}))
+    policy = policy or handed.get("policy")
+    if policy is None:
+        raise InvalidInput("say which --policy, or hand over a --plan.")
+    for text in given:
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise InvalidInput(
+                f"--parameter takes name=value, such as horizon=90000, not {text!r}."
+            )
+        parameters[key.strip().replace("-", "_")] = _value(value.strip())
+    return policy, parameters
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text.replace("_", ""))
+    except json.JSONDecodeError:
+        return text
+
+
+def _pair(text: str) -> tuple[float, float]:
+    try:
+        low, high = (float(part) for part in text.split(","))
+    except ValueError:
+        raise InvalidInput(f"--range takes two numbers, such as 0,250, not {text!r}.") from None
+    return low, high
+
+
+def _curve(text: str | None) -> dict[str, float] | str | None:
+    if text is None or ":" not in text:
+        return text
+    try:
+        pairs = [part.split(":") for part in text.split(",")]
+        return {age.strip(): float(share) for age, share in pairs}
+    except ValueError:
+        raise InvalidInput(
+            f"--fills-up takes ages and shares, such as '1 day: 0.6, 7 days: 1', not {text!r}."
+        ) from None

@@ -1,0 +1,138 @@
+"""What operators do to a campaign, and campaigns as files and from store to store."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from latesum.cli.campaign_options import (
+    CampaignName,
+    Who,
+    Why,
+    address,
+    opened,
+    opened_store,
+    read_text,
+    user,
+    write_text,
+)
+
+
+def hold(why: Why, campaign: CampaignName = None, who: Who = None) -> None:
+    """Keep showing the present option until `resume`."""
+    with opened(campaign) as found:
+        found.hold(who=user(who), why=why)
+        print("Held: the present option stays until `latesum campaign resume`.")
+
+
+def resume(why: Why, campaign: CampaignName = None, who: Who = None) -> None:
+    """Let the policy decide again."""
+    with opened(campaign) as found:
+        found.resume(who=user(who), why=why)
+        print("The policy decides again, from the next bucket on.")
+
+
+def override(
+    option: Annotated[str, typer.Argument(help="The option to show.")],
+    why: Why,
+    buckets: Annotated[int, typer.Option(help="For how many buckets.")] = 1,
+    campaign: CampaignName = None,
+    who: Who = None,
+) -> None:
+    """Show this option in the next buckets that are decided."""
+    with opened(campaign) as found:
+        found.override(option, buckets=buckets, who=user(who), why=why)
+        print(f"{option} is shown in the next {buckets} bucket(s) that are decided.")
+
+
+def drop(
+    option: Annotated[str, typer.Argument(help="The option to take away.")],
+    why: Why,
+    campaign: CampaignName = None,
+    who: Who = None,
+) -> None:
+    """Take an option away for good."""
+    with opened(campaign) as found:
+        found.drop(option, who=user(who), why=why)
+        print(f"{option} is not decided on any more.")
+
+
+def finish(
+    why: Why,
+    option: Annotated[str | None, typer.Argument(help="By default the best so far.")] = None,
+    campaign: CampaignName = None,
+    who: Who = None,
+) -> None:
+    """End the campaign: from now on `next` always answers this option."""
+    with opened(campaign) as found:
+        print(f"Finished with {found.finish(option, who=user(who), why=why)}.")
+
+
+def replay(
+    campaign: CampaignName = None,
+    file: Annotated[Path | None, typer.Option(help="Replay an export instead.")] = None,
+) -> None:
+    """Take every decision again from what was known then, and compare."""
+    from latesum.live.moving import exported_log, read_export, replay_log
+    from latesum.live.settings import Settings
+
+    if file is None:
+        with opened(campaign) as found:
+            settings, entries = found.settings, found.history()
+    else:
+        exported = read_export(read_text(file))
+        settings, entries = Settings.from_json(exported["settings"]), exported_log(exported)
+    mismatches = replay_log(settings, entries)
+    for each in mismatches:
+        print(f"{each.label}: decided {each.decided}, would be {each.now} by this version")
+    decisions = sum(entry.kind == "decision" for entry in entries)
+    print(f"{decisions - len(mismatches)} of {decisions} decisions come out the same.")
+    if mismatches:
+        raise typer.Exit(1)
+
+
+def export(
+    file: Annotated[Path, typer.Argument(help="Where to write the JSON.")],
+    campaign: CampaignName = None,
+) -> None:
+    """Write a campaign with its whole log into a file."""
+    from latesum.live.moving import export_campaign
+
+    with opened(campaign) as found:
+        exported = export_campaign(found.store, found.name)
+    write_text(file, json.dumps(exported, indent=1, ensure_ascii=False) + "\n")
+    print(f"{len(exported['log'])} entries: {file}")
+
+
+def restore(
+    file: Annotated[Path, typer.Argument(help="A file from `export`.")],
+    name: Annotated[str | None, typer.Option(help="Under another name.")] = None,
+) -> None:
+    """Make a campaign from a file that `export` wrote."""
+    from latesum.live.moving import read_export, restore_campaign
+
+    exported = read_export(read_text(file))
+    with opened_store() as store:
+        restore_campaign(store, exported, name)
+        print(f"Restored to {store.place}.")
+
+
+def move(
+    name: Annotated[str, typer.Argument(help="The campaign, or 'all'.")],
+    to: Annotated[str, typer.Option(help="The other store: a file or a PostgreSQL address.")],
+) -> None:
+    """Move campaigns to another store; here they refuse every write afterwards."""
+    from latesum.live import Store
+    from latesum.live.moving import move_campaign
+
+    with opened_store() as source, Store(address(to, "--to")) as target:
+        names = [name]
+        if name == "all":
+            names = [each.name for each in source.campaigns() if each.moved_to is None]
+        for each in names:
+            print(
+                f"{each}: {move_campaign(source, target, each)} entries are now in {target.place}."
+            )

@@ -1,0 +1,21 @@
+"""A campaign on real data: its log, its stores, its pages."""
+
+from latesum.live.campaign import Campaign, system_clock
+from latesum.live.ledger import Decision, Entry
+from latesum.live.recording import BadField, Conflicting, Recorded, Row, UnknownBucket
+from latesum.live.store import Moved, Store, UnknownCampaign
+
+__all__ = [
+    "BadField",
+    "Campaign",
+    "Conflicting",
+    "Decision",
+    "Entry",
+    "Moved",
+    "Recorded",
+    "Row",
+    "Store",
+    "UnknownBucket",
+    "UnknownCampaign",
+    "system_clock",
+]

@@ -1,0 +1,220 @@
+"""The buckets of a campaign: consecutive hours, days or weeks in a time zone, or simply numbered.
+
+Buckets are counted from 1. Days and weeks follow the calendar of the time zone, so a day may have
+23 or 25 hours; hours follow each other in real time, so an hour that the clock skips does not exist
+and one that it repeats exists twice and must be written with its offset.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any, Literal, get_args
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from latesum._checks import InvalidInput, known_name, whole_number
+
+Every = Literal["hour", "day", "week", "number"]
+KINDS: tuple[Every, ...] = get_args(Every)
+_NOMINAL = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(weeks=1)}
+_ISO_WEEK = re.compile(r"(\d{4})-?W(\d{2})", re.IGNORECASE)
+_WHOLE = re.compile(r"[0-9]{1,12}")
+_LARGEST = 10_000_000
+
+#: What names a bucket: its number, a time in it, or the text of either.
+When = int | str | date | datetime
+
+
+@dataclass(frozen=True)
+class Buckets:
+    """Which bucket a time falls in, and when a bucket begins and ends.
+
+    >>> days = Buckets.create("day", "Europe/Berlin", "2026-03-28")
+    >>> days.number("2026-03-29"), days.label(2)
+    (2, '2026-03-29')
+    >>> days.end(2) - days.begin(2)              # the clocks go forward
+    datetime.timedelta(seconds=82800)
+    """
+
+    every: Every
+    zone_name: str = "UTC"
+    #: The beginning of bucket 1; none for numbered buckets.
+    first: datetime | None = None
+
+    @classmethod
+    def create(cls, every: str, zone: str = "UTC", start: str | date | None = None) -> Buckets:
+        """Buckets of one kind whose first one begins at `start`, a local date or time."""
+        kind: Any = known_name(every, KINDS, "kind of bucket")
+        if kind == "number":
+            if start is not None:
+                raise InvalidInput("numbered buckets begin with number 1; leave the start out.")
+            return cls(kind)
+        zone = _zone(zone).key
+        if start is None:
+            raise InvalidInput(f"say when the first {kind} begins, such as start='2026-03-01'.")
+        unset = cls(kind, zone, None)
+        return cls(kind, zone, unset._beginning(unset._time(start)))
+
+    @property
+    def timed(self) -> bool:
+        """Whether the buckets follow the clock."""
+        return self.every != "number"
+
+    @property
+    def length(self) -> timedelta | None:
+        """How long a bucket is, apart from changes of the clock."""
+        return _NOMINAL.get(self.every)
+
+    def number(self, when: When) -> int:
+        """The number of the bucket that `when` names or falls in; it may be below 1."""
+        if isinstance(when, bool):
+            raise InvalidInput(f"a bucket is named by its number or a time in it, not {when!r}.")
+        if isinstance(when, str) and _WHOLE.fullmatch(when.strip()):
+            when = int(when)
+        if isinstance(when, int):
+            if abs(when) > _LARGEST:
+                raise InvalidInput(f"bucket numbers go up to {_LARGEST:,}.")
+            return when
+        if not self.timed:
+            raise InvalidInput(f"this campaign's buckets are numbered: 1, 2, 3, ..., not {when!r}.")
+        try:
+            return self._number_at(self._time(when))
+        except OverflowError:
+            raise InvalidInput(f"{when} is beyond the calendar.") from None
+
+    def begin(self, number: int) -> datetime:
+        """When a bucket begins, in UTC."""
+        try:
+            return _begin(self, whole_number(number, "a bucket", at_least=-_LARGEST))
+        except OverflowError:
+            raise InvalidInput(f"bucket {number:,} is beyond the calendar.") from None
+
+    def end(self, number: int) -> datetime:
+        """When a bucket ends, in UTC."""
+        return self.begin(number + 1)
+
+    def label(self, number: int) -> str:
+        """How a bucket is called: its date, its hour with the offset, or its number."""
+        if not self.timed:
+            return str(number)
+        local = self.begin(number).astimezone(_zone(self.zone_name))
+        if self.every == "hour":
+            return local.isoformat(sep=" ", timespec="minutes")
+        return local.date().isoformat()
+
+    def block(self, number: int, align: str | int) -> int:
+        """Which whole week, or group of `align` buckets, a bucket belongs to."""
+        if isinstance(align, int):
+            return (number - 1) // align
+        zone = _zone(self.zone_name)
+        assert self.first is not None
+        passed = self.begin(number).astimezone(zone).replace(tzinfo=None)
+        return (passed - self.first.astimezone(zone).replace(tzinfo=None)).days // 7
+
+    def _number_at(self, moment: datetime) -> int:
+        assert self.first is not None
+        if self.every == "hour":
+            return (moment - self.first) // timedelta(hours=1) + 1
+        zone = _zone(self.zone_name)
+        days = (moment.astimezone(zone).date() - self.first.astimezone(zone).date()).days
+        return days // (7 if self.every == "week" else 1) + 1
+
+    def _beginning(self, moment: datetime) -> datetime:
+        local = moment.astimezone(_zone(self.zone_name))
+        if self.every == "hour":
+            return (moment - timedelta(minutes=local.minute, seconds=local.second)).replace(
+                microsecond=0
+            )
+        return self._midnight(local.date())
+
+    def _midnight(self, day: date) -> datetime:
+        # Where the clocks jump at midnight, the day begins at the jump: fold=0 gives just that.
+        return datetime.combine(day, time(), _zone(self.zone_name)).astimezone(UTC)
+
+    def _time(self, when: str | date | datetime) -> datetime:
+        """The moment in UTC; a time without an offset is local, and must exist exactly once."""
+        if isinstance(when, str):
+            when = _read_time(when, self.every)
+        if not isinstance(when, datetime):
+            if not isinstance(when, date):
+                raise InvalidInput(f"a time is a date or a datetime, not {when!r}.")
+            if self.every == "hour":
+                raise InvalidInput(
+                    f"{when} is a whole day, and this campaign's buckets are hours; "
+                    f"write an hour, such as '{when} 14:00'."
+                )
+            return self._midnight(when)
+        if when.tzinfo is not None:
+            return when.astimezone(UTC)
+        zone = _zone(self.zone_name)
+        earlier, later = (when.replace(tzinfo=zone, fold=fold) for fold in (0, 1))
+        if earlier.utcoffset() == later.utcoffset():
+            return earlier.astimezone(UTC)
+        if self.every != "hour":  # whatever the hour, the day is the same
+            return self._midnight(when.date())
+        if earlier.astimezone(UTC).astimezone(zone).replace(tzinfo=None) != when:
+            raise InvalidInput(
+                f"{when:%Y-%m-%d %H:%M} does not exist in {self.zone_name}: the clocks skip it. "
+                "That hour has no bucket; leave its row out."
+            )
+        raise InvalidInput(
+            f"{when:%Y-%m-%d %H:%M} happens twice in {self.zone_name}, when the clocks go back; "
+            f"write it with its offset: {earlier.isoformat(sep=' ', timespec='minutes')} or "
+            f"{later.isoformat(sep=' ', timespec='minutes')}."
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values."""
+        first = None if self.first is None else self.first.isoformat()
+        return {"every": self.every, "zone": self.zone_name, "first": first}
+
+    @classmethod
+    def from_json(cls, saved: dict[str, Any]) -> Buckets:
+        """The opposite of `to_json`."""
+        first = None if saved["first"] is None else datetime.fromisoformat(saved["first"])
+        return cls(saved["every"], saved["zone"], first)
+
+
+@functools.lru_cache(maxsize=10_000)  # a whole campaign is gone through at every decision
+def _begin(buckets: Buckets, number: int) -> datetime:
+    assert buckets.first is not None
+    steps = number - 1
+    if buckets.every == "hour":
+        return buckets.first + timedelta(hours=steps)
+    local = buckets.first.astimezone(_zone(buckets.zone_name)).date()
+    return buckets._midnight(local + timedelta(days=steps * (7 if buckets.every == "week" else 1)))
+
+
+def _read_time(text: str, every: Every) -> date | datetime:
+    week = _ISO_WEEK.fullmatch(text.strip())
+    if week is not None and every == "week":
+        try:
+            return date.fromisocalendar(int(week[1]), int(week[2]), 1)
+        except ValueError:
+            raise InvalidInput(f"{text!r} is no week of that year.") from None
+    cleaned = text.strip().replace("Z", "+00:00")
+    try:
+        if re.fullmatch(r"\d{4}-\d{2}-\d{2}", cleaned):
+            return date.fromisoformat(cleaned)
+        if re.match(r"\d{4}-\d{2}-\d{2}[ T]\d{1,2}", cleaned):
+            return datetime.fromisoformat(re.sub(r"[ T](\d)(?=:|$)", r" 0\1", cleaned))
+    except ValueError:
+        pass
+    example = {"hour": "2026-03-01 14:00", "week": "2026-03-02 or 2026-W10"}.get(
+        every, "2026-03-01"
+    )
+    raise InvalidInput(
+        f"{text!r} is not a date that can be read without guessing; write year-month-day, "
+        f"such as {example}."
+    )
+
+
+def _zone(name: str) -> ZoneInfo:
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise InvalidInput(
+            f"there is no time zone {name!r}; use a name such as 'Europe/Berlin' or 'UTC'."
+        ) from None

@@ -1,0 +1,35 @@
+"""One line of the log, in words."""
+
+from __future__ import annotations
+
+from latesum.live.ledger import Entry
+from latesum.live.settings import Settings
+from latesum.live.status import act_sentence
+
+
+def describe_entry(entry: Entry, settings: Settings) -> str:
+    """What happened, for people."""
+    if entry.kind == "decision":
+        body = entry.body
+        what = f"decided {body['label']}: {settings.options[body['option']]}. {body['reason']}"
+    elif entry.kind == "record":
+        what = _record(entry, settings)
+    else:
+        return act_sentence(entry, settings)
+    return f"{entry.at:%Y-%m-%d %H:%M} UTC: {what}"
+
+
+def _record(entry: Entry, settings: Settings) -> str:
+    body = entry.body
+    assert entry.bucket is not None
+    said = []
+    if "rounds" in body:
+        said.append(f"{body['rounds']:,} rounds")
+    if "total" in body:
+        said.append(f"total {body['total']:,g}" + (" (negative)" if body["total"] < 0 else ""))
+    if "shown" in body:
+        said.append(f"shown was {settings.options[body['shown']]}")
+    if "status" in body:
+        said.append(body["status"])
+    by = f", by {body['by']}" if "by" in body else ""
+    return f"recorded {settings.buckets.label(entry.bucket)}: {', '.join(said)} ({body['verdict']}{by})"

@@ -1,0 +1,183 @@
+"""The log of a campaign, and what it adds up to.
+
+The log is the truth: an `Entry` is written once and never changed. The `Ledger` is nothing but the
+entries taken in one after the other, so that it can be made again at any time, for any moment.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal, NamedTuple
+
+from latesum.policies.base import Purpose
+
+Status = Literal["provisional", "final", "missing"]
+STATUSES: tuple[Status, ...] = ("provisional", "final", "missing")
+Verdict = Literal["new", "same", "revised", "conflicting", "too late", "unknown bucket"]
+#: Who chose: the policy; nobody asked; an operator; the rest of a whole week.
+Source = Literal["policy", "carried", "held", "override", "aligned", "finished"]
+
+
+class Entry(NamedTuple):
+    """One line of the log. `kind` is "decision", "record" or the name of an operator's act."""
+
+    sequence: int
+    at: datetime
+    kind: str
+    bucket: int | None
+    body: dict[str, Any]
+
+
+class Decision(NamedTuple):
+    """The option for a bucket; `rounds` is what the policy asked for, where it was asked."""
+
+    bucket: int
+    label: str
+    option: str
+    arm: int
+    purpose: Purpose
+    source: Source
+    rounds: int | None
+    reason: str
+    at: datetime
+    sequence: int | None
+
+
+class Look(NamedTuple):
+    """A total as it was known at a time."""
+
+    at: datetime
+    total: float
+
+
+@dataclass
+class Value:
+    """What is recorded for a bucket. `looks` are all totals in use since, oldest first."""
+
+    rounds: int | None = None
+    total: float | None = None
+    status: Status = "provisional"
+    shown: int | None = None
+    looks: list[Look] = field(default_factory=list)
+    #: When the newest total became known.
+    known_at: datetime | None = None
+    revisions: int = 0
+    #: What came too late: kept here as it was said, and never used.
+    late: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def recorded(self) -> bool:
+        """Whether anybody has said anything about the bucket that is in use."""
+        return self.rounds is not None or self.total is not None or self.status == "missing"
+
+    def take(self, at: datetime, body: dict[str, Any]) -> None:
+        """Set what a record sets; one that came too late is only kept."""
+        if body["verdict"] == "too late":
+            self.late.append({key: body[key] for key in body if key != "by"})
+            return
+        if body["verdict"] == "revised":
+            self.revisions += 1
+        if "rounds" in body:
+            self.rounds = body["rounds"]
+        if "shown" in body:
+            self.shown = body["shown"]
+        if "status" in body:
+            self.status = body["status"]
+        if self.status == "missing":
+            self.total, self.known_at = None, None
+        elif "total" in body:
+            if body["verdict"] != "same":
+                self.known_at = at
+            self.total = body["total"]
+            self.looks.append(Look(at, body["total"]))
+
+
+class Order(NamedTuple):
+    """An override that is still to be carried out, from the first bucket that is asked for on."""
+
+    arm: int
+    left: int
+    why: str
+    begun: bool = False
+
+
+class Ledger:
+    """Everything that the log says, up to its newest entry."""
+
+    def __init__(self, options: tuple[str, ...]) -> None:
+        self.options = options
+        self.sequence = 0
+        self.decisions: dict[int, Decision] = {}
+        self.values: dict[int, Value] = {}
+        #: Options that were taken away, with the bucket from which on.
+        self.dropped: dict[int, int] = {}
+        self.hold: Entry | None = None
+        self.order: Order | None = None
+        self.finished: Entry | None = None
+        self.acts: list[Entry] = []
+
+    @property
+    def first(self) -> int | None:
+        """The first bucket that was decided."""
+        return next(iter(self.decisions), None)
+
+    @property
+    def last(self) -> int | None:
+        """The last bucket that was decided; all between the first and it are decided."""
+        return next(reversed(self.decisions), None)
+
+    def value(self, bucket: int) -> Value:
+        """What is recorded for a bucket so far."""
+        return self.values.get(bucket) or Value()
+
+    def shown(self, bucket: int) -> int:
+        """What was really shown: as recorded, else as decided."""
+        shown = self.value(bucket).shown
+        return self.decisions[bucket].arm if shown is None else shown
+
+    def take(self, entry: Entry) -> None:
+        """Take in the next entry of the log."""
+        assert entry.sequence == self.sequence + 1
+        self.sequence = entry.sequence
+        if entry.kind == "decision":
+            self._take_decision(entry)
+        elif entry.kind == "record":
+            assert entry.bucket is not None
+            self.values.setdefault(entry.bucket, Value()).take(entry.at, entry.body)
+        else:
+            self._take_act(entry)
+
+    def _take_decision(self, entry: Entry) -> None:
+        assert entry.bucket is not None
+        self.decisions[entry.bucket] = decision = decision_of(entry, self.options)
+        order = self.order
+        if order is not None and (order.begun or decision.source == "override"):
+            self.order = order._replace(left=order.left - 1, begun=True) if order.left > 1 else None
+
+    def _take_act(self, entry: Entry) -> None:
+        self.acts.append(entry)
+        if entry.kind == "hold":
+            self.hold = entry
+        elif entry.kind == "resume":
+            self.hold = None
+            self.order = None
+        elif entry.kind == "override":
+            self.order = Order(entry.body["option"], entry.body["buckets"], entry.body["why"])
+        elif entry.kind == "drop":
+            arm = entry.body["option"]
+            self.dropped.setdefault(arm, (self.last or 0) + 1)
+            if self.order is not None and self.order.arm == arm:
+                self.order = None
+        elif entry.kind == "finish":
+            self.finished = entry
+
+
+def decision_of(entry: Entry, options: tuple[str, ...]) -> Decision:
+    """The decision that an entry of the log holds."""
+    body = entry.body
+    assert entry.bucket is not None
+    return Decision(
+        entry.bucket, body["label"], options[body["option"]], body["option"], body["purpose"],
+        body["source"], body["rounds"], body["reason"], entry.at, entry.sequence,
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""How stores of earlier versions become stores of this one."""

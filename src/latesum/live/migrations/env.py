@@ -1,0 +1,9 @@
+"""Alembic's way in: the connection is handed over by `latesum.live.migrate`."""
+
+from alembic import context
+
+if hasattr(
+    context, "config"
+):  # only while Alembic runs, not when somebody merely looks at the file
+    context.configure(connection=context.config.attributes["connection"])
+    context.run_migrations()

@@ -1,0 +1,127 @@
+"""Campaigns as files, from store to store, and replayed to see that nothing has changed."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from latesum._checks import InvalidInput
+from latesum.live.deciding import Planner, carry, choose
+from latesum.live.ledger import Entry, Ledger
+from latesum.live.settings import Settings
+from latesum.live.store import Store, Stored, UnknownCampaign
+
+EXPORT_VERSION = 1
+
+
+class Mismatch(NamedTuple):
+    """A decision in the log that this version would have taken otherwise."""
+
+    bucket: int
+    label: str
+    decided: str
+    now: str
+
+
+def export_campaign(store: Store, name: str) -> dict[str, Any]:
+    """A campaign and its whole log, as plain values."""
+    stored = store.find(name)
+    return {
+        "latesum_campaign": EXPORT_VERSION,
+        "created_at": stored.created_at.isoformat(),
+        "settings": stored.settings,
+        "log": [
+            [entry.sequence, entry.at.isoformat(), entry.kind, entry.bucket, entry.body]
+            for entry in store.log(stored.id)
+        ],
+    }
+
+
+def restore_campaign(store: Store, exported: dict[str, Any], name: str | None = None) -> None:
+    """Make a campaign from an export, under its own or another name."""
+    if not isinstance(exported, dict) or exported.get("latesum_campaign") != EXPORT_VERSION:
+        raise InvalidInput(
+            "this is not an exported campaign of a version that this latesum reads; "
+            "`latesum campaign export` makes one."
+        )
+    settings = {**exported["settings"], "name": name or exported["settings"]["name"]}
+    created = datetime.fromisoformat(exported["created_at"])
+    store.create(settings["name"], settings, created, exported_log(exported))
+
+
+def exported_log(exported: dict[str, Any]) -> list[Entry]:
+    """The log of an export."""
+    return [
+        Entry(sequence, datetime.fromisoformat(at), kind, bucket, body)
+        for sequence, at, kind, bucket, body in exported["log"]
+    ]
+
+
+def move_campaign(source: Store, target: Store, name: str) -> int:
+    """Move a campaign to another store; the number of entries that it has there.
+
+    The source is locked while the log is copied and refuses writes afterwards. If the machine dies
+    in between, the source is still whole: move again, and what is there already is not repeated.
+    """
+    stored = source.find(name)
+    if source.url == target.url:
+        raise InvalidInput("the campaign is in that store already.")
+    with source.writing(stored.id) as leaving:
+        entries = leaving.log()
+        there = _find_or_create(target, stored)
+        with target.writing(there.id) as arriving:
+            already = arriving.log()
+            if there.settings != stored.settings or already != entries[: len(already)]:
+                raise InvalidInput(
+                    f"{target.place} has another campaign {name!r}; nothing was moved."
+                )
+            for entry in entries[len(already) :]:
+                arriving.append(entry.at, entry.kind, entry.bucket, entry.body)
+        if target.log(there.id) != entries:
+            raise InvalidInput(f"the copy in {target.place} differs; nothing was removed.")
+        leaving.move_away(target.place)
+    return len(entries)
+
+
+def _find_or_create(target: Store, stored: Stored) -> Stored:
+    try:
+        return target.find(stored.name)
+    except UnknownCampaign:
+        return target.create(stored.name, stored.settings, stored.created_at)
+
+
+def replay_log(settings: Settings, entries: list[Entry]) -> list[Mismatch]:
+    """Take every decision of a log again, from what was known then; those that come out otherwise."""
+    ledger = Ledger(settings.options)
+    planner = Planner(settings.build_policy())
+    found = []
+    for entry in entries:
+        if entry.kind == "decision":
+            assert entry.bucket is not None
+            if entry.body["source"] == "carried":
+                choice = carry(ledger.decisions[entry.bucket - 1])
+            else:
+                choice = choose(settings, ledger, planner, entry.bucket, entry.at)
+            then = entry.body["option"], entry.body["purpose"], entry.body["source"]
+            if (choice.arm, choice.purpose, choice.source) != then:
+                found.append(
+                    Mismatch(
+                        entry.bucket, entry.body["label"],
+                        f"{settings.options[then[0]]} ({then[1]})",
+                        f"{settings.options[choice.arm]} ({choice.purpose})",
+                    )
+                )  # fmt: skip
+        ledger.take(entry)
+    return found
+
+
+def read_export(text: str) -> dict[str, Any]:
+    """An export from its text."""
+    try:
+        found = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InvalidInput(f"the file is not JSON: {error}.") from None
+    if not isinstance(found, dict):
+        raise InvalidInput("the file is not an exported campaign.")
+    return found

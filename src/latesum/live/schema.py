@@ -1,0 +1,46 @@
+"""The tables: campaigns, and one log for all that happens to them.
+
+`migrations/` makes and changes them; this is what the newest version looks like.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import Column, ForeignKey, Index, Integer, MetaData, String, Table, Text, text
+
+#: The newest migration; a store of another version is brought to it, or refused if it is newer.
+SCHEMA_VERSION = "0002"
+
+metadata = MetaData()
+
+campaigns = Table(
+    "campaigns",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("name", String(64), nullable=False, unique=True),
+    Column("created_at", String(32), nullable=False),
+    Column("settings", Text, nullable=False),
+    # The sequence of the newest entry. Writers lock this row, so that entries follow each other.
+    Column("head", Integer, nullable=False),
+    Column("moved_to", Text),
+)
+
+log = Table(
+    "log",
+    metadata,
+    Column("campaign", Integer, ForeignKey("campaigns.id"), primary_key=True),
+    Column("sequence", Integer, primary_key=True, autoincrement=False),
+    Column("at", String(32), nullable=False),
+    Column("kind", String(16), nullable=False),
+    Column("bucket", Integer),
+    Column("body", Text, nullable=False),
+    Index("log_by_bucket", "campaign", "bucket"),
+    # One decision for a bucket, whoever asks and however many at once.
+    Index(
+        "one_decision_for_a_bucket",
+        "campaign",
+        "bucket",
+        unique=True,
+        sqlite_where=text("kind = 'decision'"),
+        postgresql_where=text("kind = 'decision'"),
+    ),
+)

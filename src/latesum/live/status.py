@@ -1,0 +1,268 @@
+"""What a page about a campaign shows, in figures and in sentences."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from latesum.live.ledger import Decision, Entry, Ledger
+from latesum.live.maturity import Maturity
+from latesum.live.settings import Settings
+from latesum.live.warnings import find_warnings
+from latesum.policies import Estimate
+
+if TYPE_CHECKING:
+    from latesum.live.campaign import Campaign
+
+State = Literal["not begun", "running", "held", "overridden", "finished"]
+
+
+class BucketRow(NamedTuple):
+    """One bucket in the timeline. `state` is running, pending, known or missing."""
+
+    bucket: int
+    label: str
+    option: str
+    arm: int
+    decided: str
+    purpose: str
+    source: str
+    rounds: int | None
+    total: float | None
+    used_total: float | None
+    share: float
+    state: str
+    status: str
+    revisions: int
+    too_late: int
+    reason: str
+
+
+class OptionRow(NamedTuple):
+    """What is known of one option; `visits` counts the periods in which it was shown."""
+
+    name: str
+    arm: int
+    buckets: int
+    visits: int
+    rounds: int
+    mean: float | None
+    low: float
+    high: float
+    place: Literal["winner", "in the race", "behind", "dropped"]
+
+
+@dataclass(frozen=True)
+class Status:
+    """A campaign at a glance."""
+
+    name: str
+    state: State
+    headline: str
+    now: datetime
+    unit: str
+    every: str
+    current: Decision | None
+    options: list[OptionRow]
+    winner: str | None
+    why_no_winner: str | None
+    warnings: list[str]
+    timeline: list[BucketRow]
+    data: str
+    gain: float | None
+    acts: list[str]
+    explanation: list[str]
+    level: float
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values, for other programs."""
+        whole = asdict(self)
+        whole["now"] = self.now.isoformat()
+        whole["options"] = [row._asdict() for row in self.options]
+        whole["timeline"] = [row._asdict() for row in self.timeline]
+        if self.current is not None:
+            whole["current"] = {**self.current._asdict(), "at": self.current.at.isoformat()}
+        return whole
+
+
+def make_status(campaign: Campaign, level: float) -> Status:
+    """The status of a campaign as its clock has it now."""
+    settings, now, ledger = campaign.settings, campaign.clock(), campaign.ledger()
+    maturity = Maturity(settings, ledger, now)
+    timeline = [_bucket_row(settings, ledger, maturity, bucket) for bucket in ledger.decisions]
+    policy = campaign.policy()
+    estimates = campaign.estimates(level)
+    visits = count_visits(timeline, settings.n_options)
+    leading = campaign.leading()
+    commits = policy.ask().purpose == "commit"
+    winner, why_not = _winner(settings, ledger, estimates, visits, leading, commits)
+    options = [
+        _option_row(each, timeline, visits, ledger, estimates[leading], winner)
+        for each in estimates
+    ]
+    current = None if ledger.last is None else ledger.decisions[ledger.last]
+    state = _state(ledger)
+    warnings = find_warnings(settings, ledger, maturity, visits)
+    return Status(
+        name=settings.name,
+        state=state,
+        headline=_headline(settings, ledger, current, state, winner),
+        now=now,
+        unit=settings.unit,
+        every=settings.buckets.every,
+        current=current,
+        options=options,
+        winner=winner,
+        why_no_winner=why_not,
+        warnings=warnings,
+        timeline=timeline,
+        data=_data_sentence(timeline),
+        gain=_gain(timeline, estimates),
+        acts=[act_sentence(act, settings) for act in ledger.acts[-8:]],
+        explanation=policy.explain(),
+        level=level,
+    )
+
+
+def _bucket_row(settings: Settings, ledger: Ledger, maturity: Maturity, bucket: int) -> BucketRow:
+    decision, value, known = (
+        ledger.decisions[bucket], ledger.value(bucket), maturity.known(bucket),
+    )  # fmt: skip
+    state: str = known.state
+    if state == "pending" and maturity.end(bucket) is None:
+        state = "running"
+    arm = ledger.shown(bucket)
+    return BucketRow(
+        bucket, decision.label, settings.options[arm], arm, decision.option, decision.purpose,
+        decision.source, value.rounds, value.total, known.total, known.share, state, value.status,
+        value.revisions, len(value.late), decision.reason,
+    )  # fmt: skip
+
+
+def count_visits(timeline: list[BucketRow], n_options: int) -> list[int]:
+    """How many times each option was shown, a run of buckets without a break being one time."""
+    visits = [0] * n_options
+    last = None
+    for row in timeline:
+        if row.rounds == 0:
+            continue
+        if row.arm != last:
+            visits[row.arm] += 1
+        last = row.arm
+    return visits
+
+
+def _option_row(
+    estimate: Estimate,
+    timeline: list[BucketRow],
+    visits: list[int],
+    ledger: Ledger,
+    leading: Estimate,
+    winner: str | None,
+) -> OptionRow:
+    mine = [row for row in timeline if row.arm == estimate.arm]
+    if estimate.arm in ledger.dropped:
+        place: Any = "dropped"
+    elif estimate.name == winner:
+        place = "winner"
+    elif estimate.name != leading.name and not may_be_best(estimate, leading):
+        place = "behind"
+    else:
+        place = "in the race"
+    return OptionRow(
+        estimate.name, estimate.arm, len(mine), visits[estimate.arm],
+        sum(row.rounds or 0 for row in mine), estimate.mean, estimate.low, estimate.high, place,
+    )  # fmt: skip
+
+
+def _winner(
+    settings: Settings,
+    ledger: Ledger,
+    estimates: list[Estimate],
+    visits: list[int],
+    leading: int,
+    commits: bool,
+) -> tuple[str | None, str | None]:
+    best = estimates[leading]
+    surviving = [
+        each
+        for each in estimates
+        if each.arm == leading or (each.arm not in ledger.dropped and may_be_best(each, best))
+    ]
+    if best.mean is None or not (commits or len(surviving) == 1):
+        return None, "No winner yet: the options are still too close, or too little is known."
+    seldom = [each.name for each in surviving if visits[each.arm] < 2]
+    if seldom:
+        return None, (
+            f"{best.name} looks best, but no winner is named before every option in the race was "
+            f"shown in two periods; {_list(seldom)} {'was' if len(seldom) == 1 else 'were'} not."
+        )
+    return best.name, None
+
+
+def may_be_best(estimate: Estimate, best: Estimate) -> bool:
+    """Whether an option is still in the race: the policy has not dropped it, and it is not clearly
+    below the best, its whole interval under the other's."""
+    return estimate.active and (best.mean is None or estimate.high >= best.low)
+
+
+def _state(ledger: Ledger) -> State:
+    if ledger.finished is not None:
+        return "finished"
+    if not ledger.decisions:
+        return "not begun"
+    if ledger.order is not None:
+        return "overridden"
+    return "running" if ledger.hold is None else "held"
+
+
+def _headline(
+    settings: Settings, ledger: Ledger, current: Decision | None, state: State, winner: str | None
+) -> str:
+    if ledger.finished is not None:
+        option = settings.options[ledger.finished.body["option"]]
+        return f"The campaign is finished with {option}: {ledger.finished.body['why']}"
+    if current is None:
+        return "Nothing has been decided yet."
+    found = f"The winner is {winner}. " if winner else ""
+    return f"{found}{current.label}: {current.option} is shown. {current.reason}"
+
+
+def _data_sentence(timeline: list[BucketRow]) -> str:
+    known = [row for row in timeline if row.state == "known"]
+    pending = sum(row.state == "pending" for row in timeline)
+    missing = sum(row.state == "missing" for row in timeline)
+    if not known:
+        text = "No total is known yet"
+    else:
+        text = f"{len(known)} totals are known, the newest that of {known[-1].label}"
+    text += f"; {pending or 'none'} {'are' if pending > 1 else 'is'} awaited"
+    return text + (f", {missing} missing for good." if missing else ".")
+
+
+def _gain(timeline: list[BucketRow], estimates: list[Estimate]) -> float | None:
+    """What was gained over showing all options equally often, by the present estimates."""
+    if any(each.mean is None for each in estimates):
+        return None
+    means = [each.mean or 0.0 for each in estimates]
+    equal = sum(means) / len(means)
+    return sum((row.rounds or 0) * (means[row.arm] - equal) for row in timeline)
+
+
+def act_sentence(act: Entry, settings: Settings) -> str:
+    """An operator's act, for people."""
+    body = act.body
+    option = settings.options[body["option"]] if "option" in body else ""
+    what = {
+        "hold": "held the campaign",
+        "resume": "let the campaign go on",
+        "override": f"ordered {option} for {body.get('buckets')} bucket(s)",
+        "drop": f"dropped {option}",
+        "finish": f"finished the campaign with {option}",
+    }[act.kind]
+    return f"{act.at:%Y-%m-%d %H:%M} UTC: {body['who']} {what}: {body['why']}"
+
+
+def _list(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]

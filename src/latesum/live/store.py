@@ -1,0 +1,259 @@
+"""Where campaigns are kept: SQLite or PostgreSQL, by one contract.
+
+The contract, which one test case holds over every store:
+
+1.  `create` makes a campaign, or refuses a name that is taken; two processes at once make one.
+2.  `log` gives a campaign's entries in order, without gaps, each exactly as it was written. A
+    reader never blocks a writer and never sees a part of a transaction.
+3.  `writing` lets one writer at a time into a campaign. What it appends is numbered on from the
+    newest entry and is there as a whole when the block ends, or not at all if it raises.
+4.  A block that has ended is durable: it outlives `kill -9` of its process at once.
+5.  A second decision for a bucket is refused by the store itself, whatever the caller forgot.
+6.  A campaign that was moved away refuses every write and says where it went.
+7.  Any number of processes may have the store open; opening brings its tables up to date once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy.exc import DBAPIError, IntegrityError
+
+from latesum._checks import InvalidInput, known_name
+from latesum.live import schema
+from latesum.live.engines import checked_url, make_engine
+from latesum.live.ledger import Entry
+from latesum.live.migrate import bring_up_to_date
+from latesum.live.places import default_url
+
+
+class UnknownCampaign(InvalidInput):
+    """There is no campaign of that name in the store."""
+
+
+class Moved(InvalidInput):
+    """The campaign lives in another store now."""
+
+
+class Stored(NamedTuple):
+    """A campaign as the store has it."""
+
+    id: int
+    name: str
+    created_at: datetime
+    settings: dict[str, Any]
+    head: int
+    moved_to: str | None
+
+
+class Store:
+    """A database of campaigns. `url` is an SQLAlchemy address; a path means an SQLite file.
+
+    >>> import tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> store = Store(Path(folder.name) / "campaigns.db")
+    >>> store.campaigns()
+    []
+    >>> store.close(); folder.cleanup()
+    """
+
+    def __init__(self, url: str | Path | None = None) -> None:
+        self.url = checked_url(default_url() if url is None else url)
+        if self.url.drivername == "sqlite" and self.url.database:
+            Path(self.url.database).absolute().parent.mkdir(parents=True, exist_ok=True)
+        self.engine = make_engine(self.url)
+        try:
+            bring_up_to_date(self.engine)
+        except DBAPIError as error:
+            self.engine.dispose()
+            raise InvalidInput(f"{self.place} cannot be opened: {_first_line(error)}") from error
+
+    @property
+    def place(self) -> str:
+        """Where the store is, for people; without a password."""
+        if self.url.drivername == "sqlite":
+            return str(self.url.database)
+        host = self.url.host or self.url.query.get("host") or "this machine"
+        return f"PostgreSQL database {self.url.database} on {host}"
+
+    def close(self) -> None:
+        """Let go of all connections."""
+        self.engine.dispose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def create(
+        self, name: str, settings: dict[str, Any], at: datetime, entries: Iterable[Entry] = ()
+    ) -> Stored:
+        """Make a campaign, with an empty log or with these entries in it."""
+        row = {"name": name, "created_at": _text(at), "settings": _json(settings), "head": 0}
+        try:
+            with self._transaction() as connection:
+                connection.execute(insert(schema.campaigns).values(**row))
+                made = _find(connection, name)
+                assert made is not None
+                writer = Writer(connection, made.id)
+                for entry in entries:
+                    writer.append(entry.at, entry.kind, entry.bucket, entry.body)
+        except IntegrityError:
+            raise InvalidInput(
+                f"there is a campaign {name!r} already; choose another name."
+            ) from None
+        return self.find(name)
+
+    def campaigns(self) -> list[Stored]:
+        """All campaigns, oldest first."""
+        with self.engine.connect() as connection:
+            table = schema.campaigns
+            return [_stored(row) for row in connection.execute(select(table).order_by(table.c.id))]
+
+    def find(self, name: str) -> Stored:
+        """The campaign of this name."""
+        with self.engine.connect() as connection:
+            found = _find(connection, name)
+        if found is None:
+            names = [each.name for each in self.campaigns()]
+            if not names:
+                raise UnknownCampaign(
+                    f"there is no campaign {name!r}, nor any other, in {self.place}; "
+                    "`latesum campaign new` makes one."
+                )
+            try:
+                known_name(name, names, "campaign")
+            except InvalidInput as refusal:
+                raise UnknownCampaign(str(refusal)) from None
+        assert found is not None
+        return found
+
+    def log(self, campaign: int, after: int = 0) -> list[Entry]:
+        """The entries of a campaign with a sequence above `after`."""
+        with self.engine.connect() as connection:
+            return _read_log(connection, campaign, after)
+
+    def decision(self, campaign: int, bucket: int) -> Entry | None:
+        """The decision for a bucket, if it was taken."""
+        table = schema.log
+        query = select(table).where(
+            table.c.campaign == campaign, table.c.bucket == bucket, table.c.kind == "decision"
+        )
+        with self.engine.connect() as connection:
+            row = connection.execute(query).one_or_none()
+        return None if row is None else _entry(row)
+
+    @contextlib.contextmanager
+    def writing(self, campaign: int) -> Iterator[Writer]:
+        """Be the one who writes to a campaign; all is written at the end of the block, or nothing."""
+        with self._transaction() as connection:
+            writer = Writer(connection, campaign)
+            if writer.moved_to is not None:
+                raise Moved(f"this campaign was moved to {writer.moved_to}; go on there.")
+            yield writer
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[Connection]:
+        connection = self.engine.connect().execution_options(latesum_write=True)
+        with connection, connection.begin():
+            yield connection
+
+
+class Writer:
+    """The only one who writes to a campaign at this moment."""
+
+    def __init__(self, connection: Connection, campaign: int) -> None:
+        self._connection = connection
+        self._campaign = campaign
+        table = schema.campaigns
+        # The lock of this row on PostgreSQL; on SQLite, BEGIN IMMEDIATE has locked the file already.
+        query = select(table.c.head, table.c.moved_to).where(table.c.id == campaign)
+        self.head, self.moved_to = connection.execute(query.with_for_update()).one()
+
+    def log(self, after: int = 0) -> list[Entry]:
+        """The entries above `after`, those of this block included."""
+        return _read_log(self._connection, self._campaign, after)
+
+    def of_bucket(self, bucket: int) -> list[Entry]:
+        """All entries about one bucket."""
+        return _read_log(self._connection, self._campaign, 0, bucket)
+
+    def last_decided(self) -> Entry | None:
+        """The decision for the last bucket that has one."""
+        table = schema.log
+        newest = select(func.max(table.c.bucket)).where(
+            table.c.campaign == self._campaign, table.c.kind == "decision"
+        )
+        bucket = self._connection.execute(newest).scalar()
+        if bucket is None:
+            return None
+        return next(entry for entry in self.of_bucket(bucket) if entry.kind == "decision")
+
+    def append(self, at: datetime, kind: str, bucket: int | None, body: dict[str, Any]) -> Entry:
+        """Write the next entry."""
+        self.head += 1
+        entry = Entry(self.head, at.astimezone(UTC), kind, bucket, body)
+        row = {
+            "campaign": self._campaign,
+            "sequence": entry.sequence,
+            "at": _text(entry.at),
+            "kind": kind,
+            "bucket": bucket,
+            "body": _json(body),
+        }
+        self._connection.execute(insert(schema.log).values(**row))
+        self._update(head=self.head)
+        return entry
+
+    def move_away(self, place: str) -> None:
+        """Refuse all writes from now on, because the campaign lives elsewhere."""
+        self._update(moved_to=place)
+
+    def _update(self, **values: object) -> None:
+        table = schema.campaigns
+        self._connection.execute(update(table).where(table.c.id == self._campaign).values(**values))
+
+
+def _read_log(
+    connection: Connection, campaign: int, after: int, bucket: int | None = None
+) -> list[Entry]:
+    table = schema.log
+    query = select(table).where(table.c.campaign == campaign, table.c.sequence > after)
+    if bucket is not None:
+        query = query.where(table.c.bucket == bucket)
+    return [_entry(row) for row in connection.execute(query.order_by(table.c.sequence))]
+
+
+def _find(connection: Connection, name: str) -> Stored | None:
+    table = schema.campaigns
+    row = connection.execute(select(table).where(table.c.name == name)).one_or_none()
+    return None if row is None else _stored(row)
+
+
+def _stored(row: Any) -> Stored:
+    created = datetime.fromisoformat(row.created_at)
+    return Stored(row.id, row.name, created, json.loads(row.settings), row.head, row.moved_to)
+
+
+def _entry(row: Any) -> Entry:
+    at = datetime.fromisoformat(row.at)
+    return Entry(row.sequence, at, row.kind, row.bucket, json.loads(row.body))
+
+
+def _text(at: datetime) -> str:
+    return at.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def _first_line(error: DBAPIError) -> str:
+    return str(error.orig).strip().split("\n")[0].rstrip(".") + "."

@@ -1,0 +1,134 @@
+"""`latesum campaign`: what a person types, and what is answered."""
+
+import json
+
+import pytest
+
+from latesum.cli import main
+
+NEW = [
+    "new", "banner", "--options", "red,blue", "--policy", "odaaf", "--parameter", "horizon=90 days",
+    "--parameter", "mean_delay=12 hours", "--expected-rounds", "5000", "--time-basis", "arrival",
+    "--start", "2026-03-02",
+]  # fmt: skip
+
+
+@pytest.fixture
+def run(monkeypatch, capsys, tmp_path):
+    """Run a campaign command at a given day and return its exit code, output and errors."""
+    monkeypatch.setenv("LATESUM_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.delenv("LATESUM_DATABASE_URL", raising=False)
+    monkeypatch.chdir(tmp_path)
+
+    def run_command(*arguments, day="2026-03-02"):
+        monkeypatch.setattr(
+            "sys.argv", ["latesum", "campaign", "--now", f"{day} 08:00", *arguments]
+        )
+        try:
+            main()
+            code = 0
+        except SystemExit as exit_:
+            code = exit_.code or 0
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run_command
+
+
+def test_a_campaign_from_the_first_day_to_the_last(run, tmp_path):
+    code, out, _ = run(*NEW)
+    assert code == 0
+    assert "horizon=450,000, mean_delay=2,500" in out
+    code, out, _ = run("next")
+    assert out.startswith("2026-03-02: red\n")
+    assert run("next", "--json")[1].count('"option": "red"') == 1
+    assert run("record", "2026-03-02", "--rounds", "5000", "--total", "1500", day="2026-03-03")[
+        1
+    ].startswith("2026-03-02: new")
+    (tmp_path / "totals.csv").write_text("date,rounds,total\n2026-03-02,5000,1512\n")
+    code, out, _ = run("import", "totals.csv", "--dry-run", day="2026-03-03")
+    assert code == 0
+    assert "revised" in out
+    assert "dry run" in out
+    code, out, _ = run("import", "totals.csv", day="2026-03-03")
+    assert "All rows were taken in" in out
+    code, out, _ = run("import", "totals.csv", "--json", day="2026-03-03")
+    assert json.loads(out)["rows"][0]["verdict"] == "same"
+
+    for command in (
+        ["hold", "--why", "a holiday"], ["resume", "--why", "it is over"],
+        ["override", "blue", "--buckets", "2", "--why", "a trade fair"],
+    ):  # fmt: skip
+        assert run(*command, "--who", "an operator", day="2026-03-03")[0] == 0
+    assert run("next", day="2026-03-03")[1].startswith("2026-03-03: blue\nblue as ordered")
+    code, out, _ = run("status", day="2026-03-03")
+    assert code == 0
+    for words in ("banner (overridden)", "red", "█", "an operator ordered blue", "one period only"):
+        assert words in out
+    code, out, _ = run("status", "--html", "page.html", day="2026-03-03")
+    page = (tmp_path / "page.html").read_text()
+    assert "<svg" in page
+    assert "http" not in page
+    assert json.loads(run("status", "--json", day="2026-03-03")[1])["state"] == "overridden"
+    assert run("drop", "red", "--why", "sold out", day="2026-03-03")[0] == 0
+    assert "blue" in run("explain", day="2026-03-03")[1]
+    assert "Finished with blue" in run("finish", "--why", "done", day="2026-03-04")[1]
+    out = run("history", day="2026-03-04")[1]
+    for words in ("decided 2026-03-02: red", "(new, by", "(revised", "dropped red: sold out"):
+        assert words in out
+    assert "2 of 2 decisions come out the same" in run("replay")[1]
+    assert "finished" in run("list")[1]
+
+
+def test_export_restore_and_move(run, tmp_path):
+    run(*NEW)
+    run("next")
+    assert run("export", "banner.json")[0] == 0
+    assert run("restore", "banner.json", "--name", "copy")[0] == 0
+    assert run("replay", "--file", "banner.json")[0] == 0
+    code, _, err = run("next")
+    assert code == 2
+    assert "say which campaign" in err
+    assert run("next", "-c", "copy")[1].startswith("2026-03-02: red")
+    assert "1 entries are now in" in run("move", "copy", "--to", "other.db")[1]
+    code, _, err = run("next", "-c", "copy", day="2026-03-03")
+    assert code == 2
+    assert "moved to other.db" in err
+    assert run("--store", "other.db", "next", day="2026-03-03")[0] == 0
+
+
+def test_bad_input_ends_with_a_sentence_and_code_2(run, tmp_path):
+    code, _, err = run("next")
+    assert code == 2
+    assert "`latesum campaign new` makes one" in err
+    code, _, err = run(*NEW[:-4])
+    assert code == 2
+    assert "arrival" in err
+    run(*NEW)
+    code, _, err = run(*NEW)
+    assert code == 2
+    assert "already" in err
+    (tmp_path / "bad.csv").write_text("date,rounds\n2026-03-02,-1\n")
+    code, _, err = run("import", "bad.csv")
+    assert code == 2
+    assert "row 2, column rounds" in err
+    (tmp_path / "early.csv").write_text("date,total\n2026-03-01,1\n")
+    code, out, _ = run("import", "early.csv")
+    assert code == 2
+    assert "Nothing was imported" in out
+    code, _, err = run("move", "banner", "--to", "postgresql://me:secret@host/db")
+    assert code == 2
+    assert "password" in err
+    assert "secret" not in err
+
+
+def test_a_plan_hands_over_the_policy(run, tmp_path):
+    plan = {"policy": "odaaf-b", "parameters": {"horizon": 1000, "mean_delay": 5, "delay_bound": 9}}
+    (tmp_path / "plan.json").write_text(json.dumps({"recommendation": plan}))
+    code, out, _ = run(
+        "new", "planned", "--options", "a,b", "--plan", "plan.json", "--expected-rounds", "100",
+        "--time-basis", "decision",
+    )  # fmt: skip
+    assert code == 0
+    assert "odaaf-b with horizon=1,000" in out
+    assert "Warning" in out

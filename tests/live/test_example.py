@@ -1,0 +1,57 @@
+"""The shop's campaign of the documentation, from plan to winner, command by command."""
+
+import importlib.util
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+EXAMPLE = ROOT / "examples" / "campaign"
+
+
+@pytest.fixture
+def follow(monkeypatch):
+    monkeypatch.syspath_prepend(str(EXAMPLE))
+    spec = importlib.util.spec_from_file_location("follow", EXAMPLE / "follow.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    yield module
+    sys.modules.pop("shop", None)
+
+
+def test_the_shop_finds_its_winner(follow, tmp_path, capsys):
+    status = follow.follow(tmp_path)
+    printed = capsys.readouterr().out
+    assert status["winner"] == "a gift"
+    assert status["gain"] > 0
+    rows = {row["label"]: row for row in status["timeline"]}
+    assert rows["2026-03-18"]["state"] == "missing"
+    assert sum(row["revisions"] for row in rows.values()) >= 5
+    assert "flow ends on the best option" in " ".join(printed.split())
+    assert "84 of 84 decisions come out the same" in printed
+    assert "revised" in printed
+    assert "<svg" in (tmp_path / "offers.html").read_text(encoding="utf-8")
+    for start in range(0, 84, 7):  # whole weeks
+        assert len({row["option"] for row in status["timeline"][start : start + 7]}) == 1
+
+
+def test_the_documentation_shows_commands_that_exist():
+    """Every `latesum campaign` command and option in the guide is one that the program has."""
+    import typer
+
+    from latesum.cli.campaign import app
+
+    commands = typer.main.get_command(app)
+    text = (ROOT / "docs" / "campaign.md").read_text(encoding="utf-8").replace("\\\n", " ")
+    found = re.findall(r"^\s*\$? ?latesum campaign (.+)$", text, re.MULTILINE)
+    assert len(found) > 10
+    for line in found:
+        words = line.split()
+        while words[0].startswith("--"):
+            words = words[2:]
+        command = commands.commands[words[0]]
+        known = {name for option in command.params for name in option.opts}
+        for option in re.findall(r"(?<!\S)(--?[a-z][a-z-]*)", line):
+            assert option in known | {"--store", "--now"}, f"{option} in: {line}"

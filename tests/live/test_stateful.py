@@ -1,0 +1,293 @@
+"""Whatever happens in whatever order, a campaign agrees with a small model in memory."""
+
+import contextlib
+import functools
+import shutil
+import tempfile
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from latesum import InvalidInput
+from latesum.live import Campaign, Conflicting, Store
+from latesum.live.moving import replay_log
+from latesum.policies import registry
+
+OPTIONS = ["A", "B", "C"]
+PARAMETERS = {"horizon": 40_000, "mean_delay": 5}
+EXPECTED = 700
+USABLE, LATENESS = timedelta(days=1), timedelta(days=6)
+START = datetime(2026, 3, 1, tzinfo=UTC)
+ME = {"who": "an operator", "why": "a test"}
+DAYS_BACK = st.integers(0, 9)
+
+
+@functools.cache
+def _empty_store():
+    """A file with empty tables, made once: making the tables is slow."""
+    path = Path(tempfile.mkdtemp()) / "campaigns.db"
+    Store(path).close()
+    return path
+
+
+class Model:
+    """A campaign in fifty lines, without a log, a store or a cache."""
+
+    def __init__(self):
+        self.decided = []  # (arm, purpose) of bucket 1, 2, ...
+        self.values = []  # what is recorded of each
+        self.drops = []  # (arm, how many buckets were decided before)
+        self.held, self.order = False, None
+
+    def policy(self, now):
+        policy = registry.build("odaaf", n_arms=3, **PARAMETERS)
+        drops = list(self.drops)
+        for index, (arm, purpose) in enumerate(self.decided):
+            while drops and drops[0][1] <= index:
+                policy.drop(drops.pop(0)[0])
+            value = self.values[index]
+            end = START + timedelta(days=index + 1)
+            total, since = value["total"], value["since"]
+            lost = value["status"] == "missing" or (total is None and now - end > LATENESS)
+            usable = total is not None and value["seen"] is not None and value["seen"] >= end
+            usable = usable and now - since >= USABLE
+            usable = usable or (value["status"] == "final" and total is not None)
+            arm = arm if value["shown"] is None else value["shown"]
+            other = lost or arm != self.decided[index][0]
+            rounds = EXPECTED if value["rounds"] is None else value["rounds"]
+            policy.tell(arm, rounds, total if usable else None, "override" if other else purpose)
+        for arm, _ in drops:
+            policy.drop(arm)
+        return policy
+
+    def decide(self, bucket, now):
+        while len(self.decided) < bucket - 1 and self.decided:
+            self.add(*self.decided[-1])  # nobody asked
+            if self.order and self.order[2]:
+                self.count_order()
+        asked = self.policy(now).ask()
+        arm = asked.arm
+        gone = [arm for arm, _ in self.drops]
+        if self.order:
+            arm = self.order[0]
+            self.count_order()
+        elif self.held and self.decided and self.decided[-1][0] not in gone:
+            arm = self.decided[-1][0]
+        self.add(arm, asked.purpose if arm == asked.arm else "override")
+
+    def count_order(self):
+        arm, left, _ = self.order
+        self.order = (arm, left - 1, True) if left > 1 else None
+
+    def add(self, arm, purpose):
+        self.decided.append((arm, purpose))
+        self.values.append(
+            {"rounds": None, "total": None, "status": "provisional", "shown": None,
+             "since": None, "seen": None}
+        )  # fmt: skip
+
+
+class Comparison(RuleBasedStateMachine):
+    @initialize()
+    def begin(self):
+        self.folder = tempfile.mkdtemp()
+        self.now = START + timedelta(hours=9)
+        self.model = Model()
+        self.sent = None
+        shutil.copy(_empty_store(), self.folder)
+        self.store = Store(Path(self.folder) / "campaigns.db")
+        self.campaign = Campaign.create(
+            "model", OPTIONS, "odaaf", PARAMETERS, every="day", expected_rounds=EXPECTED,
+            time_basis="arrival", usable_after=USABLE, lateness=LATENESS, start="2026-03-01",
+            store=self.store, clock=self.clock,
+        )  # fmt: skip
+        self.decide()
+
+    def clock(self):
+        return self.now
+
+    @property
+    def today(self):
+        return (self.now - START).days + 1
+
+    def teardown(self):
+        if hasattr(self, "store"):
+            self.store.close()
+            shutil.rmtree(self.folder)
+
+    @rule(days=st.integers(1, 3))
+    def time_passes(self, days):
+        self.now += timedelta(days=days)
+
+    @rule()
+    def decide(self):
+        decision = self.campaign.decide()
+        if len(self.model.decided) < self.today:
+            self.model.decide(self.today, self.now)
+        assert (decision.arm, decision.purpose) == self.model.decided[decision.bucket - 1]
+        assert self.campaign.decide(decision.bucket) == decision
+
+    @precondition(lambda self: self.model.decided)
+    @rule(
+        back=DAYS_BACK,
+        rounds=st.none() | st.integers(1, 900),
+        share=st.none() | st.sampled_from([0.0, 0.2, 0.5, 1.0, -0.1]),
+        status=st.none() | st.sampled_from(["provisional", "final"]),
+        shown=st.none() | st.sampled_from(OPTIONS),
+    )
+    def record(self, back, rounds, share, status, shown):
+        bucket = max(len(self.model.decided) - back, 1)
+        value = self.model.values[bucket - 1]
+        base = rounds or value["rounds"]
+        total = None if share is None else round(share * (base or 100))
+        if base and total is None and value["total"] is not None and value["total"] > base:
+            rounds = None  # it would be refused: the total is over its range
+        if (rounds, total, status, shown) == (None, None, None, None):
+            total = value["total"] if value["total"] is not None else 1
+        self.send(bucket, {"rounds": rounds, "total": total, "status": status, "shown": shown})
+
+    @precondition(lambda self: self.model.decided)
+    @rule(back=DAYS_BACK)
+    def mark_missing(self, back):
+        bucket = max(len(self.model.decided) - back, 1)
+        self.send(bucket, {"status": "missing"})
+
+    @precondition(lambda self: self.sent)
+    @rule(times=st.integers(1, 2))
+    def retry(self, times):
+        count = len(self.campaign.history())
+        for _ in range(times):
+            self.send(*self.sent)
+        assert len(self.campaign.history()) <= count + 1  # heard again on a later day, at most
+
+    def send(self, bucket, said):
+        said = {key: value for key, value in said.items() if value is not None}
+        value = self.model.values[bucket - 1]
+        expected = self.apply(bucket, value, said)
+        self.sent = bucket, said
+        if expected == "conflicting":
+            with pytest.raises(Conflicting):
+                self.campaign.record(bucket, **said)
+            return
+        assert self.campaign.record(bucket, **said).verdict == expected
+
+    def apply(self, bucket, value, said):
+        """What the model makes of a record: the verdict, and the value as it is afterwards."""
+        end = START + timedelta(days=bucket)
+        shown = None if "shown" not in said else OPTIONS.index(said["shown"])
+        present = self.model.decided[bucket - 1][0] if value["shown"] is None else value["shown"]
+        status = said.get("status", value["status"])
+        if status == "missing" and "total" in said and "status" not in said:
+            status = "provisional"
+        if status == "provisional" and value["status"] == "final":
+            status = "final"
+        changed = {key for key in ("rounds", "total") if key in said and said[key] != value[key]}
+        changed |= {"status"} if status != value["status"] else set()
+        changed |= {"shown"} if shown is not None and shown != present else set()
+        if not changed:
+            if value["total"] is not None and "total" in said and value["seen"] < end <= self.now:
+                value["seen"] = self.now
+            return "same"
+        if changed == {"status"} and status == "final" and value["total"] is not None:
+            value["status"] = status
+            return "same"
+        corrects = "status" in changed or any(
+            value[key] is not None for key in changed & {"rounds", "total"}
+        )
+        if value["status"] == "final" and corrects:
+            return "conflicting"
+        if self.now - end > LATENESS:
+            return "too late"
+        revised = any(value[key] is not None for key in changed - {"status"})
+        revised |= "status" in changed and (
+            value["total"] is not None or value["status"] != "provisional"
+        )
+        if "total" in changed:
+            value["since"] = value["seen"] = self.now
+        value.update({key: said[key] for key in changed & {"rounds", "total"}})
+        value["status"] = status
+        if "shown" in changed:
+            value["shown"] = shown
+        if status == "missing":
+            value["total"] = value["since"] = value["seen"] = None
+        return "revised" if revised else "new"
+
+    @rule()
+    def crash_and_reopen(self):
+        self.store.close()
+        self.store = Store(Path(self.folder) / "campaigns.db")
+        self.campaign = Campaign.open("model", store=self.store, clock=self.clock)
+
+    @rule()
+    def crash_in_the_middle_of_a_write(self):
+        with contextlib.suppress(RuntimeError), self.campaign._writing() as (writer, ledger):
+            body = {"who": "x", "why": "y"}
+            ledger.take(writer.append(self.now, "hold", None, body))
+            raise RuntimeError
+
+    @rule()
+    def hold_or_resume(self):
+        if self.model.held or self.model.order:
+            self.campaign.resume(**ME)
+            self.model.held, self.model.order = False, None
+        else:
+            self.campaign.hold(**ME)
+            self.model.held = True
+
+    @rule(arm=st.integers(0, 2), buckets=st.integers(1, 3))
+    def override(self, arm, buckets):
+        if arm in [gone for gone, _ in self.model.drops]:
+            with pytest.raises(InvalidInput):
+                self.campaign.override(OPTIONS[arm], buckets=buckets, **ME)
+        else:
+            self.campaign.override(OPTIONS[arm], buckets=buckets, **ME)
+            self.model.order = (arm, buckets, False)
+
+    @precondition(lambda self: len(self.model.drops) < 2 and len(self.model.decided) > 6)
+    @rule(arm=st.integers(0, 2))
+    def drop(self, arm):
+        if arm in [gone for gone, _ in self.model.drops]:
+            return
+        self.campaign.drop(OPTIONS[arm], **ME)
+        self.model.drops.append((arm, len(self.model.decided)))
+        if self.model.order and self.model.order[0] == arm:
+            self.model.order = None
+
+    @invariant()
+    def the_log_says_what_the_model_says(self):
+        if not hasattr(self, "campaign"):
+            return
+        ledger = self.campaign.ledger()
+        assert [(d.arm, d.purpose) for d in ledger.decisions.values()] == self.model.decided
+        for bucket, value in enumerate(self.model.values, start=1):
+            seen = ledger.value(bucket)
+            assert (seen.rounds, seen.total, seen.status, seen.shown) == (
+                value["rounds"], value["total"], value["status"], value["shown"],
+            )  # fmt: skip
+        assert self.campaign.estimates() == self.model.policy(self.now).estimates()
+
+    @rule()
+    def replay(self):
+        assert replay_log(self.campaign.settings, self.campaign.history()) == []
+
+
+Comparison.TestCase.settings = settings(
+    max_examples=40, stateful_step_count=30, deadline=None,
+    suppress_health_check=list(HealthCheck),
+)  # fmt: skip
+TestAgainstTheModel = Comparison.TestCase
+
+
+class LongComparison(Comparison):
+    pass
+
+
+LongComparison.TestCase.settings = settings(
+    max_examples=400, stateful_step_count=60, deadline=None,
+    suppress_health_check=list(HealthCheck),
+)  # fmt: skip
+TestAgainstTheModelForLong = pytest.mark.slow(LongComparison.TestCase)
