@@ -1,9 +1,15 @@
 """Deciding from totals that arrive late, with no word of which choice earned them."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from latesum import lab, policies, theory, world
 from latesum._checks import InvalidInput
 from latesum._extras import MissingExtra
+from latesum._version import __version__
 from latesum.lab import Comparison, Run, compare, simulate
+from latesum.plan import Plan, plan
 from latesum.policies import (
     ARSUCB,
     CLW,
@@ -20,11 +26,15 @@ from latesum.policies import (
     Stretch,
 )
 from latesum.world import (
+    Background,
     Bernoulli,
     Beta,
+    Calendar,
     Constant,
     Discrete,
+    FieldProblem,
     Problem,
+    Reporting,
     Reward,
     Scaled,
     Uniform,
@@ -32,18 +42,26 @@ from latesum.world import (
     delays,
 )
 
-__version__ = "0.1.0"
+if TYPE_CHECKING:
+    from latesum.live import Campaign
+    from latesum.live.client import Client
+
 
 __all__ = [
     "ARSUCB",
     "CLW",
     "ODAAF",
     "ODAAFS",
+    "Background",
     "Bernoulli",
     "Beta",
+    "Calendar",
+    "Campaign",
+    "Client",
     "Comparison",
     "Constant",
     "Discrete",
+    "FieldProblem",
     "FixedSplit",
     "Flow",
     "FlowLookahead",
@@ -51,8 +69,10 @@ __all__ = [
     "InvalidInput",
     "MissingExtra",
     "Oracle",
+    "Plan",
     "Policy",
     "Problem",
+    "Reporting",
     "Restarting",
     "Reward",
     "RoundRobin",
@@ -61,11 +81,26 @@ __all__ = [
     "Stretch",
     "Uniform",
     "World",
+    "__version__",
     "compare",
     "delays",
     "lab",
+    "plan",
     "policies",
     "simulate",
     "theory",
     "world",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """What needs a database or HTTP library is imported when it is first used."""
+    if name == "Campaign":
+        from latesum.live import Campaign
+
+        return Campaign
+    if name == "Client":
+        from latesum.live.client import Client
+
+        return Client
+    raise AttributeError(f"module 'latesum' has no attribute {name!r}")

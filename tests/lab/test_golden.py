@@ -9,6 +9,7 @@ import os
 from pathlib import Path
 
 import pytest
+
 from latesum import Problem, simulate
 from latesum.attributed import AttributedPolicy
 from latesum.lab.roster import available, policy_for

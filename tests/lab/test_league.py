@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from latesum import Problem
 from latesum.cli.league import as_markdown
 from latesum.lab.league import ENTRANTS, run_league

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 import typer
 
-from latesum.cli import compare, describe, theory
+from latesum.cli import (
+    campaign,
+    compare,
+    delays_fit,
+    demo,
+    describe,
+    league,
+    paper,
+    plan,
+    serve,
+    sweep,
+    theory,
+    tokens,
+)
 
 app = typer.Typer(
     help="Decide from totals that arrive late.",
@@ -12,12 +25,19 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+app.add_typer(campaign.app, name="campaign")
+app.add_typer(tokens.app, name="token")
 app.command("compare")(compare.compare_policies)
-app.command("demo")(compare.demo)
+app.command("demo")(demo.demo)
+app.command("serve")(serve.serve)
+app.command("paper")(paper.paper)
+app.command("sweep")(sweep.sweep)
+app.command("league")(league.league)
 app.command("schedule")(theory.show_schedule)
 app.command("bounds")(theory.show_bounds)
 app.command("policies")(describe.list_policies)
-app.command("delays")(describe.show_delay)
+app.command("delays")(delays_fit.delays_command)
+app.command("plan")(plan.plan_campaign)
 
 
 @app.callback(invoke_without_command=True)

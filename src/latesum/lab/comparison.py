@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput, whole_number
 from latesum.attributed import AttributedPolicy
+from latesum.lab.assumptions import broken_assumptions
 from latesum.lab.parallel import in_chunks
 from latesum.lab.replication import Replication, replicate
 from latesum.lab.simulation import AnyPolicy
@@ -217,6 +218,7 @@ def compare(
         "bucket": bucket,
         "report_lag": report_lag,
         "sees_more": [n for n, p in policies.items() if isinstance(p, AttributedPolicy)],
+        "broken_assumptions": [list(each) for each in broken_assumptions(problem, policies)],
     }
     return Comparison(checkpoints, runs, description)
 

@@ -104,6 +104,6 @@ def _refuse_other_versions(client: Any) -> None:
 
 
 def _installed_version() -> str:
-    from latesum import __version__
+    from latesum._version import __version__
 
     return __version__

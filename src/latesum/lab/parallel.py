@@ -56,8 +56,10 @@ def in_chunks(
                 done += len(chunks[index])
             if progress:
                 progress(done, len(tasks))
-    finally:
+    except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    pool.shutdown()  # waited for: a pool that is closing while Python exits prints an error
     return [result for chunk_results in results for result in chunk_results]
 
 

@@ -11,7 +11,7 @@ from latesum._checks import InvalidInput
 from latesum.attributed import AttributedPolicy
 from latesum.attributed import run as run_attributed
 from latesum.lab.run import Run
-from latesum.lab.simulation import AnyPolicy, play_once, seed_sequence
+from latesum.lab.simulation import AnyPolicy, play_once, refuse_field, seed_sequence
 from latesum.world import Problem
 
 Floats = NDArray[np.float64]
@@ -45,6 +45,7 @@ def replicate(
     Replication(regrets=array([0., 0.]), ended_on_best=True, switches=0)
     """
     if isinstance(policy, AttributedPolicy):
+        refuse_field(problem, policy)
         if bucket > 1 or report_lag:
             raise InvalidInput(
                 f"{policy.name} sees every reward as it arrives; it cannot be run in buckets or "
@@ -57,4 +58,5 @@ def replicate(
             seen.plays @ np.array(problem.gaps), problem.gaps[seen.last_arm] == 0, seen.switches
         )
     run = Run(problem, play_once(problem, policy, horizon, seed, bucket, report_lag))
-    return Replication(run.regret(checkpoints), problem.gaps[run.last_arm] == 0, run.switches)
+    ended_on_best = problem.is_best(run.last_arm, horizon)
+    return Replication(run.regret(checkpoints), ended_on_best, run.switches)

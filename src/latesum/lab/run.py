@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput
 from latesum.policies import Play
-from latesum.world import Problem
+from latesum.world import FieldProblem, Problem
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -35,7 +35,11 @@ class Run:
         self._plays = plays
         self._ends = np.cumsum([0] + [play[1] for play in plays])
         gaps = problem.gaps
-        self._regret_at_ends = np.cumsum([0.0] + [gaps[play[0]] * play[1] for play in plays])
+        if problem.changes:
+            lost = [self._lost(index, np.array([play[1]]))[0] for index, play in enumerate(plays)]
+        else:
+            lost = [gaps[play[0]] * play[1] for play in plays]
+        self._regret_at_ends = np.cumsum([0.0, *lost])
 
     @property
     def horizon(self) -> int:
@@ -78,13 +82,31 @@ class Run:
             raise InvalidInput(
                 f"the run has {self.horizon} rounds; ask for its regret within them."
             )
-        if rewards == "generated":
+        if rewards == "generated" and self.problem.changes:
+            result = np.vectorize(self._changing_regret, otypes=[float])(rounds)
+        elif rewards == "generated":
             result = np.interp(rounds, self._ends, self._regret_at_ends)
         elif rewards == "received":
+            if self.problem.changes:
+                raise InvalidInput("regret of received rewards is for means that do not change.")
             result = np.vectorize(self._received_regret, otypes=[float])(rounds)
         else:
             raise InvalidInput(f"rewards are 'generated' or 'received', not {rewards!r}.")
         return result if isinstance(at, np.ndarray) else float(result)
+
+    def _lost(self, index: int, rounds: Integers) -> Floats:
+        """What is lost in the first `rounds` rounds of a play, where means change over time."""
+        assert isinstance(self.problem, FieldProblem)
+        start = self._ends[index]
+        arm = self._plays[index].arm
+        both = self.problem.lost_by(arm, np.append(start + rounds, start))
+        lost: Floats = both[:-1] - both[-1]
+        return lost
+
+    def _changing_regret(self, rounds: int) -> float:
+        index = min(int(np.searchsorted(self._ends, rounds, side="right")), len(self._plays)) - 1
+        inside = self._lost(index, np.array([rounds - self._ends[index]]))[0]
+        return float(self._regret_at_ends[index] + inside)
 
     def _received_regret(self, rounds: int) -> float:
         problem, best = self.problem, self.problem.best

@@ -11,7 +11,7 @@ from latesum.attributed import AttributedPolicy
 from latesum.attributed import run as run_attributed
 from latesum.lab.run import Run
 from latesum.policies import Play, Policy
-from latesum.world import Problem, World
+from latesum.world import FieldProblem, Problem, World
 
 #: What can be simulated: policies that see totals, and baselines that see which arm paid.
 AnyPolicy = Policy | AttributedPolicy
@@ -41,10 +41,19 @@ def simulate(
     bucket = whole_number(bucket, "the bucket", at_least=1)
     report_lag = whole_number(report_lag, "the report lag")
     if isinstance(policy, AttributedPolicy):
+        refuse_field(problem, policy)
         if bucket > 1 or report_lag:
             raise InvalidInput(f"{policy.name} sees every reward as it arrives, not in buckets.")
         return Run(problem, _play_attributed(problem, policy, horizon, (seed, 0)))
     return Run(problem, play_once(problem, policy, horizon, (seed, 0), bucket, report_lag))
+
+
+def refuse_field(problem: Problem, policy: AttributedPolicy) -> None:
+    """The compiled baselines know the paper's world only."""
+    if isinstance(problem, FieldProblem):
+        raise InvalidInput(
+            f"{policy.name} sees which arm paid; it runs on a Problem, not on a FieldProblem."
+        )
 
 
 def seed_sequence(seed: tuple[int, int], stream: int) -> np.random.SeedSequence:
@@ -69,6 +78,15 @@ def play_once(
         policy = policy.fresh(rng=np.random.Generator(np.random.PCG64(seed_sequence(seed, 1))))
     else:
         policy = policy.fresh()
+    if isinstance(problem, FieldProblem) and problem.reporting is not None:
+        from latesum.lab.reported import play_reported
+
+        if bucket == 1:
+            raise InvalidInput("poorly reported totals come in buckets: say bucket=..., in rounds.")
+        return play_reported(
+            world, policy, horizon, bucket=bucket, report_lag=report_lag,
+            reporting=problem.reporting, rng=np.random.default_rng(seed_sequence(seed, 2)),
+        )  # fmt: skip
     if bucket > 1 or report_lag:
         return _play_in_buckets(world, policy, horizon, bucket, report_lag)
     plays = []
@@ -106,8 +124,10 @@ def _play_in_buckets(
         deciding = policy.copy() if unreported else policy
         for _, play in unreported:
             deciding.tell(play.arm, play.rounds, None, play.purpose)
-        arm, _, purpose = deciding.ask()
-        rounds = min(bucket, horizon - world.rounds_played)
+        arm, rounds, purpose = deciding.ask()
+        # With totals known at once, nothing can change before the stretch asked for is over.
+        buckets = 1 if report_lag else -(-rounds // bucket)
+        rounds = min(buckets * bucket, horizon - world.rounds_played)
         plays.append(Play(arm, rounds, world.play(arm, rounds), purpose))
         unreported.append((world.rounds_played + report_lag, plays[-1]))
     return plays

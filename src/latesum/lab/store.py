@@ -57,7 +57,7 @@ class Store:
     """
 
     def __init__(self, folder: str | Path) -> None:
-        from latesum import __version__
+        from latesum._version import __version__
 
         self.folder = Path(folder)
         mark = self.folder / "store.json"

@@ -58,18 +58,22 @@ def comparison_table(comparison: Comparison) -> Table:
         "switches",
     ]
     table = new_table(title, columns)
+    broken = about.get("broken_assumptions", [])  # results saved by earlier versions have none
     for row in comparison.summary():
         numbers = [row.mean, row.standard_error, row.median]
         numbers += [row.percentile_95, row.percentile_99, row.worst]
         mark = " *" if row.policy in about["sees_more"] else ""
+        mark += " †" if any(row.policy in names for names, _ in broken) else ""
         table.add_row(
             row.policy + mark,
             *(_number(value) for value in numbers),
             f"{row.ended_on_best:.1%}",
             f"{row.switches:,.1f}",
         )
-    if about["sees_more"]:
-        table.caption = "* sees which arm paid: more than the others"
+    notes = ["* sees which arm paid: more than the others"] if about["sees_more"] else []
+    notes += [f"† {', '.join(names)}: {sentence}" for names, sentence in broken]
+    if notes:
+        table.caption = "\n".join(notes)
         table.caption_justify = "left"
     return table
 

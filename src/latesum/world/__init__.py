@@ -1,17 +1,24 @@
 """What nature does: rewards, delays, and a problem that plays stretches."""
 
 from latesum.world import delays
+from latesum.world.calendar import Calendar
 from latesum.world.delays import Delay
+from latesum.world.field import FieldProblem
 from latesum.world.problem import Problem, World
+from latesum.world.reporting import Background, Reporting
 from latesum.world.rewards import Bernoulli, Beta, Constant, Discrete, Reward, Scaled, Uniform
 
 __all__ = [
+    "Background",
     "Bernoulli",
     "Beta",
+    "Calendar",
     "Constant",
     "Delay",
     "Discrete",
+    "FieldProblem",
     "Problem",
+    "Reporting",
     "Reward",
     "Scaled",
     "Uniform",

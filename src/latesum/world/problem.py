@@ -81,6 +81,15 @@ class Problem:
         """How far each arm's mean is below the best (the paper's Delta_j)."""
         return tuple(self.means[self.best] - mean for mean in self.means)
 
+    @property
+    def changes(self) -> bool:
+        """Whether the means change over time."""
+        return False
+
+    def is_best(self, arm: int, rounds: int) -> bool:
+        """Whether no arm is better in the last of so many rounds."""
+        return self.gaps[arm] == 0
+
     def start(self, *, rng: np.random.Generator) -> World:
         """A world in which nothing has been played yet.
 
@@ -92,7 +101,7 @@ class Problem:
 
     def __repr__(self) -> str:
         arms = [arm.mean if isinstance(arm, Bernoulli) else arm for arm in self.arms]
-        texts = [delay.text for delay in self.delays]
+        texts = [delay.short_text for delay in self.delays]
         return f"Problem({arms}, {texts[0] if len(set(texts)) == 1 else texts!r})"
 
     @functools.cached_property

@@ -28,15 +28,19 @@ from latesum.world.delays.families import (
     TruncatedNormal,
     Uniform,
 )
+from latesum.world.delays.fitting import FittedDelay, fit
 from latesum.world.delays.parsing import parse
+from latesum.world.delays.tabulated import Tabulated
 
 __all__ = [
     "Clipped",
     "Delay",
+    "FittedDelay",
     "Truncated",
     "constant",
     "empirical",
     "exponential",
+    "fit",
     "geometric",
     "half_normal",
     "mixture",
@@ -44,6 +48,7 @@ __all__ = [
     "pareto",
     "parse",
     "poisson",
+    "tabulated",
     "truncated_normal",
     "uniform",
 ]
@@ -149,3 +154,12 @@ def empirical(source: Sequence[float] | str | Path) -> Delay:
     1.5
     """
     return Empirical(source)
+
+
+def tabulated(times: Sequence[float], shares: Sequence[float], tail: float | None = None) -> Delay:
+    """By `times[i]` the share `shares[i]` has arrived; the rest exponentially later by `tail`.
+
+    >>> tabulated([0, 100], [0, 1]).mean, tabulated([30, 30], [0, 1]).bound
+    (50.5, 30)
+    """
+    return Tabulated(times, shares, tail)

@@ -74,6 +74,11 @@ class Delay(ABC):
     def draw(self, count: int, rng: np.random.Generator) -> Integers:
         """Draw `count` delays."""
 
+    @property
+    def short_text(self) -> str:
+        """The delay for the title of a table: the text, unless that is very long."""
+        return self.text
+
     def __repr__(self) -> str:
         return f"delays.{self.text}"
 

@@ -21,6 +21,7 @@ _FAMILIES = (
     "pareto",
     "mixture",
     "empirical",
+    "tabulated",
 )
 _METHODS = ("clipped", "truncated")
 

@@ -1,0 +1,3 @@
+"""The version, for all rooms."""
+
+__version__ = "0.1.0"

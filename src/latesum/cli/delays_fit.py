@@ -1,0 +1,79 @@
+"""`latesum delays`: a delay written as text, or `latesum delays fit FILE`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from latesum._checks import InvalidInput
+from latesum.cli.describe import show_delay
+from latesum.lab.tables import new_table, terminal
+from latesum.world import delays
+from latesum.world.delays import FittedDelay
+
+
+def delays_command(
+    what: Annotated[str, typer.Argument(help='A delay, such as "exponential(50)", or: fit')],
+    file: Annotated[Path | None, typer.Argument(help="For fit: a CSV or Parquet file.")] = None,
+    kind: Annotated[
+        str | None, typer.Option(help="single, histogram, triangle or step; seen by its columns.")
+    ] = None,
+    unit: Annotated[str | None, typer.Option(help="The unit of time of the file.")] = None,
+    column: Annotated[str, typer.Option(help="The column of single delays.")] = "delay",
+    censored: Annotated[str, typer.Option(help='Marks "longer than this".')] = "censored",
+    largest: Annotated[float | None, typer.Option(help="The largest delay, if known.")] = None,
+    stopped_at: Annotated[
+        str | None, typer.Option(help="First bucket with all options off.")
+    ] = None,
+    started_at: Annotated[
+        str | None, typer.Option(help="First bucket with all options on.")
+    ] = None,
+    background: Annotated[float, typer.Option(help="Total per bucket without the options.")] = 0.0,
+    level: Annotated[float, typer.Option(help="Of the confidence limits.")] = 0.95,
+    rounds_per_unit: Annotated[
+        float | None, typer.Option(help="Also print the delay in rounds, so many per unit.")
+    ] = None,
+    plot: Annotated[Path | None, typer.Option(help="Write a picture of the fit here.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, not a table.")] = False,
+) -> None:
+    """The mean, variance and bound of a delay; or of one fitted to data: `delays fit FILE`."""
+    if what != "fit":
+        if file is not None:
+            raise InvalidInput(f"{what!r} takes no file; did you mean: latesum delays fit {file}")
+        show_delay(what)
+        return
+    if file is None:
+        raise InvalidInput("say which file: latesum delays fit FILE")
+    given: Any = kind
+    fitted = delays.fit(
+        file, kind=given, unit=unit, column=column, censored=censored, largest=largest,
+        stopped_at=stopped_at, started_at=started_at, background=background, level=level,
+    )  # fmt: skip
+    if plot:
+        fitted.plot(plot)
+    if as_json:
+        print(json.dumps(fitted.to_json(), indent=2))
+        return
+    _show(fitted)
+    if rounds_per_unit:
+        print(fitted.delay(rounds_per_unit).text)
+    if plot:
+        print(f"The picture: {plot}")
+
+
+def _show(fitted: FittedDelay) -> None:
+    title = f"Delays from {fitted.observations:,} observations ({fitted.kind}), in {fitted.unit}s"
+    table = new_table(title, ["", "estimate", f"{fitted.level:.0%} limits"])
+    rows = {"mean": fitted.mean, "variance": fitted.variance}
+    rows |= {f"{share:.0%} arrive within": row for share, row in fitted.quantiles.items()}
+    for name, row in rows.items():
+        table.add_row(name, f"{row.value:,.4g}", f"{row.low:,.4g} to {row.high:,.4g}")
+    table.add_row(
+        "largest possible", "not known" if fitted.bound is None else f"{fitted.bound:,.4g}", ""
+    )
+    terminal().print(table)
+    for warning in fitted.warnings:
+        print(f"Warning: {warning}")

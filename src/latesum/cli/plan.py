@@ -1,0 +1,75 @@
+"""`latesum plan`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from latesum._checks import InvalidInput
+from latesum.cli.options import progress_bar
+
+
+def plan_campaign(
+    options: Annotated[int, typer.Option(help="How many options there are.")],
+    lift: Annotated[str, typer.Option(help='Smallest lift worth having: "10%", "0.2 points".')],
+    traffic: Annotated[str, typer.Option(help='Decisions, such as "5000 per day".')],
+    late: Annotated[
+        str,
+        typer.Option(
+            help='How late rewards come: "2 days", "half within 2 hours, 95% within 3 days", '
+            '"exponential(2 days)", or a CSV or Parquet file.'
+        ),
+    ],
+    run_for: Annotated[str, typer.Option(help='How long you are willing to run: "12 weeks".')],
+    rate: Annotated[float | None, typer.Option(help="Today's conversion rate.")] = None,
+    mean: Annotated[float | None, typer.Option(help="Or today's mean reward.")] = None,
+    low: Annotated[float, typer.Option(help="The smallest single reward.")] = 0.0,
+    high: Annotated[float | None, typer.Option(help="The largest single reward.")] = None,
+    sd: Annotated[float | None, typer.Option(help="The sd of a single reward.")] = None,
+    bucket: Annotated[str, typer.Option(help="Totals are reported by hour, day or week.")] = "day",
+    switch_cost: Annotated[float, typer.Option(help="The cost of a switch, in rewards.")] = 0.0,
+    delay_unit: Annotated[str | None, typer.Option(help="The unit of time of a file.")] = None,
+    ends_right: Annotated[float, typer.Option(help="A go ends right so often at least.")] = 0.8,
+    percentile: Annotated[float, typer.Option(help="And gains even at this percentile.")] = 0.05,
+    longer: Annotated[float, typer.Option(help='"Go, but" runs so many times as long.')] = 2.0,
+    replications: Annotated[int, typer.Option(help="How often each policy is run.")] = 1000,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same result.")] = 1,
+    workers: Annotated[int | None, typer.Option(help="How many processes to use.")] = None,
+    quick: Annotated[
+        bool, typer.Option(help="Do not try what happens if beliefs are wrong.")
+    ] = False,
+    out: Annotated[list[Path] | None, typer.Option(help="Write it here (.html, .json).")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, not text.")] = False,
+) -> None:
+    """Will it work, how long will it take, which policy: answered by simulating your campaign."""
+    from latesum.plan import plan
+
+    for path in out or []:
+        if not path.absolute().parent.is_dir():
+            raise InvalidInput(f"the folder of {path} does not exist; make it first.")
+        if path.suffix.lower() not in (".html", ".htm", ".json"):
+            raise InvalidInput(f"a plan is written as .html or .json, not {path.name!r}.")
+    with progress_bar("runs") as show:
+        found = plan(
+            options=options, lift=lift, traffic=traffic, late=late, run_for=run_for, rate=rate,
+            mean=mean, low=low, high=high, sd=sd, bucket=bucket, switch_cost=switch_cost,
+            delay_unit=delay_unit, ended_well=ends_right, percentile=percentile, longer=longer,
+            check_beliefs=not quick, replications=replications, seed=seed, workers=workers,
+            progress=_only_counts(show),
+        )  # fmt: skip
+    for path in out or []:
+        found.save(path)
+    if as_json:
+        print(json.dumps(found.to_json(), indent=2))
+        return
+    print(found)
+    for path in out or []:
+        print(f"The plan: {path}")
+
+
+def _only_counts(show: Callable[[int, int], None]) -> Callable[[str, int, int], None]:
+    return lambda stage, done, total: show(done, total)

@@ -1,0 +1,192 @@
+"""A world that is only ever played in whole buckets, for delays of many thousands of rounds.
+
+A table of delays in rounds would be huge there. But what matters is the bucket in which a reward
+arrives, and only rewards matter, not plays without one: of a stretch's plays near enough to its end
+to spill over, the number that pay is one binomial draw, their places a random choice, and each
+gets its delay. This is exact for the same law as `World`'s, and costs O(rewards near the end).
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from latesum._checks import InvalidInput
+from latesum.world.delays import Delay
+from latesum.world.delays.base import Integers
+from latesum.world.field import FieldProblem
+from latesum.world.problem import Problem
+from latesum.world.rewards import Bernoulli, Discrete, Floats, Reward
+
+#: Plays further from the end than this quantile of the delay are taken to arrive in the stretch.
+_CERTAIN = 1 - 1e-9
+#: With more rewards than this near the end, they are looked at in blocks.
+_MANY = 3000
+
+
+class BucketWorld:
+    """One realisation of a problem, played for `buckets` buckets of `bucket` rounds at most.
+
+    >>> problem = Problem([0.02, 0.03], "exponential(30000)")
+    >>> world = BucketWorld(problem, bucket=10_000, buckets=90, rng=np.random.default_rng(1))
+    >>> world.play(0, 2), world.buckets_played
+    (119.0, 2)
+    """
+
+    def __init__(
+        self, problem: Problem, *, bucket: int, buckets: int, rng: np.random.Generator
+    ) -> None:
+        self._problem = problem
+        self._field = problem if isinstance(problem, FieldProblem) else None
+        self._bucket = bucket
+        self._buckets = buckets
+        self._rng = rng
+        self._due = np.zeros(buckets)  # what will arrive in each bucket
+        self._reach = [longest(delay) for delay in problem.delays]
+        self.buckets_played = 0
+
+    def play(self, arm: int, buckets: int) -> float:
+        """Play `arm` for so many buckets and return the total that arrives during them."""
+        start, end = self.buckets_played, self.buckets_played + buckets
+        if end > self._buckets:
+            raise InvalidInput(f"this world ends after {self._buckets} buckets.")
+        self.buckets_played = end
+        arrived = float(self._due[start:end].sum())
+        left = buckets * self._bucket
+        first = start * self._bucket
+        while left:  # the calendar's steps; one piece where there is none
+            rounds, reward = self._piece(arm, first, left)
+            left -= rounds
+            first += rounds
+            arrived += self._play_piece(arm, reward, rounds, after=left, end=end)
+        background = None if self._field is None else self._field.background
+        if background is not None:
+            arrived += background.draw(buckets * self._bucket, self._rng)
+        return arrived
+
+    def _piece(self, arm: int, first: int, left: int) -> tuple[int, Reward]:
+        calendar = None if self._field is None else self._field.calendar
+        if self._field is None or calendar is None:
+            return left, self._problem.arms[arm]
+        number, past = divmod(first, calendar.step)
+        return min(left, calendar.step - past), self._field.rewards_at(number)[arm]
+
+    def _play_piece(self, arm: int, reward: Reward, rounds: int, *, after: int, end: int) -> float:
+        """Play rounds that are followed by `after` more of the same stretch."""
+        rng, delay = self._rng, self._problem.delays[arm]
+        near = min(rounds, max(self._reach[arm] - after, 0))
+        arrived = reward.draw_sum(rounds - near, rng) if rounds > near else 0.0
+        if near == 0:
+            return arrived
+        pays = _pays(reward)
+        if pays is not None and pays.chance * near > _MANY:
+            in_time, waits = self._spilled(delay, pays, near, after)
+            arrived += in_time
+            rewards = pays.draw(len(waits), rng)
+        else:
+            places, rewards = _paying(reward, pays, near, rng)
+            waits = delay.draw(len(places), rng) - (places + after)
+        late = waits > 0
+        arrived += float(rewards[~late].sum())
+        bucket = end + (waits[late] - 1) // self._bucket
+        seen = bucket < self._buckets
+        np.add.at(self._due, bucket[seen], rewards[late][seen])
+        return arrived
+
+    def _spilled(self, delay: Delay, pays: _Pays, near: int, after: int) -> tuple[float, Integers]:
+        """Where many plays pay: look only at those whose delay exceeds the start of their block.
+
+        Distances from the end are cut into blocks. A play in the block from s on can spill over only
+        if its delay exceeds s; the number of those that pay is a binomial draw, and so is that of
+        the others, which arrive in time. Returns what those are worth, and how long after the end
+        each one looked at arrives.
+        """
+        rng = self._rng
+        starts = _blocks(delay, near + after)
+        starts = starts[starts < near + after]
+        edges = np.maximum(np.append(starts, near + after), after)
+        keep = edges[1:] > edges[:-1]
+        starts, ends = edges[:-1][keep], edges[1:][keep]
+        longer = delay.survival(starts)
+        lengths = ends - starts
+        counts = rng.binomial(lengths, pays.chance * longer)
+        chance_of_rest = pays.chance * (1 - longer) / np.maximum(1 - pays.chance * longer, 1e-300)
+        in_time = int(rng.binomial(lengths - counts, np.minimum(chance_of_rest, 1.0)).sum())
+        places = np.concatenate(
+            [
+                start + rng.choice(int(length), int(count), replace=False, shuffle=False)
+                for start, length, count in zip(starts, lengths, counts, strict=True)
+            ]
+        )
+        waits = delay.draw_beyond(np.repeat(starts, counts), rng) - places
+        return pays.draw_sum(in_time, rng), waits
+
+
+@functools.lru_cache(maxsize=256)
+def longest(delay: Delay) -> int:
+    """A delay that is exceeded once in 1e9 times at most.
+
+    >>> longest(Delay.clipped(Problem([0, 1], "exponential(50)").delay, 70))
+    70
+    """
+    return delay.bound if delay.bound is not None else int(delay.quantile(_CERTAIN))
+
+
+class _Pays(NamedTuple):
+    """A reward that is nothing, or one of a few amounts."""
+
+    chance: float  # that it is not nothing
+    amounts: Floats
+    shares: Floats  # of each amount, given that it is not nothing
+
+    def draw(self, count: int, rng: np.random.Generator) -> Floats:
+        if len(self.amounts) == 1:
+            return np.full(count, self.amounts[0])
+        drawn: Floats = rng.choice(self.amounts, size=count, p=self.shares)
+        return drawn
+
+    def draw_sum(self, count: int, rng: np.random.Generator) -> float:
+        if len(self.amounts) == 1:
+            return count * float(self.amounts[0])
+        return float(rng.multinomial(count, self.shares) @ self.amounts)
+
+
+def _pays(reward: Reward) -> _Pays | None:
+    if isinstance(reward, Bernoulli):
+        return _Pays(reward.mean, np.ones(1), np.ones(1))
+    if isinstance(reward, Discrete) and 0.0 in reward.values:
+        values, chances = np.array(reward.values), np.array(reward.probabilities)
+        some = (values != 0) & (chances > 0)
+        share = min(math.fsum(chances[some]), 1.0)
+        return _Pays(share, values[some], chances[some] / share) if share > 0 else None
+    return None
+
+
+def _paying(
+    reward: Reward, pays: _Pays | None, plays: int, rng: np.random.Generator
+) -> tuple[Integers, Floats]:
+    """Which of so many plays pay something, and how much."""
+    if pays is None:
+        return np.arange(plays), reward.draw(plays, rng)
+    if pays.chance > 0.1:  # then a number for each play is cheaper than a choice without repetition
+        places = np.flatnonzero(rng.random(plays) < pays.chance)
+    else:
+        count = int(rng.binomial(plays, pays.chance))
+        places = rng.choice(plays, count, replace=False, shuffle=False)
+    return places, pays.draw(len(places), rng)
+
+
+def _blocks(delay: Delay, rounds: int) -> Integers:
+    """Where the blocks of distances start: closer where more delays end."""
+    shares = (0.0, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95, 0.98, 0.99, 0.998)
+    starts = {0, *(quantile(delay, share) for share in shares)}
+    return np.array(sorted(start for start in starts if start < max(rounds, 1)), dtype=np.int64)
+
+
+@functools.lru_cache(maxsize=4096)
+def quantile(delay: Delay, share: float) -> int:
+    """`delay.quantile(share)`, remembered."""
+    return delay.quantile(share)

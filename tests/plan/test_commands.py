@@ -1,0 +1,89 @@
+"""`latesum plan` and `latesum delays fit`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from latesum.cli import main
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "plan"
+ASKED = [
+    "plan", "--options", "2", "--rate", "0.1", "--lift", "40%", "--traffic", "1000 per day",
+    "--late", "8 hours", "--run-for", "8 weeks", "--replications", "30", "--workers", "1",
+]  # fmt: skip
+
+
+def run(monkeypatch, capsys, *words):
+    monkeypatch.setattr(sys, "argv", ["latesum", *map(str, words)])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    captured = capsys.readouterr()
+    return ended.value.code or 0, captured.out, captured.err
+
+
+def test_plan_writes_what_it_prints(monkeypatch, capsys, tmp_path):
+    page, data = tmp_path / "plan.html", tmp_path / "plan.json"
+    code, out, _ = run(monkeypatch, capsys, *ASKED, "--out", page, "--out", data)
+    assert code == 0
+    assert out.startswith("GO.")
+    assert "If what you believe is wrong" in out
+    assert page.read_text().startswith("<!doctype html>")
+    assert json.loads(data.read_text())["verdict"]["answer"] == "go"
+
+
+def test_plan_as_json(monkeypatch, capsys):
+    code, out, _ = run(monkeypatch, capsys, *ASKED, "--json", "--quick")
+    assert code == 0
+    assert json.loads(out)["wrong_beliefs"] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ([*ASKED, "--out", "plan.pdf"], ".html or .json"),
+        ([*ASKED, "--out", "no/such/folder/plan.html"], "does not exist"),
+        ([*ASKED, "--bucket", "0 days"], "longer than nothing"),
+        (["delays", "fit"], "say which file"),
+        (["delays", "fit", "no-such-file.csv"], "there is no file"),
+        (["delays", "exponential(50)", "file.csv"], "did you mean: latesum delays fit file.csv"),
+        (["delays", "fit", EXAMPLES / "totals.csv"], "stopped_at or started_at"),
+        (["delays", "fit", EXAMPLES / "totals.csv", "--kind", "single"], "it has: bucket, total"),
+    ],
+)
+def test_nonsense_ends_with_a_sentence_and_exit_code_2(monkeypatch, capsys, words, says):
+    code, _, err = run(monkeypatch, capsys, *words)
+    assert code == 2
+    assert says in err
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["delays.csv", "--unit", "hour"],
+        ["histogram.csv", "--unit", "day"],
+        ["triangle.csv"],
+        ["totals.csv", "--stopped-at", "2025-03-31"],
+    ],
+)
+def test_every_kind_of_data_is_fitted(monkeypatch, capsys, words, tmp_path):
+    file, *options = words
+    picture = tmp_path / "fit.svg"
+    code, out, _ = run(
+        monkeypatch, capsys, "delays", "fit", EXAMPLES / file, *options, "--plot", picture
+    )
+    assert code == 0
+    assert "mean" in out
+    assert picture.exists()
+    code, out, _ = run(monkeypatch, capsys, "delays", "fit", EXAMPLES / file, *options, "--json")
+    assert json.loads(out)["mean"]["low"] < json.loads(out)["mean"]["high"]
+
+
+def test_a_delay_as_text_still_works(monkeypatch, capsys):
+    code, out, _ = run(monkeypatch, capsys, "delays", "uniform(0, 100)")
+    assert code == 0
+    assert "100" in out
