@@ -4,8 +4,6 @@ import json
 
 import pytest
 
-from latesum.cli import main
-
 NEW = [
     "new", "banner", "--options", "red,blue", "--policy", "odaaf", "--parameter", "horizon=90 days",
     "--parameter", "mean_delay=12 hours", "--expected-rounds", "5000", "--time-basis", "arrival",
@@ -14,25 +12,14 @@ NEW = [
 
 
 @pytest.fixture
-def run(monkeypatch, capsys, tmp_path):
+def run(latesum, monkeypatch, tmp_path):
     """Run a campaign command at a given day and return its exit code, output and errors."""
     monkeypatch.setenv("LATESUM_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.delenv("LATESUM_DATABASE_URL", raising=False)
     monkeypatch.chdir(tmp_path)
-
-    def run_command(*arguments, day="2026-03-02"):
-        monkeypatch.setattr(
-            "sys.argv", ["latesum", "campaign", "--now", f"{day} 08:00", *arguments]
-        )
-        try:
-            main()
-            code = 0
-        except SystemExit as exit_:
-            code = exit_.code or 0
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run_command
+    return lambda *arguments, day="2026-03-02": latesum(
+        "campaign", "--now", f"{day} 08:00", *arguments
+    )
 
 
 def test_a_campaign_from_the_first_day_to_the_last(run, tmp_path):

@@ -5,7 +5,6 @@ import json
 import pytest
 
 from latesum import Comparison
-from latesum.cli import main
 
 COMPARE = [
     "compare", "--arms", "0.3,0.6", "--delay", "uniform(0,10)", "--policies", "odaaf,odaaf-b",
@@ -14,20 +13,8 @@ COMPARE = [
 
 
 @pytest.fixture
-def run(monkeypatch, capsys):
-    """Run a command and return its exit code, output and errors."""
-
-    def run_command(*arguments):
-        monkeypatch.setattr("sys.argv", ["latesum", *arguments])
-        try:
-            main()
-            code = 0
-        except SystemExit as exit_:
-            code = exit_.code or 0
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run_command
+def run(latesum):
+    return latesum
 
 
 def test_compare_prints_a_table_and_writes_files(run, tmp_path):
