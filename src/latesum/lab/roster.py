@@ -87,8 +87,13 @@ def policy_for(text: str, problem: Problem, horizon: int) -> AnyPolicy:
     known = knowledge(problem, horizon)
     if name in ATTRIBUTED:
         return _attributed(name, written, known, problem)
-    accepted = registry.accepted_parameters(name)
-    given = {key: value for key, value in known.items() if key in accepted and key not in written}
+    optional = registry.optional_parameters(name)
+    given = {
+        key: value
+        for key, value in known.items()
+        if key in registry.accepted_parameters(name) and key not in written
+        if not (key in optional and _unknown(value))
+    }
     _refuse_unknowns(name, given, problem)
     return registry.build(name, **given, **written)
 
@@ -111,10 +116,15 @@ def _attributed(
     return policy
 
 
+def _unknown(value: object) -> bool:
+    """Whether this is what the delay does not have: no bound, no finite variance."""
+    return value is None or (isinstance(value, float) and not math.isfinite(value))
+
+
 def _refuse_unknowns(name: str, given: dict[str, Any], problem: Problem) -> None:
     """Refuse a policy that must know what the delay does not have."""
     for parameter, value in given.items():
-        if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        if _unknown(value):
             delay = " and ".join(sorted({delay.text for delay in problem.delays}))
             raise InvalidInput(
                 f"{name} must be told the {parameter.replace('_', ' ')}, and {delay} has none; "

@@ -66,6 +66,17 @@ def accepted_parameters(name: str) -> list[str]:
     return list(inspect.signature(_BUILDERS[known_name(name, _BUILDERS, "policy")]).parameters)
 
 
+def optional_parameters(name: str) -> list[str]:
+    """Those of them that a policy can do without.
+
+    >>> "mean_delay" in optional_parameters("odaaf")
+    False
+    """
+    builder = _BUILDERS[known_name(name, _BUILDERS, "policy")]
+    parameters = inspect.signature(builder).parameters.values()
+    return [each.name for each in parameters if each.default is not inspect.Parameter.empty]
+
+
 def build(name: str, **parameters: Any) -> Policy:
     """The policy of this name with these parameters.
 
