@@ -100,13 +100,10 @@ def run_league(
         runs = min(entrant.replications, replications or entrant.replications)
         result = _kept_or_run(folder, problem, setting, name, policy, runs, seed, workers)
         summary = result.summary()[0]
-        lock_ins = None
-        if isinstance(policy, Policy) and not setting.problem.changes:
-            lock_ins = count_lock_ins(setting, policy, result.runs[name].regrets[:, -1], seed)
         rows.append(
             Row(
                 problem, name, runs, summary.mean, summary.standard_error, summary.percentile_99,
-                summary.worst, summary.switches, lock_ins, None,
+                summary.worst, summary.switches, result.description["lock_ins"], None,
             )
         )  # fmt: skip
     if progress:
@@ -151,8 +148,10 @@ def _kept_or_run(
     )  # fmt: skip
     last = np.array([len(result.checkpoints) - 1])
     kept_runs = result.runs[name]._replace(regrets=result.runs[name].regrets[:, last])
-    result = Comparison(
-        result.checkpoints[last], {name: kept_runs}, {**result.description, "told": told}
-    )
+    lock_ins = None
+    if isinstance(policy, Policy) and not setting.problem.changes:
+        lock_ins = count_lock_ins(setting, policy, kept_runs.regrets[:, -1], seed)
+    description = {**result.description, "told": told, "lock_ins": lock_ins}
+    result = Comparison(result.checkpoints[last], {name: kept_runs}, description)
     result.to_parquet(path)
     return result
