@@ -1,0 +1,25 @@
+# The service of latesum. Build: docker build -t latesum .  Run: see compose.yaml and docs/service.md.
+FROM python:3.11-slim AS build
+WORKDIR /build
+COPY pyproject.toml README.md LICENSE ./
+COPY src ./src
+RUN python -m venv /opt/latesum \
+    && /opt/latesum/bin/pip install --no-cache-dir '.[server,postgres]'
+
+FROM python:3.11-slim
+COPY --from=build /opt/latesum /opt/latesum
+# Nobody's data are root's: the service runs as a user of its own and writes to one folder only.
+RUN useradd --create-home --uid 10001 latesum \
+    && mkdir /data && chown latesum:latesum /data
+USER latesum
+ENV PATH=/opt/latesum/bin:$PATH \
+    LATESUM_DATA_DIR=/data \
+    NUMBA_CACHE_DIR=/tmp/numba \
+    PYTHONUNBUFFERED=1
+VOLUME /data
+EXPOSE 8000
+HEALTHCHECK --interval=30s --timeout=3s --start-period=20s CMD \
+    ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/livez', timeout=2)"]
+# Inside a container loopback reaches nobody; what is reachable from outside, compose.yaml says.
+ENTRYPOINT ["latesum"]
+CMD ["serve", "--host", "0.0.0.0", "--port", "8000"]

@@ -1,0 +1,203 @@
+"""How fast the service answers: the option for now, and durable records, against Optuna's ask/tell.
+
+    pip install 'latesum[server,benchmarks]'
+    python benchmarks/service.py
+
+The service is a process of its own on loopback; the client (aiohttp, 16 connections) shares the
+machine's cores with it. Records are acknowledged after a full synchronisation of SQLite's log to
+the disk. Optuna runs its first 200 trials with the RandomSampler on SQLite in the same run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+CONNECTIONS = 16
+CAMPAIGN = {
+    "options": ["red", "blue", "green"],
+    "policy": "odaaf",
+    "parameters": {"horizon": 5_000_000, "mean_delay": 1000},
+    "every": "hour",
+    "expected_rounds": 5000,
+    "time_basis": "arrival",
+}
+
+
+class Served:
+    """A `latesum serve` of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.store = folder / "campaigns.db"
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "latesum.cli", "serve", "--port", "0", "--store", self.store,
+             "--requests-per-second", "1000000", "--log-level", "error"],
+            stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        said = ""
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            said += line
+            if "Stop it" in line:
+                break
+        words = said.split()
+        self.address = next(word for word in words if word.startswith("http://")).rstrip("/")
+        self.token = next(word for word in words if word.startswith("latesum_"))
+
+    def __enter__(self) -> Served:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.terminate()
+        self._process.wait()
+
+
+async def load(served: Served, seconds: float, request: Any) -> dict[str, float]:
+    """Sixteen connections, one request after the other on each; `request(session, n)` sends one."""
+    import aiohttp
+
+    times: list[float] = []
+    headers = {"Authorization": f"Bearer {served.token}"}
+    connector = aiohttp.TCPConnector(limit=CONNECTIONS)
+    async with aiohttp.ClientSession(
+        served.address, headers=headers, connector=connector
+    ) as session:
+        await request(session, 0)
+        end = time.perf_counter() + seconds
+
+        async def one(number: int) -> None:
+            while (began := time.perf_counter()) < end:
+                await request(session, number)
+                times.append(time.perf_counter() - began)
+                number += CONNECTIONS
+
+        began = time.perf_counter()
+        await asyncio.gather(*(one(number) for number in range(1, CONNECTIONS + 1)))
+        passed = time.perf_counter() - began
+    times.sort()
+    return {
+        "per_second": len(times) / passed,
+        "median_ms": 1000 * times[len(times) // 2],
+        "p99_ms": 1000 * times[int(len(times) * 0.99)],
+    }
+
+
+def option_request(name: str) -> Any:
+    """Ask for the option for now."""
+
+    async def send(session: Any, _: int) -> None:
+        async with session.get(f"/v1/campaigns/{name}/option") as answer:
+            assert answer.status == 200, await answer.text()
+            await answer.read()
+
+    return send
+
+
+def record_request(name: str, buckets: int) -> Any:
+    """Set another value for a bucket each time, so that every request writes."""
+    sent = iter(range(1, 10**9))
+
+    async def send(session: Any, number: int) -> None:
+        bucket = number % buckets + 1
+        body = {"rounds": 5000, "total": next(sent) % 4000 + 0.5}
+        async with session.put(f"/v1/campaigns/{name}/buckets/{bucket}", json=body) as answer:
+            assert answer.status == 200, await answer.text()
+            assert (await answer.json())["verdict"] in ("new", "revised", "same")
+
+    return send
+
+
+def grow(served: Served, name: str, buckets: int) -> None:
+    """A campaign of hours whose log has so many buckets, decided and recorded, up to now."""
+    from datetime import UTC, datetime, timedelta
+
+    from latesum.live import Campaign, Row, Store
+
+    start = datetime.now(UTC) - timedelta(hours=buckets - 1)
+    now = [start]
+    with Store(served.store) as store:
+        campaign = Campaign.create(
+            name, **CAMPAIGN, start=start.isoformat(), store=store, clock=lambda: now[0]
+        )
+        for bucket in range(1, buckets + 1):
+            now[0] = start + timedelta(hours=bucket - 1)
+            campaign.decide(bucket)
+            if bucket > 1:
+                campaign.record_many([Row(bucket - 1, 5000, 1500.0)])
+
+
+def optuna_trials(folder: Path, trials: int = 200) -> float | None:
+    """Optuna's ask/tell a second, or None where it is not installed."""
+    try:
+        import optuna
+    except ImportError:
+        return None
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    study = optuna.create_study(
+        storage=f"sqlite:///{folder / 'optuna.db'}", sampler=optuna.samplers.RandomSampler(seed=1)
+    )
+    began = time.perf_counter()
+    for number in range(trials):
+        trial = study.ask()
+        trial.suggest_categorical("option", ["red", "blue", "green"])
+        study.tell(trial, float(number))
+    return trials / (time.perf_counter() - began)
+
+
+def measure(seconds: float, sizes: list[int]) -> dict[str, Any]:
+    """All figures."""
+    found: dict[str, Any] = {"options": {}, "records": {}}
+    with tempfile.TemporaryDirectory() as text:
+        folder = Path(text)
+        with Served(folder) as served:
+            for size in sizes:
+                grow(served, f"grown{size}", size)
+            for size in sizes:
+                found["options"][size] = asyncio.run(
+                    load(served, seconds, option_request(f"grown{size}"))
+                )
+            found["optuna_per_second"] = optuna_trials(folder)
+            for size in sizes:
+                found["records"][size] = asyncio.run(
+                    load(served, seconds, record_request(f"grown{size}", size))
+                )
+    if found["optuna_per_second"]:
+        least = min(each["per_second"] for each in found["records"].values())
+        found["records_over_optuna"] = least / found["optuna_per_second"]
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--seconds", type=float, default=5.0)
+    parser.add_argument("--sizes", type=int, nargs="+", default=[10, 100, 1000])
+    parser.add_argument("--json", action="store_true")
+    given = parser.parse_args()
+    found = measure(given.seconds, given.sizes)
+    if given.json:
+        print(json.dumps(found, indent=2))
+        return
+    for what, title in (("options", "the option for now"), ("records", "durable records")):
+        print(f"{title}, {CONNECTIONS} connections")
+        for size, row in found[what].items():
+            print(
+                f"  a log of {size:>5,} buckets: {row['per_second']:>7,.0f} a second, "
+                f"median {row['median_ms']:.1f} ms, 99th percentile {row['p99_ms']:.1f} ms"
+            )
+    optuna = found["optuna_per_second"]
+    if optuna is None:
+        print("Optuna is not installed: pip install 'latesum[benchmarks]'")
+    else:
+        print(f"Optuna's ask/tell on SQLite: {optuna:.1f} a second")
+        print(f"durable records over Optuna: {found['records_over_optuna']:.1f} times")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""`latesum serve`: campaigns behind HTTP, and a page."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from latesum import _extras
+from latesum._checks import InvalidInput, finite_number, known_name, whole_number
+from latesum.cli.campaign_options import address
+
+_LEVELS = ("debug", "info", "warning", "error")
+
+
+def serve(
+    host: Annotated[str, typer.Option(help="0.0.0.0 for all; by default this machine.")] = (
+        "127.0.0.1"
+    ),
+    port: Annotated[int, typer.Option(help="0 for any free one.")] = 8000,
+    store: Annotated[
+        str | None,
+        typer.Option(
+            help="A file or a PostgreSQL address; else $LATESUM_DATABASE_URL, else a file."
+        ),
+    ] = None,
+    demo: Annotated[
+        bool, typer.Option("--demo", help="Show a made-up campaign in fast motion.")
+    ] = False,
+    seconds_per_day: Annotated[float, typer.Option(help="How long a day of the demo lasts.")] = 0.6,
+    requests_per_second: Annotated[
+        float, typer.Option(help="The most for each token; more get 429.")
+    ] = 5000.0,
+    largest_body: Annotated[int, typer.Option(help="In bytes; more gets 413.")] = 1_000_000,
+    log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
+) -> None:
+    """Serve campaigns over HTTP, and a page that shows what runs and why."""
+    _extras.require("fastapi", "server")
+    from latesum.live import Store
+    from latesum.live.service import Configuration, Tokens
+    from latesum.live.service.app import create_app
+    from latesum.live.service.logs import set_up
+    from latesum.live.service.running import address_of, listen, run
+
+    set_up(known_name(log_level, _LEVELS, "level of logs"))
+    configuration = Configuration(
+        largest_body=whole_number(largest_body, "--largest-body", at_least=1),
+        requests_per_second=finite_number(requests_per_second, "--requests-per-second", above=0),
+    )
+    listening = listen(host, port)
+    with contextlib.ExitStack() as stack:
+        stack.callback(listening.close)
+        shown = None
+        if demo:
+            if store is not None:
+                raise InvalidInput("the demo has a store of its own; leave --store out.")
+            from latesum.cli.serve_demo import DemoCampaign
+
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="latesum-demo-"))
+            opened = stack.enter_context(Store(Path(folder) / "campaigns.db"))
+            shown = stack.enter_context(DemoCampaign(opened, seconds_per_day))
+            configuration = dataclasses.replace(
+                configuration, clock=shown.clock, speed=shown.clock.speed, looks_kept=0.3,
+                page_every=1.0,
+            )  # fmt: skip
+        else:
+            opened = stack.enter_context(
+                Store(None if store is None else address(store, "--store"))
+            )
+        secret = Tokens(opened).first()
+
+        def announce() -> None:
+            print(f"latesum serves {opened.place} at {address_of(listening)}")
+            if secret is not None:
+                print(f"Log in with this token, which is shown only once:\n\n    {secret}\n")
+            if shown is not None:
+                shown.start()
+                print("The demo is a shop that tries three banners; it has a winner in a minute.")
+            print("Stop it with Ctrl-C.", flush=True)
+
+        run(create_app(opened, configuration), listening, when_ready=announce)

@@ -1,0 +1,28 @@
+"""What a service is started with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from latesum.live.campaign import Clock, system_clock
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """Limits and clocks of a service; the defaults suit a service of a few applications."""
+
+    #: The longest body of a request, in bytes; a longer one is refused with 413.
+    largest_body: int = 1_000_000
+    #: Requests a second for each token, and how many may come at once; more are refused with 429.
+    requests_per_second: float = 5_000.0
+    #: Requests a second without a good token, for each address they come from.
+    strangers_per_second: float = 20.0
+    #: How long a revoked token may still be believed, in seconds.
+    tokens_kept: float = 2.0
+    #: How long a page about a campaign may be shown again without looking anew, in seconds.
+    looks_kept: float = 1.0
+    #: How often the page asks for what is new, in seconds.
+    page_every: float = 2.0
+    clock: Clock = system_clock
+    #: How many times faster than the world's the clock runs; the demo's does.
+    speed: float = 1.0

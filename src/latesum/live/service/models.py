@@ -1,0 +1,262 @@
+"""What is sent and what is answered, for the description of the interface and for checks."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+
+from latesum.policies import registry
+
+CAMPAIGN_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
+#: More than any campaign counts, and small enough for every store and every float.
+_MOST = 10**12
+
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]
+Sentence = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1000)]
+
+
+def _number(value: Any) -> Any:
+    """A number as JSON has it: neither a truth value nor a text."""
+    if isinstance(value, bool | str):
+        raise ValueError("it must be a number")
+    return value
+
+
+Number = BeforeValidator(_number)
+Rounds = Annotated[int, Field(ge=0, le=_MOST), Number]
+Total = Annotated[float, Field(ge=-_MOST, le=_MOST, allow_inf_nan=False), Number]
+Flag = Annotated[bool, Field(strict=True)]
+Duration = Annotated[
+    str,
+    StringConstraints(
+        max_length=40, pattern=r"^[0-9]+(\.[0-9]+)? ?(second|minute|hour|day|week)s?$"
+    ),
+]
+Start = Annotated[
+    str,
+    StringConstraints(
+        max_length=40, pattern=r"^[0-9]{4}-(0[1-9]|1[0-2])-([0-2][0-9]|3[01])([ T][0-9:.+-]+)?$"
+    ),
+]
+Fit = Annotated[
+    str,
+    StringConstraints(max_length=40, pattern=r"^fit [0-9]+(\.[0-9]+)? ?(hour|day|week)s?$"),
+]
+Scalar = bool | int | float | str | None
+
+
+class Body(BaseModel):
+    """What is sent: unknown fields are refused, because a misspelt one would be lost silently."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class NewCampaign(Body):
+    """A campaign to set up."""
+
+    options: list[Text] = Field(min_length=2, max_length=100, examples=[["red", "blue"]])
+    policy: Text = Field(examples=["odaaf"], json_schema_extra={"enum": list(registry.available())})
+    parameters: dict[str, Scalar] = Field(
+        default_factory=dict,
+        max_length=20,
+        description="Of the policy; horizon and delays may be given in time or in buckets.",
+        examples=[{"horizon": "90 days", "mean_delay": "36 hours"}],
+    )
+    every: Literal["hour", "day", "week", "number"]
+    expected_rounds: Annotated[int, Number] = Field(
+        ge=1, le=_MOST, description="Rounds in a bucket."
+    )
+    time_basis: Literal["arrival", "decision"] = Field(
+        description="Whether a total holds what arrived in its bucket or what was decided in it."
+    )
+    zone: str = Field("UTC", max_length=64)
+    start: Start | None = Field(None, description="The first bucket; by default now.")
+    range: tuple[Total, Total] = Field(
+        (0.0, 1.0), description="The least and the most that one round can bring."
+    )
+    unit: Text = "successes"
+    usable_after: Duration = "0 days"
+    lateness: Duration | None = None
+    fills_up: dict[Duration, Annotated[float, Field(gt=0, le=1), Number]] | Fit | None = Field(
+        None, description="The share of a total that is in at each age, or 'fit 7 days'."
+    )
+    align: Literal["week"] | Annotated[int, Field(ge=2, le=10_000), Number] | None = None
+    seed: Annotated[int, Number] | None = Field(None, ge=0, le=2**32 - 1)
+
+
+class CampaignAnswer(BaseModel):
+    """A campaign and what it was set up with."""
+
+    name: str
+    created_at: datetime
+    settings: dict[str, Any]
+
+
+class CampaignLine(BaseModel):
+    """A campaign in a list."""
+
+    name: str
+    state: str
+    headline: str
+    options: list[str]
+    policy: str
+    every: str
+
+
+class CampaignList(BaseModel):
+    """All campaigns."""
+
+    campaigns: list[CampaignLine]
+
+
+class OptionAnswer(BaseModel):
+    """The option for a bucket. It is taken once and never changed."""
+
+    campaign: str
+    bucket: int
+    label: str = Field(description="How the bucket is called: a date, an hour or a number.")
+    option: str
+    purpose: Literal["learn", "bridge", "commit", "override"]
+    source: Literal["policy", "carried", "held", "override", "aligned", "finished"]
+    rounds: int | None = Field(description="What the policy asked for, where it was asked.")
+    reason: str
+    decided_at: datetime
+    begins: datetime | None
+    ends: datetime | None
+
+
+class Record(Body):
+    """What is known of a bucket now. It is set and not added: sent twice it changes nothing."""
+
+    rounds: Rounds | None = None
+    total: Total | None = None
+    status: Literal["provisional", "final", "missing"] | None = None
+    shown: Text | None = Field(None, description="What was shown, if not what was decided.")
+    even_if_final: Flag = Field(False, description="Correct a final value.")
+    beyond_range: Flag = Field(False, description="The total is right, though out of its range.")
+
+
+class BulkRow(Body):
+    """One row of many."""
+
+    bucket: Annotated[int, Field(strict=True)] | Text
+    rounds: Rounds | None = None
+    total: Total | None = None
+    status: Literal["provisional", "final", "missing"] | None = None
+    shown: Text | None = None
+
+
+class Bulk(Body):
+    """Many rows at once: all are taken in, or none."""
+
+    rows: list[BulkRow] = Field(min_length=1, max_length=10_000)
+
+
+class Verdict(BaseModel):
+    """What became of a record."""
+
+    bucket: int
+    label: str
+    verdict: Literal["new", "same", "revised", "conflicting", "too late", "unknown bucket"]
+    marks: list[str]
+    note: str
+
+
+class RowVerdict(Verdict):
+    """What became of a row, with its place in what was sent."""
+
+    row: int
+
+
+class BulkAnswer(BaseModel):
+    """A verdict for every row, and whether they were written."""
+
+    written: bool
+    rows: list[RowVerdict]
+
+
+class RefusedRows(BaseModel):
+    """Nothing was written; the verdicts say because of which rows."""
+
+    error: str
+    details: list[str]
+    rows: list[RowVerdict]
+
+
+class EstimateLine(BaseModel):
+    """What is believed of an option, per round in the campaign's unit."""
+
+    option: str
+    mean: float | None
+    low: float | None
+    high: float | None
+    rounds: int
+    active: bool
+
+
+class EstimatesAnswer(BaseModel):
+    """What is believed of every option."""
+
+    level: float
+    unit: str
+    estimates: list[EstimateLine]
+
+
+class HistoryEntry(BaseModel):
+    """One entry of the log, which is never changed."""
+
+    sequence: int
+    at: datetime
+    kind: str
+    bucket: int | None
+    body: dict[str, Any]
+    sentence: str
+
+
+class HistoryAnswer(BaseModel):
+    """A part of the log, in order."""
+
+    entries: list[HistoryEntry]
+    more: bool = Field(description="Whether there are entries after these.")
+
+
+class ExplanationAnswer(BaseModel):
+    """Why, in sentences."""
+
+    sentences: list[str]
+
+
+class Act(Body):
+    """What an operator does, and why; both are kept in the history."""
+
+    why: Sentence
+    who: Text | None = Field(None, description="Who, if that is not the token's own name.")
+
+
+class OptionAct(Act):
+    """An act about one option."""
+
+    option: Text
+
+
+class Override(OptionAct):
+    """An option to be shown in the next buckets."""
+
+    buckets: Annotated[int, Number] = Field(1, ge=1, le=10_000)
+
+
+class Finish(Act):
+    """The end; without an option it is the one that looks best."""
+
+    option: Text | None = None
+
+
+class ActAnswer(BaseModel):
+    """What was done. `repeated`: it had been done before, under the same Idempotency-Key."""
+
+    done: bool
+    repeated: bool
+    state: str
+    headline: str

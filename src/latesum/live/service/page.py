@@ -1,0 +1,165 @@
+"""The page: what runs and why, for people. Drawn here, and kept up to date by a small script."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from importlib import resources
+from typing import Any
+
+import jinja2
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import HTMLResponse
+from markupsafe import Markup
+
+from latesum.live import figures
+from latesum.live.page import gain_sentence
+from latesum.live.service import charts
+from latesum.live.service.desk import Desk
+from latesum.live.service.doors import COOKIE
+from latesum.live.service.guarded import AllDesks, GuardedRoute, Who, needs
+from latesum.live.service.logs import log
+from latesum.live.status import BucketRow, Status
+from latesum.live.store import UnknownCampaign
+
+router = APIRouter(route_class=GuardedRoute, include_in_schema=False)
+#: Everything comes from the service itself, and nothing that stands in a page is ever run.
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+_HEADERS = {"content-security-policy": _POLICY, "cache-control": "no-store"}
+_FOLDER = resources.files("latesum.live.service")
+_STATIC = {"page.css": "text/css", "page.js": "text/javascript"}
+#: So many buckets the table has; the drawing and the history have all.
+_LAST_BUCKETS = 40
+
+
+def _template(name: str) -> str:
+    return (_FOLDER / "templates" / name).read_text(encoding="utf-8")
+
+
+_environment = jinja2.Environment(
+    loader=jinja2.FunctionLoader(_template),
+    autoescape=True,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    undefined=jinja2.StrictUndefined,
+)
+_environment.globals["n_colours"] = figures.N_COLOURS
+
+
+@router.get("/")
+@needs("read")
+async def front(request: Request, desks: AllDesks, who: Who) -> Response:
+    """All campaigns."""
+    every = desks.configuration.page_every
+    html = await _list(request)
+    return _page("list.html", title="Campaigns", who=who, every=every, live=Markup(html))
+
+
+@router.get("/live")
+@needs("read")
+async def front_live(request: Request) -> Response:
+    """The part of the front page that changes."""
+    return _fragment(request, await _list(request))
+
+
+async def _list(request: Request) -> str:
+    desks = await request.app.state.desks.all()
+    lines = [(desk.campaign.settings, await desk.status()) for desk in desks]
+    return _environment.get_template("list_live.html").render(lines=lines)
+
+
+@router.get("/campaigns/{campaign}")
+@needs("read")
+async def campaign_page(request: Request, campaign: str, desks: AllDesks, who: Who) -> Response:
+    """One campaign."""
+    try:
+        desk = await desks.of(campaign)
+    except UnknownCampaign as unknown:
+        return _page("missing.html", 404, title="Not found", who=who, every=0, sentence=unknown)
+    return _page(
+        "campaign.html", title=desk.campaign.name, who=who,
+        every=desks.configuration.page_every, name=desk.campaign.name,
+        options=desk.campaign.settings.options, may_operate=who.may("operate"),
+        live=Markup(await _campaign(desk)),
+    )  # fmt: skip
+
+
+@router.get("/campaigns/{campaign}/live")
+@needs("read")
+async def campaign_live(request: Request, campaign: str, desks: AllDesks) -> Response:
+    """The part of a campaign's page that changes."""
+    return _fragment(request, await _campaign(await desks.of(campaign)))
+
+
+async def _campaign(desk: Desk) -> str:
+    status = await desk.status()
+    return await desk.look(_draw, desk, status)
+
+
+def _draw(desk: Desk, status: Status) -> str:
+    return _environment.get_template("campaign_live.html").render(
+        status=status,
+        lag=_lag(status),
+        counts=_counts(status.timeline),
+        gain=None if status.gain is None else gain_sentence(status),
+        # The figures escape every text that is not their own.
+        timeline=Markup(charts.timeline(status, charts.phases(desk.looking))),
+        totals=Markup(figures.totals_figure(status)),
+        estimates=Markup(figures.estimates_figure(status)),
+        last=status.timeline[: -_LAST_BUCKETS - 1 : -1],
+        acts=status.acts[::-1],
+    )
+
+
+def _lag(status: Status) -> str:
+    """How far what is known is behind what is shown."""
+    waiting = 0
+    for row in reversed(status.timeline):
+        if row.state in ("known", "missing"):
+            break
+        waiting += row.state == "pending"
+    unit = "bucket" if status.every == "number" else status.every
+    return f"{waiting} {unit}" + ("" if waiting == 1 else "s")
+
+
+def _counts(rows: list[BucketRow]) -> dict[str, int]:
+    counts = {state: sum(row.state == state for row in rows) for state in ("known", "pending")}
+    counts["missing"] = sum(row.state == "missing" for row in rows)
+    counts["revised"] = sum(row.revisions > 0 for row in rows)
+    return counts
+
+
+@router.get("/static/{file}")
+@needs("read")
+async def static_file(file: str) -> Response:
+    """The page's style and script."""
+    if file not in _STATIC:
+        return Response("There is nothing here.", 404, media_type="text/plain")
+    text = (_FOLDER / "static" / file).read_text(encoding="utf-8")
+    return Response(text, 200, {"cache-control": "private, no-cache"}, _STATIC[file])
+
+
+@router.post("/logout")
+@needs("read")
+async def log_out(who: Who) -> Response:
+    """Take the token out of the browser; it stays valid elsewhere."""
+    log("logged out", logging.INFO, token=who.id)
+    answer = Response(None, 204)
+    answer.delete_cookie(COOKIE, httponly=True, samesite="strict")
+    return answer
+
+
+def _page(template: str, status: int = 200, **values: Any) -> HTMLResponse:
+    html = _environment.get_template(template).render(**values)
+    return HTMLResponse(html, status, _HEADERS)
+
+
+def _fragment(request: Request, html: str) -> Response:
+    tag = f'"{hashlib.sha256(html.encode()).hexdigest()[:24]}"'
+    headers = {**_HEADERS, "etag": tag}
+    if request.headers.get("if-none-match") == tag:
+        return Response(None, 304, headers)
+    return HTMLResponse(html, 200, headers)

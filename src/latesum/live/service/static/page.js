@@ -1,0 +1,170 @@
+// Keeps the page up to date without reloading it, and asks why before an operator acts.
+"use strict";
+
+const live = document.getElementById("live");
+const seen = new Map(); // the newest text of each part, so that only what changed is replaced
+let tag = null;
+let said = null;
+
+function takeIn(html) {
+  const fresh = new DOMParser().parseFromString(html, "text/html");
+  const ids = [];
+  for (const part of fresh.querySelectorAll("section[id]")) {
+    ids.push(part.id);
+    const text = part.outerHTML;
+    if (seen.get(part.id) === text) continue;
+    seen.set(part.id, text);
+    const old = document.getElementById(part.id);
+    if (old) replace(old, part);
+    else live.append(part);
+  }
+  for (const old of [...live.querySelectorAll(":scope > section[id]")]) {
+    if (!ids.includes(old.id)) old.remove();
+  }
+  afterwards();
+}
+
+// What a person has opened, scrolled to or focused stays as it is.
+function replace(old, part) {
+  const open = [...old.querySelectorAll("details[open]")].map((each) => each.id);
+  const places = [...old.querySelectorAll(".scroll")].map((each) => ({
+    left: each.scrollLeft,
+    atEnd: each.scrollLeft + each.clientWidth >= each.scrollWidth - 4,
+  }));
+  const focusable = "a, button, summary, [tabindex]";
+  const focused = [...old.querySelectorAll(focusable)].indexOf(document.activeElement);
+  old.replaceWith(part);
+  for (const id of open) document.getElementById(id)?.setAttribute("open", "");
+  part.querySelectorAll(".scroll").forEach((each, index) => {
+    const place = places[index];
+    if (!place || (place.atEnd && each.classList.contains("end"))) toEnd(each);
+    else each.scrollLeft = place.left;
+  });
+  if (focused >= 0) part.querySelectorAll(focusable)[focused]?.focus({ preventScroll: true });
+}
+
+function toEnd(each) {
+  if (each.classList.contains("end")) each.scrollLeft = each.scrollWidth;
+}
+
+function afterwards() {
+  const now = document.getElementById("now");
+  if (!now) return;
+  const state = now.dataset.state;
+  for (const button of document.querySelectorAll("[data-act]")) {
+    button.hidden = !button.dataset.when.split(" ").includes(state);
+  }
+  if (now.dataset.say !== said) {
+    if (said !== null) document.getElementById("announce").textContent = now.dataset.say;
+    said = now.dataset.say;
+  }
+}
+
+async function refresh() {
+  const offline = document.getElementById("offline");
+  try {
+    const headers = tag ? { "If-None-Match": tag } : {};
+    const answer = await fetch(live.dataset.from, { headers, cache: "no-store" });
+    if (answer.status === 401) return location.reload();
+    if (answer.status === 200) {
+      tag = answer.headers.get("etag");
+      takeIn(await answer.text());
+    }
+    offline.hidden = answer.ok || answer.status === 304;
+  } catch {
+    offline.hidden = false;
+  }
+}
+
+async function keepUp() {
+  const every = Number(document.body.dataset.every) * 1000;
+  for (;;) {
+    await new Promise((resolve) => setTimeout(resolve, every));
+    if (!document.hidden) await refresh();
+  }
+}
+
+const acts = {
+  hold: ["Hold the campaign", "The present option stays until somebody resumes.", "Hold"],
+  resume: ["Resume", "The policy decides again, from the next bucket on.", "Resume"],
+  override: ["Override", "Show an option in the next buckets, whatever the policy says.", "Override"],
+  drop: ["Drop an option", "It is never shown again.", "Drop"],
+  finish: ["Finish the campaign", "From now on one option is shown, for good.", "Finish"],
+};
+
+function newKey() {
+  const numbers = crypto.getRandomValues(new Uint32Array(4));
+  return [...numbers].map((each) => each.toString(16).padStart(8, "0")).join("");
+}
+
+function setUpActs() {
+  const dialog = document.getElementById("dialog");
+  if (!dialog) return;
+  const form = document.getElementById("act-form");
+  const problem = document.getElementById("problem");
+  const confirm = document.getElementById("confirm");
+  let act = null;
+  let key = null;
+  for (const button of document.querySelectorAll("[data-act]")) {
+    button.addEventListener("click", () => {
+      act = button.dataset.act;
+      key = newKey(); // the same if it has to be sent again, so that it is done once
+      const [title, text, name] = acts[act];
+      document.getElementById("dialog-title").textContent = title;
+      document.getElementById("dialog-text").textContent = text;
+      confirm.textContent = name;
+      problem.textContent = "";
+      form.reset();
+      const chooses = act === "override" || act === "drop" || act === "finish";
+      document.getElementById("option-field").hidden = !chooses;
+      document.getElementById("buckets-field").hidden = act !== "override";
+      const best = document.getElementById("best-option");
+      best.hidden = best.disabled = act !== "finish";
+      form.elements.option.selectedIndex = act === "finish" ? 0 : 1;
+      dialog.showModal();
+      form.elements[chooses ? "option" : "why"].focus();
+    });
+  }
+  document.getElementById("cancel").addEventListener("click", () => dialog.close());
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const body = { why: form.elements.why.value };
+    const option = form.elements.option.value;
+    if (act === "override" || act === "drop" || (act === "finish" && option)) body.option = option;
+    if (act === "override") body.buckets = Number(form.elements.buckets.value);
+    confirm.disabled = true;
+    problem.textContent = "";
+    try {
+      const address = `/v1/campaigns/${encodeURIComponent(form.dataset.campaign)}/${act}`;
+      const answer = await fetch(address, {
+        method: "POST",
+        headers: {
+          "Content-Type": "application/json",
+          "Idempotency-Key": key,
+          "X-Latesum-Page": "1",
+        },
+        body: JSON.stringify(body),
+      });
+      if (answer.ok) {
+        dialog.close();
+        await refresh();
+      } else {
+        problem.textContent = (await answer.json()).error;
+      }
+    } catch {
+      problem.textContent = "The service does not answer; try again.";
+    }
+    confirm.disabled = false;
+  });
+}
+
+document.getElementById("logout").addEventListener("click", async () => {
+  await fetch("/logout", { method: "POST", headers: { "X-Latesum-Page": "1" } });
+  location.assign("/");
+});
+if (live) {
+  for (const part of live.querySelectorAll(".scroll.end")) toEnd(part);
+  afterwards();
+  setUpActs();
+  keepUp();
+}

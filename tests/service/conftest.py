@@ -1,0 +1,120 @@
+"""A service in this process, clients with tokens of each scope, and a PostgreSQL of our own."""
+
+import sys
+import warnings
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from latesum.live import Store
+from latesum.live.service import Configuration, Tokens
+from latesum.live.service.app import create_app
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "live"))
+sys.path.insert(0, str(Path(__file__).parent))
+
+from postgres_server import NoPostgres, running_server
+from service_settings import SETTINGS
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # of its choice of a library for requests
+    from starlette.testclient import TestClient
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    try:
+        with running_server() as server:
+            yield server
+    except NoPostgres as missing:
+        pytest.skip(str(missing))
+
+
+class SetClock:
+    """A clock that stands still until it is set."""
+
+    def __init__(self):
+        self.now = datetime(2026, 3, 2, 8, 0, tzinfo=UTC)
+
+    def __call__(self):
+        return self.now
+
+    def pass_by(self, **span):
+        self.now += timedelta(**span)
+
+
+@pytest.fixture
+def clock():
+    return SetClock()
+
+
+class Service:
+    """A service with its tokens; `as_("read")` is a client of that scope."""
+
+    def __init__(self, store, **configuration):
+        self.store = store
+        tokens = Tokens(store)
+        self.secrets = {scope: tokens.new(scope, scope) for scope in ("read", "record", "operate")}
+        self.app = create_app(store, Configuration(**configuration))
+        self.stranger = TestClient(self.app, raise_server_exceptions=False)
+
+    def as_(self, scope):
+        """A client with a token."""
+        return _Client(self.stranger, {"Authorization": f"Bearer {self.secrets[scope]}"})
+
+
+class _Client:
+    def __init__(self, client, headers):
+        self._client = client
+        self.headers = headers
+
+    def __getattr__(self, method):
+        call = getattr(self._client, method)
+
+        def send(path, **sent):
+            return call(path, **{**sent, "headers": {**self.headers, **sent.get("headers", {})}})
+
+        return send
+
+
+@pytest.fixture
+def make_service(tmp_path, clock):
+    """Make a service with anything configured otherwise."""
+    opened = []
+
+    def make(**configuration):
+        store = Store(tmp_path / f"campaigns{len(opened)}.db")
+        service = Service(store, **{"clock": clock, "looks_kept": 0.0, **configuration})
+        service.stranger.__enter__()
+        opened.append(service)
+        return service
+
+    yield make
+    for service in opened:
+        service.stranger.__exit__(None, None, None)
+
+
+@pytest.fixture
+def service(make_service):
+    return make_service()
+
+
+@pytest.fixture
+def operator(service):
+    return service.as_("operate")
+
+
+@pytest.fixture
+def campaign(operator):
+    """A campaign of numbered buckets."""
+    assert operator.put("/v1/campaigns/banner", json=SETTINGS).status_code == 201
+    return "/v1/campaigns/banner"
+
+
+@pytest.fixture
+def daily(operator):
+    """A campaign of days."""
+    settings = {**SETTINGS, "every": "day", "start": "2026-03-02"}
+    assert operator.put("/v1/campaigns/daily", json=settings).status_code == 201
+    return "/v1/campaigns/daily"

@@ -1,0 +1,241 @@
+"""kill -9 of the service at random moments under load, with clients that try again.
+
+    python tests/service/service_killtest.py                    100 moments on each kind of store
+    python tests/service/service_killtest.py --moments 10 --store sqlite
+
+One client decides and records, bucket after bucket, revises earlier buckets and holds, resumes and
+overrides now and then; others send again what was acknowledged, and look. At the end: everything
+acknowledged is in the log, once; and the decisions are those of a run that was never killed.
+"""
+
+import argparse
+import random
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "live"))
+sys.path.insert(0, str(Path(__file__).parent))
+
+from service_process import ServiceProcess
+
+from latesum.live import Campaign, Store
+from latesum.live.client import Client
+from latesum.live.service import Tokens
+
+NAME = "killed"
+RATES = (0.3, 0.34, 0.4)
+SETTINGS = {
+    "options": ["red", "blue", "green"],
+    "policy": "odaaf",
+    "parameters": {"horizon": 400_000, "mean_delay": 100},
+    "every": "number",
+    "expected_rounds": 1000,
+    "time_basis": "arrival",
+    "seed": 7,
+}
+_FEWEST_BUCKETS = 40
+
+
+def total_of(bucket, option, look):
+    """What arrives in a bucket; the second look is a revision."""
+    rate = RATES[SETTINGS["options"].index(option)]
+    return float(np.random.default_rng((bucket, look)).binomial(1000, rate))
+
+
+def drive(world, done):
+    """Decide, record, revise and act until `done(bucket)`; returns how many buckets there were."""
+    shown = {}
+    bucket = 0
+    while not done(bucket):
+        bucket += 1
+        shown[bucket] = world.option(bucket)
+        world.record(bucket, total_of(bucket, shown[bucket], 1))
+        if bucket > 2:
+            world.record(bucket - 2, total_of(bucket - 2, shown[bucket - 2], 2))
+        if bucket % 15 == 5:
+            world.act("hold", why=f"in {bucket}")
+        if bucket % 15 == 8:
+            world.act("resume", why=f"in {bucket}")
+        if bucket % 15 == 11:
+            world.act("override", option="blue", buckets=2, why=f"in {bucket}")
+    return bucket
+
+
+class ByService:
+    """The world of the killed run: a client that tries again until it is answered."""
+
+    def __init__(self, client):
+        self._client = client
+        self.acknowledged = {}
+        self.answered = 0
+
+    def option(self, bucket):
+        self.answered += 1
+        return self._client.option(NAME, bucket).option
+
+    def record(self, bucket, total):
+        self._client.record(NAME, bucket, rounds=1000, total=total)
+        self.acknowledged[bucket] = total
+        self.answered += 1
+
+    def act(self, act, **arguments):
+        getattr(self._client, act)(NAME, **arguments)
+
+
+class ByLibrary:
+    """The world of the run that is never killed."""
+
+    def __init__(self, campaign):
+        self._campaign = campaign
+
+    def option(self, bucket):
+        return self._campaign.decide(bucket).option
+
+    def record(self, bucket, total):
+        self._campaign.record(bucket, rounds=1000, total=total)
+
+    def act(self, act, **arguments):
+        getattr(self._campaign, act)(**arguments, who="x")
+
+
+def client_of(service, secret):
+    """A client that does not give up for two minutes."""
+    return Client(
+        service.url, secret, attempts=4000, sleep=lambda span: time.sleep(min(span, 0.03))
+    )
+
+
+def bother(service, secret, world, stop, seed, answered):
+    """Send again what was acknowledged and will not be revised any more, and look."""
+    draws = random.Random(seed)
+    with client_of(service, secret) as client:
+        while not stop.is_set():
+            settled = len(world.acknowledged) - 3
+            if settled < 1:
+                time.sleep(0.01)
+                continue
+            bucket = draws.randint(1, settled)
+            client.record(NAME, bucket, rounds=1000, total=world.acknowledged[bucket])
+            # Of a bucket that was decided: to ask for the next one would decide it, too early.
+            assert client.option(NAME, bucket).bucket == bucket
+            if draws.random() < 0.05:
+                client.status(NAME)
+            answered[seed] += 2
+
+
+def wait_for_answers(count, wanted, seconds=5.0):
+    """Until so many more requests were answered, or some time has passed."""
+    before, end = count(), time.monotonic() + seconds
+    while count() - before < wanted and time.monotonic() < end:
+        time.sleep(0.001)
+
+
+def kill_at_random_moments(address, moments, *, seed=1, say=lambda text: None):
+    """The whole test on one store; raises AssertionError if anything was lost or counted twice."""
+    draws = random.Random(seed)
+    with Store(address) as store:
+        secret = Tokens(store).new("killer", "operate")
+    service = ServiceProcess(address).start()
+    stop, killed = threading.Event(), 0
+    try:
+        with client_of(service, secret) as client:
+            client.create(NAME, **SETTINGS)
+            world = ByService(client)
+            answered = [0, 0, 0]
+            threads = [
+                threading.Thread(
+                    target=bother, args=(service, secret, world, stop, n, answered), daemon=True
+                )
+                for n in range(3)
+            ]
+            finished = []
+            driver = threading.Thread(
+                target=lambda: finished.append(
+                    drive(world, lambda bucket: stop.is_set() and bucket >= _FEWEST_BUCKETS)
+                ),
+                daemon=True,
+            )
+            for thread in (driver, *threads):
+                thread.start()
+            while killed < moments:
+                wait_for_answers(lambda: world.answered + sum(answered), draws.randint(0, 60))
+                time.sleep(draws.uniform(0.0, 0.03))
+                service.kill()
+                killed += 1
+                service.start(wait=draws.random() < 0.8)  # sometimes it dies while it starts
+                if killed % 10 == 0:
+                    say(f"{killed} kills, {len(world.acknowledged)} buckets, {sum(answered)} more")
+            service.wait()
+            stop.set()
+            for thread in (driver, *threads):
+                thread.join(120)
+            assert finished, "the client that decides did not come to its end"
+        assert service.stop() == 0
+    finally:
+        service.__exit__()
+    check(address, world.acknowledged, finished[0])
+    return {"kills": killed, "buckets": finished[0], "repeated": sum(answered)}
+
+
+def check(address, acknowledged, buckets):
+    """Nothing lost, nothing twice, and the decisions of a run that was never killed."""
+    with Store(address) as store, tempfile.TemporaryDirectory() as folder:
+        campaign = Campaign.open(NAME, store=store)
+        history = campaign.history()
+        assert [entry.sequence for entry in history] == list(range(1, len(history) + 1))
+        timeline = {row.bucket: row for row in campaign.status().timeline}
+        for bucket, total in acknowledged.items():
+            assert (timeline[bucket].rounds, timeline[bucket].total) == (1000, total)
+        reference = Campaign.create(NAME, **SETTINGS, store=Path(folder) / "reference.db")
+        drive(ByLibrary(reference), lambda bucket: bucket >= buckets)
+
+        def told(entries, *kinds):
+            return [
+                (entry.kind, entry.bucket, {**entry.body, "who": 0, "by": 0, "key": 0})
+                for entry in entries
+                if entry.kind in kinds
+            ]
+
+        calm = reference.history()
+        reference.close()
+        assert told(history, "decision") == told(calm, "decision")
+        assert told(history, "hold", "resume", "override") == told(
+            calm, "hold", "resume", "override"
+        )
+        # Every record is there exactly as often as it would be had no answer been lost.
+        assert told(history, "record") == told(calm, "record")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--moments", type=int, default=100)
+    parser.add_argument("--store", choices=["sqlite", "postgresql", "both"], default="both")
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    from postgres_server import running_server
+
+    kinds = ["sqlite", "postgresql"] if given.store == "both" else [given.store]
+    for kind in kinds:
+        began = time.monotonic()
+
+        def say(text, kind=kind):
+            print(f"{kind}: {text}", flush=True)
+
+        if kind == "sqlite":
+            with tempfile.TemporaryDirectory() as folder:
+                address = Path(folder) / "campaigns.db"
+                found = kill_at_random_moments(address, given.moments, seed=given.seed, say=say)
+        else:
+            with running_server() as server:
+                address = server.new_database()
+                found = kill_at_random_moments(address, given.moments, seed=given.seed, say=say)
+        say(f"{found} in {time.monotonic() - began:.0f} s: nothing lost, nothing twice.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+"""Services as processes of their own, which may be killed at any moment.
+
+They come from a server of forks that has imported everything, so that a hundred starts do not
+take a hundred times two seconds. Each runs what `latesum serve` runs.
+"""
+
+import contextlib
+import multiprocessing
+import socket
+import time
+import urllib.request
+
+_CONTEXT = multiprocessing.get_context("forkserver")
+_CONTEXT.set_forkserver_preload(
+    ["latesum.cli.serve", "latesum.live.service.app", "uvicorn", "psycopg", "service_process"]
+)
+
+
+def free_port():
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]
+
+
+def _serve(address, port):
+    import os
+    import sys
+
+    from latesum.cli.serve import serve
+
+    quiet = open(os.devnull, "w")  # noqa: PTH123, SIM115 - for as long as the process lives
+    sys.stdout = sys.stderr = quiet
+    serve(
+        host="127.0.0.1", port=port, store=address, demo=False, seconds_per_day=1.0,
+        requests_per_second=1e6, largest_body=1_000_000, log_level="error",
+    )  # fmt: skip
+
+
+class ServiceProcess:
+    """A service on a port of its own."""
+
+    def __init__(self, address, port=None):
+        self._given = (str(address), port or free_port())
+        self.url = f"http://127.0.0.1:{self._given[1]}"
+        self.process = None
+
+    def start(self, wait=True):
+        self.process = _CONTEXT.Process(target=_serve, args=self._given, daemon=True)
+        self.process.start()
+        if wait:
+            self.wait()
+        return self
+
+    def wait(self, seconds=60):
+        """Until it answers."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            with contextlib.suppress(OSError):
+                urllib.request.urlopen(f"{self.url}/livez", timeout=1).close()
+                return
+            if not self.process.is_alive():
+                raise RuntimeError(f"the service ended with {self.process.exitcode}")
+            time.sleep(0.01)
+        raise RuntimeError("the service does not answer")
+
+    def kill(self):
+        """kill -9."""
+        self.process.kill()
+        self.process.join()
+
+    def stop(self):
+        """SIGTERM, and its exit code."""
+        self.process.terminate()
+        self.process.join(20)
+        return self.process.exitcode
+
+    def __enter__(self):
+        return self.start()
+
+    def __exit__(self, *_):
+        if self.process.is_alive():
+            self.kill()

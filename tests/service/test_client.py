@@ -1,0 +1,120 @@
+"""The client: it asks again when an answer is lost, and nothing is done twice."""
+
+import httpx
+import pytest
+from service_settings import SETTINGS
+
+from latesum._checks import InvalidInput
+from latesum.live.client import Client, ServiceError, Unreachable
+
+
+class Unlucky(httpx.BaseTransport):
+    """A way to the service on which answers are lost, after the service has done its work."""
+
+    def __init__(self, service, lost=0):
+        self.service = service
+        self.lost = lost
+        self.sent = []
+
+    def handle_request(self, request):
+        self.sent.append(request)
+        headers = dict(request.headers)
+        answer = self.service.stranger.request(
+            request.method, str(request.url.copy_with(scheme=None, host=None, port=None)),
+            content=request.read(), headers=headers,
+        )  # fmt: skip
+        if self.lost:
+            self.lost -= 1
+            raise httpx.ReadError("the connection was lost")
+        return httpx.Response(answer.status_code, headers=answer.headers, content=answer.content)
+
+
+@pytest.fixture
+def way(service):
+    return Unlucky(service)
+
+
+@pytest.fixture
+def client(service, way):
+    with Client(
+        "http://service", service.secrets["operate"], transport=way, sleep=lambda _: None
+    ) as c:
+        c.create("banner", **SETTINGS)
+        yield c
+
+
+def test_the_whole_round(client, tmp_path):
+    shown = client.option("banner")
+    assert (shown.option, shown.bucket, shown.fallback) == ("red", 1, False)
+    assert client.record("banner", 1, rounds=1000, total=300).verdict == "new"
+    assert client.option("banner", 2).bucket == 2
+    assert [each.verdict for each in client.upload("banner", [{"bucket": 2, "total": 9}])] == [
+        "new"
+    ]
+    file = tmp_path / "totals.csv"
+    file.write_text("bucket,total\n2,10\n")
+    assert client.upload("banner", file)[0].verdict == "revised"
+    assert client.campaigns()[0]["name"] == "banner"
+    assert client.status("banner")["state"] == "running"
+    assert client.estimates("banner")[0]["mean"] is not None
+    assert client.explain("banner", 1)[-1].startswith("1: red")
+    client.override("banner", "blue", buckets=2, why="a test")
+    client.resume("banner", why="a test")
+    client.drop("banner", "blue", why="a test")
+    client.finish("banner", why="a test")
+    kinds = [entry["kind"] for entry in client.history("banner")]
+    assert kinds[-4:] == ["override", "resume", "drop", "finish"]
+
+
+def test_lost_answers_are_asked_for_again_and_nothing_is_done_twice(client, way):
+    def losing(call, *arguments, **more):
+        way.lost = 3
+        return call(*arguments, **more)
+
+    losing(client.create, "banner", **SETTINGS)
+    losing(client.option, "banner", 1)
+    assert losing(client.record, "banner", 1, total=3).verdict == "same"  # the fourth time it is
+    losing(client.hold, "banner", why="a test")
+    losing(client.override, "banner", "red", why="a test")
+    kinds = [entry["kind"] for entry in client.history("banner")]
+    assert kinds == ["decision", "record", "hold", "override"]
+
+
+def test_refusals_are_raised_at_once_with_their_sentence(client, way):
+    way.sent.clear()
+    with pytest.raises(ServiceError, match="no decision was taken for 9") as refused:
+        client.record("banner", 9, total=3)
+    assert refused.value.status == 404
+    assert len(way.sent) == 1
+    with pytest.raises(ServiceError, match="nothing was written") as refused:
+        client.upload("banner", [{"bucket": 9, "total": 3}])
+    assert "row 1" in refused.value.details[0]
+
+
+def test_what_cannot_be_reached_has_a_fallback(service):
+    class Nowhere(httpx.BaseTransport):
+        def handle_request(self, request):
+            raise httpx.ConnectError("refused")
+
+    waits = []
+    client = Client("http://x", "t", attempts=4, transport=Nowhere(), sleep=waits.append)
+    assert client.option("banner", fallback="red").fallback
+    assert len(waits) == 3
+    assert waits == sorted(waits) or waits[-1] > 0.1  # the pauses grow, apart from chance
+    with pytest.raises(Unreachable, match="asked 4 times"):
+        client.option("banner")
+
+
+def test_an_option_is_kept_for_as_long_as_the_service_says(service, way, client):
+    client.create("daily", **{**SETTINGS, "every": "day"})
+    way.sent.clear()
+    assert client.option("daily") == client.option("daily") == client.option("daily")
+    assert len(way.sent) == 1
+
+
+def test_a_token_is_needed_and_may_come_from_the_environment(monkeypatch):
+    monkeypatch.delenv("LATESUM_TOKEN", raising=False)
+    with pytest.raises(InvalidInput, match="LATESUM_TOKEN"):
+        Client("http://x")
+    monkeypatch.setenv("LATESUM_TOKEN", "latesum_x")
+    Client("http://x").close()

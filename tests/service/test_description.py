@@ -1,0 +1,60 @@
+"""Schemathesis explores the interface by its description: no 5xx, no answer that is not described."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from service_process import ServiceProcess
+from service_settings import SETTINGS
+
+from latesum.live import Campaign, Store
+from latesum.live.service import Tokens
+
+#: A record may be well formed and still be refused, with 422, because of what the campaign is.
+_CHECKS = ["--checks", "all", "--exclude-checks", "positive_data_acceptance"]
+
+
+def explore(folder, examples, phases, configuration=""):
+    """Run it; names that it invents itself are among the campaigns, so that it gets somewhere."""
+    tool = Path(sys.executable).parent / "schemathesis"
+    if not tool.exists():
+        found = shutil.which("schemathesis")
+        if found is None:
+            pytest.skip("Schemathesis is not installed.")
+        tool = Path(found)
+    with Store(folder / "campaigns.db") as store:
+        secret = Tokens(store).new("explorer", "operate")
+        for name, every in (("0", "day"), ("numbered", "number")):
+            settings = {**SETTINGS, "options": ["0", "1"], "every": every}
+            Campaign.create(name, **settings, store=store).decide()
+    (folder / "schemathesis.toml").write_text(configuration)
+    with ServiceProcess(folder / "campaigns.db") as service:
+        command = [
+            tool, "run", f"{service.url}/v1/openapi.json", *_CHECKS, "--phases", phases,
+            "-H", f"Authorization: Bearer {secret}", "--max-examples", str(examples),
+            "--seed", "1", "--no-color", "--continue-on-failure",
+        ]  # fmt: skip
+        result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout[-8000:] + result.stderr[-2000:]
+    assert " passed" in result.stdout
+
+
+def test_no_undescribed_answer(tmp_path):
+    explore(tmp_path, 3, "fuzzing,stateful")
+
+
+def test_no_undescribed_answer_about_a_campaign_that_exists(tmp_path):
+    explore(tmp_path, 3, "fuzzing", '[parameters]\n"path.campaign" = ["numbered", "0"]\n')
+
+
+@pytest.mark.slow
+def test_no_undescribed_answer_in_many_examples(tmp_path):
+    explore(tmp_path, 60, "examples,coverage,fuzzing,stateful")
+
+
+@pytest.mark.slow
+def test_no_undescribed_answer_about_a_campaign_in_many_examples(tmp_path):
+    configuration = '[parameters]\n"path.campaign" = ["numbered", "0"]\n"path.bucket" = "1"\n'
+    explore(tmp_path, 60, "coverage,fuzzing,stateful", configuration)

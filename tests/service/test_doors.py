@@ -1,0 +1,228 @@
+"""Nobody comes in without a token, and with one no further than its scope."""
+
+import json
+import logging
+
+import pytest
+
+from latesum.live.service.app import ROUTERS
+from latesum.live.service.doors import COOKIE
+from latesum.live.service.guarded import scope_of
+from latesum.live.service.logs import LOGGER, JsonLines
+
+ROUTES = [route for router in ROUTERS for route in router.routes]
+#: A body that would do, were it not for the door.
+BODIES = {
+    "create_campaign": {
+        "options": ["red", "blue"], "policy": "odaaf", "every": "number", "expected_rounds": 1000,
+        "parameters": {"horizon": 90_000, "mean_delay": 100}, "time_basis": "arrival",
+    },
+    "record": {"total": 1},
+    "upload": {"rows": [{"bucket": 1, "total": 1}]},
+    "override": {"why": "x", "option": "red"},
+    "drop": {"why": "x", "option": "red"},
+}  # fmt: skip
+
+
+def described(service):
+    """Every operation of the OpenAPI description: method, path, name."""
+    whole = service.as_("read").get("/v1/openapi.json").json()
+    return [
+        (method.upper(), path.replace("{campaign}", "banner").replace("{bucket}", "1"), found)
+        for path, operations in whole["paths"].items()
+        for method, found in operations.items()
+    ]
+
+
+def test_every_described_route_without_a_token_is_401(make_service):
+    service = make_service(strangers_per_second=1000.0)
+    walked = [each for each in described(service) if each[1] != "/livez"]
+    assert len(walked) >= 17
+    for method, path, _ in walked:
+        for headers in (
+            {},
+            {"Authorization": "Bearer latesum_wrong"},
+            {"Authorization": "Basic x"},
+        ):
+            answer = service.stranger.request(method, path, headers=headers)
+            assert answer.status_code == 401, (method, path)
+            assert answer.json()["error"]
+            assert answer.headers["www-authenticate"].startswith("Bearer")
+    assert service.stranger.get("/livez").status_code == 200
+
+
+def test_every_route_there_is_without_a_token_is_401(make_service):
+    """Also those that the description leaves out, and addresses where there is nothing."""
+    service = make_service(strangers_per_second=1000.0)
+    there = [(method, route.path) for route in ROUTES for method in route.methods]
+    there += [("GET", route.path) for route in service.app.routes if hasattr(route, "path")]
+    assert len(there) > 20
+    for method, path in [*there, ("GET", "/nothing"), ("GET", "/docs"), ("GET", "/openapi.json")]:
+        if path != "/livez":
+            assert service.stranger.request(method, path).status_code == 401, (method, path)
+
+
+def test_every_route_with_too_small_a_scope_is_403(service):
+    below = {"record": "read", "operate": "record"}
+    seen = set()
+    for method, path, found in described(service):
+        route = next(route for route in ROUTES if route.name == found["operationId"])
+        needed = scope_of(route.endpoint)
+        if path == "/livez" or needed == "read":
+            continue
+        seen.add(needed)
+        client = service.as_(below[needed])
+        body = BODIES.get(found["operationId"], {"why": "x"})
+        answer = getattr(client, method.lower())(path, json=body)
+        assert answer.status_code == 403, (method, path)
+        assert needed in answer.json()["error"]
+    assert seen == {"record", "operate"}
+
+
+def test_a_route_that_declares_nothing_needs_the_most(make_service):
+    service = make_service()
+    from latesum.live.service.guarded import GuardedRoute
+
+    async def forgotten():
+        return {"secret": True}
+
+    service.app.router.add_api_route("/forgotten", forgotten, route_class_override=GuardedRoute)
+    assert service.stranger.get("/forgotten").status_code == 401
+    assert service.as_("record").get("/forgotten").status_code == 403
+    assert service.as_("operate").get("/forgotten").status_code == 200
+
+
+def test_every_route_with_a_body_ten_times_too_large_is_413(make_service):
+    service = make_service(largest_body=1000)
+    walked = [each for each in described(service) if each[0] in ("PUT", "POST")]
+    assert len(walked) >= 8
+    for method, path, _ in walked:
+        client = service.as_("operate")
+        answer = getattr(client, method.lower())(path, content=b"x" * 10_000)
+        assert answer.status_code == 413, (method, path)
+        assert "1,000 bytes" in answer.json()["error"]
+
+        def in_parts():  # without a length that could be looked at beforehand
+            for _ in range(100):
+                yield b"x" * 100
+
+        answer = getattr(client, method.lower())(path, content=in_parts())
+        assert answer.status_code == 413, (method, path)
+
+
+def test_too_many_requests_are_429(make_service):
+    service = make_service(requests_per_second=1.0)
+    reader = service.as_("read")
+    answers = [reader.get("/readyz").status_code for _ in range(4)]
+    assert answers == [200, 200, 429, 429]
+    assert int(reader.get("/readyz").headers["retry-after"]) >= 1
+    assert service.as_("record").get("/readyz").status_code == 200  # another token, another limit
+
+
+def test_guessing_is_429(make_service):
+    service = make_service(strangers_per_second=2.0)
+    guesses = [
+        service.stranger.get("/readyz", headers={"Authorization": f"Bearer latesum_{n}"})
+        for n in range(8)
+    ]
+    assert [each.status_code for each in guesses][-1] == 429
+    assert service.as_("read").get("/readyz").status_code == 200
+
+
+def test_a_revoked_token_opens_nothing(make_service):
+    from latesum.live.service import Tokens
+
+    service = make_service(tokens_kept=0.0)
+    reader = service.as_("read")
+    assert reader.get("/readyz").status_code == 200
+    Tokens(service.store).revoke("read")
+    assert reader.get("/readyz").status_code == 401
+
+
+def test_a_new_token_opens_at_once(service):
+    from latesum.live.service import Tokens
+
+    assert service.as_("read").get("/readyz").status_code == 200
+    secret = Tokens(service.store).new("late", "read")
+    headers = {"Authorization": f"Bearer {secret}"}
+    assert service.stranger.get("/readyz", headers=headers).status_code == 200
+
+
+def test_tokens_are_kept_as_hashes(service, tmp_path):
+    kept = b"".join(path.read_bytes() for path in tmp_path.glob("campaigns*"))
+    for secret in service.secrets.values():
+        assert secret.encode() not in kept
+        assert secret.removeprefix("latesum_").encode() not in kept
+
+
+def test_the_page_asks_for_a_token_and_keeps_it_from_scripts_and_other_sites(service):
+    html = {"Accept": "text/html"}
+    asked = service.stranger.get("/", headers=html)
+    assert asked.status_code == 401
+    assert 'type="password"' in asked.text
+    assert "script-src" not in asked.headers["content-security-policy"]
+    wrong = service.stranger.post("/login", data={"token": "latesum_wrong"})
+    assert wrong.status_code == 401
+    secret = service.secrets["operate"]
+    right = service.stranger.post("/login", data={"token": secret}, follow_redirects=False)
+    assert (right.status_code, right.headers["location"]) == (303, "/")
+    cookie = right.headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "samesite=strict" in cookie.lower()
+    page = service.stranger.get("/", headers=html)
+    assert page.status_code == 200
+    policy = page.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert secret not in page.text
+    service.stranger.cookies.clear()
+
+
+def test_a_cookie_alone_cannot_act(service, campaign):
+    service.stranger.cookies.set(COOKIE, service.secrets["operate"])
+    act = {"json": {"why": "another site says so"}}
+    assert service.stranger.post(f"{campaign}/hold", **act).status_code == 403
+    from_page = service.stranger.post(f"{campaign}/hold", **act, headers={"X-Latesum-Page": "1"})
+    assert from_page.status_code == 200
+    foreign = {"Sec-Fetch-Site": "cross-site"}
+    login = service.stranger.post("/login", data={"token": "x"}, headers=foreign)
+    assert login.status_code == 403
+    out = service.stranger.post("/logout", headers={"X-Latesum-Page": "1"})
+    assert out.status_code == 204
+    assert f'{COOKIE}=""' in out.headers["set-cookie"]
+    service.stranger.cookies.clear()
+
+
+@pytest.fixture
+def lines():
+    """The lines of the log, as they would be written."""
+    written = []
+
+    class Keep(logging.Handler):
+        def emit(self, record):
+            written.append(JsonLines().format(record))
+
+    handler = Keep()
+    LOGGER.addHandler(handler)
+    before = LOGGER.level
+    LOGGER.setLevel(logging.DEBUG)
+    yield written
+    LOGGER.removeHandler(handler)
+    LOGGER.setLevel(before)
+
+
+def test_the_log_is_json_and_holds_no_secret(service, campaign, lines):
+    operator = service.as_("operate")
+    operator.get(f"{campaign}/option", params={"token": service.secrets["operate"]})
+    operator.put(f"{campaign}/buckets/1", json={"total": 1})
+    service.stranger.get("/readyz", headers={"Authorization": "Bearer latesum_guess"})
+    service.stranger.post("/login", data={"token": service.secrets["read"]})
+    requests = [json.loads(line) for line in lines]
+    record = next(each for each in requests if each.get("method") == "PUT")
+    assert record["status"] == 200
+    assert record["who"] == "operate"
+    assert record["milliseconds"] > 0
+    text = "\n".join(lines)
+    for secret in [*service.secrets.values(), "latesum_guess"]:
+        assert secret not in text
+    service.stranger.cookies.clear()

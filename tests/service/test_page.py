@@ -1,0 +1,197 @@
+"""The page in a real browser: a demo campaign from its first bucket to its winner."""
+
+import contextlib
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+CHROMIUM = next(
+    (path for path in ("/usr/bin/chromium", shutil.which("chromium"), shutil.which("google-chrome"))
+     if path and Path(path).exists()), None,
+)  # fmt: skip
+LOOKS = [("light", 1200, 900), ("dark", 1200, 900), ("light", 390, 844), ("dark", 390, 844)]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if CHROMIUM is None:
+        pytest.skip("Chromium was not found: install it, or put it on the path.")
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as running:
+        opened = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@contextlib.contextmanager
+def demo_of(seconds_per_day):
+    """`latesum serve --demo`: its address, and the token that it printed."""
+    command = [sys.executable, "-m", "latesum.cli", "serve", "--demo", "--port", "0"]
+    process = subprocess.Popen(
+        [*command, "--seconds-per-day", str(seconds_per_day)], text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    said = ""
+    for line in process.stdout:
+        said += line
+        if "Stop it" in line:
+            break
+    address, token = re.search(r"http://\S+", said)[0], re.search(r"latesum_\S+", said)[0]
+    yield address, token
+    process.terminate()
+    _, logged = process.communicate(timeout=20)
+    assert process.returncode == 0, logged
+    assert token not in logged
+
+
+@pytest.fixture
+def demo():
+    with demo_of(0.2) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def slower_demo():
+    with demo_of(0.5) as running:
+        yield running
+
+
+class Visitor:
+    """Somebody who has logged in, and everything that their browser complained about."""
+
+    def __init__(self, browser, demo, scheme="light", width=1200, height=900):
+        self.address, token = demo
+        self.context = browser.new_context(
+            color_scheme=scheme, viewport={"width": width, "height": height}
+        )
+        self.page = self.context.new_page()
+        self.complaints = []
+        self.foreign = []
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("request", self._watch)
+        self.page.goto(self.address)
+        self.page.on("console", self._listen)
+        self.page.fill("#token", token)
+        self.page.click("text=Log in")
+        self.page.wait_for_selector("#campaigns")
+        assert token not in self.page.url
+
+    def _watch(self, request):
+        if not request.url.startswith((self.address, "data:")):
+            self.foreign.append(request.url)
+
+    def _listen(self, message):
+        if message.type in ("error", "warning"):
+            self.complaints.append(message.text)
+
+    def wait_for(self, selector, seconds=60):
+        self.page.wait_for_selector(selector, timeout=1000 * seconds)
+
+    def shown_days(self):
+        return self.page.locator("#timeline svg g").count()
+
+    def act(self, name, why):
+        self.page.click(f"[data-act={name}]")
+        self.page.fill("#why", why)
+        self.page.keyboard.press("Tab")
+        self.page.click("#confirm")
+        self.page.wait_for_selector("#dialog", state="hidden")
+
+
+def serious(page):
+    """What axe finds that is serious or worse."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    found = axe.Axe().run(page).response["violations"]
+    return [
+        (each["id"], each["nodes"][0]["html"])
+        for each in found
+        if each["impact"] in ("serious", "critical")
+    ]
+
+
+def test_the_demo_is_followed_from_its_first_bucket_to_its_winner(browser, demo):
+    visitor = Visitor(browser, demo)
+    page = visitor.page
+    page.click("#campaigns a")
+    page.wait_for_selector("#now[data-state=running]")
+    loaded = page.evaluate("performance.timeOrigin")
+    assert page.locator("#timeline svg title").first.text_content().startswith("2026-03-02: red")
+    before = visitor.shown_days()
+
+    visitor.act("hold", "a look at it")
+    page.wait_for_selector("#now[data-state=held]")
+    assert page.locator("[data-act=hold]").is_hidden()
+    assert (
+        page.locator("#people li").first.text_content().endswith("held the campaign: a look at it")
+    )
+    visitor.act("resume", "seen enough")
+    page.wait_for_selector("#now[data-state=running]")
+
+    visitor.wait_for("#now[data-say*='blue is the winner']")
+    assert page.locator(".badge.winner").text_content() == "blue wins"
+    assert visitor.shown_days() > before + 20
+    assert page.locator("#timeline svg .phase").count() >= 2
+    assert page.locator("#announce").text_content() != ""
+    assert page.evaluate("performance.timeOrigin") == loaded  # it was never reloaded
+    visitor.wait_for("#now[data-state=finished]")
+    assert page.locator("[data-act]:visible").count() == 0
+    assert visitor.complaints == []
+    assert visitor.foreign == []
+    page.click("#logout")
+    page.wait_for_selector("#token")
+    assert visitor.context.cookies() == []
+    visitor.context.close()
+
+
+def test_it_can_be_looked_at_in_both_themes_and_on_a_phone(browser, slower_demo, tmp_path):
+    for scheme, width, height in LOOKS:
+        visitor = Visitor(browser, slower_demo, scheme, width, height)
+        page = visitor.page
+        assert serious(page) == []
+        page.click("#campaigns a")
+        page.wait_for_selector("#now")
+        visitor.wait_for("#totals svg")
+        page.click("summary")
+        assert serious(page) == []
+        page.screenshot(path=tmp_path / f"{scheme}-{width}.png", full_page=True)
+        wide = page.evaluate("document.documentElement.scrollWidth")
+        assert wide <= width  # drawings scroll in themselves, the page does not
+        if page.locator("[data-act=override]").is_visible():
+            page.click("[data-act=override]")
+            assert serious(page) == []
+            page.screenshot(path=tmp_path / f"{scheme}-{width}-dialog.png")
+        assert page.locator("#buckets-table").get_attribute("open") is not None
+        assert visitor.complaints == []
+        visitor.context.close()
+
+
+def test_it_works_with_the_keyboard_alone(browser, slower_demo):
+    visitor = Visitor(browser, slower_demo)
+    page = visitor.page
+    page.locator("#campaigns a").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#now")
+    page.locator("[data-act=override]").focus()
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "option"
+    page.keyboard.press("Escape")
+    page.wait_for_selector("#dialog", state="hidden")
+    page.keyboard.press("Enter")  # the focus is back on the button
+    page.keyboard.type("g")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.type("for the window display")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("text=ordered green for 1 bucket(s): for the window display")
+    focused = page.locator(".scroll").first
+    focused.focus()
+    time.sleep(2.5)  # the page was brought up to date meanwhile
+    assert page.evaluate("document.activeElement.className").startswith("scroll")
+    assert visitor.complaints == []
+    visitor.context.close()

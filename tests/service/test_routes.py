@@ -1,0 +1,258 @@
+"""What the routes answer."""
+
+import json
+
+import pytest
+from service_settings import SETTINGS
+
+
+def test_a_campaign_is_made_once_by_its_name(operator, campaign):
+    again = operator.put(campaign, json=SETTINGS)
+    assert again.status_code == 200
+    assert again.json() == operator.get(campaign).json()
+    other = operator.put(campaign, json={**SETTINGS, "expected_rounds": 7})
+    assert other.status_code == 409
+    assert "already" in other.json()["error"]
+    assert [each["name"] for each in operator.get("/v1/campaigns").json()["campaigns"]] == [
+        "banner"
+    ]
+
+
+def test_made_again_without_a_seed_or_a_start_it_is_the_same(operator, clock):
+    settings = {key: value for key, value in SETTINGS.items() if key != "seed"}
+    settings["every"] = "day"
+    assert operator.put("/v1/campaigns/c", json=settings).status_code == 201
+    clock.pass_by(days=3)
+    assert operator.put("/v1/campaigns/c", json=settings).status_code == 200
+
+
+def test_the_option_stands_until_the_day_ends(operator, daily, clock):
+    first = operator.get(f"{daily}/option")
+    assert first.json()["option"] == "red"
+    assert first.headers["cache-control"] == f"private, max-age={16 * 3600}"
+    tag = first.headers["etag"]
+    again = operator.get(f"{daily}/option", headers={"If-None-Match": tag})
+    assert (again.status_code, again.content) == (304, b"")
+    operator.post(f"{daily}/override", json={"option": "blue", "why": "a test"})
+    assert operator.get(f"{daily}/option").content == first.content  # taken is taken
+    clock.pass_by(hours=16)
+    after = operator.get(f"{daily}/option", headers={"If-None-Match": tag})
+    assert after.status_code == 200
+    assert (after.json()["option"], after.json()["source"]) == ("blue", "override")
+
+
+def test_a_numbered_bucket_ends_by_a_record(operator, campaign):
+    first = operator.get(f"{campaign}/option")
+    assert first.json()["bucket"] == 1
+    assert first.headers["cache-control"] == "private, no-cache"
+    tag = {"If-None-Match": first.headers["etag"]}
+    assert operator.get(f"{campaign}/option", headers=tag).status_code == 304
+    operator.put(f"{campaign}/buckets/1", json={"rounds": 1000, "total": 300})
+    assert operator.get(f"{campaign}/option", headers=tag).json()["bucket"] == 2
+
+
+def test_a_record_is_set_and_not_added(operator, campaign):
+    operator.get(f"{campaign}/option")
+    said = {"rounds": 1000, "total": 300}
+    verdicts = [
+        operator.put(f"{campaign}/buckets/1", json=body).json()["verdict"]
+        for body in (said, said, {"total": 310}, {"total": 310, "status": "final"})
+    ]
+    assert verdicts[:3] == ["new", "same", "revised"]
+    refused = operator.put(f"{campaign}/buckets/1", json=said)
+    assert refused.status_code == 409
+    assert "final" in refused.json()["error"]
+    corrected = operator.put(f"{campaign}/buckets/1", json={**said, "even_if_final": True})
+    assert corrected.json()["verdict"] == "revised"
+
+
+@pytest.mark.parametrize(
+    ("bucket", "body", "status", "says"),
+    [
+        ("9", {"total": 3}, 404, "no decision was taken for 9"),
+        ("1", {"rounds": -1}, 422, "rounds"),
+        ("1", {"rounds": 10, "total": 11}, 422, "more than 10 rounds can bring"),
+        ("1", {}, 422, "nothing to record"),
+        ("1", {"totl": 3}, 422, "totl"),
+        ("1", {"shown": "green"}, 422, "there is no option 'green'"),
+        ("tomorrow", {"total": 3}, 422, "numbered"),
+        ("99999999999999999999", {"total": 3}, 422, ""),
+    ],
+)
+def test_bad_records_are_refused_in_a_sentence(operator, campaign, bucket, body, status, says):
+    operator.get(f"{campaign}/option")
+    answer = operator.put(f"{campaign}/buckets/{bucket}", json=body)
+    assert answer.status_code == status
+    assert says in answer.json()["error"]
+    assert set(answer.json()) == {"error", "details"}
+
+
+def test_an_upload_has_a_verdict_for_every_row(operator, campaign):
+    for bucket in (1, 2):
+        operator.get(f"{campaign}/option", params={"bucket": bucket})
+    csv = {"content": "bucket,rounds,total\n1,1000,300\n2,990,290\n"}
+    headers = {"Content-Type": "text/csv"}
+    dry = operator.post(f"{campaign}/totals", **csv, headers=headers, params={"dry_run": True})
+    assert dry.json()["written"] is False
+    assert [row["verdict"] for row in dry.json()["rows"]] == ["new", "new"]
+    assert operator.post(f"{campaign}/totals", **csv, headers=headers).json()["written"]
+    rows = {"rows": [{"bucket": 1, "total": 301}, {"bucket": 7, "total": 1}]}
+    refused = operator.post(f"{campaign}/totals", json=rows)
+    assert refused.status_code == 409
+    assert [row["verdict"] for row in refused.json()["rows"]] == ["revised", "unknown bucket"]
+    skipped = operator.post(f"{campaign}/totals", json=rows, params={"skip_unknown": True})
+    assert skipped.json()["written"]
+    timeline = operator.get(f"{campaign}/status").json()["timeline"]
+    assert [row["total"] for row in timeline] == [301, 290]
+
+
+def test_bad_uploads_are_refused(operator, campaign):
+    operator.get(f"{campaign}/option")
+    csv = {"Content-Type": "text/csv"}
+    bad = operator.post(f"{campaign}/totals", content="bucket,total\n1,x\n", headers=csv)
+    assert bad.status_code == 422
+    assert "row 2, column total" in bad.json()["details"][0]
+    assert operator.post(f"{campaign}/totals", content="x").status_code == 415
+    assert operator.post(f"{campaign}/totals", json={"rows": []}).status_code == 422
+    json_headers = {"Content-Type": "application/json"}
+    broken = operator.post(f"{campaign}/totals", content="{", headers=json_headers)
+    assert broken.status_code == 422
+
+
+def test_acts_are_done_once_under_one_key(operator, campaign):
+    operator.get(f"{campaign}/option")
+    key = {"Idempotency-Key": "a-key-of-mine"}
+    first = operator.post(f"{campaign}/hold", json={"why": "a test"}, headers=key).json()
+    again = operator.post(f"{campaign}/hold", json={"why": "a test"}, headers=key).json()
+    assert (first["repeated"], again["repeated"], again["state"]) == (False, True, "held")
+    assert operator.post(f"{campaign}/hold", json={"why": "a test"}).status_code == 409
+    other = operator.post(f"{campaign}/resume", json={"why": "a test"}, headers=key)
+    assert other.status_code == 409
+    assert "Idempotency-Key" in other.json()["error"]
+    over = {"option": "blue", "buckets": 2, "why": "for sure", "who": "the night shift"}
+    key = {"Idempotency-Key": "another-key"}
+    for _ in range(3):
+        assert operator.post(f"{campaign}/override", json=over, headers=key).status_code == 200
+    finish = {"Idempotency-Key": "the-last-key"}
+    for _ in range(2):
+        done = operator.post(f"{campaign}/finish", json={"why": "over"}, headers=finish)
+        assert done.json()["state"] == "finished"
+    history = operator.get(f"{campaign}/history").json()["entries"]
+    acts = [(entry["kind"], entry["body"]["who"]) for entry in history if "who" in entry["body"]]
+    assert acts == [
+        ("hold", "operate"),
+        ("override", "the night shift (token operate)"),
+        ("finish", "operate"),
+    ]
+
+
+def test_acts_need_a_reason_and_a_known_option(operator, campaign):
+    assert operator.post(f"{campaign}/hold", json={"why": "  "}).status_code == 422
+    assert operator.post(f"{campaign}/drop", json={"why": "x", "option": "?"}).status_code == 422
+    assert operator.post(f"{campaign}/resume", json={"why": "x"}).status_code == 409
+
+
+def test_looking(operator, campaign):
+    operator.get(f"{campaign}/option")
+    operator.put(f"{campaign}/buckets/1", json={"rounds": 1000, "total": 300})
+    operator.get(f"{campaign}/option")
+    status = operator.get(f"{campaign}/status").json()
+    assert status["state"] == "running"
+    estimates = operator.get(f"{campaign}/estimates", params={"level": 0.9}).json()
+    assert estimates["estimates"][0]["mean"] == pytest.approx(0.3)
+    assert operator.get(f"{campaign}/explanation").json()["sentences"]
+    before = operator.get(f"{campaign}/explanation", params={"bucket": "1"}).json()["sentences"]
+    assert before[-1].startswith("1: red")
+    page = operator.get(f"{campaign}/history", params={"limit": 2}).json()
+    assert page["more"]
+    rest = operator.get(f"{campaign}/history", params={"after": 2}).json()
+    assert [entry["sequence"] for entry in page["entries"] + rest["entries"]] == [1, 2, 3]
+    assert rest["entries"][0]["sentence"]
+
+
+def test_unknown_things_are_404(operator, campaign):
+    for path in ("/v1/campaigns/none/status", "/v1/nothing", "/nothing"):
+        answer = operator.get(path)
+        assert answer.status_code == 404
+        assert answer.json()["error"]
+    assert operator.delete(campaign).status_code == 405
+
+
+def test_health_and_metrics(service, operator, campaign):
+    assert service.stranger.get("/livez").json() == {"status": "alive"}
+    assert operator.get("/readyz").json() == {"status": "ready"}
+    operator.get(f"{campaign}/option")
+    operator.put(f"{campaign}/buckets/1", json={"total": 300})
+    figures = operator.get("/metrics").text
+    route = 'route="/v1/campaigns/{campaign}/option"'
+    assert f'latesum_requests_total{{method="GET",{route},status="200"}} 1.0' in figures
+    assert 'latesum_records_total{verdict="new"} 1.0' in figures
+
+
+def test_a_store_that_fails_is_503(service, operator, campaign, monkeypatch):
+    from sqlalchemy.exc import OperationalError
+
+    def fail(*_):
+        raise OperationalError("SELECT", {}, Exception("gone"))
+
+    operator.get(f"{campaign}/option")
+    monkeypatch.setattr(service.store.engine, "connect", fail)
+    for answer in (
+        operator.get("/readyz"),
+        operator.put(f"{campaign}/buckets/1", json={"total": 3}),
+    ):
+        assert answer.status_code == 503
+        assert answer.headers["retry-after"] == "1"
+
+
+def test_an_error_of_ours_is_a_500_without_details(
+    service, operator, campaign, monkeypatch, caplog
+):
+    monkeypatch.setattr("latesum.live.campaign.Campaign.explain", lambda *_: 1 / 0)
+    answer = operator.get(f"{campaign}/explanation")
+    assert answer.status_code in (422, 500)
+    monkeypatch.setattr("latesum.live.campaign.Campaign.explain", lambda *_: [][0])
+    answer = operator.get(f"{campaign}/explanation")
+    assert answer.status_code == 500
+    assert answer.json() == {
+        "error": "the service made an error, which is in its log.",
+        "details": [],
+    }
+
+
+def test_records_that_come_together_have_their_own_verdicts(service, operator, campaign):
+    """One transaction for many, but one conflict or bad value does not spoil the others."""
+    import asyncio
+
+    from latesum.live.recording import BadField, Recorded, Row
+    from latesum.live.service.group_commit import Terms
+
+    for bucket in range(1, 6):
+        operator.get(f"{campaign}/option", params={"bucket": bucket})
+    operator.put(f"{campaign}/buckets/1", json={"total": 5, "status": "final"})
+
+    async def together():
+        desk = await service.app.state.desks.of("banner")
+        rows = [
+            Row(1, total=6.0),
+            Row(2, total=1.0),
+            Row(2, total=1.0),
+            Row(3, 10, 11.0),
+            Row(9, 5),
+        ]
+        jobs = [desk.records.record(row, Terms("me")) for row in rows]
+        return await asyncio.gather(*jobs, return_exceptions=True)
+
+    results = asyncio.run(together())
+    verdicts = [each.verdict if isinstance(each, Recorded) else type(each) for each in results]
+    assert verdicts == ["conflicting", "new", "same", BadField, "unknown bucket"]
+
+
+def test_answers_are_as_described(operator, campaign):
+    described = operator.get("/v1/openapi.json").json()
+    assert json.dumps(described)
+    assert described["security"] == [{"token": []}]
+    for path, operations in described["paths"].items():
+        for operation in operations.values():
+            if path != "/livez":
+                assert {"401", "403", "413", "429"} <= set(operation["responses"])

@@ -1,0 +1,71 @@
+"""Tokens from the command line, and the first start."""
+
+import json
+import threading
+
+import pytest
+from typer.testing import CliRunner
+
+from latesum._checks import InvalidInput
+from latesum.cli.app import app
+from latesum.live import Store
+from latesum.live.service import Tokens
+from latesum.live.service.tokens import hash_of
+
+
+def run(*arguments):
+    result = CliRunner().invoke(app, [str(each) for each in arguments], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_made_listed_and_revoked_from_the_command_line(tmp_path):
+    file = tmp_path / "campaigns.db"
+    secret = run("token", "--store", file, "new", "shop", "--scope", "record").strip()
+    with Store(file) as store:
+        assert Tokens(store).valid()[hash_of(secret)].scope == "record"
+    listed = run("token", "--store", file, "list")
+    assert "shop" in listed
+    assert secret not in listed
+    (row,) = json.loads(run("token", "--store", file, "list", "--json"))
+    assert row["revoked_at"] is None
+    assert "opens nothing" in run("token", "--store", file, "revoke", row["id"])
+    with Store(file) as store:
+        assert Tokens(store).valid() == {}
+    assert "There are no tokens" in run("token", "--store", tmp_path / "other.db", "list")
+
+
+def test_bad_names_scopes_and_ids_are_refused(tmp_path):
+    with Store(tmp_path / "campaigns.db") as store:
+        tokens = Tokens(store)
+        with pytest.raises(InvalidInput, match="did you mean 'record'"):
+            tokens.new("shop", "recrd")
+        with pytest.raises(InvalidInput, match="name"):
+            tokens.new("", "read")
+        tokens.new("shop", "read")
+        tokens.new("shop", "record")
+        with pytest.raises(InvalidInput, match="2 tokens are called 'shop'"):
+            tokens.revoke("shop")
+        with pytest.raises(InvalidInput, match="there is no token"):
+            tokens.revoke("nobody")
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_the_first_start_makes_one_however_many_start(kind, tmp_path, request):
+    address = tmp_path / "campaigns.db"
+    if kind == "postgresql":
+        address = request.getfixturevalue("postgres").new_database()
+    with Store(address) as store:
+        made = []
+        threads = [
+            threading.Thread(target=lambda: made.append(Tokens(store).first())) for _ in range(6)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        (secret,) = [each for each in made if each is not None]
+        assert len(made) == 6
+        assert Tokens(store).valid()[hash_of(secret)].scope == "operate"
+        Tokens(store).revoke("first")
+        assert Tokens(store).first() is None  # who revoked the last one wants none
