@@ -7,11 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from latesum._checks import InvalidInput
 from latesum.attributed import AttributedPolicy
 from latesum.attributed import run as run_attributed
 from latesum.lab.run import Run
-from latesum.lab.simulation import AnyPolicy, play_once, refuse_field, seed_sequence
+from latesum.lab.simulation import AnyPolicy, play_once, refuse_live_data, seed_sequence
 from latesum.world import Problem
 
 Floats = NDArray[np.float64]
@@ -45,12 +44,7 @@ def replicate(
     Replication(regrets=array([0., 0.]), ended_on_best=True, switches=0)
     """
     if isinstance(policy, AttributedPolicy):
-        refuse_field(problem, policy)
-        if bucket > 1 or report_lag:
-            raise InvalidInput(
-                f"{policy.name} sees every reward as it arrives; it cannot be run in buckets or "
-                "with a report lag."
-            )
+        refuse_live_data(problem, policy, bucket, report_lag)
         seen = run_attributed(
             problem, policy, horizon, seed_sequence=seed_sequence(seed, 0), checkpoints=checkpoints
         )

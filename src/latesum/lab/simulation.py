@@ -41,15 +41,20 @@ def simulate(
     bucket = whole_number(bucket, "the bucket", at_least=1)
     report_lag = whole_number(report_lag, "the report lag")
     if isinstance(policy, AttributedPolicy):
-        refuse_field(problem, policy)
-        if bucket > 1 or report_lag:
-            raise InvalidInput(f"{policy.name} sees every reward as it arrives, not in buckets.")
+        refuse_live_data(problem, policy, bucket, report_lag)
         return Run(problem, _play_attributed(problem, policy, horizon, (seed, 0)))
     return Run(problem, play_once(problem, policy, horizon, (seed, 0), bucket, report_lag))
 
 
-def refuse_field(problem: Problem, policy: AttributedPolicy) -> None:
-    """The compiled baselines know the paper's world only."""
+def refuse_live_data(
+    problem: Problem, policy: AttributedPolicy, bucket: int, report_lag: int
+) -> None:
+    """The compiled baselines know the paper's world only, and see every reward as it arrives."""
+    if bucket > 1 or report_lag:
+        raise InvalidInput(
+            f"{policy.name} sees every reward as it arrives; it cannot be run in buckets or "
+            "with a report lag."
+        )
     if isinstance(problem, FieldProblem):
         raise InvalidInput(
             f"{policy.name} sees which arm paid; it runs on a Problem, not on a FieldProblem."
