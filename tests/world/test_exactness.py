@@ -202,7 +202,7 @@ def small_tables(monkeypatch):
 
     def set_to(case: Case) -> Problem:
         if case.largest_table is not None:
-            monkeypatch.setattr(base, "_LARGEST_TABLE", case.largest_table)
+            monkeypatch.setattr(base, "LARGEST_TABLE", case.largest_table)
         # Read from text again: a delay that has made its table before would keep it.
         return Problem(case.problem.arms, [delays.parse(d.text) for d in case.problem.delays])
 

@@ -25,10 +25,12 @@ Integers = NDArray[np.int64]
 #: A table of an unbounded delay ends where less than this share of the delays is larger ...
 _TAIL_SHARE = 1e-7
 #: ... or here, whichever comes first. Larger delays are drawn directly: none is cut off.
-_LARGEST_TABLE = 4096
+LARGEST_TABLE = 4096
 #: Sums over the survival function go on until what is left is below this.
 _NEGLIGIBLE = 1e-18
 _CHUNK = 1 << 16
+#: Cells that [0, 1) is cut into for draws by table; a power of two, so that the cell is exact.
+_CELLS = 1 << 14
 #: Larger than any campaign: a delay beyond it is stored as this many rounds.
 FOREVER = 1 << 62
 
@@ -146,10 +148,10 @@ class Delay(ABC):
     def table(self) -> Table:
         """The table that the stretch simulator draws from."""
         bound = self.bound
-        if bound is not None and bound <= _LARGEST_TABLE:
+        if bound is not None and bound <= LARGEST_TABLE:
             spread, bounded = bound, True
         else:
-            spread, bounded = min(max(self.quantile(1 - _TAIL_SHARE), 1), _LARGEST_TABLE), False
+            spread, bounded = min(max(self.quantile(1 - _TAIL_SHARE), 1), LARGEST_TABLE), False
         cdf = self.cdf(np.arange(spread + 1))
         if bounded:
             cdf[-1] = np.inf
@@ -159,6 +161,29 @@ class Delay(ABC):
         guide = np.minimum(guide, spread).astype(np.int64)
         doublings = np.arange(0 if bounded else 62 - spread.bit_length())
         return Table(spread, cdf, guide, self.survival(spread * 2**doublings))
+
+    def _draw_by_table(self, count: int, rng: np.random.Generator) -> Integers:
+        """Draw by inverse transform; for a family whose own way of drawing costs more.
+
+        Most cells of [0, 1) lie within one delay. Only the levels in the others are looked up.
+        """
+        first, shared = self._cells
+        levels = rng.random(count)
+        cells = (levels * _CELLS).astype(np.intp)
+        drawn: Integers = first[cells]
+        unsure = np.flatnonzero(shared[cells])
+        drawn[unsure] = np.searchsorted(self.table.cdf, levels[unsure], side="right")
+        spread = self.table.spread
+        beyond = unsure[drawn[unsure] > spread]
+        drawn[beyond] = self.draw_beyond(np.full(len(beyond), spread), rng)
+        return drawn
+
+    @functools.cached_property
+    def _cells(self) -> tuple[Integers, NDArray[np.bool_]]:
+        """The delay at the start of each cell, and whether the cell holds others too."""
+        starts = np.arange(_CELLS + 1) / _CELLS
+        first = np.searchsorted(self.table.cdf, starts, side="right").astype(np.int64)
+        return first[:-1], first[:-1] != first[1:]
 
     def _first_below(self, level: Floats, after: Integers) -> Integers:
         """The smallest j > after with P(delay > j) < level: inverse transform by bisection."""

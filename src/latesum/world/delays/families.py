@@ -8,7 +8,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from latesum._checks import InvalidInput, finite_number, whole_number
-from latesum.world.delays.base import FOREVER, Delay, Floats, Integers, as_floats, number_text
+from latesum.world.delays.base import (
+    FOREVER,
+    LARGEST_TABLE,
+    Delay,
+    Floats,
+    Integers,
+    as_floats,
+    number_text,
+)
 
 
 def _rounded_up(values: Floats) -> Integers:
@@ -248,12 +256,8 @@ class TruncatedNormal(Delay):
         return as_floats(ndtr((self._location - at) / self._sd) / kept)
 
     def draw(self, count: int, rng: np.random.Generator) -> Integers:
-        if self._location >= 0:  # at least half are kept, so drawing again is the fastest
-            drawn: Floats = self._location + self._sd * rng.standard_normal(count)
-            while (below := drawn < 0).any():
-                again = rng.standard_normal(int(below.sum()))
-                drawn[below] = self._location + self._sd * again
-            return _rounded_up(drawn)
+        if self._location + 6 * self._sd <= LARGEST_TABLE:
+            return self._draw_by_table(count, rng)
         from scipy.special import ndtr, ndtri
 
         above = (1.0 - rng.random(count)) * ndtr(self._location / self._sd)
