@@ -90,7 +90,7 @@ class TestContract:
         with store.writing(made.id) as writer:
             for _ in range(2):
                 writer.append(NOW, "record", 1, {})
-            assert len(writer.of_bucket(1)) == 3
+            assert len(writer.of_buckets([1])) == 3
             assert writer.last_decided().bucket == 1
 
     def test_6_what_was_moved_refuses_writes(self, store):

@@ -277,7 +277,8 @@ class Campaign(Operated):
         with self._lock:
             try:
                 with self.store.writing(self.stored.id) as writer:
-                    keeper = Bookkeeper(self.settings, writer, now)
+                    keeper = Bookkeeper(self.settings, writer, now, pages={})
+                    keeper.look_ahead(checked)
                     results = [keeper.record(row, by, allowed) for row in checked]
                     refused = ["conflicting"] if skip_unknown else ["conflicting", "unknown bucket"]
                     if dry_run or any(result.verdict in refused for result in results):

@@ -17,12 +17,12 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, bindparam, insert, select, update
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from latesum._checks import InvalidInput, known_name
@@ -31,6 +31,36 @@ from latesum.live.engines import checked_url, make_engine
 from latesum.live.ledger import Entry
 from latesum.live.migrate import bring_up_to_date
 from latesum.live.places import default_url
+
+_campaigns, _log = schema.campaigns, schema.log
+# Made once, because to build a statement takes longer than to run it.
+_HEAD_LOCKED = (
+    select(_campaigns.c.head, _campaigns.c.moved_to)
+    .where(_campaigns.c.id == bindparam("of"))
+    .with_for_update()
+)
+_SET_HEAD = (
+    update(_campaigns).where(_campaigns.c.id == bindparam("of")).values(head=bindparam("newest"))
+)
+_APPEND = insert(_log)
+_LOG_AFTER = (
+    select(_log)
+    .where(_log.c.campaign == bindparam("of"), _log.c.sequence > bindparam("after"))
+    .order_by(_log.c.sequence)
+)
+_LOG_OF_BUCKETS = (
+    select(_log)
+    .where(
+        _log.c.campaign == bindparam("of"), _log.c.bucket.in_(bindparam("buckets", expanding=True))
+    )
+    .order_by(_log.c.sequence)
+)
+_LAST_DECIDED = (
+    select(_log)
+    .where(_log.c.campaign == bindparam("of"), _log.c.kind == "decision")
+    .order_by(_log.c.bucket.desc())
+    .limit(1)
+)
 
 
 class UnknownCampaign(InvalidInput):
@@ -105,6 +135,7 @@ class Store:
                 writer = Writer(connection, made.id)
                 for entry in entries:
                     writer.append(entry.at, entry.kind, entry.bucket, entry.body)
+                writer.flush()
         except IntegrityError:
             raise InvalidInput(
                 f"there is a campaign {name!r} already; choose another name."
@@ -158,6 +189,7 @@ class Store:
             if writer.moved_to is not None:
                 raise Moved(f"this campaign was moved to {writer.moved_to}; go on there.")
             yield writer
+            writer.flush()
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[Connection]:
@@ -167,68 +199,69 @@ class Store:
 
 
 class Writer:
-    """The only one who writes to a campaign at this moment."""
+    """The only one who writes to a campaign at this moment.
+
+    What is appended goes to the database together, before something is read or the block ends: a
+    statement costs more than what it does.
+    """
 
     def __init__(self, connection: Connection, campaign: int) -> None:
         self._connection = connection
         self._campaign = campaign
-        table = schema.campaigns
+        self._unwritten: list[dict[str, Any]] = []
         # The lock of this row on PostgreSQL; on SQLite, BEGIN IMMEDIATE has locked the file already.
-        query = select(table.c.head, table.c.moved_to).where(table.c.id == campaign)
-        self.head, self.moved_to = connection.execute(query.with_for_update()).one()
+        self.head, self.moved_to = connection.execute(_HEAD_LOCKED, {"of": campaign}).one()
 
     def log(self, after: int = 0) -> list[Entry]:
         """The entries above `after`, those of this block included."""
+        self.flush()
         return _read_log(self._connection, self._campaign, after)
 
-    def of_bucket(self, bucket: int) -> list[Entry]:
-        """All entries about one bucket."""
-        return _read_log(self._connection, self._campaign, 0, bucket)
+    def of_buckets(self, buckets: Collection[int]) -> list[Entry]:
+        """All entries about these buckets, those of this block included."""
+        self.flush()
+        asked = {"of": self._campaign, "buckets": list(buckets)}
+        return [_entry(row) for row in self._connection.execute(_LOG_OF_BUCKETS, asked)]
 
     def last_decided(self) -> Entry | None:
         """The decision for the last bucket that has one."""
-        table = schema.log
-        newest = select(func.max(table.c.bucket)).where(
-            table.c.campaign == self._campaign, table.c.kind == "decision"
-        )
-        bucket = self._connection.execute(newest).scalar()
-        if bucket is None:
-            return None
-        return next(entry for entry in self.of_bucket(bucket) if entry.kind == "decision")
+        self.flush()
+        found = self._connection.execute(_LAST_DECIDED, {"of": self._campaign})
+        row = found.one_or_none()
+        return None if row is None else _entry(row)
 
     def append(self, at: datetime, kind: str, bucket: int | None, body: dict[str, Any]) -> Entry:
-        """Write the next entry."""
+        """Add the next entry."""
         self.head += 1
         entry = Entry(self.head, at.astimezone(UTC), kind, bucket, body)
-        row = {
-            "campaign": self._campaign,
-            "sequence": entry.sequence,
-            "at": _text(entry.at),
-            "kind": kind,
-            "bucket": bucket,
-            "body": _json(body),
-        }
-        self._connection.execute(insert(schema.log).values(**row))
-        self._update(head=self.head)
+        self._unwritten.append(
+            {
+                "campaign": self._campaign,
+                "sequence": entry.sequence,
+                "at": _text(entry.at),
+                "kind": kind,
+                "bucket": bucket,
+                "body": _json(body),
+            }
+        )
         return entry
+
+    def flush(self) -> None:
+        """Write what was appended; `Store.writing` does it at the end of the block."""
+        if self._unwritten:
+            self._connection.execute(_APPEND, self._unwritten)
+            self._connection.execute(_SET_HEAD, {"of": self._campaign, "newest": self.head})
+            self._unwritten = []
 
     def move_away(self, place: str) -> None:
         """Refuse all writes from now on, because the campaign lives elsewhere."""
-        self._update(moved_to=place)
-
-    def _update(self, **values: object) -> None:
-        table = schema.campaigns
-        self._connection.execute(update(table).where(table.c.id == self._campaign).values(**values))
+        moved = update(_campaigns).where(_campaigns.c.id == self._campaign)
+        self._connection.execute(moved.values(moved_to=place))
 
 
-def _read_log(
-    connection: Connection, campaign: int, after: int, bucket: int | None = None
-) -> list[Entry]:
-    table = schema.log
-    query = select(table).where(table.c.campaign == campaign, table.c.sequence > after)
-    if bucket is not None:
-        query = query.where(table.c.bucket == bucket)
-    return [_entry(row) for row in connection.execute(query.order_by(table.c.sequence))]
+def _read_log(connection: Connection, campaign: int, after: int) -> list[Entry]:
+    asked = {"of": campaign, "after": after}
+    return [_entry(row) for row in connection.execute(_LOG_AFTER, asked)]
 
 
 def _find(connection: Connection, name: str) -> Stored | None:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from latesum._checks import InvalidInput
-from latesum.live.bookkeeping import Bookkeeper
+from latesum.live.bookkeeping import Bookkeeper, Page
 from latesum.live.campaign import Campaign
 from latesum.live.ledger import Entry, Ledger
 from latesum.live.recording import Recorded, Row, check_row
-from latesum.live.service.batch_writer import BatchWriter
 
-#: What fits the stores' column; there is no later bucket anyway.
-_LARGEST_BUCKET = 2**31 - 1
+#: So many buckets are kept at hand between two transactions.
+_MOST_PAGES = 2000
 
 
 class Repeated(InvalidInput):
@@ -30,6 +28,9 @@ class Served(Campaign):
     """A campaign with keys for acts: under one key an act happens once, however often it is sent."""
 
     _key = threading.local()
+    #: What the log says about some buckets, as of the entry `_pages_at`; see `record_each`.
+    _pages: dict[int, Page]
+    _pages_at: int | None = None
 
     def act(self, key: str | None, kind: str, **arguments: Any) -> bool:
         """Hold, resume, override, drop or finish; False if it was done before under this key."""
@@ -60,27 +61,22 @@ class Served(Campaign):
         """
         results: list[Recorded | Exception] = []
         now = self.clock()
-        with self._lock, self.store.writing(self.stored.id) as writer:
-            batch = BatchWriter(writer, self._buckets_of(records))
-            keeper = Bookkeeper(self.settings, batch, now)
-            for row, by, even_if_final, beyond_range in records:
-                allowed = {"even_if_final": even_if_final, "beyond_range": beyond_range}
-                try:
-                    results.append(keeper.record(check_row(row, self.settings), by, allowed))
-                except (InvalidInput, OverflowError) as refusal:
-                    results.append(refusal)
-            batch.flush()
+        with self._lock:
+            with self.store.writing(self.stored.id) as writer:
+                # Nobody has written since if the log still ends where it did.
+                pages = self._pages if self._pages_at == writer.head else {}
+                self._pages_at = None  # until this is written too
+                keeper = Bookkeeper(self.settings, writer, now, pages)
+                keeper.look_ahead(record[0] for record in records)
+                for row, by, even_if_final, beyond_range in records:
+                    allowed = {"even_if_final": even_if_final, "beyond_range": beyond_range}
+                    try:
+                        results.append(keeper.record(check_row(row, self.settings), by, allowed))
+                    except (InvalidInput, OverflowError) as refusal:
+                        results.append(refusal)
+            if len(pages) <= _MOST_PAGES:
+                self._pages, self._pages_at = pages, writer.head
         return results
-
-    def _buckets_of(self, records: Sequence[tuple[Row, str, bool, bool]]) -> set[int]:
-        """The buckets that will be looked at; of numbered ones the next one too."""
-        numbers = set()
-        for record in records:
-            with contextlib.suppress(InvalidInput, OverflowError):  # refused below, in its turn
-                number = self.settings.buckets.number(record[0].bucket)
-                if 1 <= number < _LARGEST_BUCKET:
-                    numbers |= {number} if self.settings.buckets.timed else {number, number + 1}
-        return numbers
 
     def _act(
         self, kind: str, who: str, why: str, check: Callable[[Ledger], None], **body: Any
