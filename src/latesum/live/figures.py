@@ -33,7 +33,8 @@ def _columns(rows: list[BucketRow]) -> tuple[float, list[int]]:
     """The width of a bucket's column, and which columns get a label."""
     wide = (_WIDTH - _LEFT - _RIGHT) / max(len(rows), 12)
     every = max(1, round(110 / wide))
-    return wide, list(range(0, len(rows), every))
+    fits = [i for i in range(0, len(rows), every) if _LEFT + i * wide + 7 * 16 <= _WIDTH]
+    return wide, fits
 
 
 def _bucket_labels(rows: list[BucketRow], y: float) -> list[str]:
@@ -74,7 +75,7 @@ def timeline_figure(status: Status) -> str:
 def totals_figure(status: Status) -> str:
     """What each bucket brought per round, as far as it is known."""
     rows = status.timeline
-    rates = [_rate(row) for row in rows]
+    rates = [rate_of(row) for row in rows]
     known = [rate for rate in rates if rate is not None]
     if not known:
         return ""
@@ -112,7 +113,8 @@ def totals_figure(status: Status) -> str:
     return _svg(height + 36, f"{status.unit} per round in each bucket", parts)
 
 
-def _rate(row: BucketRow) -> float | None:
+def rate_of(row: BucketRow) -> float | None:
+    """What a bucket brought per round; None where nothing is known."""
     total = row.used_total if row.state == "known" else row.total
     return None if total is None or not row.rounds else total / row.rounds
 

@@ -16,7 +16,10 @@ function takeIn(html) {
     seen.set(part.id, text);
     const old = document.getElementById(part.id);
     if (old) replace(old, part);
-    else live.append(part);
+    else {
+      live.append(part);
+      document.dispatchEvent(new CustomEvent("replaced", { detail: { old: null, part } }));
+    }
   }
   for (const old of [...live.querySelectorAll(":scope > section[id]")]) {
     if (!ids.includes(old.id)) old.remove();
@@ -34,6 +37,7 @@ function replace(old, part) {
   const focusable = "a, button, summary, [tabindex]";
   const focused = [...old.querySelectorAll(focusable)].indexOf(document.activeElement);
   old.replaceWith(part);
+  document.dispatchEvent(new CustomEvent("replaced", { detail: { old, part } }));
   for (const id of open) document.getElementById(id)?.setAttribute("open", "");
   part.querySelectorAll(".scroll").forEach((each, index) => {
     const place = places[index];

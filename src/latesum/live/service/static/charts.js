@@ -1,0 +1,260 @@
+// Draws the charts of a campaign's page with Chart.js, in the colours of the page's theme.
+"use strict";
+
+const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const faint = (colour, share) => Chart.helpers.color(colour).alpha(share).rgbString();
+const rowHeight = 34; // of an option, in pixels
+const leastBucket = 3; // pixels for each bucket, so that a long campaign scrolls
+
+function colourOf(arm, content) {
+  return style(`--c${arm % content.colours}`);
+}
+
+// What is awaited is pale, what is missing only an outline.
+function fill(bar, content) {
+  const colour = colourOf(bar.arm, content);
+  if (bar.state === "known") return colour;
+  return faint(colour, bar.state === "missing" ? 0.08 : 0.38);
+}
+
+function edge(bar, content) {
+  return bar.state === "missing" ? style("--edge") : colourOf(bar.arm, content);
+}
+
+function bars(content, data) {
+  return {
+    type: "bar",
+    data,
+    backgroundColor: content.bars.map((bar) => fill(bar, content)),
+    borderColor: content.bars.map((bar) => edge(bar, content)),
+    borderWidth: content.bars.map((bar) => (bar.state === "missing" ? 1 : 0)),
+    borderSkipped: false,
+    categoryPercentage: 1,
+    barPercentage: content.labels.length > 200 ? 1 : 0.9,
+    minBarLength: 1,
+    grouped: false,
+  };
+}
+
+function marks(points, pointStyle) {
+  const ink = style("--ink");
+  return {
+    type: "scatter",
+    data: points,
+    pointStyle,
+    pointRadius: pointStyle === "triangle" ? 4 : 3,
+    pointRotation: pointStyle === "triangle" ? 180 : 0,
+    backgroundColor: ink,
+    borderColor: ink,
+    borderWidth: pointStyle === "crossRot" ? 1.5 : 0,
+    order: -1, // in front of the bars
+  };
+}
+
+// A dashed line and a name where a phase begins; Chart.js has none of its own.
+const phaseLines = {
+  id: "phaseLines",
+  afterDatasetsDraw(chart, _, { phases }) {
+    const { ctx, chartArea, scales } = chart;
+    ctx.save();
+    ctx.strokeStyle = style("--edge");
+    ctx.fillStyle = style("--soft");
+    ctx.font = "12px system-ui, sans-serif";
+    ctx.setLineDash([3, 3]);
+    const wide = scales.x.width / chart.data.labels.length;
+    let free = -Infinity; // names that would run into each other are left out
+    for (const { at, name } of phases) {
+      const x = scales.x.left + at * wide;
+      ctx.beginPath();
+      ctx.moveTo(x, chartArea.top - 14);
+      ctx.lineTo(x, chartArea.bottom);
+      ctx.stroke();
+      const end = x + 4 + ctx.measureText(name).width;
+      if (x >= free && end <= chart.width) {
+        ctx.fillText(name, x + 4, chartArea.top - 5);
+        free = end + 4;
+      }
+    }
+    ctx.restore();
+  },
+};
+
+function common(words) {
+  return {
+    animation: false,
+    responsive: true,
+    maintainAspectRatio: false,
+    interaction: { mode: "index", intersect: false },
+    plugins: {
+      legend: { display: false },
+      tooltip: {
+        displayColors: false,
+        filter: (item, index) => index === 0, // the marks belong to the bar
+        callbacks: { label: (item) => words(item.dataIndex).flatMap(inLines) },
+      },
+    },
+  };
+}
+
+function axis(more = {}) {
+  const { ticks, ...rest } = more;
+  return {
+    border: { display: false },
+    grid: { color: style("--line") },
+    ticks: { color: style("--soft"), font: { size: 12 }, ...ticks },
+    ...rest,
+  };
+}
+
+const bucketAxis = () =>
+  axis({ grid: { display: false }, ticks: { maxRotation: 0, autoSkipPadding: 24 } });
+
+// Rows have a fixed width for their names, so that timeline and totals stand under each other.
+const sameLeft = (scale) => {
+  scale.width = Math.max(scale.width, Math.min(110, scale.chart.width * 0.22));
+};
+
+const makers = {
+  timeline(content) {
+    const last = content.options.length - 1;
+    const options = common((index) => content.bars[index].words);
+    options.layout = { padding: { top: content.phases.length ? 18 : 6 } };
+    options.plugins.phaseLines = { phases: content.phases };
+    options.scales = {
+      x: bucketAxis(),
+      y: axis({
+        min: -0.5,
+        max: last + 0.5,
+        reverse: true,
+        afterFit: sameLeft,
+        ticks: {
+          stepSize: 1,
+          autoSkip: false,
+          color: style("--ink"),
+          callback: (value) => shortened(content.options[value]),
+        },
+        afterBuildTicks: (scale) => {
+          scale.ticks = content.options.map((_, value) => ({ value }));
+        },
+      }),
+    };
+    // A bridge is shown but not learned from: a low bar.
+    const rows = content.bars.map(({ arm, bridge }) => [bridge ? arm + 0.1 : arm - 0.34, arm + 0.34]);
+    const ordered = content.bars.flatMap((bar, index) =>
+      bar.ordered ? [{ x: content.labels[index], y: bar.arm - 0.42 }] : [],
+    );
+    return {
+      data: { labels: content.labels, datasets: [bars(content, rows), marks(ordered, "triangle")] },
+      options,
+      plugins: [phaseLines],
+      height: content.options.length * rowHeight + 50,
+    };
+  },
+
+  totals(content) {
+    const options = common((index) => content.bars[index].words);
+    options.layout = { padding: { top: 10 } };
+    options.scales = {
+      x: bucketAxis(),
+      y: axis({ afterFit: sameLeft, grace: "5%", ticks: { maxTicksLimit: 6 } }),
+    };
+    const revised = content.bars.flatMap((bar, index) =>
+      bar.revised && bar.rate !== null ? [{ x: content.labels[index], y: bar.rate }] : [],
+    );
+    const missing = content.bars.flatMap((bar, index) =>
+      bar.state === "missing" ? [{ x: content.labels[index], y: 0 }] : [],
+    );
+    return {
+      data: {
+        labels: content.labels,
+        datasets: [
+          bars(content, content.bars.map((bar) => bar.rate)),
+          marks(revised, "circle"),
+          marks(missing, "crossRot"),
+        ],
+      },
+      options,
+      height: 230,
+    };
+  },
+
+  estimates(content) {
+    const colours = content.options.map((row) => colourOf(row.arm, content));
+    const options = common((index) => content.options[index].words);
+    options.indexAxis = "y";
+    options.interaction.axis = "y";
+    options.scales = {
+      x: axis({ beginAtZero: false, ticks: { maxRotation: 0, maxTicksLimit: 7 } }),
+      y: axis({
+        grid: { display: false },
+        afterFit: sameLeft,
+        ticks: {
+          color: style("--ink"),
+          autoSkip: false,
+          callback: (_, index) => shortened(content.options[index].name),
+        },
+      }),
+    };
+    return {
+      data: {
+        labels: content.options.map((row) => row.name),
+        datasets: [
+          {
+            type: "bar",
+            data: content.options.map((row) => [row.low, row.high]),
+            backgroundColor: colours.map((colour) => faint(colour, 0.45)),
+            barThickness: 8,
+            borderRadius: 4,
+            borderSkipped: false,
+            grouped: false,
+          },
+          {
+            type: "scatter",
+            data: content.options.map((row) => ({ x: row.mean, y: row.name })),
+            backgroundColor: colours,
+            borderColor: style("--paper"),
+            borderWidth: 1.5,
+            pointRadius: 6,
+            order: -1,
+          },
+        ],
+      },
+      options,
+      height: content.options.length * rowHeight + 40,
+    };
+  },
+};
+
+// Chart.js does not break lines, and a reason may be a long sentence.
+function inLines(text) {
+  return text.match(/.{1,46}(?:\s|$)|\S{46}/g)?.map((line) => line.trim()) ?? [];
+}
+
+function shortened(name) {
+  return name.length <= 17 ? name : `${name.slice(0, 16)}…`;
+}
+
+function drawCharts(root) {
+  for (const box of root.querySelectorAll("[data-chart]")) {
+    const content = JSON.parse(box.dataset.chart);
+    const { height, ...chart } = makers[content.kind](content);
+    box.style.height = `${height}px`;
+    if (content.labels) box.style.minWidth = `${content.labels.length * leastBucket + 120}px`;
+    new Chart(box.querySelector("canvas"), chart);
+  }
+}
+
+function removeCharts(root) {
+  for (const canvas of root.querySelectorAll("canvas")) Chart.getChart(canvas)?.destroy();
+}
+
+Chart.defaults.font.family = "system-ui, sans-serif";
+drawCharts(document);
+document.addEventListener("replaced", ({ detail }) => {
+  if (detail.old) removeCharts(detail.old);
+  drawCharts(detail.part);
+});
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+  removeCharts(document);
+  drawCharts(document);
+});
