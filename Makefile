@@ -16,6 +16,7 @@ test-slow: $(READY)
 
 kill-test: $(READY)
 	$(BIN)/python tests/live/killtest.py --moments 200
+	$(BIN)/python tests/service/service_killtest.py
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -30,6 +31,7 @@ format: $(READY)
 benchmarks: $(READY)
 	$(BIN)/python benchmarks/stretches.py
 	$(BIN)/python benchmarks/attributed.py
+	$(BIN)/python benchmarks/service.py
 
 $(READY): requirements/dev.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

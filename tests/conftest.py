@@ -1,6 +1,51 @@
-"""Property tests here draw the same cases every time, and may wait for a kernel to compile."""
+"""What tests of several rooms share: steady property tests, a PostgreSQL of our own, a clock."""
 
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
 from hypothesis import settings
 
+sys.path.insert(0, str(Path(__file__).parent / "live"))
+
+from postgres_server import NoPostgres, running_server
+
+# The same cases are drawn every time, and a kernel may have to be compiled first.
 settings.register_profile("steady", deadline=None, derandomize=True)
 settings.load_profile("steady")
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    try:
+        with running_server() as server:
+            yield server
+    except NoPostgres as missing:
+        pytest.skip(str(missing))
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def store_address(request, tmp_path):
+    """The address of an empty store of each kind."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'campaigns.db'}"
+    return request.getfixturevalue("postgres").new_database()
+
+
+class SetClock:
+    """A clock that stands still until it is set."""
+
+    def __init__(self):
+        self.now = datetime(2026, 3, 2, 8, 0, tzinfo=UTC)  # a Monday
+
+    def __call__(self):
+        return self.now
+
+    def pass_by(self, **span):
+        self.now += timedelta(**span)
+
+
+@pytest.fixture
+def clock():
+    return SetClock()

@@ -1,8 +1,7 @@
-"""A service in this process, clients with tokens of each scope, and a PostgreSQL of our own."""
+"""A service in this process, and clients with tokens of each scope."""
 
 import sys
 import warnings
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -11,42 +10,13 @@ from latesum.live import Store
 from latesum.live.service import Configuration, Tokens
 from latesum.live.service.app import create_app
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "live"))
 sys.path.insert(0, str(Path(__file__).parent))
 
-from postgres_server import NoPostgres, running_server
 from service_settings import SETTINGS
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # of its choice of a library for requests
     from starlette.testclient import TestClient
-
-
-@pytest.fixture(scope="session")
-def postgres():
-    try:
-        with running_server() as server:
-            yield server
-    except NoPostgres as missing:
-        pytest.skip(str(missing))
-
-
-class SetClock:
-    """A clock that stands still until it is set."""
-
-    def __init__(self):
-        self.now = datetime(2026, 3, 2, 8, 0, tzinfo=UTC)
-
-    def __call__(self):
-        return self.now
-
-    def pass_by(self, **span):
-        self.now += timedelta(**span)
-
-
-@pytest.fixture
-def clock():
-    return SetClock()
 
 
 class Service:
