@@ -1,5 +1,6 @@
 """Schemathesis explores the interface by its description: no 5xx, no answer that is not described."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -26,7 +27,7 @@ def explore(folder, examples, phases, configuration=""):
         tool = Path(found)
     with Store(folder / "campaigns.db") as store:
         secret = Tokens(store).new("explorer", "operate")
-        for name, every in (("0", "day"), ("numbered", "number")):
+        for name, every in (("numbered", "number"), ("0", "day")):
             settings = {**SETTINGS, "options": ["0", "1"], "every": every}
             Campaign.create(name, **settings, store=store).decide()
     (folder / "schemathesis.toml").write_text(configuration)
@@ -39,10 +40,17 @@ def explore(folder, examples, phases, configuration=""):
         result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stdout[-8000:] + result.stderr[-2000:]
     assert " passed" in result.stdout
+    return result.stdout
 
 
 def test_no_undescribed_answer(tmp_path):
-    explore(tmp_path, 3, "fuzzing,stateful")
+    explore(tmp_path, 3, "fuzzing")
+
+
+def test_no_undescribed_answer_on_ways_from_one_request_to_the_next(tmp_path):
+    said = explore(tmp_path, 40, "stateful")
+    followed = re.search(r"API Links:\s+(\d+) covered", said)
+    assert int(followed[1]) >= 10, said  # else nothing was explored
 
 
 def test_no_undescribed_answer_about_a_campaign_that_exists(tmp_path):

@@ -10,21 +10,10 @@ from fastapi.openapi.utils import get_openapi
 from latesum.live.service.doors import OPEN
 from latesum.live.service.models import Bulk
 
-#: What may follow the making of a campaign: tools that explore the interface go these ways.
-_AFTER_MAKING = (
-    "option",
-    "record",
-    "upload",
-    "status",
-    "estimates",
-    "history",
-    "explanation",
-    "hold",
-    "resume",
-    "override",
-    "drop",
-    "finish",
-)
+_READS = ("option", "status", "estimates", "history", "explanation")
+#: Finishing is left out: whoever goes at random would soon have nowhere to go.
+_ACTS = ("hold", "resume", "override", "drop")
+_WRITES = ("record", "upload", *_ACTS)
 
 
 def describe(app: FastAPI) -> dict[str, Any]:
@@ -43,22 +32,24 @@ def describe(app: FastAPI) -> dict[str, Any]:
     for path in OPEN:
         for operation in whole["paths"][path].values():
             operation["security"] = []
-    made = whole["paths"]["/v1/campaigns/{campaign}"]["put"]["responses"]
-    for status in ("200", "201"):
-        made[status]["links"] = {name: _link(name) for name in _AFTER_MAKING}
-    shown = whole["paths"]["/v1/campaigns/{campaign}/option"]["get"]["responses"]["200"]
-    shown["links"] = {
-        "record": {
-            "operationId": "record",
-            "parameters": {
-                "campaign": "$response.body#/campaign",
-                "bucket": "$response.body#/label",
-            },
-        }
-    }
+    _add_links(whole["paths"])
     app.openapi_schema = whole
     return whole
 
 
-def _link(name: str) -> dict[str, Any]:
-    return {"operationId": name, "parameters": {"campaign": "$response.body#/name"}}
+def _add_links(paths: dict[str, Any]) -> None:
+    """What may follow what: whoever explores the interface, a person or a tool, goes these ways."""
+    one = "/v1/campaigns/{campaign}"
+    everything = ("show_campaign", *_READS, *_WRITES)
+    _link(paths["/v1/campaigns"]["get"], everything, campaign="$response.body#/campaigns/0/name")
+    _link(paths[one]["put"], everything, campaign="$response.body#/name")
+    _link(paths[one]["get"], (*_READS, *_WRITES, "finish"), campaign="$response.body#/name")
+    shown = {"campaign": "$response.body#/campaign", "bucket": "$response.body#/label"}
+    _link(paths[f"{one}/option"]["get"], ("record",), **shown)
+
+
+def _link(operation: dict[str, Any], names: tuple[str, ...], **parameters: str) -> None:
+    for status in ("200", "201"):
+        if status in operation["responses"]:
+            links = operation["responses"][status].setdefault("links", {})
+            links |= {name: {"operationId": name, "parameters": parameters} for name in names}
