@@ -1,7 +1,6 @@
 """Flow: against the algorithm written out plainly, its regret, and histories as they really are."""
 
 import math
-import time
 
 import numpy as np
 import pytest
@@ -149,20 +148,6 @@ def test_regret_within_a_tenth_of_its_target(name):
     policy = Flow(len(means), horizon, mean_delay=50)
     found = regrets(Problem(means, "exponential(50)"), policy, horizon, 600)
     assert found.mean() < 1.1 * target
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("means", "most"), [([0.5, 0.6], 5), ([0.6] + [0.5] * 9, 25)])
-def test_speed(means, most):
-    """Milliseconds of processor time a run; the best of five batches, as others may be busy."""
-    problem, policy = Problem(means, "uniform(0, 100)"), Flow(len(means), 250_000, mean_delay=50)
-    regrets(problem, policy, 250_000, 1)
-    times = []
-    for _ in range(5):
-        start = time.process_time()
-        regrets(problem, policy, 250_000, 20)
-        times.append((time.process_time() - start) / 20 * 1000)
-    assert min(times) < most
 
 
 @pytest.mark.parametrize("index", ["kl-ucb++", "kl-ucb", "ucb1"])

@@ -1,0 +1,58 @@
+"""How long whole runs take with each policy that sees totals only, beside ODAAF, in one process.
+
+    python benchmarks/policies.py
+
+Delays uniform(0, 100), horizon 250,000. Times are CPU times, the best of several repetitions taken
+in turn, since machines are noisy.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from latesum import Problem, simulate
+from latesum.lab.roster import policy_for
+from latesum.lab.tables import new_table, terminal
+
+HORIZON = 250_000
+PROBLEMS = {"two arms": [0.5, 0.6], "ten arms": [0.6] + [0.5] * 9}
+POLICIES = ("odaaf", "odaaf-b", "odaaf-s", "flow", "flow-lookahead", "guarded", "ars-ucb")
+REPETITIONS, RUNS = 5, 10
+
+
+def seconds_per_run(problem: Problem, name: str) -> float:
+    """CPU seconds of a run of `simulate`."""
+    policy = policy_for(name, problem, HORIZON)
+    start = time.process_time()
+    for seed in range(RUNS):
+        simulate(problem, policy.fresh(), HORIZON, seed=seed)
+    return (time.process_time() - start) / RUNS
+
+
+def main() -> None:
+    """Print the table."""
+    problems = {name: Problem(means, "uniform(0, 100)") for name, means in PROBLEMS.items()}
+    cells = [(name, policy) for policy in POLICIES for name in problems]
+    for name, policy in cells:  # compiled before anything is timed
+        simulate(
+            problems[name], policy_for(policy, problems[name], HORIZON).fresh(), HORIZON, seed=1
+        )
+    best = dict.fromkeys(cells, np.inf)
+    for _ in range(REPETITIONS):
+        for name, policy in cells:
+            best[name, policy] = min(best[name, policy], seconds_per_run(problems[name], policy))
+    columns = ["policy"] + [text for name in problems for text in (f"{name}, ms a run", "× odaaf")]
+    table = new_table(None, columns)
+    for policy in POLICIES:
+        row = [policy]
+        for name in problems:
+            mine, odaaf = best[name, policy], best[name, "odaaf"]
+            row += [f"{1000 * mine:.2f}", f"{mine / odaaf:.1f}"]
+        table.add_row(*row)
+    terminal().print(table)
+
+
+if __name__ == "__main__":
+    main()
