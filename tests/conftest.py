@@ -9,8 +9,6 @@ from hypothesis import settings
 
 sys.path.insert(0, str(Path(__file__).parent / "live"))
 
-from postgres_server import NoPostgres, running_server
-
 # The same cases are drawn every time, and a kernel may have to be compiled first.
 settings.register_profile("steady", deadline=None, derandomize=True)
 settings.load_profile("steady")
@@ -18,6 +16,8 @@ settings.load_profile("steady")
 
 @pytest.fixture(scope="session")
 def postgres():
+    from postgres_server import NoPostgres, running_server
+
     try:
         with running_server() as server:
             yield server

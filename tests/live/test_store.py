@@ -55,6 +55,7 @@ class TestContract:
             with store.writing(made.id) as writer:
                 writer.append(NOW, "decision", 2, {})
                 writer.append(NOW, "decision", 3, {})
+                writer.flush()
                 assert len(store.log(made.id)) == 1
         assert len(store.log(made.id)) == 3
 
@@ -78,6 +79,7 @@ class TestContract:
         assert [entry.kind for entry in store.log(made.id)] == ["decision", "record"]
         with contextlib.suppress(RuntimeError), store.writing(made.id) as writer:
             writer.append(NOW, "record", 1, {})
+            writer.flush()
             raise RuntimeError
         assert len(store.log(made.id)) == 2
         assert store.find("one").head == 2

@@ -118,6 +118,23 @@ def is_drawn(page, chart):
     return page.evaluate(script, chart) > 500
 
 
+def tooltip_of_first(page, kind):
+    """What is said of the first bucket of this kind when somebody points at it."""
+    script = f"""async kind => {{
+        const chart = {TIMELINE};
+        const content = JSON.parse(chart.canvas.parentElement.dataset.chart);
+        const index = content.bars.findIndex((bar) => bar[kind]);
+        const {{ x, y }} = chart.getDatasetMeta(0).data[index].getCenterPoint();
+        const box = chart.canvas.getBoundingClientRect();
+        const place = {{ clientX: box.left + x, clientY: box.top + y }};
+        chart.canvas.dispatchEvent(new MouseEvent("mousemove", place));
+        await new Promise((resolve) => setTimeout(resolve, 200));
+        if (chart.tooltip.title[0] !== content.labels[index]) return chart.tooltip.title[0];
+        return chart.tooltip.body.map((part) => part.lines.join(" ")).join(" ");
+    }}"""
+    return page.evaluate(script, kind)
+
+
 def serious(page):
     """What axe finds that is serious or worse."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright")
@@ -156,7 +173,13 @@ def test_the_demo_is_followed_from_its_first_bucket_to_its_winner(browser, demo)
     assert page.evaluate("performance.timeOrigin") == loaded  # it was never reloaded
     visitor.wait_for("#now[data-state=finished]")
     assert page.locator("[data-act]:visible").count() == 0
-    assert visitor.complaints == []
+    assert "held by an operator" in tooltip_of_first(page, "ordered")
+    on_a_phone = Visitor(browser, demo, width=390, height=844)
+    on_a_phone.page.click("#campaigns a")
+    assert is_drawn(on_a_phone.page, "timeline-chart")
+    scrolled = "[...document.querySelectorAll('.scroll.end')].map((each) => each.scrollLeft)"
+    assert min(on_a_phone.page.evaluate(scrolled)) > 0  # the newest buckets are what is seen
+    assert visitor.complaints == on_a_phone.complaints == []
     assert visitor.foreign == []
     page.click("#logout")
     page.wait_for_selector("#token")

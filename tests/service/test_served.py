@@ -74,7 +74,26 @@ def test_more_buckets_than_are_kept_and_than_one_statement_asks_for(opened, monk
         one.decide()
     rows = [(Row(bucket, 1000, 310.0), "somebody", False, False) for bucket in range(1, 8)]
     assert {result.verdict for result in one.record_each(rows)} == {"revised"}
+    assert one._pages_after is None  # too many to keep
     assert {result.verdict for result in one.record_each(rows)} == {"same"}
+
+
+def test_a_log_that_was_put_back_and_went_another_way_is_noticed(opened):
+    one, other = opened
+    assert say(one, 300.0, 310.0) == ["new", "revised"]
+    with one.store.engine.begin() as connection:  # as a backup would have it
+        connection.exec_driver_sql("DELETE FROM log WHERE sequence = 3")
+        connection.exec_driver_sql("UPDATE campaigns SET head = 2")
+    assert say(other, 320.0) == ["revised"]
+    assert say(one, 310.0) == ["revised"]
+
+
+def test_a_bucket_that_is_revised_often_stays_small(opened):
+    one, _ = opened
+    for total in range(20):
+        say(one, float(total))
+    assert len(one._pages[1].value.looks) == 1
+    assert len(one.ledger().value(1).looks) == 20
 
 
 def test_what_is_kept_is_used(opened, monkeypatch):

@@ -30,6 +30,9 @@ TEXTS = [
     "truncated_normal(0, 10)",
     "truncated_normal(-5, 4)",
     "truncated_normal(100, 10)",
+    "truncated_normal(-20000, 4000)",
+    "truncated_normal(-30000, 1000)",
+    "truncated_normal(9000, 3000)",
     "negative_binomial(20, 100)",
     "pareto(1.5, 20)",
     "pareto(3.5, 20)",
@@ -277,10 +280,10 @@ def test_any_uniform_delay(low, width) -> None:
     assert delay.variance == pytest.approx(((width + 1) ** 2 - 1) / 12, abs=1e-7)
 
 
-def test_large_bounded_delays_know_their_moments_at_once() -> None:
-    # Summed over a billion rounds, this test would not end.
-    assert delays.uniform(0, 10**9).mean == pytest.approx(5e8)
-    assert delays.constant(10**9).mean == pytest.approx(1e9)
+def test_large_bounded_delays_know_their_moments_without_a_sum(monkeypatch) -> None:
+    for large, mean in ((delays.uniform(0, 10**9), 5e8), (delays.constant(10**9), 1e9)):
+        monkeypatch.setattr(type(large), "survival", None)  # what a sum would be made of
+        assert large.mean == pytest.approx(mean)
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,8 @@ def serve(
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
 ) -> None:
     """Serve campaigns over HTTP, and a page that shows what runs and why."""
-    _extras.require("fastapi", "server")
+    for library in ("fastapi", "chartkick"):
+        _extras.require(library, "server")
     from latesum.live import Store
     from latesum.live.service import Configuration, Tokens
     from latesum.live.service.app import create_app

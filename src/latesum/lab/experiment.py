@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 Value = bool | int | float | str
 
 #: Part of every digest: a change in how runs are drawn or stored makes old results unusable.
-STORE_VERSION = 1
+STORE_VERSION = 2
 #: Enough for a look at the shape of a curve.
 _QUICK_REPLICATIONS = 20
 

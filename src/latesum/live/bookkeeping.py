@@ -75,8 +75,7 @@ class Bookkeeper:
         note = _note(verdict, label, value)
         if body is not None:
             body = body if by is None else {**body, "by": by}
-            entry = self.writer.append(self.now, "record", bucket, body)
-            value.take(entry.at, entry.body)
+            self._take(self.writer.append(self.now, "record", bucket, body))
         marks = ("negative",) if row.total is not None and row.total < 0 else ()
         return Recorded(bucket, label, verdict, marks, note)
 
@@ -98,8 +97,7 @@ class Bookkeeper:
         carried = carry(decision_of(last, self.settings.options))
         for missed in range(last.bucket + 1, bucket + 1):
             body = carried.body(buckets.label(missed))
-            entry = self.writer.append(self.now, "decision", missed, body)
-            self._take(entry)
+            self._take(self.writer.append(self.now, "decision", missed, body))
         return self._page(bucket)
 
     def _page(self, bucket: int) -> Page:
@@ -121,6 +119,7 @@ class Bookkeeper:
             page = Page(decision_of(entry, self.settings.options), page.value)
         else:
             page.value.take(entry.at, entry.body)
+            del page.value.looks[:-1]  # no verdict needs more, and a page may be kept for long
         self.pages[entry.bucket] = page
 
 

@@ -48,6 +48,9 @@ _LOG_AFTER = (
     .where(_log.c.campaign == bindparam("of"), _log.c.sequence > bindparam("after"))
     .order_by(_log.c.sequence)
 )
+_NEWEST = select(_log).where(
+    _log.c.campaign == bindparam("of"), _log.c.sequence == bindparam("newest")
+)
 _LOG_OF_BUCKETS = (
     select(_log)
     .where(
@@ -209,6 +212,7 @@ class Writer:
         self._connection = connection
         self._campaign = campaign
         self._unwritten: list[dict[str, Any]] = []
+        self._newest: Entry | None = None
         # The lock of this row on PostgreSQL; on SQLite, BEGIN IMMEDIATE has locked the file already.
         self.head, self.moved_to = connection.execute(_HEAD_LOCKED, {"of": campaign}).one()
 
@@ -230,10 +234,17 @@ class Writer:
         row = found.one_or_none()
         return None if row is None else _entry(row)
 
+    def newest(self) -> Entry | None:
+        """The entry that the log ends with."""
+        if self._newest is None and self.head:
+            asked = {"of": self._campaign, "newest": self.head}
+            self._newest = _entry(self._connection.execute(_NEWEST, asked).one())
+        return self._newest
+
     def append(self, at: datetime, kind: str, bucket: int | None, body: dict[str, Any]) -> Entry:
         """Add the next entry."""
         self.head += 1
-        entry = Entry(self.head, at.astimezone(UTC), kind, bucket, body)
+        entry = self._newest = Entry(self.head, at.astimezone(UTC), kind, bucket, body)
         self._unwritten.append(
             {
                 "campaign": self._campaign,

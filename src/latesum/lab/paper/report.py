@@ -65,8 +65,9 @@ EXPLANATIONS = {
         "with the smaller mean; DUCB told any of these) give 58 to 69, none the 54.7 of the "
         "published curve. Nor does DUCB behave otherwise in the long run: from round 8,000 to the "
         "end the published denominator grows by 25.4 and that of 2000 of our runs by 26.7; most of "
-        "the gap of 4.3 arises between the rounds 2,000 and 8,000, and stays. The file's "
-        "200 runs came out 2 standard errors above 2000 runs, and that makes it an exception: with "
+        "the gap of 4.3 arises between the rounds 2,000 and 8,000, and stays. The 200 "
+        "runs of this file's seed came out 2 standard errors above 2000 runs, and that makes it an "
+        "exception: with "
         "`latesum paper 6a --replications 2000` the two ratios are 86.6 and 34.7, and all eight "
         "curves of the figure are within 3 combined errors of the published ones."
     ),

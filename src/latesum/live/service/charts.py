@@ -71,10 +71,11 @@ def totals_chart(status: Status) -> dict[str, Any] | None:
     bars = []
     for row in status.timeline:
         rate = rate_of(row)
-        words = [row.option, "nothing" if rate is None else f"{rate:.4g} {status.unit} per round"]
+        brought = "not known yet" if rate is None else f"{rate:.4g} {status.unit} per round"
+        words = [row.option, brought]
         words.append(f"total {row.state}")
         if row.revisions:
-            words.append(f"revised {row.revisions} times")
+            words.append(f"revised {row.revisions} time{'s' if row.revisions > 1 else ''}")
         bars.append(
             {
                 "arm": row.arm,
@@ -88,7 +89,6 @@ def totals_chart(status: Status) -> dict[str, Any] | None:
         return None
     return {
         "kind": "totals",
-        "unit": f"{status.unit} per round",
         "colours": N_COLOURS,
         "labels": [row.label for row in status.timeline],
         "bars": bars,

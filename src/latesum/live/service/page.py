@@ -32,8 +32,10 @@ _POLICY = (
 )
 _HEADERS = {"content-security-policy": _POLICY, "cache-control": "no-store"}
 _FOLDER = resources.files("latesum.live.service")
+# The package chartkick is how Chart.js comes from the registry; nothing else of it is used.
+_LIBRARY = resources.files("chartkick") / "django" / "static" / "chartkick" / "Chart.bundle.js"
 _STATIC = {"page.css": "text/css", "page.js": "text/javascript", "charts.js": "text/javascript"}
-#: So many buckets the table has; the drawing and the history have all.
+#: So many buckets the table has; the charts and the history have all.
 _LAST_BUCKETS = 40
 
 
@@ -136,17 +138,21 @@ def _counts(rows: list[BucketRow]) -> dict[str, int]:
 
 @router.get("/static/chart-library.js")
 @needs("read")
-async def chart_library() -> Response:
+async def chart_library(request: Request) -> Response:
     """Chart.js; its version is in the address, so that a browser never asks again."""
-    headers = {"cache-control": "private, max-age=31536000, immutable", "content-encoding": "gzip"}
+    headers = {
+        "cache-control": "private, max-age=31536000, immutable",
+        "vary": "Accept-Encoding",
+    }
+    if "gzip" not in request.headers.get("accept-encoding", ""):
+        return Response(_LIBRARY.read_bytes(), 200, headers, "text/javascript")
+    headers["content-encoding"] = "gzip"
     return Response(_packed_library(), 200, headers, "text/javascript")
 
 
 @cache
 def _packed_library() -> bytes:
-    # The package chartkick is how Chart.js comes from the registry; nothing else of it is used.
-    file = resources.files("chartkick") / "django" / "static" / "chartkick" / "Chart.bundle.js"
-    return gzip.compress(file.read_bytes(), mtime=0)
+    return gzip.compress(_LIBRARY.read_bytes(), mtime=0)
 
 
 @router.get("/static/{file}")

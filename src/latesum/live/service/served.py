@@ -28,9 +28,9 @@ class Served(Campaign):
     """A campaign with keys for acts: under one key an act happens once, however often it is sent."""
 
     _key = threading.local()
-    #: What the log says about some buckets, as of the entry `_pages_at`; see `record_each`.
+    #: What the log says about some buckets up to the entry `_pages_after`; see `record_each`.
     _pages: dict[int, Page]
-    _pages_at: int | None = None
+    _pages_after: Entry | None = None
 
     def act(self, key: str | None, kind: str, **arguments: Any) -> bool:
         """Hold, resume, override, drop or finish; False if it was done before under this key."""
@@ -63,9 +63,10 @@ class Served(Campaign):
         now = self.clock()
         with self._lock:
             with self.store.writing(self.stored.id) as writer:
-                # Nobody has written since if the log still ends where it did.
-                pages = self._pages if self._pages_at == writer.head else {}
-                self._pages_at = None  # until this is written too
+                # Nobody has written since if the log still ends with the same entry.
+                known = self._pages_after is not None and self._pages_after == writer.newest()
+                pages = self._pages if known else {}
+                self._pages, self._pages_after = {}, None  # until this is written too
                 keeper = Bookkeeper(self.settings, writer, now, pages)
                 keeper.look_ahead(record[0] for record in records)
                 for row, by, even_if_final, beyond_range in records:
@@ -74,8 +75,9 @@ class Served(Campaign):
                         results.append(keeper.record(check_row(row, self.settings), by, allowed))
                     except (InvalidInput, OverflowError) as refusal:
                         results.append(refusal)
+                newest = writer.newest()
             if len(pages) <= _MOST_PAGES:
-                self._pages, self._pages_at = pages, writer.head
+                self._pages, self._pages_after = pages, newest
         return results
 
     def _act(

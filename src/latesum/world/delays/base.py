@@ -162,10 +162,15 @@ class Delay(ABC):
         doublings = np.arange(0 if bounded else 62 - spread.bit_length())
         return Table(spread, cdf, guide, self.survival(spread * 2**doublings))
 
+    def _fits_table(self) -> bool:
+        """Whether next to no delay lies beyond the table."""
+        return self.table.spread < LARGEST_TABLE
+
     def _draw_by_table(self, count: int, rng: np.random.Generator) -> Integers:
         """Draw by inverse transform; for a family whose own way of drawing costs more.
 
-        Most cells of [0, 1) lie within one delay. Only the levels in the others are looked up.
+        Most cells of [0, 1) lie within one delay of the table. The levels in the others are looked
+        up one by one, and those beyond the table drawn anew.
         """
         first, shared = self._cells
         levels = rng.random(count)
@@ -180,10 +185,10 @@ class Delay(ABC):
 
     @functools.cached_property
     def _cells(self) -> tuple[Integers, NDArray[np.bool_]]:
-        """The delay at the start of each cell, and whether the cell holds others too."""
+        """The delay at the start of each cell, and whether the cell holds more than that one."""
         starts = np.arange(_CELLS + 1) / _CELLS
         first = np.searchsorted(self.table.cdf, starts, side="right").astype(np.int64)
-        return first[:-1], first[:-1] != first[1:]
+        return first[:-1], (first[:-1] != first[1:]) | (first[:-1] > self.table.spread)
 
     def _first_below(self, level: Floats, after: Integers) -> Integers:
         """The smallest j > after with P(delay > j) < level: inverse transform by bisection."""

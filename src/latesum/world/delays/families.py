@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 from latesum._checks import InvalidInput, finite_number, whole_number
 from latesum.world.delays.base import (
     FOREVER,
-    LARGEST_TABLE,
     Delay,
     Floats,
     Integers,
@@ -256,7 +255,7 @@ class TruncatedNormal(Delay):
         return as_floats(ndtr((self._location - at) / self._sd) / kept)
 
     def draw(self, count: int, rng: np.random.Generator) -> Integers:
-        if self._location + 6 * self._sd <= LARGEST_TABLE:
+        if self._fits_table():
             return self._draw_by_table(count, rng)
         from scipy.special import ndtr, ndtri
 

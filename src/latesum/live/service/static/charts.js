@@ -4,7 +4,8 @@
 const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const faint = (colour, share) => Chart.helpers.color(colour).alpha(share).rgbString();
 const rowHeight = 34; // of an option, in pixels
-const leastBucket = 3; // pixels for each bucket, so that a long campaign scrolls
+const leastBucket = 3; // pixels for each bucket, so that a long campaign scrolls ...
+const widest = 16000; // ... as far as browsers draw
 
 function colourOf(arm, content) {
   return style(`--c${arm % content.colours}`);
@@ -36,11 +37,13 @@ function bars(content, data) {
   };
 }
 
-function marks(points, pointStyle) {
+// A mark at `height(bar)` above each bar that has one; undefined where there is none. There is a
+// point for every bar all the same: Chart.js takes things with one index for one thing.
+function marks(content, height, pointStyle) {
   const ink = style("--ink");
   return {
     type: "scatter",
-    data: points,
+    data: content.bars.map((bar, index) => ({ x: content.labels[index], y: height(bar) ?? NaN })),
     pointStyle,
     pointRadius: pointStyle === "triangle" ? 4 : 3,
     pointRotation: pointStyle === "triangle" ? 180 : 0,
@@ -89,7 +92,7 @@ function common(words) {
       legend: { display: false },
       tooltip: {
         displayColors: false,
-        filter: (item, index) => index === 0, // the marks belong to the bar
+        filter: (item) => item.datasetIndex === 0, // a mark belongs to its bar
         callbacks: { label: (item) => words(item.dataIndex).flatMap(inLines) },
       },
     },
@@ -140,11 +143,12 @@ const makers = {
     };
     // A bridge is shown but not learned from: a low bar.
     const rows = content.bars.map(({ arm, bridge }) => [bridge ? arm + 0.1 : arm - 0.34, arm + 0.34]);
-    const ordered = content.bars.flatMap((bar, index) =>
-      bar.ordered ? [{ x: content.labels[index], y: bar.arm - 0.42 }] : [],
-    );
+    const ordered = (bar) => (bar.ordered ? bar.arm - 0.42 : undefined);
     return {
-      data: { labels: content.labels, datasets: [bars(content, rows), marks(ordered, "triangle")] },
+      data: {
+        labels: content.labels,
+        datasets: [bars(content, rows), marks(content, ordered, "triangle")],
+      },
       options,
       plugins: [phaseLines],
       height: content.options.length * rowHeight + 50,
@@ -158,19 +162,15 @@ const makers = {
       x: bucketAxis(),
       y: axis({ afterFit: sameLeft, grace: "5%", ticks: { maxTicksLimit: 6 } }),
     };
-    const revised = content.bars.flatMap((bar, index) =>
-      bar.revised && bar.rate !== null ? [{ x: content.labels[index], y: bar.rate }] : [],
-    );
-    const missing = content.bars.flatMap((bar, index) =>
-      bar.state === "missing" ? [{ x: content.labels[index], y: 0 }] : [],
-    );
+    const revised = (bar) => (bar.revised ? bar.rate : undefined);
+    const missing = (bar) => (bar.state === "missing" ? 0 : undefined);
     return {
       data: {
         labels: content.labels,
         datasets: [
           bars(content, content.bars.map((bar) => bar.rate)),
-          marks(revised, "circle"),
-          marks(missing, "crossRot"),
+          marks(content, revised, "circle"),
+          marks(content, missing, "crossRot"),
         ],
       },
       options,
@@ -184,7 +184,11 @@ const makers = {
     options.indexAxis = "y";
     options.interaction.axis = "y";
     options.scales = {
-      x: axis({ beginAtZero: false, ticks: { maxRotation: 0, maxTicksLimit: 7 } }),
+      x: axis({
+        beginAtZero: false,
+        ticks: { maxRotation: 0, maxTicksLimit: 7 },
+        title: { display: true, text: content.unit, color: style("--soft") },
+      }),
       y: axis({
         grid: { display: false },
         afterFit: sameLeft,
@@ -220,7 +224,7 @@ const makers = {
         ],
       },
       options,
-      height: content.options.length * rowHeight + 40,
+      height: content.options.length * rowHeight + 60,
     };
   },
 };
@@ -239,7 +243,10 @@ function drawCharts(root) {
     const content = JSON.parse(box.dataset.chart);
     const { height, ...chart } = makers[content.kind](content);
     box.style.height = `${height}px`;
-    if (content.labels) box.style.minWidth = `${content.labels.length * leastBucket + 120}px`;
+    if (content.labels) {
+      const wide = content.labels.length * leastBucket + 120;
+      box.style.minWidth = `${Math.min(wide, widest / devicePixelRatio)}px`;
+    }
     new Chart(box.querySelector("canvas"), chart);
   }
 }
@@ -250,9 +257,10 @@ function removeCharts(root) {
 
 Chart.defaults.font.family = "system-ui, sans-serif";
 drawCharts(document);
+document.dispatchEvent(new Event("drawn"));
 document.addEventListener("replaced", ({ detail }) => {
   if (detail.old) removeCharts(detail.old);
-  drawCharts(detail.part);
+  if (detail.part) drawCharts(detail.part);
 });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
   removeCharts(document);

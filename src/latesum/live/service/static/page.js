@@ -18,11 +18,13 @@ function takeIn(html) {
     if (old) replace(old, part);
     else {
       live.append(part);
-      document.dispatchEvent(new CustomEvent("replaced", { detail: { old: null, part } }));
+      tell(null, part);
     }
   }
   for (const old of [...live.querySelectorAll(":scope > section[id]")]) {
-    if (!ids.includes(old.id)) old.remove();
+    if (ids.includes(old.id)) continue;
+    old.remove();
+    tell(old, null);
   }
   afterwards();
 }
@@ -37,7 +39,7 @@ function replace(old, part) {
   const focusable = "a, button, summary, [tabindex]";
   const focused = [...old.querySelectorAll(focusable)].indexOf(document.activeElement);
   old.replaceWith(part);
-  document.dispatchEvent(new CustomEvent("replaced", { detail: { old, part } }));
+  tell(old, part);
   for (const id of open) document.getElementById(id)?.setAttribute("open", "");
   part.querySelectorAll(".scroll").forEach((each, index) => {
     const place = places[index];
@@ -45,6 +47,11 @@ function replace(old, part) {
     else each.scrollLeft = place.left;
   });
   if (focused >= 0) part.querySelectorAll(focusable)[focused]?.focus({ preventScroll: true });
+}
+
+// For the charts, which have a script of their own.
+function tell(old, part) {
+  document.dispatchEvent(new CustomEvent("replaced", { detail: { old, part } }));
 }
 
 function toEnd(each) {
@@ -167,7 +174,7 @@ document.getElementById("logout").addEventListener("click", async () => {
   location.assign("/");
 });
 if (live) {
-  for (const part of live.querySelectorAll(".scroll.end")) toEnd(part);
+  document.addEventListener("drawn", () => live.querySelectorAll(".scroll").forEach(toEnd));
   afterwards();
   setUpActs();
   keepUp();
