@@ -275,7 +275,7 @@ class Policy(ABC):
             "commit": "because it is the answer",
             "override": "as ordered",
         }[purpose]
-        return f"Next: {self.names[arm]} for {rounds:,} rounds, {reason}."
+        return f"Next: {self.names[arm]} for {rounds_text(rounds)}, {reason}."
 
     def _available(self) -> list[int]:
         return [arm for arm in range(self.n_arms) if arm not in self._dropped]
@@ -317,6 +317,15 @@ class Policy(ABC):
     def _sentences(self) -> list[str]:
         """What the policy has found out so far."""
         return []
+
+
+def rounds_text(rounds: int) -> str:
+    """A number of rounds, for people.
+
+    >>> rounds_text(1), rounds_text(2500)
+    ('1 round', '2,500 rounds')
+    """
+    return "1 round" if rounds == 1 else f"{rounds:,} rounds"
 
 
 def _names(names: Sequence[str] | None, n_arms: int) -> tuple[str, ...]:
