@@ -162,6 +162,10 @@ def test_the_demo_is_followed_from_its_first_bucket_to_its_winner(browser, demo)
     assert (
         page.locator("#people li").first.text_content().endswith("held the campaign: a look at it")
     )
+    page.wait_for_function(  # until a bucket is decided that way
+        "() => JSON.parse(document.querySelector('#timeline [data-chart]').dataset.chart)"
+        ".bars.some((bar) => bar.ordered)"
+    )
     visitor.act("resume", "seen enough")
     page.wait_for_selector("#now[data-state=running]")
 
@@ -217,7 +221,7 @@ def test_it_works_with_the_keyboard_alone(browser, slower_demo):
     page = visitor.page
     page.locator("#campaigns a").focus()
     page.keyboard.press("Enter")
-    page.wait_for_selector("#now")
+    page.wait_for_selector("[data-act=override]")
     page.locator("[data-act=override]").focus()
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.id") == "option"
