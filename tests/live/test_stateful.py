@@ -224,7 +224,10 @@ class Comparison(RuleBasedStateMachine):
 
     @rule()
     def crash_in_the_middle_of_a_write(self):
-        with contextlib.suppress(RuntimeError), self.campaign._writing() as (writer, ledger):
+        with (
+            contextlib.suppress(RuntimeError),
+            self.campaign._follower.writing() as (writer, ledger),
+        ):
             body = {"who": "x", "why": "y"}
             ledger.take(writer.append(self.now, "hold", None, body))
             raise RuntimeError

@@ -12,6 +12,7 @@ from latesum._checks import InvalidInput
 from latesum.live.bookkeeping import Bookkeeper, why_unknown
 from latesum.live.buckets import When
 from latesum.live.deciding import Choice, Planner, carry, choose, told_plays
+from latesum.live.following import Follower
 from latesum.live.ledger import Decision, Entry, Ledger, decision_of
 from latesum.live.operators import Operated
 from latesum.live.recording import Conflicting, Recorded, Row, UnknownBucket, check_row
@@ -60,7 +61,7 @@ class Campaign(Operated):
         self.settings = Settings.from_json(stored.settings)
         self._owns_store = owns_store
         self._lock = threading.RLock()
-        self._ledger = Ledger(self.settings.options)
+        self._follower = Follower(store, stored.id, self.settings.options)
         self._planner = Planner(self.settings.build_policy())
 
     @classmethod
@@ -148,14 +149,14 @@ class Campaign(Operated):
                 found = self.store.decision(self.stored.id, self.settings.buckets.number(when))
                 if found is not None:
                     return decision_of(found, self.settings.options)
-            ledger = self._refresh()
+            ledger = self._follower.refresh()
             bucket = self._bucket(when, now, ledger)
             if bucket in ledger.decisions:
                 return ledger.decisions[bucket]
             if ledger.finished is not None:
                 return self._final(bucket, ledger)
             choose(self.settings, ledger, self._planner, bucket, now)  # the long part, unlocked
-            with self._writing() as (writer, ledger):
+            with self._follower.writing() as (writer, ledger):
                 if ledger.finished is not None:
                     return self._final(bucket, ledger)
                 self._carry_up_to(bucket, now, writer, ledger)
@@ -292,7 +293,7 @@ class Campaign(Operated):
     def policy(self) -> Policy:
         """The policy as it stands now, told everything that is known."""
         with self._lock:
-            ledger = self._refresh()
+            ledger = self._follower.refresh()
             return self._planner.after(told_plays(self.settings, ledger, self.clock())).copy()
 
     def estimates(self, level: float = 0.95) -> list[Estimate]:
@@ -320,7 +321,7 @@ class Campaign(Operated):
     def explain(self, bucket: When | None = None) -> list[str]:
         """Why things are as they are: now, or when the decision for a bucket was taken."""
         with self._lock:
-            ledger = self._refresh()
+            ledger = self._follower.refresh()
             if bucket is None:
                 return self.policy().explain()
             number = self.settings.buckets.number(bucket)
@@ -347,7 +348,7 @@ class Campaign(Operated):
     def ledger(self) -> Ledger:
         """What the log adds up to now."""
         with self._lock:
-            return self._refresh()
+            return self._follower.refresh()
 
     def ledger_before(self, sequence: int) -> Ledger:
         """What the log added up to before one of its entries."""
@@ -361,41 +362,9 @@ class Campaign(Operated):
     # Following the log.
 
     def _write_act(self, kind: str, check: Callable[[Ledger], None], body: dict[str, Any]) -> None:
-        with self._lock, self._writing() as (writer, ledger):
+        with self._lock, self._follower.writing() as (writer, ledger):
             check(ledger)
             ledger.take(writer.append(self.clock(), kind, None, body))
-
-    def _refresh(self) -> Ledger:
-        for entry in self.store.log(self.stored.id, self._ledger.sequence):
-            self._ledger.take(entry)
-        return self._ledger
-
-    def _writing(self) -> _Writing:
-        return _Writing(self)
-
-
-class _Writing:
-    """A write transaction in which the ledger is that of the store, up to the last entry."""
-
-    def __init__(self, campaign: Campaign) -> None:
-        self._campaign = campaign
-        self._block = campaign.store.writing(campaign.stored.id)
-
-    def __enter__(self) -> tuple[Writer, Ledger]:
-        writer = self._block.__enter__()
-        ledger = self._campaign._ledger
-        for entry in writer.log(ledger.sequence):
-            ledger.take(entry)
-        return writer, ledger
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        written = False
-        try:
-            self._block.__exit__(kind, error, trace)
-            written = error is None
-        finally:
-            if not written:  # the ledger may hold entries that were never written
-                self._campaign._ledger = Ledger(self._campaign.settings.options)
 
 
 class _NothingIsWritten(Exception):

@@ -107,7 +107,7 @@ class Ledger:
 
     def __init__(self, options: tuple[str, ...]) -> None:
         self.options = options
-        self.sequence = 0
+        self.newest: Entry | None = None
         self.decisions: dict[int, Decision] = {}
         self.values: dict[int, Value] = {}
         #: Options that were taken away, with the bucket from which on.
@@ -138,8 +138,8 @@ class Ledger:
 
     def take(self, entry: Entry) -> None:
         """Take in the next entry of the log."""
-        assert entry.sequence == self.sequence + 1
-        self.sequence = entry.sequence
+        assert entry.sequence == (1 if self.newest is None else self.newest.sequence + 1)
+        self.newest = entry
         if entry.kind == "decision":
             self._take_decision(entry)
         elif entry.kind == "record":
