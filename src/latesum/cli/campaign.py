@@ -66,6 +66,12 @@ def new_campaign(
     names = [each.strip() for each in options.split(",")]
     handed = {} if plan is None else _read_plan(plan, len(names))
     chosen, parameters = _policy(policy, parameter or [], handed)
+    planned_every = handed.get("every")
+    if expected_rounds is None and planned_every not in (None, every):
+        raise InvalidInput(
+            f"{plan} is by {planned_every}, and this campaign is by {every}; use --every "
+            f"{planned_every}, or plan again with --bucket {every}."
+        )
     rounds = expected_rounds or handed.get("bucket")
     if rounds is None:
         raise InvalidInput("say how many --expected-rounds a bucket has.")
@@ -159,14 +165,17 @@ def import_file(
         for line, row in result.rows:
             table.add_row(f"{line}", row.label, row.verdict, row.note or ", ".join(row.marks))
         terminal().print(table)
+        if result.ignored:
+            print(f"Not used, because of their names: {', '.join(result.ignored)}.")
         if result.written:
             print("All rows were taken in.")
-        elif dry_run:
+        elif not result.stopped:
             print("This was a dry run: nothing was written.")
         else:
-            print("Nothing was imported, because of the rows that are conflicting or unknown.")
+            would = "would be imported" if dry_run else "was imported"
+            print(f"Nothing {would}, because of the rows that are conflicting or unknown.")
             print("Correct them, or use --even-if-final or --skip-unknown.")
-    if not result.written and not dry_run:
+    if result.stopped:
         raise typer.Exit(2)
 
 
@@ -259,8 +268,9 @@ app.command("move")(acts.move)
 
 def _read_plan(path: Path, n_options: int) -> dict[str, Any]:
     """What a plan recommends, for so many options."""
+    text = read_text(path)
     try:
-        planned = json.loads(read_text(path))
+        planned = json.loads(text)
         handed: dict[str, Any] = dict(planned.get("recommendation", planned))
         parameters = dict(handed["parameters"])
         handed["policy"] = str(handed["policy"])

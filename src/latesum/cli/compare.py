@@ -23,7 +23,7 @@ def compare_policies(
     policies: Annotated[str, typer.Option(help="Names from `latesum policies`, by commas.")],
     horizon: Annotated[int, typer.Option(help="The number of rounds.")],
     replications: Annotated[int, typer.Option(help="How often each policy is run.")] = 100,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same result.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")] = 1,
     workers: Annotated[int, typer.Option(help="How many processes to use.")] = 1,
     bucket: Annotated[int, typer.Option(help="Decide only every so many rounds.")] = 1,
     report_lag: Annotated[int, typer.Option(help="Totals are known so many rounds late.")] = 0,

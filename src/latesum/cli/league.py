@@ -19,7 +19,7 @@ def league(
     replications: Annotated[
         int | None, typer.Option(help="At most so many runs of each; for a quick look.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same table.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same table.")] = 1,
     workers: Annotated[int, typer.Option(help="How many processes to use.")] = 2,
 ) -> None:
     """Every policy on seventeen problems: regret, tails, lock-ins, the price of anonymity."""

@@ -24,7 +24,9 @@ def paper(
     replications: Annotated[
         int | None, typer.Option(help="So many runs of each policy; as published without.")
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Another seed than the files have.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Another seed than the files have.")
+    ] = None,
     workers: Workers = None,
     out: Annotated[Path, typer.Option(help="The folder for everything.")] = Path("paper-results"),
     dask: Dask = None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
@@ -37,7 +38,7 @@ def plan_campaign(
     percentile: Annotated[float, typer.Option(help="And gains even at this percentile.")] = 0.05,
     longer: Annotated[float, typer.Option(help='"Go, but" runs so many times as long.')] = 2.0,
     replications: Annotated[int, typer.Option(help="How often each policy is run.")] = 1000,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same result.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")] = 1,
     workers: Annotated[int | None, typer.Option(help="How many processes to use.")] = None,
     quick: Annotated[
         bool, typer.Option(help="Do not try what happens if beliefs are wrong.")
@@ -53,6 +54,10 @@ def plan_campaign(
             raise InvalidInput(f"the folder of {path} does not exist; make it first.")
         if path.suffix.lower() not in (".html", ".htm", ".json"):
             raise InvalidInput(f"a plan is written as .html or .json, not {path.name!r}.")
+        try:  # before the simulation, not after it
+            tempfile.TemporaryFile(dir=path.absolute().parent).close()
+        except OSError as error:
+            raise InvalidInput(f"{path} cannot be written: {error}.") from None
     with progress_bar("runs") as show:
         found = plan(
             options=options, lift=lift, traffic=traffic, late=late, run_for=run_for, rate=rate,

@@ -119,6 +119,10 @@ def _problems(experiment: Experiment) -> Iterator[_Problem]:
     for place, entry in enumerate(experiment.problems):
         grid = isinstance(entry.arms[0] if entry.arms else None, list)
         many_arms: list[Any] = list(entry.arms) if grid else [entry.arms]
+        for key, given in (("arms", entry.arms), ("delay", entry.delay)):
+            if given == []:
+                raise Misplaced(("problems", place, key), "the list is empty; give at least one.")
+        _check_told(entry.told, place)
         if entry.delay_per_arm is not None:
             many_delays = [tuple(entry.delay_per_arm)]
         else:
@@ -128,6 +132,8 @@ def _problems(experiment: Experiment) -> Iterator[_Problem]:
             key = "delay" if entry.delay_per_arm is None else "delay_per_arm"
             try:
                 drawn = [parse_delay(text) for text in delays]
+                if entry.delay_per_arm is not None and len(drawn) != len(arms):
+                    raise InvalidInput(f"give one delay for each of the {len(arms)} arms.")
                 key = "arms" if len(drawn) == 1 else key
                 Problem(arms, drawn[0] if len(drawn) == 1 else drawn)
             except InvalidInput as refusal:
@@ -146,6 +152,10 @@ def _policies(experiment: Experiment) -> Iterator[_Policy]:
             key: value if isinstance(value, list) else [value]
             for key, value in entry.parameters.items()
         }
+        for key, value in choices.items():
+            if not value:
+                location = ("policies", place, "parameters", key)
+                raise Misplaced(location, "the list is empty; give at least one value.")
         several = [key for key, value in choices.items() if len(value) > 1]
         for values in itertools.product(*choices.values()):
             chosen = dict(zip(choices, values, strict=True))
@@ -154,6 +164,17 @@ def _policies(experiment: Experiment) -> Iterator[_Policy]:
             if several:
                 name += " (" + ", ".join(f"{key}={chosen[key]}" for key in several) + ")"
             yield place, name, text
+
+
+def _check_told(told: dict[str, Value], place: int) -> None:
+    known = sorted(
+        {key for name in registry.available() for key in registry.accepted_parameters(name)}
+    )
+    for key in told:
+        try:
+            known_name(key, known, "parameter of a policy")
+        except InvalidInput as refusal:
+            raise Misplaced(("problems", place, "told", key), str(refusal)) from None
 
 
 def _with_told(text: str, told: dict[str, Value], place: int) -> str:

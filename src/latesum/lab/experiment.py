@@ -17,7 +17,7 @@ _QUICK_REPLICATIONS = 20
 
 
 class _Entry(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class ProblemEntry(_Entry):

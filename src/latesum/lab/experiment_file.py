@@ -90,22 +90,28 @@ def _read_yaml(text: str, source: str) -> tuple[Any, Lines]:
         problem = getattr(error, "problem", None) or str(error)
         raise InvalidInput(f"{source}{line}: this is not YAML: {problem}.") from None
     lines: Lines = {}
-    _note_yaml_lines(tree, (), lines)
+    _note_yaml_lines(tree, (), lines, source)
     return content, lines
 
 
-def _note_yaml_lines(node: Any, location: Location, lines: Lines) -> None:
+def _note_yaml_lines(node: Any, location: Location, lines: Lines, source: str) -> None:
     if node is None:
         return
     if node.id == "mapping":
         for key, value in node.value:
             inner = (*location, str(key.value))
-            lines[inner] = key.start_mark.line + 1
-            _note_yaml_lines(value, inner, lines)
+            line = key.start_mark.line + 1
+            if inner in lines:
+                raise InvalidInput(
+                    f"{source}, line {line}: {key.value} is there already, in line {lines[inner]}; "
+                    "remove one."
+                )
+            lines[inner] = line
+            _note_yaml_lines(value, inner, lines, source)
     elif node.id == "sequence":
         for index, value in enumerate(node.value):
             lines[(*location, index)] = value.start_mark.line + 1
-            _note_yaml_lines(value, (*location, index), lines)
+            _note_yaml_lines(value, (*location, index), lines, source)
 
 
 _HEADER = re.compile(r"\s*(\[\[?)\s*([^\[\]]+?)\s*\]\]?\s*(#.*)?$")

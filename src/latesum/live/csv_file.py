@@ -50,6 +50,8 @@ class Totals:
     rows: list[FileRow]
     problems: list[tuple[int, str]]
     bucket_column: str
+    #: Columns that mean nothing to us, as they are written.
+    ignored: tuple[str, ...]
 
 
 def read_totals(source: Path | bytes) -> Totals:
@@ -84,7 +86,9 @@ def read_totals(source: Path | bytes) -> Totals:
             problems.append((line, f"row {line}, column {bad.column}: {bad}"))
     if not rows and not problems:
         raise InvalidInput("the file has no rows below its first line.")
-    return Totals(rows, problems, bucket_column)
+    known = {*_FIELDS, *_BUCKET_NAMES}
+    ignored = tuple(name.strip() for name in table[0] if name.strip().lower() not in known)
+    return Totals(rows, problems, bucket_column, ignored)
 
 
 def _read(path: Path) -> bytes:

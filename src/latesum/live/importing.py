@@ -12,10 +12,15 @@ from latesum.live.recording import BadField, Recorded, Row, check_row
 
 
 class Imported(NamedTuple):
-    """What became of each line, and whether anything was written."""
+    """What became of each line, and whether anything was written.
+
+    `stopped`: rows that are conflicting or unknown stop the import. `ignored`: unknown columns.
+    """
 
     rows: list[tuple[int, Recorded]]
     written: bool
+    stopped: bool = False
+    ignored: tuple[str, ...] = ()
 
     def count(self, verdict: str) -> int:
         """How many rows have a verdict."""
@@ -52,7 +57,9 @@ def import_totals(
         for result in results
     )
     lines = [line for line, _ in rows]
-    return Imported(list(zip(lines, results, strict=True)), not (dry_run or stopped))
+    return Imported(
+        list(zip(lines, results, strict=True)), not (dry_run or stopped), stopped, totals.ignored
+    )
 
 
 def _checked(campaign: Campaign, totals: Totals) -> list[tuple[int, Row]]:

@@ -72,6 +72,7 @@ class Plan:
                 "policy": candidate.policy,
                 "parameters": candidate.parameters,
                 "reason": self.reason,
+                "every": self.beliefs.bucket,
                 "bucket": self.beliefs.bucket_rounds,
                 "horizon": self.beliefs.horizon,
                 "scale": {"low": self.beliefs.low, "high": self.beliefs.high},

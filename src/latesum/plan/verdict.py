@@ -22,7 +22,7 @@ _ALONE = {
     "horizon": f"a run up to {LARGEST_FACTOR:g} times as long",
     "options": "fewer options",
     "traffic": f"up to {LARGEST_FACTOR:g} times the traffic",
-    "lift": "a larger lift",
+    "lift": f"a lift up to {LARGEST_FACTOR:g} times as large, as far as rates allow it",
 }
 
 

@@ -132,6 +132,9 @@ def unexpected(error: BaseException) -> JSONResponse:
 
 
 def _sentence(problem: Any) -> str:
+    if problem["type"] == "json_invalid":
+        reason = problem.get("ctx", {}).get("error", "it ends too early")
+        return f"the body is not JSON: {reason}, at character {problem['loc'][-1]}."
     where = ".".join(str(part) for part in problem["loc"] if part not in ("body", "path", "query"))
     message = str(problem["msg"]).removeprefix("Value error, ")
     message = message[:1].lower() + message[1:]

@@ -22,6 +22,8 @@ _FEWEST_BUCKETS = 3
 _SHARE_OF_BUCKETS = 0.1
 #: Growth in the last lags below this share of the total is no growth.
 _NO_GROWTH = 0.001
+#: From so many steps on, it can be seen how growth fades.
+_FEWEST_STEPS = 3
 #: Growth above this share of the total that does not fade leaves the tail quite unknown.
 _STILL_GROWING = 0.03
 
@@ -38,14 +40,23 @@ def fit_triangle(
     if (lags < 0).any():
         row = int(np.argmax(lags < 0)) + 1
         raise InvalidInput(f"row {row}: a total cannot be known before its bucket begins.")
+    _refuse_repeated(buckets, lags, totals)
     triangle = np.full((len(different), int(lags.max()) + 1), np.nan)
     triangle[np.searchsorted(different, buckets), lags] = totals
     depth = _supported_depth(triangle)
     if depth < 1:
         raise InvalidInput(
-            "no bucket's total is known at two as-of times in a row, so its growth is not seen."
+            f"fewer than {_FEWEST_BUCKETS} buckets have a total that is known at two as-of times in "
+            "a row, so their growth is not seen; add buckets, or look at each for longer."
         )
     triangle = triangle[:, : depth + 1]
+    growth = np.diff(_arrived(triangle))
+    if largest is None and len(growth) < _FEWEST_STEPS and growth[-1] >= _NO_GROWTH:
+        raise InvalidInput(
+            f"the totals still grow at an age of {depth} bucket{'s' if depth > 1 else ''}, the last "
+            f"that {_FEWEST_BUCKETS} buckets show: no data supports a tail. Add buckets, observe for "
+            "longer, or say with largest=... when all have arrived."
+        )
     wanted = None if largest is None else largest / width
     curve = _chain(triangle, wanted)
     unseen = curve.unseen if wanted is None else _unseen(triangle)
@@ -69,6 +80,17 @@ def fit_triangle(
     rows = int(np.isfinite(triangle).sum())
     degrees = float(len(different) - 1)
     return Estimated(curve, resample, rows, bound, warnings, allowance, degrees), width
+
+
+def _refuse_repeated(buckets: Floats, lags: NDArray[np.int64], totals: Floats) -> None:
+    seen: dict[tuple[float, int], tuple[int, float]] = {}
+    for row, (bucket, lag, total) in enumerate(zip(buckets, lags, totals, strict=True), start=1):
+        first, known = seen.setdefault((float(bucket), int(lag)), (row, float(total)))
+        if known != total:
+            raise InvalidInput(
+                f"rows {first} and {row} give different totals for one bucket at one as-of time; "
+                "keep the right one."
+            )
 
 
 def _supported_depth(triangle: Floats, fewest: int | None = None) -> int:
