@@ -109,6 +109,29 @@ def test_bad_input_ends_with_a_sentence_and_code_2(run, tmp_path):
     assert "secret" not in err
 
 
+def test_a_dry_run_of_a_file_that_would_be_refused(run, tmp_path):
+    run(*NEW)
+    run("next")
+    (tmp_path / "totals.csv").write_text("date,rounds,totl\n2026-03-02,5000,7\n2026-05-02,5,7\n")
+    code, out, _ = run("import", "totals.csv", "--dry-run", day="2026-03-03")
+    assert code == 2
+    assert "Nothing would be imported" in out
+    assert "Not used, because of their names: totl." in out
+
+
+def test_a_plan_by_day_is_not_for_a_campaign_by_hour(run, tmp_path):
+    plan = {"policy": "odaaf", "parameters": {"horizon": 1000, "mean_delay": 5}, "bucket": 100}
+    (tmp_path / "plan.json").write_text(json.dumps({"recommendation": {**plan, "every": "day"}}))
+    new = ["new", "planned", "--options", "a,b", "--plan", "plan.json", "--time-basis", "arrival"]
+    code, _, err = run(*new, "--every", "hour")
+    assert code == 2
+    assert "plan.json is by day, and this campaign is by hour" in err
+    assert run(*new)[0] == 0
+    code, _, err = run("new", "x", "--options", "a,b", "--plan", "none.json")
+    assert code == 2
+    assert "none.json cannot be read" in err
+
+
 def test_a_plan_hands_over_the_policy(run, tmp_path):
     plan = {"policy": "odaaf-b", "parameters": {"horizon": 1000, "mean_delay": 5, "delay_bound": 9}}
     (tmp_path / "plan.json").write_text(json.dumps({"recommendation": plan}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -138,3 +139,26 @@ def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.txt").write_text("")
     with pytest.raises(InvalidInput, match=r"\.toml, \.yaml or \.yml"):
         load(tmp_path / "x.txt")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('"uniform(0, 10)"', '"uniform(0, 10)"\ntold = {mean_dealy = 3}', "line 9.*did you mean 'mean_delay'"),
+        ('delay = "uniform(0, 10)"', 'delay_per_arm = ["uniform(0, 10)"]', "line 8.*each of the 2 arms"),
+        ('"uniform(0, 10)"', "[]", "line 8.*the list is empty"),
+        ('"odaaf"', '"odaaf"\nparameters = {first_tolerance = []}', "line 13.*the list is empty"),
+        ("replications = 3", 'replications = "3"', "line 3.*valid integer"),
+        ("replications = 3", "replications = true", "line 3.*valid integer"),
+        ("[0.5, 0.6]", "[true, 0.6]", "line 7.*valid number"),
+    ],
+)  # fmt: skip
+def test_what_looks_right_and_is_not_is_refused_with_its_line(old, new, says) -> None:
+    assert old in GOOD
+    assert re.search(says, refusal(GOOD.replace(old, new)))
+
+
+def test_a_key_that_is_there_twice_is_refused_in_yaml_too() -> None:
+    assert "line 3: seed is there already, in line 2" in refusal(
+        "horizon: 9\nseed: 1\nseed: 2\n", ".yaml"
+    )

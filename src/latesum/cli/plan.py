@@ -57,7 +57,7 @@ def plan_campaign(
         try:  # before the simulation, not after it
             tempfile.TemporaryFile(dir=path.absolute().parent).close()
         except OSError as error:
-            raise InvalidInput(f"{path} cannot be written: {error}.") from None
+            raise InvalidInput(f"{path} cannot be written: {error.strerror}.") from None
     with progress_bar("runs") as show:
         found = plan(
             options=options, lift=lift, traffic=traffic, late=late, run_for=run_for, rate=rate,
