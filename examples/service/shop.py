@@ -7,7 +7,7 @@ import sys
 from html import escape
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from latesum.live.client import Client
+from latesum.live.client import Client, ServiceError
 
 SERVICE = os.environ.get("LATESUM_SERVICE", "http://127.0.0.1:8000")
 CAMPAIGN = "banner"
@@ -73,4 +73,7 @@ def main(arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    try:
+        main(sys.argv[1:])
+    except (ServiceError, ValueError) as refusal:
+        sys.exit(f"shop: {refusal}")

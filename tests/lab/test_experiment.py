@@ -162,3 +162,9 @@ def test_a_key_that_is_there_twice_is_refused_in_yaml_too() -> None:
     assert "line 3: seed is there already, in line 2" in refusal(
         "horizon: 9\nseed: 1\nseed: 2\n", ".yaml"
     )
+
+
+def test_a_baseline_that_sees_every_reward_is_refused_in_buckets_with_its_line() -> None:
+    text = GOOD.replace("replications = 3", "replications = 3\nbucket = 10")
+    said = refusal(text.replace('"odaaf"', '"qpm-d"'))
+    assert re.search(r"line 13.*sees every reward as it arrives", said)

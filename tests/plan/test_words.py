@@ -109,7 +109,7 @@ def test_the_weekly_pattern_fits_the_buckets():
         ({"late": "95% within 2 hours, 50% within 3 hours"}, "quantiles must increase"),
         ({"late": "half within 2 hours"}, "nothing supports a tail"),
         ({"late": "exponential(50)"}, "in which unit"),
-        ({"late": "soonish"}, "cannot read the delay"),
+        ({"late": "soonish"}, "does not say how late"),
         ({"late": 5}, "how late"),
         ({"bucket": "0 hours"}, "longer than nothing"),
         ({"bucket": "-1 day"}, "longer than nothing"),

@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput, known_name
+from latesum.attributed import AttributedPolicy
 from latesum.lab.experiment import Experiment, Value, digest_of
 from latesum.lab.roster import policy_for
-from latesum.lab.simulation import AnyPolicy
+from latesum.lab.simulation import AnyPolicy, refuse_live_data
 from latesum.policies import registry
 from latesum.world import Problem
 from latesum.world.delays import parse as parse_delay
@@ -105,7 +106,9 @@ def cells(experiment: Experiment) -> list[Cell]:
                 experiment.seed, rounds, experiment.bucket, experiment.report_lag, asked.x,
             )  # fmt: skip
             try:
-                cell.build()
+                built, policy = cell.build()
+                if isinstance(policy, AttributedPolicy):
+                    refuse_live_data(built, policy, cell.bucket, cell.report_lag)
             except InvalidInput as refusal:
                 raise Misplaced(
                     ("policies", place, "policy"), f"for the problem {problem!r}: {refusal}"

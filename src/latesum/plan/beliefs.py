@@ -8,7 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from latesum._checks import InvalidInput, finite_number, whole_number
-from latesum.plan.words import Lateness, as_time, read_duration, read_lift, read_traffic, unit_hours
+from latesum.plan.words import (
+    Lateness,
+    an,
+    as_time,
+    read_duration,
+    read_lift,
+    read_traffic,
+    unit_hours,
+)
 from latesum.world import Bernoulli, Calendar, Delay, Discrete, FieldProblem, Problem, Reward
 from latesum.world.calendar import USUAL_WEEK
 
@@ -135,9 +143,9 @@ class Beliefs:
         late = f"Rewards come late: {said}, which is {delay.mean:,.0f} rounds."
         sentences = [
             truth,
-            f"{self.bucket_rounds:,} decisions a {self.bucket}, for {as_time(self.run_hours)}: "
+            f"{self.bucket_rounds:,} decisions {an(self.bucket)}, for {as_time(self.run_hours)}: "
             f"{self.buckets:,} {self.bucket}s, {self.horizon:,} rounds. One option is played to "
-            f"everybody for a {self.bucket}; its total is known at the end of it.",
+            f"everybody for {an(self.bucket)}; its total is known at the end of it.",
             late,
         ]
         if self.lateness.assumption:

@@ -109,6 +109,15 @@ def read_lift(lift: Any, mean: float) -> float:
     return round(value, 12)
 
 
+def an(word: str) -> str:
+    """The word with its article.
+
+    >>> an("hour"), an("day")
+    ('an hour', 'a day')
+    """
+    return f"an {word}" if word == "hour" else f"a {word}"
+
+
 class Lateness:
     """How late rewards come, in time; `in_rounds` turns it into a delay in rounds.
 
@@ -156,7 +165,14 @@ class Lateness:
                 f'say in which unit the delay {said!r} is, such as "exponential(50 hours)".'
             )
         late = cls(said, "", said)
-        late.in_rounds(60.0)  # what cannot be read is refused now
+        try:
+            late.in_rounds(60.0)  # what cannot be read is refused now
+        except InvalidInput:
+            raise InvalidInput(
+                f"{said!r} does not say how late rewards come; write their mean, such as "
+                '"2 days", shares, such as "half within 2 hours, 95% within 3 days", a distribution '
+                'with units, such as "uniform(1 hour, 3 days)", or the name of a .csv file.'
+            ) from None
         return late
 
     @classmethod

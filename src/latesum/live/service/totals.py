@@ -116,9 +116,11 @@ def _read_rows(body: bytes) -> Bulk:
     try:
         return Bulk.model_validate(json.loads(body))
     except ValidationError as error:
+        problems = error.errors(include_input=False, include_context=False)
+        if not problems[0]["loc"]:
+            raise Refused(422, 'the body must be an object such as {"rows": [...]}.') from None
         details = [
-            f"{'.'.join(str(part) for part in each['loc'])}: {each['msg']}."
-            for each in error.errors(include_input=False, include_context=False)
+            f"{'.'.join(str(part) for part in each['loc'])}: {each['msg']}." for each in problems
         ]
         raise Refused(422, details[0], details[:20]) from None
     except (ValueError, RecursionError):
