@@ -110,7 +110,7 @@ def _busier(beliefs: Beliefs) -> Iterator[Step]:
 
 def _larger_lift(beliefs: Beliefs) -> Iterator[Step]:
     guess = _guess(beliefs, lambda factor: chance_of_test(beliefs, lift=beliefs.lift * factor))
-    for factor in _factors(guess):
+    for factor in _factors(guess, LARGEST_FACTOR / 4, LARGEST_FACTOR):
         lift = beliefs.lift * factor
         if beliefs.mean + lift >= beliefs.high:
             return

@@ -10,19 +10,19 @@ from latesum.plan.answers import Answer, answer_of
 from latesum.plan.beliefs import Beliefs
 from latesum.plan.candidates import EQUAL_SPLIT, Candidate, candidates_for
 from latesum.plan.runs import Campaign, run_campaigns
-from latesum.plan.searches import LARGEST_FACTOR, Step, searches_for
+from latesum.plan.searches import Step, searches_for
 from latesum.plan.words import ordinal
 
 #: The search tries these candidates only: those that decide, and are quick to simulate.
 _SEARCHED = ("flow", "half test")
 
 
-#: What was tried, in words for where it does not help.
+#: What was tried, up to a factor, in words for where it does not help.
 _ALONE = {
-    "horizon": f"a run up to {LARGEST_FACTOR:g} times as long",
+    "horizon": "a run up to {:g} times as long",
     "options": "fewer options",
-    "traffic": f"up to {LARGEST_FACTOR:g} times the traffic",
-    "lift": f"a lift up to {LARGEST_FACTOR:g} times as large, as far as rates allow it",
+    "traffic": "up to {:g} times the traffic",
+    "lift": "a lift up to {:g} times as large",
 }
 
 
@@ -145,7 +145,7 @@ def judge(
             f"at its {ordinal(thresholds.percentile)} percentile {recommended.candidate.label} does "
             "not gain over an equal split"
         )
-    found = _search(
+    found, tried = _search(
         beliefs,
         thresholds,
         replications=replications,
@@ -164,9 +164,7 @@ def judge(
     if small:
         return Verdict("go, but", reason, tuple(small), replications)
     helps = {change.what for change in found}
-    useless = [words for what, words in _ALONE.items() if what not in helps]
-    if beliefs.means is not None or beliefs.options == 2:
-        useless = [words for words in useless if words != _ALONE["options"]]
+    useless = [_ALONE[what].format(factor) for what, factor in tried.items() if what not in helps]
     not_enough = f"Not enough by itself: {'; '.join(useless)}." if useless else ""
     return Verdict("no-go", reason, tuple(found), replications, not_enough)
 
@@ -179,8 +177,11 @@ def _search(
     seed: int,
     workers: int,
     progress: Callable[[int, int], None] | None,
-) -> list[Change]:
-    """The smallest change of each kind that makes it a go, by bisection, all kinds at once."""
+) -> tuple[list[Change], dict[str, float]]:
+    """The smallest change of each kind that makes it a go, by bisection, all kinds at once.
+
+    Also how far each kind was tried.
+    """
     kinds = [list(steps) for steps in searches_for(beliefs, thresholds.longer)]
     bounds = [[0, len(steps)] for steps in kinds]
     passed: list[Change | None] = [None] * len(kinds)
@@ -190,8 +191,8 @@ def _search(
         if not open_kinds:
             break
         steps = [kinds[kind][sum(bounds[kind]) // 2] for kind in open_kinds]
-        tried = _try(steps, thresholds, replications=replications, seed=seed, workers=workers)
-        for kind, change in zip(open_kinds, tried, strict=True):
+        changes = _try(steps, thresholds, replications=replications, seed=seed, workers=workers)
+        for kind, change in zip(open_kinds, changes, strict=True):
             middle = sum(bounds[kind]) // 2
             if change is None:
                 bounds[kind][0] = middle + 1
@@ -199,7 +200,8 @@ def _search(
                 passed[kind], bounds[kind][1] = change, middle
         if progress:
             progress(turn + 1, most)
-    return [change for change in passed if change is not None]
+    tried = {steps[-1][0]: steps[-1][1] for steps in kinds if steps}
+    return [change for change in passed if change is not None], tried
 
 
 def _try(
