@@ -7,8 +7,14 @@ const rowHeight = 34; // of an option, in pixels
 const leastBucket = 3; // pixels for each bucket, so that a long campaign scrolls ...
 const widest = 16000; // ... as far as browsers draw
 
+// Read once for a chart, not for each of its bars.
+function withColours(content) {
+  const colours = Array.from({ length: content.colours }, (_, index) => style(`--c${index}`));
+  return { ...content, colours, edge: style("--edge") };
+}
+
 function colourOf(arm, content) {
-  return style(`--c${arm % content.colours}`);
+  return content.colours[arm % content.colours.length];
 }
 
 // What is awaited is pale, what is missing only an outline.
@@ -19,7 +25,7 @@ function fill(bar, content) {
 }
 
 function edge(bar, content) {
-  return bar.state === "missing" ? style("--edge") : colourOf(bar.arm, content);
+  return bar.state === "missing" ? content.edge : colourOf(bar.arm, content);
 }
 
 function bars(content, data) {
@@ -240,7 +246,7 @@ function shortened(name) {
 
 function drawCharts(root) {
   for (const box of root.querySelectorAll("[data-chart]")) {
-    const content = JSON.parse(box.dataset.chart);
+    const content = withColours(JSON.parse(box.dataset.chart));
     const { height, ...chart } = makers[content.kind](content);
     box.style.height = `${height}px`;
     if (content.labels) {
