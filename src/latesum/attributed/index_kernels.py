@@ -106,14 +106,10 @@ def index_of(base, mean, count, log_clock, settings):  # type: ignore[no-untyped
 
 
 @inlined
-def is_above(base, total, count, log_clock, settings, level):  # type: ignore[no-untyped-def]
+def is_above(base, mean, count, log_clock, settings, level):  # type: ignore[no-untyped-def]
     """Whether the index is surely above `level`: False also means too close to tell."""
     if base == at.UCB1:
-        # This test is most of a round's work: squared, it needs no root and no division.
-        short = level * count - total
-        room = settings[at.EXPLORATION] * log_clock * count
-        return short < 0.0 or short * short < room * (1.0 - _MARGIN)
-    mean = total / count
+        return mean + math.sqrt(settings[at.EXPLORATION] * log_clock / count) > level
     if level < mean:
         return True
     if level >= 1.0 or mean <= 0.0 or mean >= level:
@@ -143,13 +139,13 @@ def arm_with_best_index(base, clock, leader, n_arms, settings, arms):  # type: i
                 arms[at.EXPIRY, arm] = ahead
             rival = max(rival, arms[at.UPPER, arm])
     leader_count = arms[at.COUNT, leader]
-    leader_total = arms[at.TOTAL, leader]
-    if is_above(base, leader_total, leader_count, settings[at.EARLIER_LOG], settings, rival):
+    mean = arms[at.TOTAL, leader] / leader_count
+    if is_above(base, mean, leader_count, settings[at.EARLIER_LOG], settings, rival):
         return leader
     log_clock = math.log(float(clock))
     settings[at.EARLIER_LOG] = log_clock
     best = leader
-    largest = index_of(base, leader_total / leader_count, leader_count, log_clock, settings)
+    largest = index_of(base, mean, leader_count, log_clock, settings)
     for arm in range(n_arms):
         if arm != leader and arms[at.UPPER, arm] >= largest:
             count = arms[at.COUNT, arm]
