@@ -6,7 +6,7 @@ python examples/plan/plan_a_test.py
 from pathlib import Path
 
 import latesum
-from latesum.plan import plan
+from latesum.planning import plan
 
 HERE = Path(__file__).parent
 

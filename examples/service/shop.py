@@ -7,7 +7,7 @@ import sys
 from html import escape
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from latesum.live.client import Client, ServiceError
+from latesum.service.client import Client, ServiceError
 
 SERVICE = os.environ.get("LATESUM_SERVICE", "http://127.0.0.1:8000")
 CAMPAIGN = "banner"

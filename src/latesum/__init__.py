@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from latesum import lab, policies, theory, world
+from latesum import delays, lab, policies, theory, world
 from latesum._checks import InvalidInput
 from latesum._extras import MissingExtra
 from latesum._version import __version__
 from latesum.lab import Comparison, Run, compare, simulate
-from latesum.plan import Plan, plan
+from latesum.planning import Plan, plan
 from latesum.policies import (
     ARSUCB,
     CLW,
@@ -39,12 +39,11 @@ from latesum.world import (
     Scaled,
     Uniform,
     World,
-    delays,
 )
 
 if TYPE_CHECKING:
     from latesum.live import Campaign
-    from latesum.live.client import Client
+    from latesum.service.client import Client
 
 
 __all__ = [
@@ -100,7 +99,7 @@ def __getattr__(name: str) -> Any:
 
         return Campaign
     if name == "Client":
-        from latesum.live.client import Client
+        from latesum.service.client import Client
 
         return Client
     raise AttributeError(f"module 'latesum' has no attribute {name!r}")

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from latesum.delays import parse
 from latesum.policies.flow_balance import FlowBalance
-from latesum.world.delays import parse
 
 DELAYS = (
     "constant(7)",

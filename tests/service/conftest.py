@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from latesum.live import Store
-from latesum.live.service import Configuration, Tokens
-from latesum.live.service.app import create_app
+from latesum.service import Configuration, Tokens
+from latesum.service.app import create_app
 
 sys.path.insert(0, str(Path(__file__).parent))
 

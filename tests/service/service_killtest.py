@@ -24,8 +24,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from service_process import ServiceProcess
 
 from latesum.live import Campaign, Store
-from latesum.live.client import Client
-from latesum.live.service import Tokens
+from latesum.service import Tokens
+from latesum.service.client import Client
 
 NAME = "killed"
 RATES = (0.3, 0.34, 0.4)

@@ -12,7 +12,7 @@ import urllib.request
 
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(
-    ["latesum.cli.serve", "latesum.live.service.app", "uvicorn", "psycopg", "service_process"]
+    ["latesum.cli.serve", "latesum.service.app", "uvicorn", "psycopg", "service_process"]
 )
 
 

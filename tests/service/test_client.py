@@ -5,7 +5,7 @@ import pytest
 from service_settings import SETTINGS
 
 from latesum._checks import InvalidInput
-from latesum.live.client import Client, ServiceError, Unreachable
+from latesum.service.client import Client, ServiceError, Unreachable
 
 
 class Unlucky(httpx.BaseTransport):

@@ -11,7 +11,7 @@ from service_process import ServiceProcess
 from service_settings import SETTINGS
 
 from latesum.live import Campaign, Store
-from latesum.live.service import Tokens
+from latesum.service import Tokens
 
 #: A record may be well formed and still be refused, with 422, because of what the campaign is.
 _CHECKS = ["--checks", "all", "--exclude-checks", "positive_data_acceptance"]

@@ -5,10 +5,10 @@ import logging
 
 import pytest
 
-from latesum.live.service.app import ROUTERS
-from latesum.live.service.doors import COOKIE
-from latesum.live.service.guarded import scope_of
-from latesum.live.service.logs import LOGGER, JsonLines
+from latesum.service.app import ROUTERS
+from latesum.service.doors import COOKIE
+from latesum.service.guarded import scope_of
+from latesum.service.logs import LOGGER, JsonLines
 
 ROUTES = [route for router in ROUTERS for route in router.routes]
 #: A body that would do, were it not for the door.
@@ -81,7 +81,7 @@ def test_every_route_with_too_small_a_scope_is_403(service):
 
 def test_a_route_that_declares_nothing_needs_the_most(make_service):
     service = make_service()
-    from latesum.live.service.guarded import GuardedRoute
+    from latesum.service.guarded import GuardedRoute
 
     async def forgotten():
         return {"secret": True}
@@ -130,7 +130,7 @@ def test_guessing_is_429(make_service):
 
 
 def test_a_revoked_token_opens_nothing(make_service):
-    from latesum.live.service import Tokens
+    from latesum.service import Tokens
 
     service = make_service(tokens_kept=0.0)
     reader = service.as_("read")
@@ -140,7 +140,7 @@ def test_a_revoked_token_opens_nothing(make_service):
 
 
 def test_a_new_token_opens_at_once(service):
-    from latesum.live.service import Tokens
+    from latesum.service import Tokens
 
     assert service.as_("read").get("/readyz").status_code == 200
     secret = Tokens(service.store).new("late", "read")

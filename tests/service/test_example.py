@@ -7,8 +7,8 @@ import pytest
 from service_process import ServiceProcess
 
 from latesum.live import Store
-from latesum.live.client import Client
-from latesum.live.service import Tokens
+from latesum.service import Tokens
+from latesum.service.client import Client
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "service" / "shop.py"
 

@@ -8,8 +8,8 @@ from service_process import ServiceProcess
 from service_settings import SETTINGS
 
 from latesum.live import Store
-from latesum.live.client import Client, ServiceError
-from latesum.live.service import Tokens
+from latesum.service import Tokens
+from latesum.service.client import Client, ServiceError
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -225,7 +225,7 @@ def test_records_that_come_together_have_their_own_verdicts(service, operator, c
     import asyncio
 
     from latesum.live.recording import BadField, Recorded, Row
-    from latesum.live.service.group_commit import Terms
+    from latesum.service.group_commit import Terms
 
     for bucket in range(1, 6):
         operator.get(f"{campaign}/option", params={"bucket": bucket})

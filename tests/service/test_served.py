@@ -4,9 +4,9 @@ import pytest
 from service_settings import SETTINGS
 
 from latesum.live import Campaign, Row, Store
-from latesum.live.service import served
-from latesum.live.service.served import Served
 from latesum.live.store import Writer
+from latesum.service import served
+from latesum.service.served import Served
 
 
 @pytest.fixture

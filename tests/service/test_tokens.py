@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 from latesum._checks import InvalidInput
 from latesum.cli.app import app
 from latesum.live import Store
-from latesum.live.service import Tokens
-from latesum.live.service.tokens import hash_of
+from latesum.service import Tokens
+from latesum.service.tokens import hash_of
 
 
 def run(*arguments):

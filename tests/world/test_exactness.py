@@ -18,8 +18,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from latesum.world import Beta, Discrete, Problem, World, delays
-from latesum.world.delays import base
+from latesum import delays
+from latesum.delays import base
+from latesum.world import Beta, Discrete, Problem, World
 
 ERROR_RATE = 0.005
 REFERENCES = ("play_rounds", "plain loop")

@@ -10,10 +10,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from latesum import ODAAF, InvalidInput, Oracle, Problem, RoundRobin, compare, simulate
+from latesum import ODAAF, InvalidInput, Oracle, Problem, RoundRobin, compare, delays, simulate
 from latesum.lab.simulation import play_once
 from latesum.policies import Policy
-from latesum.world import Background, Calendar, Discrete, FieldProblem, Reporting, delays
+from latesum.world import Background, Calendar, Discrete, FieldProblem, Reporting
 from latesum.world import buckets as buckets_module
 from latesum.world.buckets import BucketWorld
 

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from latesum import delays
 from latesum._checks import InvalidInput
-from latesum.world import Beta, Constant, Discrete, Problem, Scaled, Uniform, delays
-from latesum.world.delays import base
+from latesum.delays import base
+from latesum.world import Beta, Constant, Discrete, Problem, Scaled, Uniform
 
 DELAYS = [
     "constant(0)",

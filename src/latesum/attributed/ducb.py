@@ -10,7 +10,7 @@ import numpy as np
 from latesum._checks import InvalidInput, finite_number, whole_number
 from latesum.attributed import layout_kernels as at
 from latesum.attributed.policy import AttributedPolicy, Integers, Memory
-from latesum.world.delays import Delay, parse
+from latesum.delays import Delay, parse
 from latesum.world.problem import Problem
 
 #: A first chance to arrive above this, at a lag of two rounds or more, is a true smallest delay.

@@ -8,11 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
+from latesum import delays
 from latesum._checks import InvalidInput
 from latesum.cli.describe import show_delay
+from latesum.delays import FittedDelay
 from latesum.lab.tables import new_table, terminal
-from latesum.world import delays
-from latesum.world.delays import FittedDelay
 
 
 def delays_command(

@@ -8,10 +8,11 @@ from typing import Annotated
 import numpy as np
 import typer
 
+from latesum import delays
+from latesum.delays import Delay
 from latesum.lab.roster import ATTRIBUTED
 from latesum.lab.tables import new_table, terminal
 from latesum.policies import registry
-from latesum.world import Delay, delays
 
 _BARS = " ▁▂▃▄▅▆▇█"
 _WIDTH = 60

@@ -47,7 +47,7 @@ def plan_campaign(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, not text.")] = False,
 ) -> None:
     """Will it work, how long will it take, which policy: answered by simulating your campaign."""
-    from latesum.plan import plan
+    from latesum.planning import plan
 
     for path in out or []:
         if not path.absolute().parent.is_dir():

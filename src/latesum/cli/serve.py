@@ -42,10 +42,10 @@ def serve(
     for library in ("fastapi", "chartkick"):
         _extras.require(library, "server")
     from latesum.live import Store
-    from latesum.live.service import Configuration, Tokens
-    from latesum.live.service.app import create_app
-    from latesum.live.service.logs import set_up
-    from latesum.live.service.running import address_of, listen, run
+    from latesum.service import Configuration, Tokens
+    from latesum.service.app import create_app
+    from latesum.service.logs import set_up
+    from latesum.service.running import address_of, listen, run
 
     set_up(known_name(log_level, _LEVELS, "level of logs"))
     configuration = Configuration(

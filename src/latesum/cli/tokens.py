@@ -33,7 +33,7 @@ def new_token(
     ] = "read",
 ) -> None:
     """Make a token and print it, once."""
-    from latesum.live.service.tokens import Tokens
+    from latesum.service.tokens import Tokens
 
     with opened_store() as store:
         print(Tokens(store).new(name, scope))
@@ -43,7 +43,7 @@ def new_token(
 def list_tokens(as_json: AsJson = False) -> None:
     """All tokens; what they are made of is not kept and cannot be shown."""
     from latesum.lab.tables import new_table, terminal
-    from latesum.live.service.tokens import Tokens
+    from latesum.service.tokens import Tokens
 
     with opened_store() as store:
         tokens = Tokens(store).all()
@@ -73,7 +73,7 @@ def revoke_token(
     token: Annotated[str, typer.Argument(help="Its id, or its name if no other has it.")],
 ) -> None:
     """Make a token useless; running services hear of it within two seconds."""
-    from latesum.live.service.tokens import Tokens
+    from latesum.service.tokens import Tokens
 
     with opened_store() as store:
         revoked = Tokens(store).revoke(token)

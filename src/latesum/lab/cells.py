@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput, known_name
 from latesum.attributed import AttributedPolicy
+from latesum.delays import parse as parse_delay
 from latesum.lab.experiment import Experiment, Value, digest_of
 from latesum.lab.roster import policy_for
 from latesum.lab.simulation import AnyPolicy, refuse_live_data
 from latesum.policies import registry
 from latesum.world import Problem
-from latesum.world.delays import parse as parse_delay
 
 Integers = NDArray[np.int64]
 #: A place in an experiment: the keys and numbers that lead to it.

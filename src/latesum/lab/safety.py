@@ -18,14 +18,14 @@ from typing import NamedTuple
 import numpy as np
 
 from latesum._checks import finite_number, known_name, whole_number
+from latesum.delays import Delay, parse
 from latesum.lab.parallel import in_chunks
 from latesum.policies import Policy
 from latesum.policies.flow import Flow
 from latesum.policies.flow_lookahead import FlowLookahead
 from latesum.policies.guarded import Guarded
 from latesum.policies.odaaf_s import ODAAFS
-from latesum.world import Delay, Problem, World
-from latesum.world.delays import parse
+from latesum.world import Problem, World
 
 HORIZON = 200_000
 #: Arms that are worse than the best by less do no harm worth counting.

@@ -1,8 +1,6 @@
-"""What nature does: rewards, delays, and a problem that plays stretches."""
+"""What nature does: rewards, and a problem that plays stretches."""
 
-from latesum.world import delays
 from latesum.world.calendar import Calendar
-from latesum.world.delays import Delay
 from latesum.world.field import FieldProblem
 from latesum.world.problem import Problem, World
 from latesum.world.reporting import Background, Reporting
@@ -14,7 +12,6 @@ __all__ = [
     "Beta",
     "Calendar",
     "Constant",
-    "Delay",
     "Discrete",
     "FieldProblem",
     "Problem",
@@ -23,5 +20,4 @@ __all__ = [
     "Scaled",
     "Uniform",
     "World",
-    "delays",
 ]

@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from latesum._checks import InvalidInput
-from latesum.world.delays import Delay
-from latesum.world.delays.base import Integers
+from latesum.delays import Delay
+from latesum.delays.base import Integers
 from latesum.world.field import FieldProblem
 from latesum.world.problem import Problem
 from latesum.world.rewards import Bernoulli, Discrete, Floats, Reward

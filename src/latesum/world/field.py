@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput
+from latesum.delays import Delay
 from latesum.world.calendar import Calendar
-from latesum.world.delays import Delay
 from latesum.world.problem import Problem, World, _Channel
 from latesum.world.reporting import Background, Reporting
 from latesum.world.rewards import Bernoulli, Discrete, Floats, Reward

@@ -19,8 +19,8 @@ from typing import NamedTuple
 import numpy as np
 
 from latesum._checks import InvalidInput, whole_number
-from latesum.world.delays import Delay, parse
-from latesum.world.delays.base import Integers, Table
+from latesum.delays import Delay, parse
+from latesum.delays.base import Integers, Table
 from latesum.world.reward_text import parse_reward
 from latesum.world.rewards import Bernoulli, Floats, Reward
 

@@ -1,0 +1,222 @@
+"""What every delay knows and how it is drawn.
+
+A delay is a whole number of rounds, 0, 1, 2, ... A family gives its survival function and a way to
+draw; moments, tables and conditional draws follow from the survival function, so that they are
+always those of the whole-number delay that is really drawn.
+"""
+
+from __future__ import annotations
+
+import functools
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from latesum._checks import whole_number
+
+if TYPE_CHECKING:
+    from latesum.delays.combined import Clipped, Truncated
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+#: A table of an unbounded delay ends where less than this share of the delays is larger ...
+_TAIL_SHARE = 1e-7
+#: ... or here, whichever comes first. Larger delays are drawn directly: none is cut off.
+LARGEST_TABLE = 4096
+#: Sums over the survival function go on until what is left is below this.
+_NEGLIGIBLE = 1e-18
+_CHUNK = 1 << 16
+#: Cells that [0, 1) is cut into for draws by table; a power of two, so that the cell is exact.
+_CELLS = 1 << 14
+#: Larger than any campaign: a delay beyond it is stored as this many rounds.
+FOREVER = 1 << 62
+
+
+def as_floats(k: ArrayLike) -> Floats:
+    """`k` as an array of floats."""
+    return np.asarray(k, dtype=np.float64)
+
+
+def number_text(value: float) -> str:
+    """The shortest text that reads back as the same number."""
+    short = f"{value:g}"
+    return short if float(short) == value else repr(float(value))
+
+
+class Table(NamedTuple):
+    """The delays 0..spread as a table for inverse-transform draws, and the survival beyond it."""
+
+    spread: int  # the largest delay in the table
+    cdf: Floats  # P(delay <= k); the last entry is infinite when no delay is larger
+    guide: Integers  # where to start searching: guide[g] is the first k with cdf[k] > g / size
+    tail: Floats  # P(delay > spread * 2**k); empty when no delay is larger than `spread`
+
+
+class Delay(ABC):
+    """A distribution on 0, 1, 2, ... (the paper's delta; its draws are tau)."""
+
+    @property
+    @abstractmethod
+    def text(self) -> str:
+        """The delay as `delays.parse` reads it."""
+
+    @property
+    @abstractmethod
+    def bound(self) -> int | None:
+        """The largest delay possible (the paper's d), or None when there is none."""
+
+    @abstractmethod
+    def survival(self, k: ArrayLike) -> Floats:
+        """P(delay > k) for whole k; 1 for negative k."""
+
+    @abstractmethod
+    def draw(self, count: int, rng: np.random.Generator) -> Integers:
+        """Draw `count` delays."""
+
+    @property
+    def short_text(self) -> str:
+        """The delay for the title of a table: the text, unless that is very long."""
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"delays.{self.text}"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Delay) and self.text == other.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    @property
+    def mean(self) -> float:
+        """The expected delay in rounds (the paper's E[tau])."""
+        return self._moments[0]
+
+    @property
+    def variance(self) -> float:
+        """The variance of the delay (the paper's V(tau)); infinite for the heaviest tails."""
+        return self._moments[1]
+
+    def pmf(self, k: ArrayLike) -> Floats:
+        """P(delay = k)."""
+        k = np.asarray(k)
+        return self.survival(k - 1) - self.survival(k)
+
+    def cdf(self, k: ArrayLike) -> Floats:
+        """P(delay <= k)."""
+        return 1.0 - self.survival(k)
+
+    def quantile(self, share: float) -> int:
+        """The smallest k with P(delay <= k) >= share."""
+        return int(self._first_below(np.array([np.nextafter(1.0 - share, 1.0)]), np.array([-1]))[0])
+
+    def clipped(self, largest: int) -> Clipped:
+        """The same delay with larger ones replaced by `largest`."""
+        from latesum.delays.combined import Clipped
+
+        return Clipped(self, largest)
+
+    def truncated(self, largest: int) -> Truncated:
+        """The same delay with larger ones drawn again."""
+        from latesum.delays.combined import Truncated
+
+        return Truncated(self, largest)
+
+    def expected_outstanding(self, rounds: int) -> float:
+        """How many of `rounds` consecutive plays have not arrived at their end, on average.
+
+        This is the sum of P(delay > i) over i < rounds, which is E[min(delay, rounds)].
+        """
+        rounds = whole_number(rounds, "rounds")
+        end = rounds if self.bound is None else min(rounds, self.bound)
+        total = 0.0
+        for start in range(0, end, _CHUNK):
+            part = self.survival(np.arange(start, min(end, start + _CHUNK)))
+            total += float(part.sum())
+            if part[-1] < _NEGLIGIBLE:
+                break
+        return total
+
+    def draw_beyond(self, k: Integers, rng: np.random.Generator) -> Integers:
+        """Draw one delay for each entry of `k`, given that it is larger than that."""
+        return self._first_below(self.survival(k) * (1.0 - rng.random(len(k))), k)
+
+    @functools.cached_property
+    def table(self) -> Table:
+        """The table that the stretch simulator draws from."""
+        bound = self.bound
+        if bound is not None and bound <= LARGEST_TABLE:
+            spread, bounded = bound, True
+        else:
+            spread, bounded = min(max(self.quantile(1 - _TAIL_SHARE), 1), LARGEST_TABLE), False
+        cdf = self.cdf(np.arange(spread + 1))
+        if bounded:
+            cdf[-1] = np.inf
+        size = len(cdf)
+        guide = np.searchsorted(cdf, np.arange(size + 1) / size, side="right")
+        # A uniform number of exactly 1.0 - rounding - would point past the table.
+        guide = np.minimum(guide, spread).astype(np.int64)
+        doublings = np.arange(0 if bounded else 62 - spread.bit_length())
+        return Table(spread, cdf, guide, self.survival(spread * 2**doublings))
+
+    def _fits_table(self) -> bool:
+        """Whether next to no delay lies beyond the table."""
+        return self.table.spread < LARGEST_TABLE
+
+    def _draw_by_table(self, count: int, rng: np.random.Generator) -> Integers:
+        """Draw by inverse transform; for a family whose own way of drawing costs more.
+
+        Most cells of [0, 1) lie within one delay of the table. The levels in the others are looked
+        up one by one, and those beyond the table drawn anew.
+        """
+        first, shared = self._cells
+        levels = rng.random(count)
+        cells = (levels * _CELLS).astype(np.intp)
+        drawn: Integers = first[cells]
+        unsure = np.flatnonzero(shared[cells])
+        drawn[unsure] = np.searchsorted(self.table.cdf, levels[unsure], side="right")
+        spread = self.table.spread
+        beyond = unsure[drawn[unsure] > spread]
+        drawn[beyond] = self.draw_beyond(np.full(len(beyond), spread), rng)
+        return drawn
+
+    @functools.cached_property
+    def _cells(self) -> tuple[Integers, NDArray[np.bool_]]:
+        """The delay at the start of each cell, and whether the cell holds more than that one."""
+        starts = np.arange(_CELLS + 1) / _CELLS
+        first = np.searchsorted(self.table.cdf, starts, side="right").astype(np.int64)
+        return first[:-1], (first[:-1] != first[1:]) | (first[:-1] > self.table.spread)
+
+    def _first_below(self, level: Floats, after: Integers) -> Integers:
+        """The smallest j > after with P(delay > j) < level: inverse transform by bisection."""
+        low = np.array(after, dtype=np.int64)  # survival(low) >= level
+        high = np.maximum(low, 0) + 1
+        while True:
+            short = (self.survival(high) >= level) & (high < FOREVER)
+            if not short.any():
+                break
+            low[short] = high[short]
+            high[short] = np.minimum(high[short] * 2, FOREVER)
+        while (high - low > 1).any():
+            middle = (low + high) // 2
+            below = self.survival(middle) < level
+            high = np.where(below, middle, high)
+            low = np.where(below, low, middle)
+        return high
+
+    @functools.cached_property
+    def _moments(self) -> tuple[float, float]:
+        first = second = 0.0
+        start = 0
+        while self.bound is None or start < self.bound:
+            k = np.arange(start, start + _CHUNK, dtype=np.float64)
+            alive = self.survival(k)
+            first += float(alive.sum())
+            second += float(((2 * k + 1) * alive).sum())
+            start += _CHUNK
+            if (2 * start + 1) * alive[-1] < _NEGLIGIBLE:
+                break
+        return first, max(second - first**2, 0.0)

@@ -1,0 +1,103 @@
+"""Only totals, around a known stop or start: their shortfall is enough for the mean delay.
+
+If options that earned L per bucket are stopped, what still arrives afterwards is L times the mean
+delay in buckets, in expectation and whatever the delay's shape, given that they had run for longer
+than the delays are. After a start, what is missing until the totals have settled is the same.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from latesum._checks import InvalidInput
+from latesum.delays.base import Floats
+from latesum.delays.fitting.curve import Curve
+from latesum.delays.fitting.result import Estimated
+
+_FEWEST_LEVEL = 5
+
+
+def fit_step(
+    times: Floats, totals: Floats, at: float, *, stopped: bool, background: float
+) -> tuple[Estimated, float]:
+    """From totals per bucket; the options stopped or started at the beginning of bucket `at`.
+
+    `background` is the total per bucket that comes without them. Also returns a bucket's width.
+    """
+    order = np.argsort(times)
+    times, totals = times[order], totals[order]
+    if len(np.unique(times)) != len(times):
+        raise InvalidInput("every bucket must have one total; some are there twice.")
+    width = float(np.diff(times).min()) if len(times) > 1 else 1.0
+    before, after = totals[times < at] - background, totals[times >= at] - background
+    what = "stop" if stopped else "start"
+    if stopped:
+        level_from = before
+    else:
+        level_from = after[-max(len(after) // 3, 1) :]
+        after = after[: -len(level_from)]
+    if len(level_from) < _FEWEST_LEVEL or len(after) < 1:
+        where = "before the stop" if stopped else "after the totals have settled"
+        raise InvalidInput(
+            f"the level of the totals needs at least {_FEWEST_LEVEL} buckets {where}, and at least "
+            f"one bucket after the {what}; there are {len(level_from)} and {len(after)}."
+        )
+    level = float(level_from.mean())
+    if level <= 0:
+        raise InvalidInput(
+            f"the options' total per bucket must be positive to see a {what}; it is {level:g}."
+        )
+    # How much a bucket's total varies, as a multiple of what it is.
+    dispersion = float(level_from.var(ddof=1)) / (level + max(background, 0.0))
+
+    def curve_of(mean_level: float, seen: Floats) -> Curve:
+        missing = seen / mean_level if stopped else 1 - seen / mean_level
+        return _curve(missing)
+
+    def resample(rng: np.random.Generator) -> Curve:
+        mean_level = level + rng.normal() * np.sqrt(level_from.var(ddof=1) / len(level_from))
+        spread = np.sqrt(dispersion * np.maximum(after + background, 0.0))
+        return curve_of(max(mean_level, level / 100), after + rng.normal(size=len(after)) * spread)
+
+    curve = curve_of(level, after)
+    last = after[-max(len(after) // 5, 1) :]
+    missing = float(last.mean()) / level if stopped else 1 - float(last.mean()) / level
+    noise = np.sqrt(max(dispersion, 1e-12) * max(abs(float(last.mean())), 1.0) / len(last)) / level
+    warnings = []
+    if missing > max(0.02, 2 * noise):
+        warnings.append(
+            f"the tail is longer than the data: {missing:.0%} of the level is still "
+            f"{'arriving' if stopped else 'missing'} {len(after)} buckets after the {what}, so the "
+            "mean is too small by what would come later."
+        )
+    if len(level_from) >= 10:
+        first, second = np.array_split(level_from, 2)
+        difference = abs(float(first.mean() - second.mean()))
+        if difference > 3 * np.sqrt(
+            first.var(ddof=1) / len(first) + second.var(ddof=1) / len(second)
+        ):
+            warnings.append("the level of the totals is not steady, so the mean may be off.")
+    degrees = float(len(level_from) - 1)
+    return Estimated(curve, resample, len(totals), None, warnings, degrees=degrees), width
+
+
+def _curve(missing: Floats) -> Curve:
+    """The share missing in each bucket after the step, made to fall, as steps.
+
+    Pooling neighbours that rise keeps their sum, and the sum is the mean delay.
+    """
+    pools: list[list[float]] = []  # [sum, length]
+    for value in missing:
+        pools.append([float(value), 1])
+        while len(pools) > 1 and pools[-2][0] / pools[-2][1] < pools[-1][0] / pools[-1][1]:
+            total, length = pools.pop()
+            pools[-1][0] += total
+            pools[-1][1] += length
+    levels = np.concatenate([np.full(int(length), total / length) for total, length in pools])
+    levels = np.clip(levels, 0.0, 1.0)
+    # What was cut off below 0 is noise around 0: taken off evenly, so that the mean stays.
+    wanted = max(float(missing.sum()), 0.0)
+    if levels.sum() > 0:
+        levels = np.clip(levels * wanted / levels.sum(), 0.0, 1.0)
+    times = np.concatenate([[0.0], np.repeat(np.arange(1.0, len(levels) + 1), 2)])
+    return Curve(times, np.concatenate([np.repeat(levels, 2), [0.0]]))

@@ -1,0 +1,83 @@
+"""Reading a delay from text, for files and the command line."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from latesum._checks import InvalidInput, known_name
+from latesum.delays.base import Delay
+
+_EXAMPLES = '"uniform(0, 100)", "exponential(50)" or "exponential(50).clipped(75)"'
+_FAMILIES = (
+    "constant",
+    "uniform",
+    "geometric",
+    "poisson",
+    "exponential",
+    "half_normal",
+    "truncated_normal",
+    "negative_binomial",
+    "pareto",
+    "mixture",
+    "empirical",
+    "tabulated",
+)
+_METHODS = ("clipped", "truncated")
+
+
+def parse(text: str | Delay) -> Delay:
+    """Read a delay such as "uniform(0, 100)"; a delay is returned as it is.
+
+    >>> parse("mixture((0.9, poisson(5)), (0.1, constant(60)))").mean
+    10.5
+    """
+    if isinstance(text, Delay):
+        return text
+    if not isinstance(text, str):
+        raise InvalidInput(f"a delay is written as text such as {_EXAMPLES}, not {text!r}.")
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise InvalidInput(f"cannot read the delay {text!r}; write {_EXAMPLES}.") from None
+    value = _evaluate(tree, text)
+    if not isinstance(value, Delay):
+        raise InvalidInput(f"{text!r} is not a delay; write {_EXAMPLES}.")
+    return value
+
+
+def _evaluate(node: ast.expr, text: str) -> Any:
+    if isinstance(node, ast.Constant) and isinstance(node.value, (int, float, str)):
+        return node.value
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        inner = _evaluate(node.operand, text)
+        if isinstance(inner, (int, float)):
+            return -inner
+    if isinstance(node, ast.Tuple):
+        return tuple(_evaluate(item, text) for item in node.elts)
+    if isinstance(node, ast.List):
+        return [_evaluate(item, text) for item in node.elts]
+    if isinstance(node, ast.Call):
+        return _call(node, text)
+    raise InvalidInput(f"cannot read the delay {text!r}; write {_EXAMPLES}.")
+
+
+def _call(node: ast.Call, text: str) -> Any:
+    from latesum import delays
+
+    if isinstance(node.func, ast.Name):
+        function = getattr(delays, known_name(node.func.id, _FAMILIES, "delay"))
+    elif isinstance(node.func, ast.Attribute):
+        parent = _evaluate(node.func.value, text)
+        if not isinstance(parent, Delay):
+            raise InvalidInput(f"cannot read the delay {text!r}; write {_EXAMPLES}.")
+        function = getattr(parent, known_name(node.func.attr, _METHODS, "change of a delay"))
+    else:
+        raise InvalidInput(f"cannot read the delay {text!r}; write {_EXAMPLES}.")
+    arguments = [_evaluate(argument, text) for argument in node.args]
+    named = {str(keyword.arg): _evaluate(keyword.value, text) for keyword in node.keywords}
+    try:
+        return function(*arguments, **named)
+    except TypeError as error:
+        detail = str(error).replace("()", "")
+        raise InvalidInput(f"cannot read the delay {text!r}: {detail}.") from None

@@ -1,0 +1,124 @@
+"""`plan`: the question in the user's words, answered by simulation."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from latesum._checks import InvalidInput, finite_number, whole_number
+from latesum.planning.answers import answer_of
+from latesum.planning.beliefs import read_beliefs
+from latesum.planning.candidates import candidates_for
+from latesum.planning.result import Plan
+from latesum.planning.runs import run_campaigns
+from latesum.planning.verdict import Thresholds, campaign_for, judge, next_best, recommend
+from latesum.planning.what_if import wrong_beliefs
+
+Progress = Callable[[str, int, int], None]
+
+#: So many runs decide whether a change would make it a go: enough to tell 80% from 70%.
+_SEARCH_REPLICATIONS = 120
+
+
+def plan(
+    *,
+    options: int,
+    lift: Any,
+    traffic: Any,
+    late: Any,
+    run_for: Any,
+    rate: float | None = None,
+    mean: float | None = None,
+    low: float = 0.0,
+    high: float | None = None,
+    sd: float | None = None,
+    bucket: str = "day",
+    switch_cost: float = 0.0,
+    means: Sequence[float] | None = None,
+    delay_unit: str | None = None,
+    ended_well: float = 0.8,
+    percentile: float = 0.05,
+    longer: float = 2.0,
+    policies: Sequence[str] | None = None,
+    check_beliefs: bool = True,
+    replications: int = 1000,
+    seed: int = 1,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Plan:
+    """Will it work, how long will it take, which policy: by simulating the campaign many times.
+
+    What the user knows: `options`; today's `rate`, or the `mean` reward with the range `low` to
+    `high` of a single one and its `sd`; the smallest `lift` worth having ("10%", "0.2 points",
+    "+0.002"); `traffic` ("5000 per day"); how `late` rewards come: "2 days" (the mean), "half within
+    2 hours, 95% within 3 days", "exponential(2 days)", a file or what `delays.fit` gave (in
+    `delay_unit`s); the `bucket` of the reports (hour, day, week); `run_for` ("12 weeks"); the
+    `switch_cost`. `means` replaces the assumption that one option is better by the lift.
+
+    It is a go if the run ends on the best option or one within the lift in at least `ended_well`
+    of runs and gains over an equal split even at `percentile`; "go, but" if it is with fewer
+    options or a run at most `longer` times as long. `policies` restricts what is tried, by label.
+    What happens if beliefs are wrong is found with a fifth of the replications.
+
+    `progress(stage, done, all)` is called now and then. The result depends on `seed`, and not on
+    `workers`.
+
+    >>> from latesum.planning import plan
+    >>> found = plan(
+    ...     options=2, rate=0.1, lift="50%", traffic="1000 per day", late="4 hours",
+    ...     run_for="8 weeks", replications=40, workers=1, check_beliefs=False)
+    >>> found.verdict.answer
+    'go'
+    """
+    beliefs = read_beliefs(
+        options=options, lift=lift, traffic=traffic, late=late, run_for=run_for, rate=rate,
+        mean=mean, low=low, high=high, sd=sd, bucket=bucket, switch_cost=switch_cost, means=means,
+        delay_unit=delay_unit,
+    )  # fmt: skip
+    thresholds = Thresholds(
+        finite_number(ended_well, "the share of runs that end well", above=0, at_most=1),
+        finite_number(percentile, "the percentile of the gain", above=0, at_most=0.5),
+        finite_number(longer, "how many times as long a run may be", at_least=1),
+    )
+    replications = whole_number(replications, "the number of replications", at_least=20)
+    workers = whole_number(workers or os.cpu_count() or 1, "the number of workers", at_least=1)
+    candidates = candidates_for(beliefs)
+    if policies is not None:
+        known = [candidate.label for candidate in candidates]
+        for label in policies:
+            if label not in known:
+                raise InvalidInput(
+                    f"there is no candidate {label!r} here; there are {', '.join(known)}."
+                )
+        candidates = [candidate for candidate in candidates if candidate.label in policies]
+
+    def stage(name: str) -> Callable[[int, int], None] | None:
+        return None if progress is None else (lambda done, total: progress(name, done, total))
+
+    started = time.perf_counter()
+    outcomes = run_campaigns(
+        [campaign_for(beliefs, candidate, (seed, 0)) for candidate in candidates],
+        replications, workers=workers, progress=stage("policies"),
+    )  # fmt: skip
+    answers = tuple(
+        answer_of(beliefs, candidate, outcome, thresholds.percentile)
+        for candidate, outcome in zip(candidates, outcomes, strict=True)
+    )
+    seconds = time.perf_counter() - started
+    recommended, reason = recommend(list(answers), thresholds)
+    fewer = max(replications // 5, 20)
+    verdict = judge(
+        beliefs, recommended, thresholds, replications=min(fewer, _SEARCH_REPLICATIONS), seed=seed, workers=workers,
+        progress=stage("what would have to change"),
+    )  # fmt: skip
+    what_ifs = []
+    if check_beliefs:
+        what_ifs = wrong_beliefs(
+            beliefs, recommended, next_best(list(answers), recommended), thresholds,
+            replications=fewer, seed=seed, workers=workers, progress=stage("wrong beliefs"),
+        )  # fmt: skip
+    return Plan(
+        beliefs, answers, recommended, reason, verdict, tuple(what_ifs), thresholds, seed, seconds
+    )

@@ -1,0 +1,240 @@
+"""Go, go but, or no-go: by thresholds that the user may set, and what would have to change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from latesum.planning.answers import Answer, answer_of
+from latesum.planning.beliefs import Beliefs
+from latesum.planning.candidates import EQUAL_SPLIT, Candidate, candidates_for
+from latesum.planning.runs import Campaign, run_campaigns
+from latesum.planning.searches import Step, searches_for
+from latesum.planning.words import ordinal
+
+#: The search tries these candidates only: those that decide, and are quick to simulate.
+_SEARCHED = ("flow", "half test")
+
+
+#: What was tried, up to a factor, in words for where it does not help.
+_ALONE = {
+    "horizon": "a run up to {:g} times as long",
+    "options": "fewer options",
+    "traffic": "up to {:g} times the traffic",
+    "lift": "a lift up to {:g} times as large",
+}
+
+
+class Thresholds(NamedTuple):
+    """When it is a go."""
+
+    ended_well: float = 0.8  # in at least this share of runs it ends on the best or within the lift
+    percentile: float = 0.05  # and it gains over an equal split even at this percentile
+    longer: float = 2.0  # "go, but" allows a run so many times as long as planned
+
+
+@dataclass(frozen=True)
+class Change:
+    """Something that would make it a go."""
+
+    what: str  # horizon, options, traffic or lift
+    factor: float
+    sentence: str
+    candidate: Candidate
+    ended_well: float
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "what": self.what,
+            "factor": self.factor,
+            "sentence": self.sentence,
+            "policy": self.candidate.policy,
+            "parameters": self.candidate.parameters,
+            "ended_well": self.ended_well,
+        }
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`answer` is "go", "go, but" or "no-go"."""
+
+    answer: str
+    reason: str
+    changes: tuple[Change, ...]
+    replications: int  # of each step of the search
+    not_enough: str = ""  # what does not help by itself, in a sentence
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "answer": self.answer,
+            "reason": self.reason,
+            "changes": [change.to_json() for change in self.changes],
+            "not_enough": self.not_enough,
+            "replications": self.replications,
+        }
+
+
+def passes(answer: Answer, thresholds: Thresholds) -> bool:
+    """Whether a policy meets the thresholds."""
+    return answer.ended_well.value >= thresholds.ended_well and answer.worst_gain.value > 0
+
+
+def recommend(answers: list[Answer], thresholds: Thresholds) -> tuple[Answer, str]:
+    """The policy to take and why: the largest gain among those that pass, else the surest."""
+    deciding = [answer for answer in answers if answer.candidate.label != EQUAL_SPLIT]
+    passing = [answer for answer in deciding if passes(answer, thresholds)]
+    if passing:
+        best = max(passing, key=lambda answer: answer.gain.value)
+        others = sorted(
+            (answer for answer in passing if answer is not best), key=lambda a: -a.gain.value
+        )
+        reason = "it is the only one that meets both thresholds"
+        if others:
+            reason = (
+                f"of the {len(passing)} that meet both thresholds it gains most over an equal split "
+                f"({best.gain.value:,.4g} against {others[0].gain.value:,.4g} of the next, "
+                f"{others[0].candidate.label})"
+            )
+        return best, reason
+    best = max(deciding, key=lambda answer: (answer.ended_well.value, answer.gain.value))
+    return best, "none meets both thresholds, and it most often ends on a good option"
+
+
+def next_best(answers: list[Answer], recommended: Answer) -> Answer | None:
+    """The policy to take if the recommended one were not there: it may be the sturdier one."""
+    others = [
+        answer
+        for answer in answers
+        if answer is not recommended and answer.candidate.label != EQUAL_SPLIT
+    ]
+    return max(others, key=lambda answer: answer.gain.value) if others else None
+
+
+def judge(
+    beliefs: Beliefs,
+    recommended: Answer,
+    thresholds: Thresholds,
+    *,
+    replications: int,
+    seed: int,
+    workers: int,
+    progress: Callable[[int, int], None] | None = None,
+) -> Verdict:
+    """The verdict; where it is not a go, simulation finds what would make it one."""
+    shares = f"{recommended.ended_well.value:.0%} of runs"
+    if passes(recommended, thresholds):
+        reason = (
+            f"{recommended.candidate.label} ends on the best option, or one within the lift, in "
+            f"{shares} and gains over an equal split even at its {ordinal(thresholds.percentile)} "
+            "percentile."
+        )
+        if recommended.ended_well.low < thresholds.ended_well or recommended.worst_gain.low <= 0:
+            reason += " It is close: within the uncertainty of the simulation it might fail."
+        return Verdict("go", reason, (), recommended.replications)
+    missed = []
+    if recommended.ended_well.value < thresholds.ended_well:
+        missed.append(
+            f"even {recommended.candidate.label} ends on the best option, or one within the lift, in "
+            f"only {shares}; {thresholds.ended_well:.0%} are wanted"
+        )
+    if recommended.worst_gain.value <= 0:
+        missed.append(
+            f"at its {ordinal(thresholds.percentile)} percentile {recommended.candidate.label} does "
+            "not gain over an equal split"
+        )
+    found, tried = _search(
+        beliefs,
+        thresholds,
+        replications=replications,
+        seed=seed,
+        workers=workers,
+        progress=progress,
+    )
+    small = [
+        change
+        for change in found
+        if change.what == "options"
+        or (change.what == "horizon" and change.factor <= thresholds.longer)
+    ]
+    reason = "; ".join(missed) + "."
+    reason = reason[0].upper() + reason[1:]
+    if small:
+        return Verdict("go, but", reason, tuple(small), replications)
+    helps = {change.what for change in found}
+    useless = [_ALONE[what].format(factor) for what, factor in tried.items() if what not in helps]
+    not_enough = f"Not enough by itself: {'; '.join(useless)}." if useless else ""
+    return Verdict("no-go", reason, tuple(found), replications, not_enough)
+
+
+def _search(
+    beliefs: Beliefs,
+    thresholds: Thresholds,
+    *,
+    replications: int,
+    seed: int,
+    workers: int,
+    progress: Callable[[int, int], None] | None,
+) -> tuple[list[Change], dict[str, float]]:
+    """The smallest change of each kind that makes it a go, by bisection, all kinds at once.
+
+    Also how far each kind was tried.
+    """
+    kinds = [list(steps) for steps in searches_for(beliefs, thresholds.longer)]
+    bounds = [[0, len(steps)] for steps in kinds]
+    passed: list[Change | None] = [None] * len(kinds)
+    most = max(len(steps) for steps in kinds).bit_length()
+    for turn in range(most):
+        open_kinds = [kind for kind, (first, last) in enumerate(bounds) if first < last]
+        if not open_kinds:
+            break
+        steps = [kinds[kind][sum(bounds[kind]) // 2] for kind in open_kinds]
+        changes = _try(steps, thresholds, replications=replications, seed=seed, workers=workers)
+        for kind, change in zip(open_kinds, changes, strict=True):
+            middle = sum(bounds[kind]) // 2
+            if change is None:
+                bounds[kind][0] = middle + 1
+            else:
+                passed[kind], bounds[kind][1] = change, middle
+        if progress:
+            progress(turn + 1, most)
+    tried = {steps[-1][0]: steps[-1][1] for steps in kinds if steps}
+    return [change for change in passed if change is not None], tried
+
+
+def _try(
+    steps: list[Step], thresholds: Thresholds, *, replications: int, seed: int, workers: int
+) -> list[Change | None]:
+    """For each step the change, if it makes it a go."""
+    tried = [
+        (number, changed, candidate)
+        for number, (_, _, changed, _) in enumerate(steps)
+        for candidate in candidates_for(changed)
+        if candidate.label in _SEARCHED
+    ]
+    campaigns = [campaign_for(changed, candidate, (seed, 1)) for _, changed, candidate in tried]
+    outcomes = run_campaigns(campaigns, replications, workers=workers)
+    changes: list[Change | None] = []
+    for number, (what, factor, _, sentence) in enumerate(steps):
+        answers = [
+            answer_of(changed, candidate, outcome, thresholds.percentile)
+            for (index, changed, candidate), outcome in zip(tried, outcomes, strict=True)
+            if index == number
+        ]
+        best, _ = recommend(answers, thresholds)
+        good = passes(best, thresholds)
+        changes.append(
+            Change(what, factor, sentence, best.candidate, best.ended_well.value) if good else None
+        )
+    return changes
+
+
+def campaign_for(beliefs: Beliefs, candidate: Candidate, seed: tuple[int, ...]) -> Campaign:
+    """The campaign that is believed in, with a candidate."""
+    scale = beliefs.high - beliefs.low
+    return Campaign(
+        beliefs.problem(), candidate.build(), beliefs.bucket_rounds, beliefs.buckets,
+        beliefs.lift / scale, seed,
+    )  # fmt: skip

@@ -1,0 +1,95 @@
+"""How wrong it goes if what the user believes is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from latesum.planning.answers import Answer, answer_of
+from latesum.planning.beliefs import Beliefs
+from latesum.planning.runs import Campaign, run_campaigns
+from latesum.planning.verdict import Thresholds, passes
+from latesum.world import Problem
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """A belief that is wrong, and what becomes of the recommended policy then."""
+
+    belief: str
+    answer: Answer
+    still_passes: bool
+    runner_up: Answer | None  # how the next best policy does in the same world
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON values."""
+        numbers = self.answer.to_json()
+        kept = ("loss", "gain", "worst_gain", "ended_well", "settled_after", "switches")
+        result = {
+            "belief": self.belief,
+            "still_passes": self.still_passes,
+            "replications": self.answer.replications,
+            **{name: numbers[name] for name in kept},
+        }
+        if self.runner_up is not None:
+            others = self.runner_up.to_json()
+            result["runner_up"] = {name: others[name] for name in ("label", *kept)}
+        return result
+
+
+def wrong_beliefs(
+    beliefs: Beliefs,
+    recommended: Answer,
+    runner_up: Answer | None,
+    thresholds: Thresholds,
+    *,
+    replications: int,
+    seed: int,
+    workers: int,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[WhatIf]:
+    """The recommended policy and the next best, told what is believed, in other worlds."""
+    policies = [each.candidate for each in (recommended, runner_up) if each is not None]
+    worlds = _worlds(beliefs)
+    scale = beliefs.high - beliefs.low
+    campaigns = [
+        Campaign(
+            problem, candidate.build(), beliefs.bucket_rounds, beliefs.buckets,
+            changed.lift / scale, (seed, 2),
+        )
+        for _, changed, problem in worlds
+        for candidate in policies
+    ]  # fmt: skip
+    outcomes = iter(run_campaigns(campaigns, replications, workers=workers, progress=progress))
+    rows = []
+    for sentence, changed, _ in worlds:
+        answers = [
+            answer_of(changed, candidate, next(outcomes), thresholds.percentile)
+            for candidate in policies
+        ]
+        other = answers[1] if len(answers) > 1 else None
+        rows.append(WhatIf(sentence, answers[0], passes(answers[0], thresholds), other))
+    return rows
+
+
+def _worlds(beliefs: Beliefs) -> list[tuple[str, Beliefs, Problem]]:
+    """What might be true instead: in words, the beliefs to reckon by, the problem."""
+    options = beliefs.options
+    best = max(range(options), key=beliefs.option_means.__getitem__)
+    best_later = [2.0 if arm == best else 1.0 for arm in range(options)]
+    best_sooner = [0.5 if arm == best else 1.0 for arm in range(options)]
+    worlds = [
+        ("as believed", beliefs, beliefs.problem()),
+        ("delays twice as long", beliefs, beliefs.problem(delay_factors=[2.0] * options)),
+        ("delays half as long", beliefs, beliefs.problem(delay_factors=[0.5] * options)),
+    ]
+    if beliefs.means is None:
+        half = beliefs.changed(lift=beliefs.lift / 2)
+        worlds.append(("lift half as large", half, half.problem()))
+    worlds += [
+        ("best option twice as late", beliefs, beliefs.problem(delay_factors=best_later)),
+        ("best option in half the time", beliefs, beliefs.problem(delay_factors=best_sooner)),
+        ("week-ends a third lower", beliefs, beliefs.problem(weekly=True)),
+    ]  # fmt: skip
+    return worlds

@@ -1,0 +1,294 @@
+"""Reading what people say: durations, traffic, lifts, and how late rewards come."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from latesum import delays
+from latesum._checks import InvalidInput, finite_number
+from latesum.delays import Delay
+from latesum.delays.fitting import FittedDelay
+from latesum.delays.fitting.curve import Curve, exponential_pieces
+from latesum.delays.fitting.tails import MOST_UNSEEN
+
+#: Hours in each unit of time.
+HOURS = {"minute": 1 / 60, "hour": 1.0, "day": 24.0, "week": 168.0, "month": 730.5}
+_SHORT = {"min": "minute", "h": "hour", "d": "day", "w": "week"}
+_NUMBER = r"(?:\d[\d,_]*(?:\.\d+)?|\.\d+)"
+_UNIT = r"minutes?|mins?|hours?|h|days?|d|weeks?|w|months?"
+_DURATION = re.compile(rf"\s*(?P<number>{_NUMBER})?\s*(?P<unit>{_UNIT})\s*", re.IGNORECASE)
+_INSIDE = re.compile(rf"(?P<number>{_NUMBER})\s*(?P<unit>{_UNIT})\b", re.IGNORECASE)
+_TRAFFIC = re.compile(rf"\s*(?P<number>{_NUMBER})\s*(?:per|a|an|/)\s*(?P<unit>{_UNIT})\s*", re.I)
+_WITHIN = re.compile(
+    rf"\s*(?P<share>half|all|{_NUMBER}\s*%)\s+within\s+(?P<time>{_NUMBER}\s*(?:{_UNIT})|an? (?:{_UNIT}))\s*",
+    re.IGNORECASE,
+)
+
+
+def unit_hours(unit: str) -> float:
+    """The hours in a unit of time, however it is written.
+
+    >>> unit_hours("days"), unit_hours("h")
+    (24.0, 1.0)
+    """
+    name = unit.strip().lower()
+    name = name[:-1] if name.endswith("s") and len(name) > 1 else name
+    name = _SHORT.get(name, name)
+    if name not in HOURS:
+        raise InvalidInput(f"there is no unit of time {unit!r}; use {', '.join(HOURS)}.")
+    return HOURS[name]
+
+
+def read_duration(text: Any, what: str) -> float:
+    """A duration such as "2 hours", "90 days" or "day", in hours.
+
+    >>> read_duration("12 weeks", "the run")
+    2016.0
+    """
+    if isinstance(text, datetime.timedelta):
+        hours = text / datetime.timedelta(hours=1)
+    else:
+        match = _DURATION.fullmatch(text) if isinstance(text, str) else None
+        if match is None:
+            raise InvalidInput(
+                f'{what} must be a duration such as "2 hours" or "90 days", not {text!r}.'
+            )
+        hours = _number(match["number"] or "1") * unit_hours(match["unit"])
+    if hours <= 0:
+        raise InvalidInput(f"{what} must be longer than nothing, not {text!r}.")
+    return hours
+
+
+def read_traffic(text: Any) -> float:
+    """Traffic such as "5,000 per day", as decisions per hour.
+
+    >>> read_traffic("2,400 per day")
+    100.0
+    """
+    match = _TRAFFIC.fullmatch(text) if isinstance(text, str) else None
+    if match is None:
+        raise InvalidInput(f'traffic must be written such as "5000 per day", not {text!r}.')
+    number = _number(match["number"])
+    if number <= 0:
+        raise InvalidInput("traffic must be above 0: without it there is nothing to decide.")
+    return number / unit_hours(match["unit"])
+
+
+def read_lift(lift: Any, mean: float) -> float:
+    """The smallest difference worth having, in units of the reward.
+
+    A number or a text with % is relative (0.1 and "10%" are the same), "0.2 points" are percentage
+    points, and "+0.002" is the difference itself.
+
+    >>> read_lift("10%", 0.02), read_lift("0.2 points", 0.02), read_lift("+0.002", 0.02)
+    (0.002, 0.002, 0.002)
+    """
+    wanted = f'the lift must be written such as "10%", "0.2 points" or "+0.002", not {lift!r}.'
+    if isinstance(lift, str):
+        text = lift.strip().lower()
+        try:
+            if text.endswith("%"):
+                value = float(text[:-1]) / 100 * abs(mean)
+            elif text.endswith(("points", "point", "pp")):
+                value = float(re.sub(r"(percentage\s+)?(points?|pp)$", "", text)) / 100
+            elif text.startswith("+"):
+                value = float(text)
+            else:
+                raise InvalidInput(wanted)
+        except ValueError:
+            raise InvalidInput(wanted) from None
+    else:
+        value = finite_number(lift, "the lift") * abs(mean)
+    if not value > 0:
+        raise InvalidInput(f"the smallest lift worth having must be above 0, not {lift!r}.")
+    return round(value, 12)
+
+
+def an(word: str) -> str:
+    """The word with its article.
+
+    >>> an("hour"), an("day")
+    ('an hour', 'a day')
+    """
+    return f"an {word}" if word == "hour" else f"a {word}"
+
+
+class Lateness:
+    """How late rewards come, in time; `in_rounds` turns it into a delay in rounds.
+
+    >>> late = Lateness.read("half within 2 hours, 95% within 3 days")
+    >>> round(late.in_rounds(rounds_per_hour=100).mean / 100, 1)
+    16.7
+    >>> Lateness.read("exponential(2 days)").in_rounds(rounds_per_hour=10)
+    delays.exponential(480)
+    """
+
+    def __init__(self, said: str, assumption: str, source: Delay | Curve | str) -> None:
+        self.said = said
+        #: What was assumed to turn the words into a distribution; empty if nothing.
+        self.assumption = assumption
+        self._source = source
+
+    @classmethod
+    def read(cls, said: Any, *, unit: str | None = None) -> Lateness:
+        """From words, quantiles, a file, a fit, or a delay in rounds."""
+        if isinstance(said, Lateness):
+            return said
+        if isinstance(said, Delay):
+            return cls(said.text, "", said)
+        if isinstance(said, Path) or (
+            isinstance(said, str) and said.lower().endswith((".csv", ".parquet", ".pq"))
+        ):
+            said = delays.fit(said, unit=unit)
+        if isinstance(said, FittedDelay):
+            return cls._from_fit(said, unit)
+        if isinstance(said, Mapping):
+            pairs = [(float(share), read_duration(time, "a time")) for share, time in said.items()]
+            return cls._from_quantiles(
+                pairs, ", ".join(f"{s:.0%} within {t}" for s, t in said.items())
+            )
+        if not isinstance(said, str):
+            raise InvalidInput(f'say how late rewards come such as "2 days", not {said!r}.')
+        if "within" in said.lower():
+            return cls._from_quantiles(_read_within(said), said)
+        if _DURATION.fullmatch(said):
+            hours = read_duration(said, "the mean delay")
+            assumption = "only its mean was given, so the delay is taken to be exponential"
+            return cls(f"{said} on average", assumption, f"exponential({hours} hours)")
+        if "(" in said and not _INSIDE.search(said):
+            raise InvalidInput(
+                f'say in which unit the delay {said!r} is, such as "exponential(50 hours)".'
+            )
+        late = cls(said, "", said)
+        try:
+            late.in_rounds(60.0)  # what cannot be read is refused now
+        except InvalidInput:
+            raise InvalidInput(
+                f"{said!r} does not say how late rewards come; write their mean, such as "
+                '"2 days", shares, such as "half within 2 hours, 95% within 3 days", a distribution '
+                'with units, such as "uniform(1 hour, 3 days)", or the name of a .csv file.'
+            ) from None
+        return late
+
+    @classmethod
+    def _from_fit(cls, fitted: FittedDelay, unit: str | None) -> Lateness:
+        try:
+            hours = unit_hours(unit or fitted.unit)
+        except InvalidInput:
+            raise InvalidInput(
+                "say the time unit of the fitted delays (delay_unit), such as hour or day."
+            ) from None
+        tail = None if fitted.curve.tail is None else fitted.curve.tail * hours
+        curve = Curve(fitted.curve.times * hours, fitted.curve.alive, tail)
+        said = f"fitted to {fitted.observations:,} {fitted.kind} rows"
+        return cls(said, " ".join(fitted.warnings), curve)
+
+    @classmethod
+    def _from_quantiles(cls, pairs: list[tuple[float, float]], said: str) -> Lateness:
+        shares = np.array([0.0] + [share for share, _ in pairs])
+        times = np.array([0.0] + [time for _, time in pairs])
+        if (np.diff(shares) <= 0).any() or (np.diff(times) <= 0).any() or shares[-1] > 1:
+            raise InvalidInput(
+                f"quantiles must increase, in share and in time, up to 100%: not {said!r}."
+            )
+        if 1 - shares[-1] > MOST_UNSEEN:
+            raise InvalidInput(
+                f"only {shares[-1]:.0%} of the delays are accounted for in {said!r}: nothing "
+                f"supports a tail. Say by when at least {1 - MOST_UNSEEN:.0%} have arrived."
+            )
+        alive = 1 - shares
+        knots, levels = exponential_pieces(times, alive)
+        if alive[-1] <= 0:
+            return cls(
+                said, "between the quantiles rewards come at an even pace", Curve(knots, levels)
+            )
+        tail = (times[-1] - times[-2]) / np.log(alive[-2] / alive[-1])
+        assumption = (
+            "between the quantiles, and after the last one, rewards come at an even pace "
+            f"(the last {alive[-1]:.0%} by {as_time(tail)} later on average)"
+        )
+        return cls(said, assumption, Curve(knots, levels, float(tail)))
+
+    def in_rounds(self, rounds_per_hour: float, *, factor: float = 1.0) -> Delay:
+        """The delay in rounds, `factor` times as long."""
+        scale = rounds_per_hour * factor
+        if isinstance(self._source, Curve):
+            return self._source.to_delay(scale)
+        if isinstance(self._source, Delay):
+            return self._source if factor == 1 else _rescaled(self._source, factor)
+        written = _INSIDE.sub(lambda match: _rounds(match, scale), self._source)
+        return delays.parse(written)
+
+
+def _rounds(match: re.Match[str], scale: float) -> str:
+    rounds = _number(match["number"]) * unit_hours(match["unit"]) * scale
+    return str(max(round(rounds), 1 if rounds > 0 else 0)) if rounds >= 10 else f"{rounds:.6g}"
+
+
+def _rescaled(delay: Delay, factor: float) -> Delay:
+    """A delay in rounds, drawn out or shortened."""
+    shares = np.concatenate([np.linspace(0, 0.99, 100), 1 - np.geomspace(0.01, 1e-6, 40)])
+    knots = np.unique([delay.quantile(float(share)) for share in shares])
+    alive = delay.survival(knots)
+    tail = None
+    if alive[-1] > 0:
+        tail = max(float(delay.mean) / 10, 1.0) * factor
+    knots, arrived = np.append(-1.0, knots) + 1.0, np.append(0.0, 1 - alive)
+    return delays.tabulated((knots * factor).tolist(), arrived.tolist(), tail)
+
+
+def _read_within(said: str) -> list[tuple[float, float]]:
+    pairs = []
+    for part in re.split(r",(?!\d{3})|;|\band\b", said):
+        if not part.strip():
+            continue
+        match = _WITHIN.fullmatch(part)
+        if match is None:
+            raise InvalidInput(
+                f'cannot read {part.strip()!r}; write "half within 2 hours, 95% within 3 days".'
+            )
+        word = match["share"].lower()
+        share = {"half": 0.5, "all": 1.0}.get(word)
+        if share is None:
+            share = _number(word.rstrip("% ")) / 100
+        time = re.sub(r"^an?\s+", "1 ", match["time"].strip(), flags=re.IGNORECASE)
+        pairs.append((share, read_duration(time, "a time")))
+    return pairs
+
+
+def _number(text: str) -> float:
+    return float(text.replace(",", "").replace("_", ""))
+
+
+def as_time(hours: float) -> str:
+    """A duration for people.
+
+    >>> as_time(30), as_time(2016)
+    ('30 hours', '12 weeks')
+    """
+    if hours < 1.5:
+        return f"{hours * 60:.0f} minutes"
+    if hours < 48:
+        return f"{hours:.3g} hours"
+    if hours < 24 * 21:
+        return f"{hours / 24:.3g} days"
+    return f"{hours / 168:.3g} weeks"
+
+
+def ordinal(share: float) -> str:
+    """A percentile in words.
+
+    >>> ordinal(0.05), ordinal(0.025)
+    ('5th', '2.5th')
+    """
+    number = f"{100 * share:g}"
+    ending = {"1": "st", "2": "nd", "3": "rd"}.get(number[-1], "th")
+    if "." in number or number[-2:] in ("11", "12", "13"):
+        ending = "th"
+    return number + ending

@@ -1,0 +1,76 @@
+"""The application: routes behind one door."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+
+from latesum.live.store import Store
+from latesum.service import acts, campaigns, operations, page, totals
+from latesum.service.configuration import Configuration
+from latesum.service.desk import Desks, Staff
+from latesum.service.doors import Door, TokenBook
+from latesum.service.errors import set_up_errors
+from latesum.service.logs import log
+from latesum.service.metrics import Metrics
+from latesum.service.tokens import Tokens
+
+#: All routes there are; those that are asked for most come first.
+ROUTERS = (campaigns.router, totals.router, acts.router, operations.router, page.router)
+_ABOUT = """Which option to show, decided from totals that arrive late.
+
+Every request but `/livez` needs a token, as `Authorization: Bearer <token>`; `latesum token new`
+makes one with a scope: **read**, **record** (and read) or **operate** (and all else). Everything
+that is refused is answered with `{"error": "a sentence", "details": [...]}`."""
+
+
+def create_app(store: Store, configuration: Configuration | None = None) -> FastAPI:
+    """The service of a store, for an ASGI server to run."""
+    configuration = configuration or Configuration()
+    metrics = Metrics()
+    staff = Staff(metrics)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        log("started", store=store.place)
+        yield
+        await asyncio.to_thread(staff.close)
+        store.close()
+        log("stopped")
+
+    app = FastAPI(
+        title="latesum",
+        version="1",
+        description=_ABOUT,
+        docs_url=None,  # its page fetches scripts from outside
+        redoc_url=None,
+        openapi_url=None,  # a route of ours serves it, behind the door
+        lifespan=lifespan,
+        generate_unique_id_function=_operation_name,
+    )
+    app.state.desks = Desks(store, configuration, staff)
+    for router in ROUTERS:
+        app.include_router(router)
+    set_up_errors(app, _methods_of)
+    book = TokenBook(Tokens(store), configuration.tokens_kept, staff.readers)
+    app.add_middleware(Door, book=book, metrics=metrics, configuration=configuration)
+    return app
+
+
+def _operation_name(route: APIRoute) -> str:
+    return route.name
+
+
+def _methods_of(path: str) -> set[str]:
+    """The methods that an address takes, over all routes that it matches."""
+    return {
+        method
+        for router in ROUTERS
+        for route in router.routes
+        if isinstance(route, APIRoute) and route.path_regex.match(path)
+        for method in route.methods or ()
+    }

@@ -1,0 +1,197 @@
+"""Routes: campaigns are set up and listed, and asked for the option to show and for what is known."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query, Request, Response
+
+from latesum._checks import InvalidInput
+from latesum.live.campaign import Campaign
+from latesum.live.describing import describe_entry
+from latesum.live.ledger import Entry
+from latesum.live.settings import Settings, make_settings
+from latesum.live.store import UnknownCampaign
+from latesum.service.desk import Desk, Desks
+from latesum.service.errors import AT_THE_DOOR, Refused, documented
+from latesum.service.guarded import AllDesks, CampaignDesk, GuardedRoute, needs, plain
+from latesum.service.models import (
+    CAMPAIGN_PATTERN,
+    CampaignAnswer,
+    CampaignLine,
+    CampaignList,
+    EstimateLine,
+    EstimatesAnswer,
+    ExplanationAnswer,
+    HistoryAnswer,
+    HistoryEntry,
+    NewCampaign,
+    OptionAnswer,
+)
+
+router = APIRouter(
+    prefix="/v1/campaigns",
+    route_class=GuardedRoute,
+    tags=["campaigns"],
+    responses=documented(*AT_THE_DOOR),
+)
+Level = Annotated[float, Query(ge=0.5, le=0.999, description="How sure the intervals are.")]
+Bucket = Annotated[str, Query(min_length=1, max_length=40, description="A date, time or number.")]
+
+
+@router.get("")
+@needs("read")
+async def list_campaigns(desks: AllDesks) -> CampaignList:
+    """All campaigns, oldest first."""
+    return CampaignList(campaigns=[await _line(desk) for desk in await desks.all()])
+
+
+async def _line(desk: Desk) -> CampaignLine:
+    status, settings = await desk.status(), desk.campaign.settings
+    return CampaignLine(
+        name=settings.name, state=status.state, headline=status.headline,
+        options=list(settings.options), policy=settings.policy, every=settings.buckets.every,
+    )  # fmt: skip
+
+
+@router.put("/{campaign}", responses={201: {"model": CampaignAnswer}, **documented(409)})
+@needs("operate")
+async def create_campaign(
+    campaign: Annotated[str, Path(pattern=CAMPAIGN_PATTERN)],
+    new: NewCampaign,
+    desks: AllDesks,
+    response: Response,
+) -> CampaignAnswer:
+    """Set up a campaign: 201 if it is new, 200 if it is there and just the same."""
+    try:
+        made = await desks.staff.run(desks.staff.writers, _create, desks, campaign, new)
+        response.status_code = 201 if made else 200
+    except (TypeError, ValueError, ArithmeticError, MemoryError, RecursionError) as error:
+        if isinstance(error, InvalidInput):
+            raise
+        raise InvalidInput(f"the policy cannot be built with these parameters: {error}.") from None
+    return _answer(await desks.of(campaign))
+
+
+def _create(desks: Desks, name: str, new: NewCampaign) -> bool:
+    given = new.model_dump()
+    given["range"] = tuple(given["range"])
+    try:
+        stored = desks.store.find(name)
+    except UnknownCampaign:
+        stored = None
+    clock = desks.configuration.clock
+    if stored is None:
+        start = given["start"]
+        if start is None and new.every != "number":
+            start = clock().isoformat()
+        settings = make_settings(name, **{**given, "start": start})
+        policy = settings.build_policy()
+        policy.ask()  # one that cannot decide is refused now, not at the first bucket
+        try:
+            Campaign.create(name, **given, store=desks.store, clock=clock)
+            return True
+        except InvalidInput:
+            stored = desks.store.find(name)  # another process was faster
+    there = Settings.from_json(stored.settings)
+    if new.start is None and there.buckets.first is not None:
+        given["start"] = there.buckets.first.isoformat()
+    if new.seed is None:
+        given["seed"] = there.seed
+    if make_settings(name, **given).to_json() != there.to_json():
+        raise Refused(409, f"there is a campaign {name!r} already, set up otherwise.")
+    return False
+
+
+@router.get("/{campaign}", responses=documented(404))
+@needs("read")
+async def show_campaign(desk: CampaignDesk) -> CampaignAnswer:
+    """What a campaign was set up with."""
+    return _answer(desk)
+
+
+def _answer(desk: Desk) -> CampaignAnswer:
+    stored = desk.campaign.stored
+    return CampaignAnswer(
+        name=stored.name, created_at=stored.created_at, settings=plain(stored.settings)
+    )
+
+
+@router.get(
+    "/{campaign}/option",
+    response_model=OptionAnswer,
+    responses={
+        304: {"description": "The option is the one whose ETag was sent in If-None-Match."},
+        **documented(404, 409),
+    },
+)
+@needs("read")
+async def option(desk: CampaignDesk, request: Request, bucket: Bucket | None = None) -> Response:
+    """The option to show now, or in a bucket; asked again, the answer is the same.
+
+    It may be kept until the bucket ends (Cache-Control); numbered buckets end when something is
+    recorded, so that theirs has to be asked for each time, with If-None-Match.
+    """
+    if bucket is None:
+        answer = await desk.option_now()
+    else:
+        answer = desk.answer(await desk.write(desk.campaign.decide, bucket))
+    left = desk.seconds_left(answer)
+    kept = f"private, max-age={left}" if left else "private, no-cache"
+    headers = {"cache-control": kept, "etag": answer.tag, "vary": "Authorization, Cookie"}
+    tags = request.headers.get("if-none-match")
+    if tags is not None and answer.tag in [tag.strip() for tag in tags.split(",")]:
+        return Response(None, 304, headers)
+    return Response(answer.body, 200, headers, "application/json")
+
+
+@router.get("/{campaign}/status", responses=documented(404))
+@needs("read")
+async def status(desk: CampaignDesk, level: Level = 0.95) -> dict[str, Any]:
+    """Everything that the page shows: what runs and why, the timeline, the options, warnings."""
+    found: dict[str, Any] = plain((await desk.status(level)).to_json())
+    return found
+
+
+@router.get("/{campaign}/estimates", responses=documented(404))
+@needs("read")
+async def estimates(desk: CampaignDesk, level: Level = 0.95) -> EstimatesAnswer:
+    """What is believed of each option, per round."""
+    rows = await desk.look(desk.looking.estimates, level)
+    lines = [
+        EstimateLine(
+            option=row.name,
+            mean=plain(row.mean),
+            low=plain(row.low),
+            high=plain(row.high),
+            rounds=int(row.plays),
+            active=row.active,
+        )
+        for row in rows
+    ]
+    return EstimatesAnswer(level=level, unit=desk.campaign.settings.unit, estimates=lines)
+
+
+@router.get("/{campaign}/history", responses=documented(404))
+@needs("read")
+async def history(
+    desk: CampaignDesk,
+    after: Annotated[int, Query(ge=0, le=2**31 - 1, description="Entries after this one.")] = 0,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+) -> HistoryAnswer:
+    """The log: decisions, records, revisions, what people did."""
+    entries = await desk.look(desk.store.log, desk.campaign.stored.id, after)
+    shown = [_entry(desk, entry) for entry in entries[:limit]]
+    return HistoryAnswer(entries=shown, more=len(entries) > limit)
+
+
+def _entry(desk: Desk, entry: Entry) -> HistoryEntry:
+    sentence = describe_entry(entry, desk.campaign.settings)
+    return HistoryEntry(**{**entry._asdict(), "body": plain(entry.body)}, sentence=sentence)
+
+
+@router.get("/{campaign}/explanation", responses=documented(404))
+@needs("read")
+async def explanation(desk: CampaignDesk, bucket: Bucket | None = None) -> ExplanationAnswer:
+    """Why the policy does what it does: now, or when it decided on a bucket."""
+    return ExplanationAnswer(sentences=await desk.look(desk.looking.explain, bucket))

@@ -1,0 +1,264 @@
+"""`latesum.Client`: a thin client of the service, which may be retried without harm.
+
+Everything that it sends may be sent twice: totals are set and not added, a decision is taken once,
+a campaign is made once by its name, and every act carries a key under which it happens once. So when
+an answer is lost the client asks again, and nothing is counted twice.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from collections.abc import Callable, Iterable, Mapping
+from datetime import date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from urllib.parse import quote
+
+from latesum._checks import InvalidInput
+from latesum.service.client_sender import Sender, ServiceError, Unreachable
+
+__all__ = ["Client", "RowVerdict", "ServiceError", "Shown", "Unreachable"]
+
+if TYPE_CHECKING:
+    import httpx
+
+#: The token, unless it is handed over; never an argument of a command, which others can see.
+TOKEN_VARIABLE = "LATESUM_TOKEN"
+
+Bucket = int | str | date | datetime
+
+
+class Shown(NamedTuple):
+    """The option for a bucket. `fallback`: the service was not reached, this is what you declared."""
+
+    option: str
+    bucket: int | None = None
+    label: str = ""
+    purpose: str = ""
+    reason: str = ""
+    ends: datetime | None = None
+    fallback: bool = False
+
+
+class RowVerdict(NamedTuple):
+    """What became of a record: new, same, revised or too late."""
+
+    bucket: int
+    label: str
+    verdict: str
+    marks: tuple[str, ...] = ()
+    note: str = ""
+
+
+class Client:
+    """Talks to a `latesum serve`.
+
+    `token` is by default that in the environment's LATESUM_TOKEN. A request that gets no answer, or
+    is told to wait, is sent up to `attempts` times within growing pauses.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        token: str | None = None,
+        *,
+        attempts: int = 6,
+        timeout: float = 10.0,
+        transport: httpx.BaseTransport | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        token = token or os.environ.get(TOKEN_VARIABLE)
+        if not token:
+            raise InvalidInput(f"a token is needed: hand it over, or set {TOKEN_VARIABLE}.")
+        self._sender = Sender(
+            address, token, attempts=attempts, timeout=timeout, transport=transport, sleep=sleep
+        )
+        self._kept: dict[str, tuple[float, Shown]] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the connections."""
+        self._sender.close()
+
+    # Campaigns.
+
+    def create(self, campaign: str, **settings: Any) -> dict[str, Any]:
+        """Set up a campaign; if it is there and just the same, nothing happens."""
+        return self._sender.json("PUT", _path(campaign), json=settings)
+
+    def campaigns(self) -> list[dict[str, Any]]:
+        """All campaigns, with their state."""
+        found: list[dict[str, Any]] = self._sender.json("GET", "/v1/campaigns")["campaigns"]
+        return found
+
+    def option(
+        self, campaign: str, bucket: Bucket | None = None, *, fallback: str | None = None
+    ) -> Shown:
+        """The option to show now, or in a bucket; kept for as long as the service says.
+
+        With `fallback`, that option is returned when the service cannot be reached, so that an
+        application always has something to show.
+        """
+        kept = self._kept.get(campaign) if bucket is None else None
+        if kept is not None and time.monotonic() < kept[0]:
+            return kept[1]
+        parameters = {} if bucket is None else {"bucket": _text(bucket)}
+        try:
+            answer = self._sender.send("GET", _path(campaign, "option"), params=parameters)
+        except Unreachable:
+            if fallback is None:
+                raise
+            return Shown(fallback, fallback=True)
+        found = answer.json()
+        ends = None if found["ends"] is None else datetime.fromisoformat(found["ends"])
+        shown = Shown(
+            found["option"],
+            found["bucket"],
+            found["label"],
+            found["purpose"],
+            found["reason"],
+            ends,
+        )
+        if bucket is None:
+            self._kept[campaign] = (time.monotonic() + _max_age(answer), shown)
+        return shown
+
+    # Totals.
+
+    def record(
+        self,
+        campaign: str,
+        bucket: Bucket,
+        *,
+        rounds: int | None = None,
+        total: float | None = None,
+        status: str | None = None,
+        shown: str | None = None,
+        even_if_final: bool = False,
+        beyond_range: bool = False,
+    ) -> RowVerdict:
+        """Set what is known of a bucket; when this returns, it is durable."""
+        body = {
+            "rounds": rounds, "total": total, "status": status, "shown": shown,
+            "even_if_final": even_if_final, "beyond_range": beyond_range,
+        }  # fmt: skip
+        given = {key: value for key, value in body.items() if value not in (None, False)}
+        found = self._sender.json("PUT", _path(campaign, "buckets", _text(bucket)), json=given)
+        return _verdict(found)
+
+    def upload(
+        self,
+        campaign: str,
+        rows: Iterable[Mapping[str, Any]] | Path,
+        *,
+        dry_run: bool = False,
+        skip_unknown: bool = False,
+        even_if_final: bool = False,
+        beyond_range: bool = False,
+    ) -> list[RowVerdict]:
+        """Set many buckets, all or none: a CSV file, or rows with `bucket`, `rounds`, `total`, ..."""
+        parameters = {
+            "dry_run": dry_run, "skip_unknown": skip_unknown,
+            "even_if_final": even_if_final, "beyond_range": beyond_range,
+        }  # fmt: skip
+        body: dict[str, Any]
+        if isinstance(rows, Path):
+            body = {"content": rows.read_bytes(), "headers": {"Content-Type": "text/csv"}}
+        else:
+            sent = [{**row, "bucket": _plain(row["bucket"])} for row in rows]
+            body = {"json": {"rows": sent}}
+        found = self._sender.json("POST", _path(campaign, "totals"), params=parameters, **body)
+        return [_verdict(row) for row in found["rows"]]
+
+    # Looking.
+
+    def status(self, campaign: str) -> dict[str, Any]:
+        """Everything that the page shows."""
+        return self._sender.json("GET", _path(campaign, "status"))
+
+    def estimates(self, campaign: str, level: float = 0.95) -> list[dict[str, Any]]:
+        """What is believed of each option."""
+        path = _path(campaign, "estimates")
+        found: list[dict[str, Any]] = self._sender.json("GET", path, params={"level": level})[
+            "estimates"
+        ]
+        return found
+
+    def explain(self, campaign: str, bucket: Bucket | None = None) -> list[str]:
+        """Why: now, or when the decision for a bucket was taken."""
+        parameters = {} if bucket is None else {"bucket": _text(bucket)}
+        found: list[str] = self._sender.json(
+            "GET", _path(campaign, "explanation"), params=parameters
+        )["sentences"]
+        return found
+
+    def history(self, campaign: str) -> list[dict[str, Any]]:
+        """The whole log, oldest entry first."""
+        entries: list[dict[str, Any]] = []
+        more = True
+        while more:
+            after = entries[-1]["sequence"] if entries else 0
+            parameters = {"after": after, "limit": 1000}
+            part = self._sender.json("GET", _path(campaign, "history"), params=parameters)
+            entries += part["entries"]
+            more = part["more"]
+        return entries
+
+    # Operators.
+
+    def hold(self, campaign: str, *, why: str) -> None:
+        """Keep showing the present option until `resume`."""
+        self._act(campaign, "hold", why=why)
+
+    def resume(self, campaign: str, *, why: str) -> None:
+        """Let the policy decide again."""
+        self._act(campaign, "resume", why=why)
+
+    def override(self, campaign: str, option: str, *, buckets: int = 1, why: str) -> None:
+        """Show an option in the next buckets."""
+        self._act(campaign, "override", option=option, buckets=buckets, why=why)
+
+    def drop(self, campaign: str, option: str, *, why: str) -> None:
+        """Take an option away for good."""
+        self._act(campaign, "drop", option=option, why=why)
+
+    def finish(self, campaign: str, option: str | None = None, *, why: str) -> None:
+        """End the campaign, by default with the option that looks best."""
+        self._act(campaign, "finish", **({} if option is None else {"option": option}), why=why)
+
+    def _act(self, campaign: str, act: str, **body: Any) -> None:
+        headers = {"Idempotency-Key": secrets.token_hex(16)}  # one for all attempts
+        self._sender.json("POST", _path(campaign, act), json=body, headers=headers)
+
+
+def _path(campaign: str, *parts: str) -> str:
+    return "/".join(["/v1/campaigns", *(quote(part, safe="") for part in (campaign, *parts))])
+
+
+def _text(bucket: Bucket) -> str:
+    return bucket.isoformat() if isinstance(bucket, date) else str(bucket)
+
+
+def _plain(bucket: Bucket) -> int | str:
+    return bucket if isinstance(bucket, int) else _text(bucket)
+
+
+def _verdict(found: dict[str, Any]) -> RowVerdict:
+    return RowVerdict(
+        found["bucket"], found["label"], found["verdict"], tuple(found["marks"]), found["note"]
+    )
+
+
+def _max_age(answer: httpx.Response) -> float:
+    for part in answer.headers.get("cache-control", "").split(","):
+        name, _, value = part.strip().partition("=")
+        if name == "max-age" and value.isdigit():
+            return float(value)
+    return 0.0

@@ -1,0 +1,141 @@
+"""What a refused request gets: always the same shape, with a sentence for people."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, Field
+from sqlalchemy.exc import DBAPIError, TimeoutError
+from starlette.exceptions import HTTPException
+
+from latesum._checks import InvalidInput
+from latesum.live.csv_file import BadFile
+from latesum.live.recording import Conflicting, UnknownBucket
+from latesum.live.store import Moved, UnknownCampaign
+from latesum.service.logs import LOGGER
+
+_PLAIN = {
+    404: "there is nothing at this address.",
+    405: "this address does not take that method.",
+}
+
+
+class ErrorAnswer(BaseModel):
+    """Every refusal has this shape."""
+
+    error: str = Field(description="What is wrong and what would be right, in a sentence.")
+    details: list[str] = Field(
+        default_factory=list, description="One sentence for each wrong place, if there are several."
+    )
+
+
+class Refused(Exception):
+    """Answer with this status and sentence."""
+
+    def __init__(
+        self, status: int, sentence: str, details: list[str] | None = None, **more: Any
+    ) -> None:
+        super().__init__(sentence)
+        self.status = status
+        self.content = {"error": sentence, "details": details or [], **more}
+        self.headers: dict[str, str] = {}
+
+
+def error_answer(status: int, sentence: str, **headers: str) -> JSONResponse:
+    """A refusal, ready to be sent."""
+    named = {key.replace("_", "-"): value for key, value in headers.items()}
+    return JSONResponse({"error": sentence, "details": []}, status, named)
+
+
+def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The refusals that a route may answer with, for its description."""
+    meanings = {
+        400: "The request cannot be read.",
+        401: "No token, or not a valid one.",
+        403: "The token's scope is too small.",
+        404: "There is no such campaign or bucket.",
+        409: "It cannot be done as things are.",
+        413: "The body is too large.",
+        415: "The body is of a kind that is not understood.",
+        422: "A value cannot be used.",
+        429: "Too many requests; try again after Retry-After.",
+        503: "The store cannot be reached; try again.",
+    }
+    return {status: {"model": ErrorAnswer, "description": meanings[status]} for status in statuses}
+
+
+#: Whatever the route, the door may answer so.
+AT_THE_DOOR = (400, 401, 403, 413, 422, 429, 503)
+
+
+def status_of(refusal: InvalidInput) -> int:
+    """The status for input that the campaign refuses."""
+    if isinstance(refusal, UnknownCampaign | UnknownBucket):
+        return 404
+    if isinstance(refusal, Conflicting | Moved):
+        return 409
+    return 422
+
+
+def set_up_errors(app: FastAPI, methods_of: Callable[[str], set[str]]) -> None:
+    """Give every error of the app its answer."""
+
+    @app.exception_handler(Refused)
+    async def refused(_: Request, error: Refused) -> JSONResponse:
+        return JSONResponse(error.content, error.status, error.headers)
+
+    @app.exception_handler(InvalidInput)
+    async def invalid(_: Request, error: InvalidInput) -> JSONResponse:
+        details = error.problems if isinstance(error, BadFile) else []
+        sentence = str(error).split("\n")[0] if details else str(error)
+        return JSONResponse({"error": sentence, "details": details}, status_of(error))
+
+    @app.exception_handler(RequestValidationError)
+    async def not_valid(_: Request, error: RequestValidationError) -> JSONResponse:
+        details = [_sentence(each) for each in error.errors()]
+        return JSONResponse({"error": details[0], "details": details}, 422)
+
+    @app.exception_handler(HTTPException)
+    async def plain(request: Request, error: HTTPException) -> JSONResponse:
+        sentence = _PLAIN.get(error.status_code, str(error.detail))
+        headers = dict(error.headers or {})
+        if error.status_code == 405:
+            headers["allow"] = ", ".join(sorted(methods_of(request.scope["path"])))
+        return JSONResponse({"error": sentence, "details": []}, error.status_code, headers)
+
+    @app.exception_handler(OverflowError)
+    async def too_big(_: Request, error: OverflowError) -> JSONResponse:
+        return error_answer(422, "a number or a date is too large to be used.")
+
+    @app.exception_handler(DBAPIError)
+    async def no_store(_: Request, error: DBAPIError) -> JSONResponse:
+        LOGGER.error("the store failed", exc_info=error)
+        return error_answer(
+            503, "the store cannot be reached just now; try again.", retry_after="1"
+        )
+
+    @app.exception_handler(TimeoutError)
+    async def busy_store(_: Request, error: TimeoutError) -> JSONResponse:
+        LOGGER.error("no connection to the store became free", exc_info=error)
+        return error_answer(503, "the store is busy just now; try again.", retry_after="1")
+
+
+def unexpected(error: BaseException) -> JSONResponse:
+    """An error of ours: it is logged in full and answered without details."""
+    LOGGER.log(logging.ERROR, "unexpected error", exc_info=error)
+    return error_answer(500, "the service made an error, which is in its log.")
+
+
+def _sentence(problem: Any) -> str:
+    if problem["type"] == "json_invalid":
+        reason = problem.get("ctx", {}).get("error", "it ends too early")
+        return f"the body is not JSON: {reason}, at character {problem['loc'][-1]}."
+    where = ".".join(str(part) for part in problem["loc"] if part not in ("body", "path", "query"))
+    message = str(problem["msg"]).removeprefix("Value error, ")
+    message = message[:1].lower() + message[1:]
+    return f"{where}: {message}." if where else f"the body cannot be read: {message}."

@@ -1,0 +1,91 @@
+"""Routes that say how far a token must reach; one that says nothing needs the most."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Annotated, Any, TypeVar, cast
+
+from fastapi import Depends, Path, Request, Response
+from fastapi.routing import APIRoute
+
+from latesum.service.desk import Desk, Desks
+from latesum.service.errors import Refused
+from latesum.service.models import CAMPAIGN_PATTERN
+from latesum.service.tokens import Scope, Token
+
+Handler = TypeVar("Handler", bound=Callable[..., Any])
+_MARK = "_latesum_scope"
+
+
+def needs(scope: Scope) -> Callable[[Handler], Handler]:
+    """Mark what a token must be allowed to do to reach this."""
+
+    def mark(handler: Handler) -> Handler:
+        setattr(handler, _MARK, scope)
+        return handler
+
+    return mark
+
+
+def scope_of(handler: Callable[..., Any]) -> Scope:
+    """What a token must be allowed to do."""
+    return getattr(handler, _MARK, "operate")
+
+
+class GuardedRoute(APIRoute):
+    """A route that looks at the token's scope before it looks at anything that was sent."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """The handler, behind the check."""
+        handle = super().get_route_handler()
+        needed = scope_of(self.endpoint)
+        is_open = self.path == "/livez"
+
+        async def guarded(request: Request) -> Response:
+            if not is_open:
+                token: Token | None = request.scope.get("token")
+                if token is None:
+                    raise Refused(401, "a token is needed.")
+                if not token.may(needed):
+                    raise Refused(
+                        403, f"this needs a token of scope {needed}; yours is for {token.scope}."
+                    )
+            return await handle(request)
+
+        return guarded
+
+
+# These are async only because FastAPI would hand anything else over to a thread.
+
+
+async def token_of(request: Request) -> Token:
+    """Who asks."""
+    return cast(Token, request.scope["token"])
+
+
+async def desks_of(request: Request) -> Desks:
+    """The desks of the service."""
+    return cast(Desks, request.app.state.desks)
+
+
+async def desk_of(
+    request: Request, campaign: Annotated[str, Path(pattern=CAMPAIGN_PATTERN)]
+) -> Desk:
+    """The desk of the campaign that is named in the address."""
+    return await (await desks_of(request)).of(campaign)
+
+
+CampaignDesk = Annotated[Desk, Depends(desk_of)]
+AllDesks = Annotated[Desks, Depends(desks_of)]
+Who = Annotated[Token, Depends(token_of)]
+
+
+def plain(value: Any) -> Any:
+    """Values as JSON has them: an endless limit of an interval is none."""
+    if isinstance(value, float):
+        return value if abs(value) != float("inf") and value == value else None
+    if isinstance(value, dict):
+        return {key: plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    return value

@@ -1,0 +1,188 @@
+"""The page: what runs and why, for people. Drawn here, and kept up to date by a small script."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import logging
+from functools import cache
+from importlib import metadata, resources
+from typing import Any
+
+import jinja2
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import HTMLResponse
+from markupsafe import Markup
+
+from latesum.live import figures
+from latesum.live.page import gain_sentence
+from latesum.live.status import BucketRow, Status
+from latesum.live.store import UnknownCampaign
+from latesum.service import charts
+from latesum.service.desk import Desk
+from latesum.service.doors import COOKIE
+from latesum.service.guarded import AllDesks, GuardedRoute, Who, needs
+from latesum.service.logs import log
+
+router = APIRouter(route_class=GuardedRoute, include_in_schema=False)
+#: Everything comes from the service itself, and nothing that stands in a page is ever run.
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+_HEADERS = {"content-security-policy": _POLICY, "cache-control": "no-store"}
+_FOLDER = resources.files("latesum.service")
+# The package chartkick is how Chart.js comes from the registry; nothing else of it is used.
+_LIBRARY = resources.files("chartkick") / "django" / "static" / "chartkick" / "Chart.bundle.js"
+_STATIC = {"page.css": "text/css", "page.js": "text/javascript", "charts.js": "text/javascript"}
+#: So many buckets the table has; the charts and the history have all.
+_LAST_BUCKETS = 40
+
+
+def _template(name: str) -> str:
+    return (_FOLDER / "templates" / name).read_text(encoding="utf-8")
+
+
+_environment = jinja2.Environment(
+    loader=jinja2.FunctionLoader(_template),
+    autoescape=True,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    undefined=jinja2.StrictUndefined,
+)
+_environment.globals["n_colours"] = figures.N_COLOURS
+_environment.globals["chart_library"] = metadata.version("chartkick")
+
+
+@router.get("/")
+@needs("read")
+async def front(request: Request, desks: AllDesks, who: Who) -> Response:
+    """All campaigns."""
+    every = desks.configuration.page_every
+    html = await _list(request)
+    return _page("list.html", title="Campaigns", who=who, every=every, live=Markup(html))
+
+
+@router.get("/live")
+@needs("read")
+async def front_live(request: Request) -> Response:
+    """The part of the front page that changes."""
+    return _fragment(request, await _list(request))
+
+
+async def _list(request: Request) -> str:
+    desks = await request.app.state.desks.all()
+    lines = [(desk.campaign.settings, await desk.status()) for desk in desks]
+    return _environment.get_template("list_live.html").render(lines=lines)
+
+
+@router.get("/campaigns/{campaign}")
+@needs("read")
+async def campaign_page(request: Request, campaign: str, desks: AllDesks, who: Who) -> Response:
+    """One campaign."""
+    try:
+        desk = await desks.of(campaign)
+    except UnknownCampaign as unknown:
+        return _page("missing.html", 404, title="Not found", who=who, every=0, sentence=unknown)
+    return _page(
+        "campaign.html", title=desk.campaign.name, who=who,
+        every=desks.configuration.page_every, name=desk.campaign.name,
+        options=desk.campaign.settings.options, may_operate=who.may("operate"),
+        live=Markup(await _campaign(desk)),
+    )  # fmt: skip
+
+
+@router.get("/campaigns/{campaign}/live")
+@needs("read")
+async def campaign_live(request: Request, campaign: str, desks: AllDesks) -> Response:
+    """The part of a campaign's page that changes."""
+    return _fragment(request, await _campaign(await desks.of(campaign)))
+
+
+async def _campaign(desk: Desk) -> str:
+    status = await desk.status()
+    return await desk.look(_draw, desk, status)
+
+
+def _draw(desk: Desk, status: Status) -> str:
+    return _environment.get_template("campaign_live.html").render(
+        status=status,
+        lag=_lag(status),
+        counts=_counts(status.timeline),
+        gain=None if status.gain is None else gain_sentence(status),
+        timeline=charts.timeline_chart(status, charts.phases(desk.looking)),
+        totals=charts.totals_chart(status),
+        estimates=charts.estimates_chart(status),
+        last=status.timeline[: -_LAST_BUCKETS - 1 : -1],
+        acts=status.acts[::-1],
+    )
+
+
+def _lag(status: Status) -> str:
+    """How far what is known is behind what is shown."""
+    waiting = 0
+    for row in reversed(status.timeline):
+        if row.state in ("known", "missing"):
+            break
+        waiting += row.state == "pending"
+    unit = "bucket" if status.every == "number" else status.every
+    return f"{waiting} {unit}" + ("" if waiting == 1 else "s")
+
+
+def _counts(rows: list[BucketRow]) -> dict[str, int]:
+    counts = {state: sum(row.state == state for row in rows) for state in ("known", "pending")}
+    counts["missing"] = sum(row.state == "missing" for row in rows)
+    counts["revised"] = sum(row.revisions > 0 for row in rows)
+    return counts
+
+
+@router.get("/static/chart-library.js")
+@needs("read")
+async def chart_library(request: Request) -> Response:
+    """Chart.js; its version is in the address, so that a browser never asks again."""
+    headers = {
+        "cache-control": "private, max-age=31536000, immutable",
+        "vary": "Accept-Encoding",
+    }
+    if "gzip" not in request.headers.get("accept-encoding", ""):
+        return Response(_LIBRARY.read_bytes(), 200, headers, "text/javascript")
+    headers["content-encoding"] = "gzip"
+    return Response(_packed_library(), 200, headers, "text/javascript")
+
+
+@cache
+def _packed_library() -> bytes:
+    return gzip.compress(_LIBRARY.read_bytes(), mtime=0)
+
+
+@router.get("/static/{file}")
+@needs("read")
+async def static_file(file: str) -> Response:
+    """The page's style and scripts."""
+    if file not in _STATIC:
+        return Response("There is nothing here.", 404, media_type="text/plain")
+    text = (_FOLDER / "static" / file).read_text(encoding="utf-8")
+    return Response(text, 200, {"cache-control": "private, no-cache"}, _STATIC[file])
+
+
+@router.post("/logout")
+@needs("read")
+async def log_out(who: Who) -> Response:
+    """Take the token out of the browser; it stays valid elsewhere."""
+    log("logged out", logging.INFO, token=who.id)
+    answer = Response(None, 204)
+    answer.delete_cookie(COOKIE, httponly=True, samesite="strict")
+    return answer
+
+
+def _page(template: str, status: int = 200, **values: Any) -> HTMLResponse:
+    html = _environment.get_template(template).render(**values)
+    return HTMLResponse(html, status, _HEADERS)
+
+
+def _fragment(request: Request, html: str) -> Response:
+    tag = f'"{hashlib.sha256(html.encode()).hexdigest()[:24]}"'
+    headers = {**_HEADERS, "etag": tag}
+    if request.headers.get("if-none-match") == tag:
+        return Response(None, 304, headers)
+    return HTMLResponse(html, 200, headers)

@@ -1,0 +1,356 @@
+"""Delays: their moments and laws, conditional draws, tables, text, and what they refuse."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from latesum import delays
+from latesum._checks import InvalidInput
+from latesum.delays import parse
+
+TEXTS = [
+    "constant(0)",
+    "constant(7)",
+    "uniform(0, 100)",
+    "uniform(30, 31)",
+    "geometric(0)",
+    "geometric(12)",
+    "poisson(0)",
+    "poisson(8)",
+    "exponential(0.3)",
+    "exponential(50)",
+    "half_normal(40, 5)",
+    "half_normal(0, 3)",
+    "truncated_normal(0, 10)",
+    "truncated_normal(-5, 4)",
+    "truncated_normal(100, 10)",
+    "truncated_normal(-20000, 4000)",
+    "truncated_normal(-30000, 1000)",
+    "truncated_normal(9000, 3000)",
+    "negative_binomial(20, 100)",
+    "pareto(1.5, 20)",
+    "pareto(3.5, 20)",
+    "mixture((0.2, constant(60)), (0.8, uniform(0, 5)))",
+    "mixture((0.01, pareto(1.5, 500)), (0.99, poisson(3)))",
+    "empirical([0, 3, 3, 10])",
+    "exponential(50).clipped(75)",
+    "exponential(50).truncated(75)",
+    "pareto(1.5, 20).clipped(10000)",
+    "pareto(1.5, 20).truncated(200)",
+    "uniform(10, 20).clipped(15).truncated(12)",
+    "uniform(10, 20).clipped(5)",
+]
+#: Five standard errors, or the same in p-values: a false alarm in one of 100,000 seeds.
+ERRORS = 5
+LEVEL = 1e-6
+
+
+@pytest.fixture(params=TEXTS)
+def delay(request) -> delays.Delay:
+    return parse(request.param)
+
+
+def test_draws_are_whole_and_within_the_bound(delay) -> None:
+    drawn = delay.draw(5000, np.random.default_rng(1))
+    assert drawn.dtype == np.int64
+    assert drawn.min() >= 0
+    if delay.bound is not None:
+        assert drawn.max() <= delay.bound
+
+
+def test_draws_have_the_stated_law(delay) -> None:
+    """Chi-square against pmf, in cells of about equal probability."""
+    drawn = delay.draw(20_000, np.random.default_rng(2))
+    assert _fits(drawn, delay.cdf, delay.quantile)
+
+
+def test_moments_are_those_of_the_whole_number_delay(delay) -> None:
+    """Summed from the survival function far out, and not from a continuous parent."""
+    if math.isinf(delay.variance):
+        assert "pareto" in delay.text
+        return
+    k = np.arange(1_000_000 if "pareto" in delay.text else 50_000)
+    alive = delay.survival(k)
+    mean = alive.sum()
+    variance = ((2 * k + 1) * alive).sum() - mean**2
+    rough = 1e-2 if "pareto(3.5" in delay.text else 1e-9  # what is left of the tail's sum
+    assert delay.mean == pytest.approx(mean, rel=rough)
+    assert delay.variance == pytest.approx(variance, rel=rough, abs=1e-8)
+
+
+def test_draws_have_the_stated_mean(delay) -> None:
+    if math.isinf(delay.variance):
+        return
+    drawn = delay.draw(40_000, np.random.default_rng(3))
+    error = math.sqrt(delay.variance / len(drawn))
+    assert abs(drawn.mean() - delay.mean) <= ERRORS * error + 1e-12
+
+
+def test_a_heavy_tail_has_a_finite_mean_of_its_own() -> None:
+    """The mean of pareto(1.5, 20), drawn: its survival function summed by Euler and Maclaurin."""
+    delay = delays.pareto(1.5, 20)
+    k = np.arange(10**6)
+    left = (1 + 10**6 / 10) ** -0.5 * 20  # the integral of (1 + x / 10) ** -1.5 from 10**6 on
+    assert delay.mean == pytest.approx(delay.survival(k).sum() + left, rel=1e-6)
+
+
+def test_the_law_is_one_law(delay) -> None:
+    k = np.arange(-3, 30_000)
+    alive = delay.survival(k)
+    assert np.all(alive[:3] == 1)
+    assert np.all(np.diff(alive) <= 1e-15)
+    assert np.all((alive >= 0) & (alive <= 1))
+    np.testing.assert_allclose(delay.cdf(k), 1 - alive)
+    pmf = delay.pmf(k)
+    assert np.all(pmf >= -1e-15)
+    assert pmf.sum() + alive[-1] == pytest.approx(1)
+    assert np.all(pmf[:3] == 0)
+    if delay.bound is not None:
+        assert delay.survival(delay.bound) == 0
+        assert delay.pmf(delay.bound) > 0
+
+
+@pytest.mark.parametrize("share", [0.001, 0.25, 0.5, 0.9, 0.999])
+def test_quantiles_are_the_smallest_that_will_do(delay, share) -> None:
+    k = delay.quantile(share)
+    assert delay.cdf(k) >= share - 1e-12
+    assert k == 0 or delay.cdf(k - 1) < share
+
+
+@pytest.mark.parametrize("share", [0.05, 0.5, 0.95])
+def test_draws_beyond_have_the_conditional_law(delay, share) -> None:
+    after = delay.quantile(share) - 1
+    alive = float(delay.survival(after))
+    drawn = delay.draw_beyond(np.full(10_000, after), np.random.default_rng(4))
+    assert drawn.min() > after
+
+    def conditional_cdf(k):
+        return np.maximum(1 - delay.survival(k) / alive, 0)
+
+    def conditional_quantile(level):
+        return delay.quantile(1 - alive * (1 - level))
+
+    assert _fits(drawn, conditional_cdf, conditional_quantile)
+
+
+def test_each_entry_is_drawn_beyond_its_own() -> None:
+    for text in ("pareto(1.5, 20)", "exponential(9)", "poisson(8)", "empirical([0, 3, 3, 10, 90])"):
+        k = np.repeat([0, 2, 9], 200)
+        assert np.all(parse(text).draw_beyond(k, np.random.default_rng(5)) > k)
+
+
+def _fits(drawn, cdf, quantile) -> bool:
+    edges = np.unique([quantile(level) for level in np.linspace(0.1, 0.9, 9)])
+    steps = np.diff(np.concatenate([[0.0], cdf(edges), [1.0]]))
+    counts = np.bincount(np.searchsorted(edges, drawn), minlength=len(steps))
+    assert counts[steps <= 1e-12].sum() == 0
+    kept = steps > 1e-12
+    if kept.sum() < 2:
+        return True
+    expected = len(drawn) * steps[kept] / steps[kept].sum()
+    return stats.chisquare(counts[kept], expected).pvalue > LEVEL
+
+
+def test_the_table_holds_the_law_and_the_tail_the_rest(delay) -> None:
+    table = delay.table
+    assert table.spread <= 4096
+    inner = np.arange(table.spread)
+    np.testing.assert_allclose(table.cdf[:-1], delay.cdf(inner), atol=1e-15)
+    if len(table.tail) == 0:
+        assert delay.bound == table.spread
+        assert table.cdf[-1] == math.inf
+    else:
+        assert table.tail[0] == delay.survival(table.spread)
+        assert table.tail[1] == delay.survival(2 * table.spread)
+        assert table.spread == 4096 or table.tail[0] <= 1e-7
+    size = len(table.cdf)
+    for g in range(0, size, max(size // 50, 1)):
+        first = int(np.argmax(table.cdf > g / size)) if table.cdf[-1] > g / size else table.spread
+        assert table.guide[g] == first
+
+
+@pytest.mark.parametrize("rounds", [0, 1, 5, 60, 5000])
+def test_expected_outstanding_is_the_sum_of_survival(delay, rounds) -> None:
+    expected = delay.survival(np.arange(rounds)).sum() if rounds else 0
+    assert delay.expected_outstanding(rounds) == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+def test_clipping_and_truncating() -> None:
+    parent = delays.exponential(50)
+    clipped, truncated = parent.clipped(75), parent.truncated(75)
+    assert clipped.bound == truncated.bound == 75
+    assert clipped.pmf(75) == pytest.approx(parent.survival(74))
+    assert clipped.pmf(10) == pytest.approx(parent.pmf(10))
+    assert truncated.pmf(10) == pytest.approx(parent.pmf(10) / parent.cdf(75))
+    assert truncated.mean < clipped.mean < parent.mean
+    assert delays.uniform(0, 10).clipped(20).mean == 5
+    assert delays.uniform(0, 10).truncated(20).bound == 10
+
+
+def test_continuous_delays_are_rounded_up() -> None:
+    assert delays.exponential(50).pmf(0) == 0
+    assert delays.exponential(50).pmf(1) == pytest.approx(1 - math.exp(-1 / 50))
+    assert delays.half_normal(40, 5).cdf(40) == 0
+    assert delays.half_normal(40.5, 1e-9).mean == pytest.approx(41)
+    assert delays.exponential(50).mean == pytest.approx(50.5, abs=0.01)
+
+
+def test_known_moments() -> None:
+    assert delays.uniform(0, 100).mean == pytest.approx(50)
+    assert delays.uniform(0, 100).variance == pytest.approx(850)
+    assert delays.geometric(50).variance == pytest.approx(50 * 51)
+    assert delays.poisson(8).variance == pytest.approx(8)
+    assert delays.negative_binomial(20, 100).variance == pytest.approx(100)
+    assert delays.negative_binomial(20, 100).mean == pytest.approx(20)
+    assert delays.pareto(1.5, 20).variance == math.inf
+    assert delays.constant(7).variance == pytest.approx(0)
+    assert delays.empirical([0, 3, 3, 10]).mean == 4
+
+
+def test_text_round_trips(delay) -> None:
+    again = parse(delay.text)
+    assert again == delay
+    assert hash(again) == hash(delay)
+    assert again.text == delay.text
+    assert repr(delay) == f"delays.{delay.text}"
+
+
+positive = st.floats(0.01, 1e5)
+
+
+@given(mean=positive, more=positive, shape=st.floats(1.01, 10), weight=st.floats(0, 1))
+def test_text_keeps_every_digit(mean, more, shape, weight) -> None:
+    for delay in (
+        delays.geometric(mean),
+        delays.poisson(mean),
+        delays.exponential(mean),
+        delays.negative_binomial(mean, mean + more),
+        delays.half_normal(mean, more),
+        delays.truncated_normal(mean, more),
+        delays.pareto(shape, mean),
+        delays.mixture((weight, delays.poisson(mean)), (1 - weight, delays.constant(3))),
+    ):
+        again = parse(delay.text)
+        assert again == delay
+        k = np.array([0, 3, int(mean)])
+        np.testing.assert_array_equal(again.survival(k), delay.survival(k))
+
+
+def test_different_delays_are_not_equal() -> None:
+    assert delays.poisson(50.00000001) != delays.poisson(50)
+    assert delays.poisson(50) != delays.geometric(50)
+    assert delays.poisson(50) != "poisson(50)"
+
+
+@given(values=st.lists(st.integers(0, 10_000), min_size=1, max_size=30))
+def test_any_observed_delays(values) -> None:
+    delay = delays.empirical(values)
+    assert delay.mean == pytest.approx(np.mean(values))
+    assert delay.variance == pytest.approx(np.var(values), rel=1e-9, abs=1e-9)
+    assert delay.bound == max(values)
+    k = np.array(values)
+    counted = [(np.array(values) > value).mean() for value in values]
+    np.testing.assert_allclose(delay.survival(k), counted, atol=1e-12)
+    assert parse(delay.text) == delay
+
+
+def test_observed_delays_from_a_file(tmp_path) -> None:
+    file = tmp_path / "late.csv"
+    file.write_text("delay,shop\n0,a\n3,b\n\n3,a\n10,b\n", encoding="utf-8")
+    delay = delays.empirical(file)
+    assert delay.mean == 4
+    assert parse(delay.text).variance == delay.variance
+    (tmp_path / "bad.csv").write_text("1\ntwo\n", encoding="utf-8")
+    with pytest.raises(InvalidInput, match=r"line 2 of .* starts with 'two'"):
+        delays.empirical(tmp_path / "bad.csv")
+    with pytest.raises(InvalidInput, match="cannot read the delays in"):
+        delays.empirical(tmp_path / "none.csv")
+
+
+@given(low=st.integers(0, 200), width=st.integers(0, 200))
+def test_any_uniform_delay(low, width) -> None:
+    delay = delays.uniform(low, low + width)
+    assert delay.mean == pytest.approx(low + width / 2)
+    assert delay.variance == pytest.approx(((width + 1) ** 2 - 1) / 12, abs=1e-7)
+
+
+def test_large_bounded_delays_know_their_moments_without_a_sum(monkeypatch) -> None:
+    for large, mean in ((delays.uniform(0, 10**9), 5e8), (delays.constant(10**9), 1e9)):
+        monkeypatch.setattr(type(large), "survival", None)  # what a sum would be made of
+        assert large.mean == pytest.approx(mean)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("unifrom(0, 100)", "there is no delay 'unifrom'; did you mean 'uniform'"),
+        ("exponental(50)", "did you mean 'exponential'"),
+        ("exponential(50).cliped(75)", "did you mean 'clipped'"),
+        ("uniform(0, 100", "cannot read the delay"),
+        ("uniform", "cannot read the delay"),
+        ("", "cannot read the delay"),
+        ("50", "is not a delay; write"),
+        ("__import__('os')", "there is no delay '__import__'"),
+        ("poisson(5).__class__(3)", "there is no change of a delay"),
+        ("uniform(0)", "cannot read the delay 'uniform\\(0\\)': .*high"),
+        ("uniform(0, 1, 2)", "cannot read the delay"),
+        ("uniform(0, top=9)", "cannot read the delay"),
+        ("uniform(5, 2)", "whole number of at least 5, not 2"),
+        ("uniform(-1, 2)", "whole number of at least 0, not -1"),
+        ("uniform(0, 2.5)", "whole number of at least 0, not 2.5"),
+        ("constant(-1)", "a constant delay must be a whole number"),
+        ("constant(0.5)", "a constant delay must be a whole number"),
+        ("poisson(-1)", "the mean of a Poisson delay must be a number of at least 0"),
+        ("poisson('5')", "not '5'"),
+        ("geometric(-2)", "the mean of a geometric delay"),
+        ("exponential(0)", "above 0, not 0"),
+        ("half_normal(-1, 2)", "the location of a half-normal delay"),
+        ("half_normal(1, 0)", "the sd of a half-normal delay"),
+        ("truncated_normal(-100, 1)", "at least -30 sd"),
+        ("negative_binomial(50, 50)", "use poisson\\(50\\)"),
+        ("pareto(1, 20)", "the shape of a Pareto delay must be a number above 1"),
+        ("mixture()", "at least one"),
+        ("mixture((0.5, poisson(5)), (0.6, poisson(6)))", "must sum to 1, not 1.1"),
+        ("mixture((1.5, poisson(5)), (-0.5, poisson(6)))", "a probability of a mixture"),
+        ("mixture((0.5, poisson(5), 3), (0.5, poisson(5)))", "mixture"),
+        ("mixture((1, 5))", "a delay is written as text"),
+        ("mixture(poisson(5))", "mixture"),
+        ("empirical([])", "at least one observed delay"),
+        ("empirical([1.5])", "an observed delay must be a whole number .* not 1.5"),
+        ("empirical([-1])", "an observed delay must be a whole number"),
+        ("empirical(['soon'])", "an observed delay must be a whole number"),
+        ("empirical(3)", "empirical"),
+        ("poisson(5).clipped(2.5)", "whole number of at least 0, not 2.5"),
+        ("uniform(10, 20).truncated(5)", "is never as small as 5"),
+        ("-" * 5000 + "1", "cannot read the delay"),
+        ("(" * 5000, "cannot read the delay"),
+    ],
+)
+def test_bad_text_is_refused(text, sentence) -> None:
+    with pytest.raises(InvalidInput, match=sentence):
+        parse(text)
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: delays.poisson(math.nan),
+        lambda: delays.exponential(math.inf),
+        lambda: delays.negative_binomial(5, math.nan),
+        lambda: delays.constant(math.nan),
+        lambda: delays.constant(True),
+        lambda: delays.empirical([0, math.nan]),
+        lambda: delays.mixture((math.nan, "poisson(5)"), (0.5, "poisson(5)")),
+        lambda: parse(5),
+        lambda: parse(None),
+    ],
+)
+def test_what_is_not_a_number_is_refused(build) -> None:
+    with pytest.raises(InvalidInput):
+        build()

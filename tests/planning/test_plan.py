@@ -1,0 +1,130 @@
+"""The answers of a plan: verdicts, recommendation, wrong beliefs, report."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from latesum import InvalidInput, Problem, compare
+from latesum.planning import plan
+from latesum.planning.answers import quantile_of, share_of
+from latesum.planning.candidates import EQUAL_SPLIT
+from latesum.policies import registry
+
+from .conftest import SMALL
+
+
+def test_a_go(small_plan):
+    assert small_plan.verdict.answer == "go"
+    assert small_plan.recommended.ended_well.value >= 0.8
+    assert small_plan.recommended.worst_gain.value > 0
+    assert "GO." in str(small_plan)
+
+
+def test_it_does_not_depend_on_workers():
+    one = plan(**SMALL, replications=24, workers=1, policies=["half test"], check_beliefs=False)
+    two = plan(**SMALL, replications=24, workers=2, policies=["half test"], check_beliefs=False)
+    assert one.to_json() == two.to_json()
+
+
+def test_too_short_is_a_no_go_that_says_what_would_help():
+    found = plan(
+        options=4, rate=0.02, lift="5%", traffic="1000 per day", late="2 days", run_for="3 weeks",
+        replications=60, workers=1, check_beliefs=False, policies=["half test", "quarter test"],
+    )  # fmt: skip
+    assert found.verdict.answer == "no-go"
+    assert "NO-GO" in str(found)
+    for change in found.verdict.changes:
+        assert change.factor > 2 or change.what in ("traffic", "lift")
+
+
+def test_longer_is_a_go_but():
+    found = plan(
+        options=2, rate=0.05, lift="20%", traffic="800 per day", late="8 hours",
+        run_for="2 weeks", replications=100, workers=1, check_beliefs=False,
+        policies=["half test"], longer=4.0,
+    )  # fmt: skip
+    assert found.verdict.answer == "go, but"
+    assert found.verdict.changes[0].what == "horizon"
+    assert found.verdict.changes[0].factor <= 4
+
+
+def test_thresholds_are_parameters():
+    asked = {**SMALL, "run_for": "10 days", "lift": "20%"}
+    options = {"replications": 60, "workers": 1, "policies": ["half test"], "check_beliefs": False}
+    assert plan(**asked, **options).verdict.answer != "go"
+    assert plan(**asked, **options, ended_well=0.5, percentile=0.5).verdict.answer == "go"
+
+
+def test_the_equal_split_loses_what_it_must(small_plan):
+    split = next(a for a in small_plan.answers if a.candidate.label == EQUAL_SPLIT)
+    beliefs = small_plan.beliefs
+    assert split.loss.value == pytest.approx(beliefs.horizon * beliefs.lift / 2, rel=0.03)
+    assert split.gain.value == pytest.approx(0, abs=0.03 * beliefs.horizon * beliefs.lift / 2)
+
+
+def test_switches_cost(small_plan):
+    costly = plan(**SMALL, replications=60, workers=1, check_beliefs=False, switch_cost=5.0)
+    for free, paid in zip(small_plan.answers, costly.answers, strict=True):
+        expected = free.loss.value + 5 * free.switches.value
+        assert paid.loss.value == pytest.approx(expected)
+
+
+def test_wrong_beliefs(small_plan):
+    rows = {what_if.belief: what_if for what_if in small_plan.what_ifs}
+    assert set(rows) >= {
+        "as believed", "delays twice as long", "delays half as long", "lift half as large",
+        "best option twice as late", "week-ends a third lower",
+    }  # fmt: skip
+    assert rows["as believed"].answer.replications < small_plan.recommended.replications
+    half, whole = rows["lift half as large"].answer, rows["as believed"].answer
+    assert half.gain.value < whole.gain.value
+
+
+def test_json_can_be_handed_on(small_plan, tmp_path):
+    small_plan.save(tmp_path / "plan.json")
+    saved = json.loads((tmp_path / "plan.json").read_text())
+    handed = saved["recommendation"]
+    policy = registry.build(handed["policy"], **handed["parameters"])
+    assert policy.ask() == small_plan.policy().ask()
+    problem = Problem([0.1, 0.14], "exponential(300)")
+    result = compare(
+        problem, {handed["label"]: policy}, handed["horizon"], bucket=handed["bucket"],
+        replications=2, seed=1,
+    )  # fmt: skip
+    assert len(result.summary()) == 1
+    assert saved["verdict"]["answer"] == "go"
+
+
+def test_the_report_is_one_page(small_plan, tmp_path):
+    small_plan.save(tmp_path / "plan.html")
+    page = (tmp_path / "plan.html").read_text()
+    assert page.count("<svg") == 3
+    assert "<strong>go</strong>" in page
+    assert "http" not in page
+    assert "src=" not in page
+    with pytest.raises(InvalidInput, match=r"html or \.json"):
+        small_plan.save(tmp_path / "plan.txt")
+
+
+def test_given_means():
+    found = plan(
+        options=3, rate=0.1, means=[0.1, 0.14, 0.139], lift="10%", traffic="1000 per day",
+        late="8 hours", run_for="8 weeks", replications=40, workers=1, check_beliefs=False,
+        policies=["half test"],
+    )  # fmt: skip
+    # The second best is within the lift, so ending on it is right.
+    assert found.answers[0].ended_well.value > 0.9
+
+
+def test_limits():
+    assert share_of(0, 50).low == 0
+    assert share_of(50, 50).high == 1
+    rng = np.random.default_rng(1)
+    held = 0
+    for _ in range(300):
+        low, high = quantile_of(rng.normal(size=200), 0.05)[1:]
+        held += low <= -1.6448536 <= high
+    assert held > 270

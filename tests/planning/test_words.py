@@ -1,0 +1,136 @@
+"""What people say is read as they mean it, and nonsense is refused in a sentence."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from latesum import InvalidInput, delays
+from latesum.planning.beliefs import read_beliefs
+from latesum.planning.words import Lateness, as_time, read_duration, read_lift, read_traffic
+
+ASKED = {
+    "options": 2,
+    "rate": 0.02,
+    "lift": "10%",
+    "traffic": "2400 per day",
+    "late": "2 days",
+    "run_for": "12 weeks",
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "hours"),
+    [("2 hours", 2), ("90 days", 2160), ("1.5 weeks", 252), ("30 min", 0.5), ("day", 24)],
+)
+def test_durations(text, hours):
+    assert read_duration(text, "it") == pytest.approx(hours)
+    assert as_time(hours)
+
+
+def test_traffic_and_lift():
+    assert read_traffic("5,000/day") == pytest.approx(5000 / 24)
+    assert read_traffic("200 per hour") == 200
+    assert read_lift(0.1, 0.02) == read_lift("10%", 0.02) == read_lift("0.2 pp", 0.02)
+
+
+def test_quantiles_are_met():
+    late = Lateness.read("half within 2 hours, 95% within 3 days").in_rounds(100)
+    assert late.cdf(200) == pytest.approx(0.5, abs=0.01)
+    assert late.cdf(7200) == pytest.approx(0.95, abs=0.001)
+    assert late.bound is None
+    ended = Lateness.read("half within 2 hours and all within 3 days").in_rounds(100)
+    assert ended.bound == 7200
+    same = Lateness.read({0.5: "2 hours", 0.95: "3 days"}).in_rounds(100)
+    assert same.mean == pytest.approx(late.mean)
+
+
+def test_distributions_in_time():
+    assert Lateness.read("uniform(1 hour, 3 days)").in_rounds(10).text == "uniform(10, 720)"
+    mixed = Lateness.read("mixture((0.9, exponential(2 hours)), (0.1, constant(1 day)))")
+    assert mixed.in_rounds(10).mean == pytest.approx(0.9 * 20.5 + 0.1 * 240, rel=0.01)
+    assert mixed.in_rounds(10, factor=2.0).mean == pytest.approx(0.9 * 40.5 + 48, rel=0.01)
+
+
+def test_a_delay_in_rounds_can_be_drawn_out():
+    late = Lateness.read(delays.exponential(500))
+    assert late.in_rounds(7).mean == pytest.approx(500.5, rel=0.001)
+    assert late.in_rounds(7, factor=2.0).mean == pytest.approx(1000, rel=0.05)
+
+
+def test_a_file_or_a_fit(tmp_path):
+    rng = np.random.default_rng(1)
+    path = tmp_path / "delays.csv"
+    path.write_text("delay\n" + "\n".join(f"{x:.3f}" for x in rng.exponential(5, 2000)))
+    late = Lateness.read(path, unit="hour").in_rounds(100)
+    assert late.mean == pytest.approx(500, rel=0.1)
+    with pytest.raises(InvalidInput, match="time unit"):
+        Lateness.read(path)
+
+
+def test_time_becomes_rounds_and_back():
+    beliefs = read_beliefs(**ASKED)
+    assert (beliefs.bucket_rounds, beliefs.buckets, beliefs.horizon) == (2400, 84, 201_600)
+    assert beliefs.hours(2400) == pytest.approx(24)
+    assert beliefs.delay().mean == pytest.approx(4800, rel=0.01)
+    weekly = read_beliefs(**{**ASKED, "bucket": "week"})
+    assert weekly.horizon == beliefs.horizon
+    hourly = read_beliefs(**{**ASKED, "bucket": "hour"})
+    assert hourly.horizon == beliefs.horizon
+
+
+def test_a_mean_reward_with_a_spread():
+    asked = {**ASKED, "rate": None, "mean": 3.0, "high": 100.0, "sd": 12.0, "lift": "+0.5"}
+    problem = read_beliefs(**asked).problem()
+    assert problem.arms[1].mean == pytest.approx(0.03)
+    assert math.sqrt(problem.arms[1].variance) == pytest.approx(0.12)
+    assert problem.gaps[1] == pytest.approx(0.005)
+    widest = read_beliefs(**{**asked, "sd": None}).problem()
+    assert widest.arms[1].variance == pytest.approx(0.03 * 0.97)
+
+
+def test_the_weekly_pattern_fits_the_buckets():
+    for bucket in ("hour", "day", "week"):
+        beliefs = read_beliefs(**{**ASKED, "bucket": bucket})
+        problem = beliefs.problem(weekly=True)
+        assert problem.calendar.step == 2400
+    high = read_beliefs(**{**ASKED, "rate": 0.9, "lift": "5%"})
+    assert high.problem(weekly=True).changes
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"rate": 0.5, "lift": "150%"}, "exceeds 1"),
+        ({"rate": None, "mean": 9.0, "high": 10.0, "lift": "20%"}, "exceeds the highest reward 10"),
+        ({"late": "half within 2 hours, 95% within 1 hour"}, "quantiles must increase"),
+        ({"late": "95% within 2 hours, 50% within 3 hours"}, "quantiles must increase"),
+        ({"late": "half within 2 hours"}, "nothing supports a tail"),
+        ({"late": "exponential(50)"}, "in which unit"),
+        ({"late": "soonish"}, "does not say how late"),
+        ({"late": 5}, "how late"),
+        ({"bucket": "0 hours"}, "longer than nothing"),
+        ({"bucket": "-1 day"}, "longer than nothing"),
+        ({"bucket": "minute"}, "an hour, a day or a week"),
+        ({"run_for": "0 days"}, "longer than nothing"),
+        ({"run_for": "1 day"}, "each of the 2 options needs one"),
+        ({"lift": "0%"}, "above 0"),
+        ({"lift": "much"}, "the lift must be written"),
+        ({"traffic": "lots"}, "traffic must be written"),
+        ({"traffic": "0 per day"}, "above 0"),
+        ({"traffic": "1 per month", "bucket": "hour"}, "less than one decision"),
+        ({"options": 1}, "at least 2"),
+        ({"rate": None}, "one of the two"),
+        ({"rate": 1.2}, "at most 1"),
+        ({"rate": None, "mean": 3.0}, "range"),
+        ({"rate": None, "mean": 3.0, "high": 10.0, "sd": 9.0}, "cannot have an sd"),
+        ({"switch_cost": -1}, "at least 0"),
+        ({"means": [0.1]}, "a mean for each"),
+        ({"means": [0.1, 0.1]}, "nothing to find"),
+    ],
+)  # fmt: skip
+def test_nonsense_is_refused(change, says):
+    with pytest.raises(InvalidInput, match=says):
+        read_beliefs(**{**ASKED, **change})
