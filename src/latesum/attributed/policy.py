@@ -7,7 +7,6 @@ anonymous one: there is no `ask`, no `tell`, and a total without labels cannot b
 
 from __future__ import annotations
 
-import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any, ClassVar, Literal
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput, finite_number, whole_number
+from latesum._signatures import signature_of
 from latesum.attributed import layout_kernels as at
 from latesum.world.problem import Problem
 
@@ -88,7 +88,7 @@ class AttributedPolicy(ABC):
 
     def __new__(cls, *_: Any, **parameters: Any) -> AttributedPolicy:
         """Refuse knowledge of the delay that this policy has no use for."""
-        usable = inspect.signature(cls.__init__).parameters
+        usable = signature_of(cls).parameters
         for parameter in _DELAY_PARAMETERS:
             if parameter in parameters and parameter not in usable:
                 raise InvalidInput(
