@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from latesum._checks import InvalidInput, finite_number, whole_number
 from latesum._signatures import signature_of
 from latesum.attributed import layout_kernels as at
+from latesum.attributed.playable import memory_of
 from latesum.world.problem import Problem
 
 Floats = NDArray[np.float64]
@@ -76,7 +77,7 @@ class AttributedPolicy(ABC):
     """A policy that sees which arm paid: every reward arrives with the arm it belongs to.
 
     Subclasses set `name`, the label for tables, and `delay_knowledge`, what they must be told
-    about the delay.
+    about the delay. How one plays is compiled: `playable` refuses what would not be used.
     """
 
     #: Marks these policies in tables and figures: they see more than a total.
@@ -145,7 +146,7 @@ class Steps:
 
         self.policy = policy
         self._kernels = policy_kernels
-        self._memory = policy.new_memory(rng)
+        self._memory = memory_of(policy, rng)
         self._outstanding = np.zeros(policy.n_arms, dtype=np.int64)
 
     @property
