@@ -57,9 +57,9 @@ def demo():
         yield running
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def slower_demo():
-    with demo_of(0.5) as running:
+    with demo_of(1) as running:  # one per test: its 90 days are not over before the test begins
         yield running
 
 
