@@ -46,7 +46,7 @@ class ImprovedUCB(AttributedPolicy):
         for delay in problem.delays:
             if delay.bound != 0:
                 raise InvalidInput(
-                    f"{self.name} is for undelayed rewards, and these come with {delay.text}; "
+                    f"{self.name} is for undelayed rewards, and these come with {delay.short_text}; "
                     "use delay 'constant(0)', or QPMD, which takes any delay."
                 )
 

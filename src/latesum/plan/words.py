@@ -140,7 +140,7 @@ class Lateness:
         if isinstance(said, Lateness):
             return said
         if isinstance(said, Delay):
-            return cls(said.text, "", said)
+            return cls(said.short_text, "", said)
         if isinstance(said, Path) or (
             isinstance(said, str) and said.lower().endswith((".csv", ".parquet", ".pq"))
         ):

@@ -78,11 +78,11 @@ class Delay(ABC):
 
     @property
     def short_text(self) -> str:
-        """The delay for the title of a table: the text, unless that is very long."""
+        """The delay for people, in titles and messages: the text, unless that is very long."""
         return self.text
 
     def __repr__(self) -> str:
-        return f"delays.{self.text}"
+        return f"delays.{self.short_text}"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Delay) and self.text == other.text

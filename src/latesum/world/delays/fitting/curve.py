@@ -9,9 +9,6 @@ import numpy as np
 from latesum.world.delays.base import Floats
 from latesum.world.delays.tabulated import Tabulated, curve_moments, curve_survival
 
-#: A fitted delay is handed on with at most so many points.
-_MOST_POINTS = 400
-
 
 @dataclass(frozen=True)
 class Curve:
@@ -66,33 +63,10 @@ class Curve:
         return curve_survival(self.times, self.alive, self.tail, at)
 
     def to_delay(self, rounds_per_unit: float) -> Tabulated:
-        """The delay in rounds."""
-        return self._thinned()._tabulated(rounds_per_unit)
-
-    def _tabulated(self, scale: float) -> Tabulated:
+        """The delay in rounds: every point of the curve, so that nothing of it changes."""
         arrived = np.clip(1 - self.alive, 0.0, 1.0)
-        tail = None if self.tail is None or self.unseen < 1e-12 else self.tail * scale
-        return Tabulated((self.times * scale).tolist(), arrived.tolist(), tail)
-
-    def _thinned(self) -> Curve:
-        """The same with fewer points, dense where little is left, so that the tail stays."""
-        if len(self.times) <= _MOST_POINTS:
-            return self
-        floor = max(self.unseen, self.alive[self.alive > 0].min())
-        levels = np.concatenate(
-            [
-                np.linspace(1.0, floor, _MOST_POINTS // 2),
-                np.geomspace(1.0, floor, _MOST_POINTS // 2),
-            ]
-        )
-        places = np.searchsorted(-self.alive, -levels, side="left")
-        kept = np.unique(np.concatenate([[0], places, [len(self.times) - 1]]))
-        kept = kept[kept < len(self.times)]
-        thinned = Curve(self.times[kept], self.alive[kept], self.tail)
-        # Straight lines across the points left out would change the mean a little: put it back.
-        scale = self.mean / thinned.mean if thinned.mean > 0 else 1.0
-        tail = None if self.tail is None else self.tail * scale
-        return Curve(thinned.times * scale, thinned.alive, tail)
+        tail = None if self.tail is None or self.unseen < 1e-12 else self.tail * rounds_per_unit
+        return Tabulated((self.times * rounds_per_unit).tolist(), arrived.tolist(), tail)
 
 
 def steps(times: Floats, alive: Floats) -> tuple[Floats, Floats]:

@@ -72,6 +72,8 @@ class FittedDelay:
     def delay(self, rounds_per_unit: float = 1.0) -> Delay:
         """The delay that `Problem` takes, in rounds, of which so many are played per time unit.
 
+        It has the quantiles, the variance and the bound reported here, rounded up to whole rounds.
+
         >>> from latesum import delays
         >>> delays.fit([1, 2, 2, 5]).delay(rounds_per_unit=100).bound
         500
