@@ -183,10 +183,8 @@ class Lateness:
             raise InvalidInput(
                 "say the time unit of the fitted delays (delay_unit), such as hour or day."
             ) from None
-        tail = None if fitted.curve.tail is None else fitted.curve.tail * hours
-        curve = Curve(fitted.curve.times * hours, fitted.curve.alive, tail)
         said = f"fitted to {fitted.observations:,} {fitted.kind} rows"
-        return cls(said, " ".join(fitted.warnings), curve)
+        return cls(said, " ".join(fitted.warnings), fitted.curve.scaled(hours))
 
     @classmethod
     def _from_quantiles(cls, pairs: list[tuple[float, float]], said: str) -> Lateness:

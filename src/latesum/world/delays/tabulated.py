@@ -17,7 +17,8 @@ class Tabulated(Delay):
     """By `times[i]` the share `shares[i]` has arrived, with straight lines between.
 
     A time given twice is a jump. If the last share is below 1, the rest comes later, exponentially
-    with the mean `tail`. Times are in rounds and need not be whole: delays are rounded up.
+    with the mean `tail`; otherwise the last time is the bound, even if all have arrived before it.
+    Times are in rounds and need not be whole: delays are rounded up.
 
     All numbers are kept to the 12 digits that `text` has. So what is read back is the same delay,
     and 0.28 days of 25 rounds are 7 rounds, not 7.000000000000001, which would be rounded up to 8.
@@ -69,8 +70,12 @@ class Tabulated(Delay):
     def bound(self) -> int | None:
         if self._tail is not None:
             return None
-        first_complete = int(np.argmax(self._shares >= 1.0))
-        return math.ceil(float(self._times[first_complete]))
+        return math.ceil(float(self._times[-1]))
+
+    @functools.cached_property
+    def _last(self) -> float:
+        """When the last of what the table shows arrives; the bound may be later."""
+        return float(self._times[np.searchsorted(self._shares, self._shares[-1])])
 
     def survival(self, k: ArrayLike) -> Floats:
         return curve_survival(self._times, 1 - self._shares, self._tail, as_floats(k))
@@ -85,7 +90,7 @@ class Tabulated(Delay):
 
     def _at(self, levels: Floats, beyond: Floats, rng: np.random.Generator) -> Integers:
         """The delays at these levels of the distribution function; in the tail, drawn anew."""
-        times = np.interp(levels, self._shares, self._times)
+        times = np.interp(levels, self._shares, np.minimum(self._times, self._last))
         if self._shares[0] > 0:  # what has arrived by the first time arrived then
             times = np.where(levels < self._shares[0], self._times[0], times)
         if self._tail is not None:

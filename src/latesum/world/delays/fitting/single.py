@@ -48,13 +48,9 @@ def fit_single(delays: Floats, censored: NDArray[np.bool_], largest: float | Non
                 "the longest 1% of the delays make up more than a quarter of the mean: the tail is "
                 "heavy, and longer delays than any seen here are to be expected."
             ]
-    allowance = (0.0, 0.0)
-    if largest is not None and unseen > 0:  # it may come at once, or all at the very end
-        half = unseen * (largest - until) / 2
-        allowance = (half, half)
     # With delays that were not seen to their end, the largest that was is no bound.
     bound = largest if largest is not None else (None if censored.any() else until)
-    return Estimated(curve, resample, len(delays), bound, warnings, allowance)
+    return Estimated(curve, resample, len(delays), bound, warnings)
 
 
 def _grouped(delays: Floats, censored: NDArray[np.bool_]) -> tuple[Floats, Floats, Floats]:
@@ -90,11 +86,11 @@ def _kaplan_meier(times: Floats, events: Floats, lost: Floats, largest: float | 
     until = float(times[(events + lost) > 0][-1])
     knots, levels = steps(times[happened], alive[happened])
     if alive[-1] <= 0:
-        return Curve(knots, levels)
+        return Curve(knots, levels, largest=largest)
     if until > knots[-1]:
         knots, levels = np.append(knots, until), np.append(levels, alive[-1])
     if largest is not None:
-        return Curve(np.append(knots, largest), np.append(levels, 0.0))
+        return Curve(knots, levels, largest=largest)
     return Curve(knots, levels, _pace_of_the_end(times, events, lost))
 
 
