@@ -72,6 +72,15 @@ class Tabulated(Delay):
             return None
         return math.ceil(float(self._times[-1]))
 
+    def scaled(self, factor: float) -> Tabulated:
+        """The same with all times multiplied.
+
+        >>> Tabulated([2, 2, 10], [0, 0.5, 1]).scaled(1.5)
+        delays.tabulated([3, 3, 15], [0, 0.5, 1])
+        """
+        tail = None if self._tail is None else self._tail * factor
+        return Tabulated((self._times * factor).tolist(), self._shares.tolist(), tail)
+
     @functools.cached_property
     def _last(self) -> float:
         """When the last of what the table shows arrives; the bound may be later."""
