@@ -152,6 +152,20 @@ def test_kaplan_meier_by_hand():
     assert delays.fit([1, 2, 5]).bound == 5
 
 
+@pytest.mark.usefixtures("few_resamples")
+def test_many_heavy_tailed_delays_keep_their_moments():
+    # 100,000 different times are put into groups: the longest of them must not all be taken for as
+    # long as the very longest.
+    seen = 10 * (np.random.default_rng(5).random(100_000) ** (-1 / 1.5) - 1)
+    fitted = delays.fit(seen.tolist())
+    assert fitted.mean.value == pytest.approx(seen.mean(), rel=1e-9)
+    assert fitted.variance.value == pytest.approx(seen.var(), rel=1e-4)
+    assert fitted.bound == fitted.observed_until == seen.max()
+    assert len(fitted.curve.times) <= 8001
+    for share, row in fitted.quantiles.items():
+        assert row.value == pytest.approx(np.quantile(seen, share), rel=2e-3)
+
+
 def test_the_fitted_delay_goes_into_a_problem():
     rng = np.random.default_rng(3)
     fitted = delays.fit({"delay": rng.exponential(2.0, 5000)}, unit="hour")

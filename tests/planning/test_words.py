@@ -60,6 +60,31 @@ def test_a_delay_in_rounds_can_be_drawn_out():
     assert late.in_rounds(7, factor=2.0).mean == pytest.approx(1000, rel=0.05)
 
 
+@pytest.mark.parametrize(
+    "delay",
+    [
+        delays.constant(30),
+        delays.uniform(80, 100),
+        delays.uniform(0, 9000),
+        delays.mixture((0.875, "constant(10)"), (0.125, "constant(50000)")),
+        delays.exponential(1000),
+        delays.exponential(1000).clipped(1500),
+        delays.pareto(1.5, 1000),
+        delays.fit([1, 2, 5, 9]).delay(100),
+        delays.tabulated([2, 2, 10], [0, 0.5, 0.9], 30),
+    ],
+    ids=lambda delay: delay.short_text,
+)
+def test_a_delay_twice_as_long_has_twice_the_quantiles_and_moments(delay):
+    twice = Lateness.read(delay).in_rounds(1, factor=2.0)
+    for share in (0.01, 0.5, 0.9, 0.95, 0.99, 0.999):
+        assert twice.quantile(share) == pytest.approx(2 * delay.quantile(share), rel=0.005, abs=1)
+    assert twice.mean == pytest.approx(2 * delay.mean, rel=0.005, abs=1)
+    if np.isfinite(delay.variance):
+        assert twice.variance == pytest.approx(4 * delay.variance, rel=0.01, abs=1)
+    assert twice.bound == (None if delay.bound is None else 2 * delay.bound)
+
+
 def test_a_file_or_a_fit(tmp_path):
     rng = np.random.default_rng(1)
     path = tmp_path / "delays.csv"

@@ -84,8 +84,8 @@ class DUCB(AttributedPolicy):
         for arm, (told, real) in enumerate(zip(self.delays, problem.delays, strict=True)):
             if told != real:
                 warnings.warn(
-                    f"{self.name} was told the delay {told.text} and that of arm {arm} is "
-                    f"{real.text}: its estimates will be off.",
+                    f"{self.name} was told the delay {told.short_text} and that of arm {arm} is "
+                    f"{real.short_text}: its estimates will be off.",
                     stacklevel=3,
                 )
                 break
@@ -120,14 +120,14 @@ class DUCB(AttributedPolicy):
         if window > _LARGEST_WINDOW:
             raise InvalidInput(
                 f"{self._label} adds up chances over at most {_LARGEST_WINDOW} lags, and "
-                f"{delay.text} reaches {window}; clip it, or use QPMD."
+                f"{delay.short_text} reaches {window}; clip it, or use QPMD."
             )
         chances = delay.cdf(np.arange(window + 1))
         first = int(np.argmax(chances > 0)) if (chances > 0).any() else window
         if first >= 2 and (first == window or chances[first] > _NEGLIGIBLE):
             raise InvalidInput(
                 f"{self._label} divides by the chance that a reward has arrived, and under "
-                f"{delay.text} that is 0 for the first {first} rounds; use QPMD or DelayedUCB1, "
+                f"{delay.short_text} that is 0 for the first {first} rounds; use QPMD or DelayedUCB1, "
                 "which need not know the delay."
             )
 

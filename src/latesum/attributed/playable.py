@@ -182,6 +182,6 @@ def _refuse_delays(policy: AttributedPolicy, problem: Problem) -> None:
     for delay in problem.delays:
         if delay.bound != 0:
             raise InvalidInput(
-                f"{policy.name} is for undelayed rewards, and these come with {delay.text}; "
+                f"{policy.name} is for undelayed rewards, and these come with {delay.short_text}; "
                 "use delay 'constant(0)', or QPMD, which takes any delay."
             )

@@ -73,12 +73,12 @@ class SBD(AttributedPolicy):
             if delay.bound is None:
                 warnings.warn(
                     f"{self.name} was told a largest delay of {self.max_delay}, and "
-                    f"{delay.text} has none: rewards may come later than that.",
+                    f"{delay.short_text} has none: rewards may come later than that.",
                     stacklevel=3,
                 )
             elif delay.bound > self.max_delay:
                 raise InvalidInput(
-                    f"{self.name} was told a largest delay of {self.max_delay}, and {delay.text} "
+                    f"{self.name} was told a largest delay of {self.max_delay}, and {delay.short_text} "
                     f"reaches {delay.bound}; give it max_delay={delay.bound} or more."
                 )
 

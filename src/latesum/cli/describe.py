@@ -41,7 +41,7 @@ def show_delay(
 ) -> None:
     """The mean, variance and bound of a delay, in rounds, and a small picture of it."""
     delay = delays.parse(text)
-    table = new_table(delay.text, ["", "rounds"])
+    table = new_table(delay.short_text, ["", "rounds"])
     table.add_row("mean", f"{delay.mean:,.4g}")
     table.add_row("variance", f"{delay.variance:,.4g}")
     table.add_row("bound", "none" if delay.bound is None else f"{delay.bound:,}")

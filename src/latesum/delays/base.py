@@ -78,11 +78,11 @@ class Delay(ABC):
 
     @property
     def short_text(self) -> str:
-        """The delay for the title of a table: the text, unless that is very long."""
+        """The delay for people, in titles and messages: the text, unless that is very long."""
         return self.text
 
     def __repr__(self) -> str:
-        return f"delays.{self.text}"
+        return f"delays.{self.short_text}"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Delay) and self.text == other.text
@@ -111,7 +111,17 @@ class Delay(ABC):
 
     def quantile(self, share: float) -> int:
         """The smallest k with P(delay <= k) >= share."""
-        return int(self._first_below(np.array([np.nextafter(1.0 - share, 1.0)]), np.array([-1]))[0])
+        return int(self.quantiles([share])[0])
+
+    def quantiles(self, shares: ArrayLike) -> Integers:
+        """The quantiles of several shares at once.
+
+        >>> from latesum import delays
+        >>> delays.uniform(1, 4).quantiles([0.25, 0.5, 1.0])
+        array([1, 2, 4])
+        """
+        levels = np.nextafter(1.0 - as_floats(shares), 1.0)
+        return self._first_below(levels, np.full(levels.shape, -1, dtype=np.int64))
 
     def clipped(self, largest: int) -> Clipped:
         """The same delay with larger ones replaced by `largest`."""

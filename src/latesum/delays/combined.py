@@ -27,6 +27,10 @@ class Clipped(Delay):
         return f"{self._parent.text}.clipped({self._largest})"
 
     @property
+    def short_text(self) -> str:
+        return f"{self._parent.short_text}.clipped({self._largest})"
+
+    @property
     def bound(self) -> int:
         below = self._parent.bound
         return self._largest if below is None else min(self._largest, below)
@@ -48,13 +52,17 @@ class Truncated(Delay):
         self._beyond = float(parent.survival(self._largest))
         if self._beyond >= 1:
             raise InvalidInput(
-                f"{parent.text} is never as small as {self._largest}, so it cannot be truncated "
+                f"{parent.short_text} is never as small as {self._largest}, so it cannot be truncated "
                 "there; choose a larger number."
             )
 
     @property
     def text(self) -> str:
         return f"{self._parent.text}.truncated({self._largest})"
+
+    @property
+    def short_text(self) -> str:
+        return f"{self._parent.short_text}.truncated({self._largest})"
 
     @property
     def bound(self) -> int:
@@ -91,8 +99,15 @@ class Mixture(Delay):
 
     @property
     def text(self) -> str:
-        pairs = zip(self._weights, self._delays, strict=True)
-        return f"mixture({', '.join(f'({number_text(w)}, {d.text})' for w, d in pairs)})"
+        return self._mixture_of([delay.text for delay in self._delays])
+
+    @property
+    def short_text(self) -> str:
+        return self._mixture_of([delay.short_text for delay in self._delays])
+
+    def _mixture_of(self, texts: list[str]) -> str:
+        pairs = zip(self._weights, texts, strict=True)
+        return f"mixture({', '.join(f'({number_text(w)}, {text})' for w, text in pairs)})"
 
     @property
     def bound(self) -> int | None:

@@ -17,7 +17,11 @@ class Tabulated(Delay):
     """By `times[i]` the share `shares[i]` has arrived, with straight lines between.
 
     A time given twice is a jump. If the last share is below 1, the rest comes later, exponentially
-    with the mean `tail`. Times are in rounds and need not be whole: delays are rounded up.
+    with the mean `tail`; otherwise the last time is the bound, even if all have arrived before it.
+    Times are in rounds and need not be whole: delays are rounded up.
+
+    All numbers are kept to the 12 digits that `text` has. So what is read back is the same delay,
+    and 0.28 days of 25 rounds are 7 rounds, not 7.000000000000001, which would be rounded up to 8.
     """
 
     def __init__(
@@ -28,9 +32,12 @@ class Tabulated(Delay):
                 "a tabulated delay needs as many shares as times, at least one of each; there are "
                 f"{len(times)} times and {len(shares)} shares."
             )
-        self._times = np.array([finite_number(t, "a time", at_least=0) for t in times])
+        self._times = np.array([_kept(finite_number(t, "a time", at_least=0)) for t in times])
         self._shares = np.array(
-            [finite_number(s, "a share that has arrived", at_least=0, at_most=1) for s in shares]
+            [
+                _kept(finite_number(s, "a share that has arrived", at_least=0, at_most=1))
+                for s in shares
+            ]
         )
         if (np.diff(self._times) < 0).any() or (np.diff(self._shares) < 0).any():
             raise InvalidInput("the times and the shares of a tabulated delay must not decrease.")
@@ -42,13 +49,15 @@ class Tabulated(Delay):
                 f"{rest:.1%} of the delays come after the last time {self._times[-1]:g}; say with "
                 "tail=... how much later on average, or let the last share be 1."
             )
-        self._tail = None if tail is None else finite_number(tail, "the mean of the tail", above=0)
+        if tail is not None:
+            tail = _kept(finite_number(tail, "the mean of the tail", above=0))
+        self._tail = tail
 
     @functools.cached_property
     def text(self) -> str:  # type: ignore[override]
-        times = ", ".join(f"{time:.12g}" for time in self._times)
-        shares = ", ".join(f"{share:.12g}" for share in self._shares)
-        tail = "" if self._tail is None else f", {self._tail:.12g}"
+        times = ", ".join(map(_written, self._times))
+        shares = ", ".join(map(_written, self._shares))
+        tail = "" if self._tail is None else f", {_written(self._tail)}"
         return f"tabulated([{times}], [{shares}]{tail})"
 
     @property
@@ -61,8 +70,21 @@ class Tabulated(Delay):
     def bound(self) -> int | None:
         if self._tail is not None:
             return None
-        first_complete = int(np.argmax(self._shares >= 1.0))
-        return math.ceil(float(self._times[first_complete]))
+        return math.ceil(float(self._times[-1]))
+
+    def scaled(self, factor: float) -> Tabulated:
+        """The same with all times multiplied.
+
+        >>> Tabulated([2, 2, 10], [0, 0.5, 1]).scaled(1.5)
+        delays.tabulated([3, 3, 15], [0, 0.5, 1])
+        """
+        tail = None if self._tail is None else self._tail * factor
+        return Tabulated((self._times * factor).tolist(), self._shares.tolist(), tail)
+
+    @functools.cached_property
+    def _last(self) -> float:
+        """When the last of what the table shows arrives; the bound may be later."""
+        return float(self._times[np.searchsorted(self._shares, self._shares[-1])])
 
     def survival(self, k: ArrayLike) -> Floats:
         return curve_survival(self._times, 1 - self._shares, self._tail, as_floats(k))
@@ -77,7 +99,7 @@ class Tabulated(Delay):
 
     def _at(self, levels: Floats, beyond: Floats, rng: np.random.Generator) -> Integers:
         """The delays at these levels of the distribution function; in the tail, drawn anew."""
-        times = np.interp(levels, self._shares, self._times)
+        times = np.interp(levels, self._shares, np.minimum(self._times, self._last))
         if self._shares[0] > 0:  # what has arrived by the first time arrived then
             times = np.where(levels < self._shares[0], self._times[0], times)
         if self._tail is not None:
@@ -89,11 +111,36 @@ class Tabulated(Delay):
 
     @functools.cached_property
     def _moments(self) -> tuple[float, float]:
-        if self.bound is not None and self.bound <= 1 << 22:
-            return super()._moments
-        # Sums over millions of rounds: the continuous law, and what rounding up adds on average.
-        first, second = curve_moments(self._times, 1 - self._shares, self._tail)
-        return first + 0.5, max(second - first**2, 0.0) + 1 / 12
+        # Sums over k of P(delay > k) and of (2k + 1) P(delay > k), piece by piece: on the whole
+        # numbers of a straight line P(delay > k) is start + slope * j with j = 0, 1, ..., count - 1.
+        alive = 1 - self._shares
+        knots = np.append(0.0, self._times)
+        left, right = np.append(1.0, alive[:-1]), np.append(1.0, alive[1:])  # 1 at the beginning
+        whole, width = np.ceil(knots), np.diff(knots)
+        begin, count = whole[:-1], np.diff(whole)
+        slope = np.divide(right - left, width, out=np.zeros_like(width), where=width > 0)
+        start = left + slope * (begin - knots[:-1])
+        triangle = count * (count - 1) / 2
+        plain = count * start + slope * triangle
+        weighted = start * triangle + slope * triangle * (2 * count - 1) / 3
+        first = float(plain.sum())
+        second = float(((2 * begin + 1) * plain + 2 * weighted).sum())
+        if self._tail is not None:
+            fallen = -math.expm1(-1 / self._tail)  # per round
+            begin_tail = float(whole[-1])
+            start_tail = float(self.survival(begin_tail))
+            first += start_tail / fallen
+            second += (2 * begin_tail + 1) * start_tail / fallen
+            second += 2 * start_tail * (1 - fallen) / fallen**2
+        return first, max(second - first**2, 0.0)
+
+
+def _written(value: float) -> str:
+    return f"{value:.12g}"
+
+
+def _kept(value: float) -> float:
+    return float(_written(value))
 
 
 def curve_survival(times: Floats, alive: Floats, tail: float | None, at: Floats) -> Floats:

@@ -125,7 +125,7 @@ def _refuse_unknowns(name: str, given: dict[str, Any], problem: Problem) -> None
     """Refuse a policy that must know what the delay does not have."""
     for parameter, value in given.items():
         if _unknown(value):
-            delay = " and ".join(sorted({delay.text for delay in problem.delays}))
+            delay = " and ".join(sorted({delay.short_text for delay in problem.delays}))
             raise InvalidInput(
                 f"{name} must be told the {parameter.replace('_', ' ')}, and {delay} has none; "
                 f"write {name}({parameter}=...), or use a delay that has one."

@@ -13,9 +13,11 @@ import numpy as np
 from latesum import delays
 from latesum._checks import InvalidInput, finite_number
 from latesum.delays import Delay
+from latesum.delays.base import LARGEST_TABLE
 from latesum.delays.fitting import FittedDelay
 from latesum.delays.fitting.curve import Curve, exponential_pieces
 from latesum.delays.fitting.tails import MOST_UNSEEN
+from latesum.delays.tabulated import Tabulated
 
 #: Hours in each unit of time.
 HOURS = {"minute": 1 / 60, "hour": 1.0, "day": 24.0, "week": 168.0, "month": 730.5}
@@ -141,7 +143,7 @@ class Lateness:
         if isinstance(said, Lateness):
             return said
         if isinstance(said, Delay):
-            return cls(said.text, "", said)
+            return cls(said.short_text, "", said)
         if isinstance(said, Path) or (
             isinstance(said, str) and said.lower().endswith((".csv", ".parquet", ".pq"))
         ):
@@ -184,10 +186,8 @@ class Lateness:
             raise InvalidInput(
                 "say the time unit of the fitted delays (delay_unit), such as hour or day."
             ) from None
-        tail = None if fitted.curve.tail is None else fitted.curve.tail * hours
-        curve = Curve(fitted.curve.times * hours, fitted.curve.alive, tail)
         said = f"fitted to {fitted.observations:,} {fitted.kind} rows"
-        return cls(said, " ".join(fitted.warnings), curve)
+        return cls(said, " ".join(fitted.warnings), fitted.curve.scaled(hours))
 
     @classmethod
     def _from_quantiles(cls, pairs: list[tuple[float, float]], said: str) -> Lateness:
@@ -232,15 +232,22 @@ def _rounds(match: re.Match[str], scale: float) -> str:
 
 
 def _rescaled(delay: Delay, factor: float) -> Delay:
-    """A delay in rounds, drawn out or shortened."""
-    shares = np.concatenate([np.linspace(0, 0.99, 100), 1 - np.geomspace(0.01, 1e-6, 40)])
-    knots = np.unique([delay.quantile(float(share)) for share in shares])
-    alive = delay.survival(knots)
-    tail = None
-    if alive[-1] > 0:
-        tail = max(float(delay.mean) / 10, 1.0) * factor
-    knots, arrived = np.append(-1.0, knots) + 1.0, np.append(0.0, 1 - alive)
-    return delays.tabulated((knots * factor).tolist(), arrived.tolist(), tail)
+    """A delay in rounds, drawn out or shortened; every delay of the table keeps its probability."""
+    if isinstance(delay, Tabulated):
+        return delay.scaled(factor)
+    last = delay.bound if delay.bound is not None else delay.quantile(1 - 1e-6)
+    if last <= LARGEST_TABLE:
+        knots = np.arange(last + 1)
+    else:
+        shares = np.concatenate([np.linspace(0, 0.99, 100), 1 - np.geomspace(0.01, 1e-6, 200)])
+        knots = np.unique(np.append(delay.quantiles(shares), last))
+    # A jump at each of them, and straight lines between, where there is something between.
+    alive = np.column_stack([delay.survival(knots - 1), delay.survival(knots)]).ravel()
+    curve = Curve(np.repeat(knots, 2).astype(np.float64), alive)
+    if curve.unseen > 0:
+        beyond = (delay.mean - curve.restricted_mean) / curve.unseen
+        curve = Curve(curve.times, curve.alive, max(beyond, 1.0))
+    return curve.to_delay(factor)
 
 
 def _read_within(said: str) -> list[tuple[float, float]]:

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from latesum._checks import InvalidInput, known_name
+from latesum._checks import InvalidInput, finite_number, known_name
 from latesum.delays.fitting.columns import (
     Columns,
     Source,
@@ -53,7 +53,8 @@ def fit(
       bucket in which all options were off, or on. `background` is what comes without them.
 
     `largest` is the largest delay possible, where it is known: it replaces assumptions about a tail
-    that the data do not show. `level` is that of the confidence limits.
+    that the data do not show, and the limits then allow what is unseen anywhere up to there.
+    Totals around a step do not take it. `level` is that of the confidence limits.
 
     >>> fitted = fit({"delay": [1, 3, 4, 8, 9, 9], "censored": [0, 0, 0, 0, 0, 1]})
     >>> round(fitted.mean.value, 2), fitted.mean.low < fitted.mean.value < fitted.mean.high
@@ -66,6 +67,13 @@ def fit(
     if kind is None:
         kind = _seen_kind(columns, where, step)
     known_name(kind, KINDS, "kind of delay data")
+    if largest is not None:
+        largest = finite_number(largest, "the largest delay", above=0)
+        if kind == "step":
+            raise InvalidInput(
+                "totals around a step show the mean and nothing of a tail, so the largest delay is "
+                "not used; leave it out."
+            )
     if kind == "single":
         from latesum.delays.fitting.single import fit_single
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,32 +10,38 @@ import numpy as np
 from latesum.delays.base import Floats
 from latesum.delays.tabulated import Tabulated, curve_moments, curve_survival
 
-#: A fitted delay is handed on with at most so many points.
-_MOST_POINTS = 400
-
 
 @dataclass(frozen=True)
 class Curve:
     """P(delay > times[i]) is alive[i], with straight lines between; a time given twice is a jump.
 
-    If something is left at the last time, it comes exponentially later, by `tail` on average.
+    These points are what the data show. If something is left at the last of them, it comes
+    exponentially later, by `tail` on average; or, where the `largest` delay is known, at an even
+    pace up to there. `mean`, `variance`, `quantile` and `survival` are with that assumption,
+    `restricted_mean` and `unseen` without.
 
     >>> curve = Curve(np.array([0.0, 2.0, 6.0]), np.array([1.0, 0.5, 0.0]))
     >>> curve.mean, curve.quantile(0.5)
     (2.5, 2.0)
+    >>> cut = Curve(np.array([0.0, 2.0]), np.array([1.0, 0.5]), largest=6.0)
+    >>> cut.mean, cut.restricted_mean, cut.unseen
+    (2.5, 1.5, 0.5)
     """
 
     times: Floats
     alive: Floats
     tail: float | None = None
+    largest: float | None = None
 
     @property
     def mean(self) -> float:
-        return curve_moments(self.times, self.alive, self.tail)[0]
+        whole = self._completed
+        return curve_moments(whole.times, whole.alive, whole.tail)[0]
 
     @property
     def variance(self) -> float:
-        first, second = curve_moments(self.times, self.alive, self.tail)
+        whole = self._completed
+        first, second = curve_moments(whole.times, whole.alive, whole.tail)
         return max(second - first**2, 0.0)
 
     @property
@@ -49,50 +56,76 @@ class Curve:
 
     def quantile(self, share: float) -> float:
         """The time by which this share has arrived."""
+        times, alive, tail = self._completed.times, self._completed.alive, self.tail
         left = 1 - share
-        if left < self.alive[-1]:
-            assert self.tail is not None
-            return float(self.times[-1] + self.tail * np.log(self.alive[-1] / max(left, 1e-300)))
-        place = int(np.argmax(self.alive <= left + 1e-12))
+        if left < alive[-1]:
+            assert tail is not None
+            return float(times[-1] + tail * np.log(alive[-1] / max(left, 1e-300)))
+        place = int(np.argmax(alive <= left + 1e-12))
         if place == 0:
-            return float(self.times[0])
-        high, low = self.alive[place - 1], self.alive[place]
+            return float(times[0])
+        high, low = alive[place - 1], alive[place]
         part = (high - left) / (high - low) if high > low else 1.0
-        width = self.times[place] - self.times[place - 1]
-        return float(self.times[place - 1] + min(max(part, 0.0), 1.0) * width)
+        width = times[place] - times[place - 1]
+        return float(times[place - 1] + min(max(part, 0.0), 1.0) * width)
 
     def survival(self, at: Floats) -> Floats:
         """P(delay > at)."""
-        return curve_survival(self.times, self.alive, self.tail, at)
+        whole = self._completed
+        return curve_survival(whole.times, whole.alive, whole.tail, at)
+
+    def scaled(self, factor: float) -> Curve:
+        """The same in another unit of time."""
+        tail = None if self.tail is None else self.tail * factor
+        largest = None if self.largest is None else self.largest * factor
+        return Curve(self.times * factor, self.alive, tail, largest)
 
     def to_delay(self, rounds_per_unit: float) -> Tabulated:
-        """The delay in rounds."""
-        return self._thinned()._tabulated(rounds_per_unit)
-
-    def _tabulated(self, scale: float) -> Tabulated:
-        arrived = np.clip(1 - self.alive, 0.0, 1.0)
-        tail = None if self.tail is None or self.unseen < 1e-12 else self.tail * scale
-        return Tabulated((self.times * scale).tolist(), arrived.tolist(), tail)
-
-    def _thinned(self) -> Curve:
-        """The same with fewer points, dense where little is left, so that the tail stays."""
-        if len(self.times) <= _MOST_POINTS:
-            return self
-        floor = max(self.unseen, self.alive[self.alive > 0].min())
-        levels = np.concatenate(
-            [
-                np.linspace(1.0, floor, _MOST_POINTS // 2),
-                np.geomspace(1.0, floor, _MOST_POINTS // 2),
-            ]
+        """The delay in rounds: every point of the curve, so that nothing of it changes."""
+        whole = self._completed
+        arrived = np.clip(1 - whole.alive, 0.0, 1.0)
+        tail = whole.tail if whole.unseen >= 1e-12 else None
+        return Tabulated(
+            (whole.times * rounds_per_unit).tolist(),
+            arrived.tolist(),
+            None if tail is None else tail * rounds_per_unit,
         )
-        places = np.searchsorted(-self.alive, -levels, side="left")
-        kept = np.unique(np.concatenate([[0], places, [len(self.times) - 1]]))
-        kept = kept[kept < len(self.times)]
-        thinned = Curve(self.times[kept], self.alive[kept], self.tail)
-        # Straight lines across the points left out would change the mean a little: put it back.
-        scale = self.mean / thinned.mean if thinned.mean > 0 else 1.0
-        tail = None if self.tail is None else self.tail * scale
-        return Curve(thinned.times * scale, thinned.alive, tail)
+
+    def earliest(self) -> Curve:
+        """All that is unseen comes right after the data end: the smallest that `largest` allows."""
+        return self._with_rest(0.0)
+
+    def latest(self) -> Curve:
+        """All that is unseen comes at `largest`."""
+        return self._with_rest(self.unseen)
+
+    def widest(self) -> Curve:
+        """The unseen share is where the variance is the largest: at both ends, so much at each.
+
+        With p of it moved from the end of the data U to the largest delay L, the variance is a
+        parabola in p, and highest where the mean is half-way between U and L.
+        """
+        if self.largest is None or self.largest <= self.times[-1]:
+            return self
+        middle = (self.largest + float(self.times[-1])) / 2
+        moved = (middle - self.restricted_mean) / (self.largest - float(self.times[-1]))
+        return self._with_rest(min(max(moved, 0.0), self.unseen))
+
+    def _with_rest(self, at_largest: float) -> Curve:
+        """The unseen share in two jumps, where the data end and at `largest`."""
+        if self.largest is None:
+            return self
+        until, largest = self.times[-1], max(self.largest, float(self.times[-1]))
+        times = np.append(self.times, [until, largest, largest])
+        return Curve(times, np.append(self.alive, [at_largest, at_largest, 0.0]))
+
+    @functools.cached_property
+    def _completed(self) -> Curve:
+        """With what is assumed up to `largest` as one more point."""
+        if self.largest is None:
+            return self
+        largest = max(self.largest, float(self.times[-1]))
+        return Curve(np.append(self.times, largest), np.append(self.alive, 0.0))
 
 
 def steps(times: Floats, alive: Floats) -> tuple[Floats, Floats]:

@@ -35,9 +35,7 @@ def fit_histogram(starts: Floats, ends: Floats, counts: Floats, largest: float |
             alive[-1] = 0.0
         pace = _pace_of_the_end(edges, alive) if is_open and largest is None else None
         times, levels = (edges, alive) if straight else exponential_pieces(edges, alive)
-        if largest is not None and alive[-1] > 0:
-            return Curve(np.append(times, largest), np.append(levels, 0.0))
-        return Curve(times, levels, pace)
+        return Curve(times, levels, pace, largest)
 
     shares = counts / total
     unseen = float(shares[-1]) if is_open else 0.0
@@ -45,15 +43,13 @@ def fit_histogram(starts: Floats, ends: Floats, counts: Floats, largest: float |
     curve = curve_of(shares)
     # Where in its bin a delay is, no histogram says: the two ways to spread them differ by this.
     inside = abs(curve_of(shares, straight=True).mean - curve.mean)
-    beyond = unseen * (largest - until) / 2 if largest is not None else 0.0
 
     def resample(rng: np.random.Generator) -> Curve:
         return curve_of(rng.multinomial(int(total), shares) / int(total))
 
     bound = largest if largest is not None else (None if is_open else until)
     warnings = tail_warning(unseen, until, largest, curve.tail)
-    allowance = (inside + beyond, inside + beyond)
-    return Estimated(curve, resample, int(total), bound, warnings, allowance)
+    return Estimated(curve, resample, int(total), bound, warnings, allowance=inside)
 
 
 def _pace_of_the_end(edges: Floats, alive: Floats) -> float:

@@ -32,7 +32,7 @@ class Estimated(NamedTuple):
     """What each kind of data makes of itself.
 
     `resample` draws the curve that other data of the same size might have given; `allowance` widens
-    the limits of the mean, downwards and upwards, by what no resampling shows.
+    the limits of the mean, on both sides, by what no resampling shows.
     """
 
     curve: Curve
@@ -40,7 +40,7 @@ class Estimated(NamedTuple):
     observations: int
     bound: float | None
     warnings: list[str]
-    allowance: tuple[float, float] = (0.0, 0.0)
+    allowance: float = 0.0
     #: The quantiles of the normal distribution are replaced by Student's, where it has so many
     #: degrees of freedom.
     degrees: float | None = None
@@ -50,8 +50,10 @@ class Estimated(NamedTuple):
 class FittedDelay:
     """A delay estimated from data, in the time unit of the data.
 
-    `bound` is the largest delay where the data show one, else None. `restricted_mean` counts no
-    delay beyond `observed_until`: it needs no assumption about the tail.
+    `bound` is the largest delay where the data show one or one was given, else None. The data end at
+    `observed_until`, with the share `unseen` still to come; `restricted_mean` counts no delay beyond.
+    These three need no assumption about the tail. If the largest delay was given, the limits of all
+    other numbers allow the unseen share anywhere between the end of the data and there.
     """
 
     kind: str
@@ -71,6 +73,8 @@ class FittedDelay:
 
     def delay(self, rounds_per_unit: float = 1.0) -> Delay:
         """The delay that `Problem` takes, in rounds, of which so many are played per time unit.
+
+        It has the quantiles, the variance and the bound reported here, rounded up to whole rounds.
 
         >>> from latesum import delays
         >>> delays.fit([1, 2, 2, 5]).delay(rounds_per_unit=100).bound
@@ -119,31 +123,41 @@ class FittedDelay:
 
 
 def finish(estimated: Estimated, kind: str, unit: str, level: float, seed: int) -> FittedDelay:
-    """Limits by resampling: on a logarithmic scale for mean and variance, which are skew."""
+    """Limits by resampling: on a logarithmic scale for mean and variance, which are skew.
+
+    Where the largest delay is known, what the data do not show may be anywhere up to it. So the
+    lower limits are those of the curve that puts it as early as possible, the upper limits those
+    of the one that puts it as late, or as far apart, as possible.
+    """
     if not 0 < level < 1:
         raise InvalidInput(f"the confidence level must be between 0 and 1, not {level!r}.")
     rng = np.random.default_rng(seed)
     curve = estimated.curve
-    drawn = [estimated.resample(rng) for _ in range(RESAMPLES)]
-    far = max(curve.quantile(0.999) if curve.unseen < 0.001 or curve.tail else 0, curve.times[-1])
-    grid = np.linspace(0.0, far, 120)
-    bands = np.array([each.survival(grid) for each in drawn])
-    sides = [(1 - level) / 2, (1 + level) / 2]
-    low, high = np.quantile(bands, sides, axis=0)
-    mean = _log_limits(curve.mean, [each.mean for each in drawn], level, estimated.degrees)
+    drawn = [curve] + [estimated.resample(rng) for _ in range(RESAMPLES)]
+    early, late = [each.earliest() for each in drawn], [each.latest() for each in drawn]
+    grid = np.linspace(0.0, max(curve.quantile(0.999), float(curve.times[-1])), 120)
+    sides = ((1 - level) / 2, (1 + level) / 2)
+    low = np.quantile([each.survival(grid) for each in early[1:]], sides[0], axis=0)
+    high = np.quantile([each.survival(grid) for each in late[1:]], sides[1], axis=0)
+    degrees = estimated.degrees
     mean = Limited(
-        mean.value, max(mean.low - estimated.allowance[0], 0.0), mean.high + estimated.allowance[1]
+        curve.mean,
+        max(
+            _log_limits([each.mean for each in early], level, degrees)[0] - estimated.allowance, 0.0
+        ),
+        _log_limits([each.mean for each in late], level, degrees)[1] + estimated.allowance,
     )
-    variance = _log_limits(curve.variance, [each.variance for each in drawn], level, None)
+    variance = Limited(
+        curve.variance,
+        _log_limits([each.variance for each in early], level)[0],
+        _log_limits([each.widest().variance for each in drawn], level)[1],
+    )
     quantiles = {}
     for share in QUANTILES:
-        if curve.tail is None and 1 - share < curve.unseen:
-            continue
         value = curve.quantile(share)
-        limits = np.quantile([each.quantile(share) for each in drawn], sides)
-        quantiles[share] = Limited(
-            value, min(float(limits[0]), value), max(float(limits[1]), value)
-        )
+        lowest = float(np.quantile([each.quantile(share) for each in early[1:]], sides[0]))
+        highest = float(np.quantile([each.quantile(share) for each in late[1:]], sides[1]))
+        quantiles[share] = Limited(value, min(lowest, value), max(highest, value))
     return FittedDelay(
         kind, unit, estimated.observations, level, mean, variance, quantiles, estimated.bound,
         curve.restricted_mean, float(curve.times[-1]), curve.unseen, tuple(estimated.warnings),
@@ -151,14 +165,18 @@ def finish(estimated: Estimated, kind: str, unit: str, level: float, seed: int) 
     )  # fmt: skip
 
 
-def _log_limits(value: float, drawn: list[float], level: float, degrees: float | None) -> Limited:
+def _log_limits(
+    values: list[float], level: float, degrees: float | None = None
+) -> tuple[float, float]:
+    """Limits around the first of the values, which is the estimate; the others were resampled."""
     from scipy import stats
 
+    value, drawn = values[0], values[1:]
     positive = np.array([each for each in drawn if each > 0])
     if value <= 0 or len(positive) < len(drawn) / 2:
         low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
-        return Limited(value, min(float(low), value), max(float(high), value))
+        return min(float(low), value), max(float(high), value)
     share = (1 + level) / 2
     z = float(stats.norm.ppf(share) if degrees is None else stats.t.ppf(share, degrees))
     factor = float(np.exp(z * np.log(positive).std(ddof=1)))
-    return Limited(value, value / factor, value * factor)
+    return value / factor, value * factor

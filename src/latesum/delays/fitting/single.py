@@ -11,8 +11,10 @@ from latesum.delays.fitting.curve import Curve, steps
 from latesum.delays.fitting.result import Estimated
 from latesum.delays.fitting.tails import check_unseen, tail_warning
 
-#: More different times than this are put into so many groups of equal size, at their means.
+#: More different times than this are put into at most so many groups, at their means.
 _MOST_TIMES = 4000
+#: The longest stay single: in a heavy tail a few make up much of the mean and most of the variance.
+_LONGEST = 1000
 #: The pace of the tail is that of the last quarter of the events, and of this many at least.
 _LAST_SHARE = 0.25
 _FEWEST_EVENTS = 10
@@ -48,25 +50,28 @@ def fit_single(delays: Floats, censored: NDArray[np.bool_], largest: float | Non
                 "the longest 1% of the delays make up more than a quarter of the mean: the tail is "
                 "heavy, and longer delays than any seen here are to be expected."
             ]
-    allowance = (0.0, 0.0)
-    if largest is not None and unseen > 0:  # it may come at once, or all at the very end
-        half = unseen * (largest - until) / 2
-        allowance = (half, half)
     # With delays that were not seen to their end, the largest that was is no bound.
     bound = largest if largest is not None else (None if censored.any() else until)
-    return Estimated(curve, resample, len(delays), bound, warnings, allowance)
+    return Estimated(curve, resample, len(delays), bound, warnings)
 
 
 def _grouped(delays: Floats, censored: NDArray[np.bool_]) -> tuple[Floats, Floats, Floats]:
     """The different times, and how many events and how many losses there were at each."""
     times, place = np.unique(delays, return_inverse=True)
     if len(times) > _MOST_TIMES:
-        group = np.arange(len(times)) * _MOST_TIMES // len(times)
+        # Half of the groups have equal sizes; half get smaller with what is left, so that the
+        # quantiles near 1 stay where they are.
+        number, half = len(times), (_MOST_TIMES - _LONGEST) // 2
+        even = np.linspace(0, number - _LONGEST, half)
+        fine = number - np.geomspace(number, _LONGEST, half)
+        ends = np.arange(number - _LONGEST, number)
+        starts = np.unique(np.concatenate([even, fine, ends]).astype(np.int64))
+        group = np.searchsorted(starts, np.arange(number), side="right") - 1
         weights = np.bincount(place)
         mass = np.bincount(group, weights=weights)
-        last = times[-1]
+        longest = times[-_LONGEST:]
         times = np.bincount(group, weights=weights * times) / mass
-        times[-1] = last
+        times[-_LONGEST:] = longest  # to the last digit
         place = group[place]
     events = np.bincount(place[~censored], minlength=len(times)).astype(np.float64)
     lost = np.bincount(place[censored], minlength=len(times)).astype(np.float64)
@@ -90,11 +95,11 @@ def _kaplan_meier(times: Floats, events: Floats, lost: Floats, largest: float | 
     until = float(times[(events + lost) > 0][-1])
     knots, levels = steps(times[happened], alive[happened])
     if alive[-1] <= 0:
-        return Curve(knots, levels)
+        return Curve(knots, levels, largest=largest)
     if until > knots[-1]:
         knots, levels = np.append(knots, until), np.append(levels, alive[-1])
     if largest is not None:
-        return Curve(np.append(knots, largest), np.append(levels, 0.0))
+        return Curve(knots, levels, largest=largest)
     return Curve(knots, levels, _pace_of_the_end(times, events, lost))
 
 

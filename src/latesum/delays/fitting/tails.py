@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from latesum._checks import InvalidInput, finite_number
+from latesum._checks import InvalidInput
 
 #: If a larger share than this comes after the last observed time, no assumption about the tail is
 #: better than a guess: the fit is refused unless the largest delay is given.
@@ -14,7 +14,7 @@ NEGLIGIBLE = 1e-4
 def check_unseen(unseen: float, until: float, largest: float | None) -> None:
     """Refuse a tail that no data supports."""
     if largest is not None:
-        if finite_number(largest, "the largest delay") < until:
+        if largest < until:
             raise InvalidInput(
                 f"the largest delay {largest:g} is below {until:g}, which the data show."
             )
@@ -33,7 +33,7 @@ def tail_warning(
         return []
     start = f"the tail is longer than the data: {unseen:.1%} of the delays are beyond {until:.4g}"
     if largest is not None:
-        return [f"{start}; the limits of the mean allow them anywhere up to {largest:g}."]
+        return [f"{start}; the limits allow them anywhere up to {largest:g}."]
     return [
         f"{start}; they are taken to go on at the pace seen before ({tail:.4g} later on average), "
         "which the data cannot show."

@@ -59,7 +59,7 @@ def fit_triangle(
         )
     wanted = None if largest is None else largest / width
     curve = _chain(triangle, wanted)
-    unseen = curve.unseen if wanted is None else _unseen(triangle)
+    unseen = curve.unseen
     check_unseen(unseen, depth, wanted)
 
     def resample(rng: np.random.Generator) -> Curve:
@@ -72,14 +72,10 @@ def fit_triangle(
         return curve
 
     warnings = tail_warning(unseen, depth, wanted, curve.tail)
-    allowance = (0.0, 0.0)
-    if wanted is not None and unseen > 0:
-        half = unseen * max(wanted - depth, 0) / 2
-        allowance = (half, half)
     bound = wanted if wanted is not None else (float(depth) if unseen == 0 else None)
     rows = int(np.isfinite(triangle).sum())
     degrees = float(len(different) - 1)
-    return Estimated(curve, resample, rows, bound, warnings, allowance, degrees), width
+    return Estimated(curve, resample, rows, bound, warnings, degrees=degrees), width
 
 
 def _refuse_repeated(buckets: Floats, lags: NDArray[np.int64], totals: Floats) -> None:
@@ -124,9 +120,9 @@ def _tail(arrived: Floats) -> tuple[float, float]:
     """What comes after the last lag, and how much later, by how growth fades near the end."""
     growth = np.diff(arrived)
     half = max(1, len(growth) // 3)
-    if len(growth) < 2 * half + 1:
-        return 0.0, 1.0
-    earlier, later = float(growth[-2 * half : -half].sum()), float(growth[-half:].sum())
+    later = float(growth[-half:].sum())
+    # A single step does not show whether growth fades.
+    earlier = float(growth[-2 * half : -half].sum()) if len(growth) > 1 else later
     if later < _NO_GROWTH:
         return 0.0, 1.0
     if later >= 0.98 * earlier:  # it does not fade
@@ -135,11 +131,6 @@ def _tail(arrived: Floats) -> tuple[float, float]:
         return later, float(half)
     ratio = later / earlier
     return later * ratio / (1 - ratio), -half / np.log(ratio)
-
-
-def _unseen(triangle: Floats) -> float:
-    beyond, _ = _tail(_arrived(triangle))
-    return beyond / (1 + beyond)
 
 
 def _chain(triangle: Floats, largest: float | None) -> Curve:
@@ -153,7 +144,5 @@ def _chain(triangle: Floats, largest: float | None) -> Curve:
     levels = np.concatenate([np.repeat(alive[:-1], 2), alive[-1:]])
     if beyond == 0:
         levels[-1] = 0.0
-        return Curve(times, levels)
-    if largest is not None and largest > depth:
-        return Curve(np.append(times, largest), np.append(levels, 0.0))
-    return Curve(times, levels, pace)
+        return Curve(times, levels, largest=largest)
+    return Curve(times, levels, pace if largest is None else None, largest)
