@@ -35,6 +35,35 @@ def test_recorded_histories_replay_to_the_same_decisions(path):
     assert replay_log(Settings.from_json(exported["settings"]), entries) == []
 
 
+EARLY = [path for path in HISTORIES if path.stem.startswith("early-")]
+
+
+@pytest.mark.parametrize("path", EARLY, ids=lambda path: path.stem)
+def test_early_totals_and_interrupted_overrides_are_among_the_recorded_histories(path):
+    exported = read_export(path.read_text(encoding="utf-8"))
+    entries, buckets = exported_log(exported), Settings.from_json(exported["settings"]).buckets
+    early = {
+        entry.bucket
+        for entry in entries
+        if entry.kind == "record" and entry.at < buckets.end(entry.bucket)
+    }
+    again = {
+        entry.bucket
+        for entry in entries
+        if entry.kind == "record" and entry.at >= buckets.end(entry.bucket)
+    }
+    final = {entry.bucket for entry in entries if entry.body.get("status") == "final"}
+    assert min(len(early & again - final), len(early & final), len(early - again - final)) >= 9
+    acts = [entry.kind for entry in entries if entry.kind not in ("decision", "record")]
+    assert acts[:3] == ["override", "hold", "resume"]
+    assert acts[3:5] == ["override", "drop"]
+    sources = {entry.bucket: entry.body["source"] for entry in entries if entry.kind == "decision"}
+    # Seven buckets were ordered and four shown; five were ordered and two shown.
+    assert [bucket for bucket in range(1, 30) if sources[bucket] == "override"] == [
+        10, 11, 12, 13, 24, 25,
+    ]  # fmt: skip
+
+
 def test_a_replay_notices_a_decision_that_would_be_another():
     exported = read_export(HISTORIES[0].read_text(encoding="utf-8"))
     entry = next(each for each in exported["log"] if each[2] == "decision" and each[3] == 40)
