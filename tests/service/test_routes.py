@@ -66,6 +66,23 @@ def test_a_record_is_set_and_not_added(operator, campaign):
     assert corrected.json()["verdict"] == "revised"
 
 
+def test_a_total_of_the_evening_is_marked_as_early_and_used_once_its_day_is_over(
+    operator, daily, clock
+):
+    operator.get(f"{daily}/option")
+    clock.pass_by(hours=13)
+    said = operator.put(f"{daily}/buckets/2026-03-02", json={"rounds": 1000, "total": 300}).json()
+    assert (said["verdict"], said["marks"]) == ("new", ["early"])
+    assert "counts once it has" in said["note"]
+    clock.pass_by(hours=12)
+    row = operator.get(f"{daily}/status").json()["timeline"][0]
+    assert (row["state"], row["early"], row["used_total"]) == ("known", True, 300)
+    assert "known, recorded early" in operator.get("/campaigns/daily").text
+    decided, recorded = operator.get(f"{daily}/history").json()["entries"]
+    assert decided["body"]["rules"] == 2
+    assert "early: the bucket had not ended" in recorded["sentence"]
+
+
 @pytest.mark.parametrize(
     ("bucket", "body", "status", "says"),
     [

@@ -16,6 +16,7 @@ from latesum.live.following import Follower
 from latesum.live.ledger import Decision, Entry, Ledger, decision_of
 from latesum.live.operators import Operated
 from latesum.live.recording import Conflicting, Recorded, Row, UnknownBucket, check_row
+from latesum.live.rules import RULES_VERSION, check_rules
 from latesum.live.settings import Settings, make_settings
 from latesum.live.store import Store, Stored, Writer
 from latesum.policies import Estimate, Policy
@@ -212,7 +213,8 @@ class Campaign(Operated):
     def _write_decision(
         self, bucket: int, choice: Choice, now: datetime, writer: Writer, ledger: Ledger
     ) -> None:
-        body = choice.body(self.settings.buckets.label(bucket))
+        before = ledger.decisions.get(bucket - 1)
+        body = choice.body(self.settings.buckets.label(bucket), before)
         ledger.take(writer.append(now, "decision", bucket, body))
 
     def _final(self, bucket: int, ledger: Ledger) -> Decision:
@@ -222,7 +224,7 @@ class Campaign(Operated):
         reason = f"The campaign is finished: {ledger.finished.body['why']}"
         return Decision(
             bucket, label, self.settings.options[arm], arm, "commit", "finished", None, reason,
-            ledger.finished.at, None,
+            ledger.finished.at, None, RULES_VERSION,
         )  # fmt: skip
 
     # Recording.
@@ -330,7 +332,8 @@ class Campaign(Operated):
             decision = ledger.decisions[number]
             assert decision.sequence is not None
             earlier = self.ledger_before(decision.sequence)
-            told = told_plays(self.settings, earlier, decision.at, number)
+            check_rules(decision.rules)
+            told = told_plays(self.settings, earlier, decision.at, number, decision.rules)
             sentences = Planner(self.settings.build_policy()).after(told).explain()[:-1]
             return [*sentences, f"{decision.label}: {decision.option}. {decision.reason}"]
 

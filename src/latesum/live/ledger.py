@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
+from latesum.live.rules import rules_of
 from latesum.policies.base import Purpose
 
 Status = Literal["provisional", "final", "missing"]
@@ -30,7 +31,10 @@ class Entry(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """The option for a bucket; `rounds` is what the policy asked for, where it was asked."""
+    """The option for a bucket; `rounds` is what the policy asked for, where it was asked.
+
+    `rules` is the version of the rules by which the log was read for it (`latesum.live.rules`).
+    """
 
     bucket: int
     label: str
@@ -42,6 +46,7 @@ class Decision(NamedTuple):
     reason: str
     at: datetime
     sequence: int | None
+    rules: int
 
 
 class Look(NamedTuple):
@@ -179,5 +184,5 @@ def decision_of(entry: Entry, options: tuple[str, ...]) -> Decision:
     assert entry.bucket is not None
     return Decision(
         entry.bucket, body["label"], options[body["option"]], body["option"], body["purpose"],
-        body["source"], body["rounds"], body["reason"], entry.at, entry.sequence,
+        body["source"], body["rounds"], body["reason"], entry.at, entry.sequence, rules_of(body),
     )  # fmt: skip

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Literal, NamedTuple
 
 from latesum.live.ledger import Ledger, Value
+from latesum.live.rules import RULES_VERSION
 from latesum.live.settings import Curve, Settings
 
 #: So many full buckets are needed before a curve is fitted to them.
@@ -22,12 +23,15 @@ class Known(NamedTuple):
 
 
 class Maturity:
-    """Reads the buckets of a ledger as they are known at one moment."""
+    """Reads the buckets of a ledger as they are known at one moment, by one version of the rules."""
 
-    def __init__(self, settings: Settings, ledger: Ledger, now: datetime) -> None:
+    def __init__(
+        self, settings: Settings, ledger: Ledger, now: datetime, rules: int = RULES_VERSION
+    ) -> None:
         self.settings = settings
         self.ledger = ledger
         self.now = now
+        self.rules = rules
         self.curve = settings.fills_up
         if settings.full_after is not None:
             self.curve = fit_curve(settings, ledger, settings.full_after)
@@ -55,8 +59,13 @@ class Maturity:
             return Known("missing" if self.too_late(bucket) else "pending")
         if value.status == "final":
             return Known("known", value.total)
+        if self.settings.buckets.timed and end is None:
+            return Known("pending")  # the bucket still runs: its total is that of a part of it
         assert value.known_at is not None
-        if self.now - value.known_at < self.settings.usable_after:
+        standing_since = value.known_at
+        if self.rules >= 2 and end is not None and self.settings.buckets.timed:
+            standing_since = max(standing_since, end)
+        if self.now - standing_since < self.settings.usable_after:
             return Known("pending")
         share = self._share(value, end)
         return Known("pending") if share is None else Known("known", value.total / share, share)
@@ -66,6 +75,13 @@ class Maturity:
         end, lateness = self.end(bucket), self.settings.lateness
         return end is not None and lateness is not None and self.now - end > lateness
 
+    def early(self, bucket: int) -> bool:
+        """Whether a bucket's total was last recorded before the bucket had ended."""
+        value = self.ledger.value(bucket)
+        if not self.settings.buckets.timed or value.total is None or value.status == "final":
+            return False
+        return value.looks[-1].at < self.settings.buckets.end(bucket)
+
     def says_more(self, bucket: int, value: Value) -> bool:
         """Whether hearing the same total again, now, makes it more complete than it was."""
         end = self.end(bucket)
@@ -73,6 +89,8 @@ class Maturity:
             return False
         if value.looks[-1].at >= self.now:
             return False
+        if self.settings.buckets.timed and (end is None or value.looks[-1].at < end):
+            return end is not None  # it is no longer the total of a part of the bucket
         if self.settings.full_after is not None:
             return end is not None and value.looks[-1].at - end < self.settings.full_after
         before = self._share(value, end)
@@ -82,9 +100,12 @@ class Maturity:
         return self._share_at(value.looks[-1].at, end)
 
     def _share_at(self, seen: datetime, end: datetime | None) -> float | None:
-        """The share of a total that is in when it is seen; None where nobody can say."""
-        if self.settings.buckets.timed and (end is None or seen < end):
-            return None  # the bucket was still running: its total is that of a part of it
+        """The share of a total that is in when it is seen; None where nobody can say.
+
+        What is seen before the end of its bucket is taken for what was in at the end.
+        """
+        if self.rules == 1 and self.settings.buckets.timed and (end is None or seen < end):
+            return None
         age = timedelta(0) if end is None else max(seen - end, timedelta(0))
         full_after = self.settings.full_after
         if full_after is not None and (age >= full_after or self.curve is None):

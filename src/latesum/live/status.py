@@ -19,7 +19,10 @@ State = Literal["not begun", "running", "held", "overridden", "finished"]
 
 
 class BucketRow(NamedTuple):
-    """One bucket in the timeline. `state` is running, pending, known or missing."""
+    """One bucket in the timeline. `state` is running, pending, known or missing.
+
+    `early`: its total was recorded before the bucket had ended, and not again since.
+    """
 
     bucket: int
     label: str
@@ -37,6 +40,12 @@ class BucketRow(NamedTuple):
     revisions: int
     too_late: int
     reason: str
+    early: bool
+
+    @property
+    def total_state(self) -> str:
+        """The state of the total, for people."""
+        return self.state + (", recorded early" if self.early else "")
 
 
 class OptionRow(NamedTuple):
@@ -136,7 +145,7 @@ def _bucket_row(settings: Settings, ledger: Ledger, maturity: Maturity, bucket: 
     return BucketRow(
         bucket, decision.label, settings.options[arm], arm, decision.option, decision.purpose,
         decision.source, value.rounds, value.total, known.total, known.share, state, value.status,
-        value.revisions, len(value.late), decision.reason,
+        value.revisions, len(value.late), decision.reason, maturity.early(bucket),
     )  # fmt: skip
 
 
@@ -238,7 +247,12 @@ def _data_sentence(timeline: list[BucketRow]) -> str:
     else:
         text = f"{len(known)} totals are known, the newest that of {known[-1].label}"
     text += f"; {pending or 'none'} {'are' if pending > 1 else 'is'} awaited"
-    return text + (f", {missing} missing for good." if missing else ".")
+    text += f", {missing} missing for good." if missing else "."
+    early = sum(row.early for row in known)
+    if early:
+        was = "was" if early == 1 else "were"
+        text += f" {early} of the known {was} recorded before the bucket had ended, and not since."
+    return text
 
 
 def _gain(timeline: list[BucketRow], estimates: list[Estimate]) -> float | None:

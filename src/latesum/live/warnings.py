@@ -56,8 +56,9 @@ def growing_buckets(settings: Settings, ledger: Ledger, maturity: Maturity) -> i
             continue
         looked_at += 1
         late = [look.total for look in value.looks if look.at - end > settled]
-        early = [look.total for look in value.looks if look.at - end <= settled]
-        before = early[-1:] or late[:1]
+        # What was seen before the end is the total of a part of the bucket, and had to grow.
+        young = [look.total for look in value.looks if end <= look.at <= end + settled]
+        before = young[-1:] or late[:1]
         if late and late[-1] > before[0] + _NOISE * abs(before[0]):
             grown += 1
     return grown if grown >= _FEWEST and 3 * grown >= looked_at else 0
