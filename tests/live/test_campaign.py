@@ -190,6 +190,82 @@ def test_the_curve_can_be_fitted_to_the_campaigns_own_totals(new_campaign, clock
     )
 
 
+SHARES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)  # of a total, some hours after each midnight
+
+
+def follow_with_a_file_of_seven_days(campaign, clock, days, full=2000, begin=1):
+    """Each morning the last seven days are said again, as far as they are in."""
+    for day in range(begin, begin + days):
+        campaign.decide()
+        for bucket in range(max(day - 7, 1), day):
+            campaign.record(bucket, rounds=5000, total=full * SHARES[day - bucket - 1])
+        clock.pass_by(days=1)
+    clock.pass_by(days=-1)
+
+
+def test_a_file_of_the_last_seven_days_is_enough_for_a_curve_of_seven_days(new_campaign, clock):
+    campaign = new_campaign(fills_up="fit 7 days")
+    follow_with_a_file_of_seven_days(campaign, clock, 8)
+    # The oldest row is six days and eight hours old. Nothing counts before seven days are over.
+    assert [play.total for play in told(campaign)] == [None] * 8
+    clock.pass_by(hours=16)
+    assert [play.total for play in told(campaign)] == [2000] + [None] * 7
+    clock.pass_by(hours=8)
+    # On the eleventh day three are full, which is enough for a curve by which the others count.
+    follow_with_a_file_of_seven_days(campaign, clock, 3, begin=9)
+    assert [play.total for play in told(campaign)] == pytest.approx(
+        [2000] * 10 + [None], nan_ok=True
+    )
+    clock.pass_by(days=5)  # the import stops: what was not followed to the end is scaled on
+    assert [play.total for play in told(campaign)] == pytest.approx(
+        [2000] * 10 + [None], nan_ok=True
+    )
+
+
+def test_with_a_fitted_curve_a_total_that_was_said_once_is_full_at_its_end(new_campaign, clock):
+    campaign = new_campaign(fills_up="fit 7 days")
+    campaign.decide()
+    clock.pass_by(days=1)
+    campaign.record(1, rounds=5000, total=1500)
+    clock.pass_by(days=6, hours=15)
+    assert told(campaign)[0].total is None
+    clock.pass_by(hours=1)
+    assert told(campaign)[0].total == 1500
+
+
+def test_with_a_declared_curve_a_total_that_was_followed_to_its_end_is_full(new_campaign, clock):
+    curve = {"8 hours": 0.5, "7 days": 1}
+    campaign = new_campaign(fills_up=curve)
+    follow_with_a_file_of_seven_days(campaign, clock, 8)
+    assert campaign.status().timeline[0].share == pytest.approx(0.95)
+    clock.pass_by(hours=16)
+    row = campaign.status().timeline[0]
+    assert (row.share, row.used_total) == (1, 2000)
+
+
+def test_with_a_declared_curve_a_total_that_was_not_followed_stays_scaled(new_campaign, clock):
+    campaign = new_campaign(fills_up={"8 hours": 0.5, "7 days": 1})
+    campaign.decide()
+    clock.pass_by(hours=13)
+    campaign.record(1, rounds=5000, total=600)  # in the evening of the day, and once the next day
+    clock.pass_by(hours=11)
+    campaign.record(1, rounds=5000, total=900)
+    assert told(campaign)[0].total == 1800
+    clock.pass_by(days=30)
+    assert told(campaign)[0].total == 1800
+
+
+def test_a_total_younger_than_a_declared_curve_is_full_at_its_end(new_campaign, clock):
+    campaign = new_campaign(fills_up={"1 day": 0.6, "3 days": 1})
+    campaign.decide()
+    clock.pass_by(days=1)
+    campaign.record(1, rounds=5000, total=900)  # eight hours after the end: the curve says nothing
+    clock.pass_by(days=2, hours=15)
+    assert told(campaign)[0].total is None
+    clock.pass_by(hours=1)
+    assert told(campaign)[0].total == 900
+
+
 def test_a_total_of_the_evening_counts_once_its_day_is_over(new_campaign, clock):
     campaign = new_campaign()
     campaign.decide()

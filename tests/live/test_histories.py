@@ -66,9 +66,16 @@ def test_early_totals_and_interrupted_overrides_are_among_the_recorded_histories
     ]  # fmt: skip
 
 
+READ_OTHERWISE = [
+    path for path in HISTORIES if path.stem.startswith(("early-", "restated-", "curve-"))
+]
+
+
 @pytest.mark.filterwarnings("ignore:phase")
-@pytest.mark.parametrize("path", EARLY, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", READ_OTHERWISE, ids=lambda path: path.stem)
 def test_by_the_new_rules_the_old_decisions_would_have_been_others(path):
+    if path.stem == "restated-odaaf":
+        pytest.skip("its phases are long: what is told otherwise changes none of its decisions")
     exported = read_export(path.read_text(encoding="utf-8"))
     for _, _, kind, _, body in exported["log"]:
         if kind == "decision":
@@ -77,7 +84,7 @@ def test_by_the_new_rules_the_old_decisions_would_have_been_others(path):
 
 
 @pytest.mark.filterwarnings("ignore:phase")
-@pytest.mark.parametrize("path", EARLY, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", READ_OTHERWISE, ids=lambda path: path.stem)
 def test_the_first_decision_after_an_upgrade_logs_the_change_of_rules(path, tmp_path):
     exported = read_export(path.read_text(encoding="utf-8"))
     now = datetime(2026, 5, 19, 9, tzinfo=UTC)

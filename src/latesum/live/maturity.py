@@ -33,8 +33,12 @@ class Maturity:
         self.now = now
         self.rules = rules
         self.curve = settings.fills_up
+        #: The age at which a total is full; None if it is full from the end of its bucket on.
+        self.full_age = settings.full_after
         if settings.full_after is not None:
-            self.curve = fit_curve(settings, ledger, settings.full_after)
+            self.curve = fit_curve(settings, ledger, settings.full_after, now, rules)
+        elif settings.fills_up is not None:
+            self.full_age = settings.fills_up[-1][0]
 
     def end(self, bucket: int) -> datetime | None:
         """When a bucket ended; None if it has not. A numbered one ends when the next is decided."""
@@ -54,20 +58,17 @@ class Maturity:
         value = self.ledger.value(bucket)
         if value.status == "missing":
             return Known("missing")
-        end = self.end(bucket)
         if value.total is None:
             return Known("missing" if self.too_late(bucket) else "pending")
         if value.status == "final":
             return Known("known", value.total)
-        if self.settings.buckets.timed and end is None:
-            return Known("pending")  # the bucket still runs: its total is that of a part of it
-        assert value.known_at is not None
-        standing_since = value.known_at
-        if self.rules >= 2 and end is not None and self.settings.buckets.timed:
-            standing_since = max(standing_since, end)
-        if self.now - standing_since < self.settings.usable_after:
-            return Known("pending")
-        share = self._share(value, end)
+        end = self.end(bucket)
+        if self.rules == 1:
+            share = self._share_by_version_1(value, end)
+        else:
+            usable_at = self._usable_at(value, self._end(bucket))
+            late_enough = usable_at is not None and usable_at <= self.now
+            share = self._share(value, end) if late_enough else None
         return Known("pending") if share is None else Known("known", value.total / share, share)
 
     def too_late(self, bucket: int) -> bool:
@@ -93,19 +94,52 @@ class Maturity:
             return end is not None  # it is no longer the total of a part of the bucket
         if self.settings.full_after is not None:
             return end is not None and value.looks[-1].at - end < self.settings.full_after
-        before = self._share(value, end)
+        before = self._share_at(value.looks[-1].at, end)
         return before != 1 and before != self._share_at(self.now, end)
 
+    def _end(self, bucket: int) -> datetime | None:
+        """When a bucket ends; None if it is a numbered one that is not over."""
+        return (
+            self.settings.buckets.end(bucket) if self.settings.buckets.timed else self.end(bucket)
+        )
+
+    def _usable_at(self, value: Value, end: datetime | None) -> datetime | None:
+        """From when on a provisional total may be used if nothing more is said of it."""
+        assert value.known_at is not None
+        since = value.known_at
+        if self.settings.buckets.timed and end is not None:
+            since = max(since, end)  # a total cannot stand before its bucket is over
+        settled = since + self.settings.usable_after
+        for look in value.looks:
+            if look.at >= value.known_at and self._share_at(look.at, end) is not None:
+                return max(settled, look.at)
+        # No share is known for the ages at which it was seen: it is full at the end of the curve.
+        if end is None or self.full_age is None:
+            return None
+        return max(settled, end + self.full_age)
+
     def _share(self, value: Value, end: datetime | None) -> float | None:
-        return self._share_at(value.looks[-1].at, end)
+        """The share of a usable total that is in, by version 2 of the rules."""
+        share = self._share_at(value.looks[-1].at, end)
+        if self.full_age is None or end is None or self.now - end < self.full_age:
+            return share
+        followed = was_followed(value, end, self.full_age, self.settings)
+        return 1.0 if share is None or followed else share
+
+    def _share_by_version_1(self, value: Value, end: datetime | None) -> float | None:
+        assert value.known_at is not None
+        if self.now - value.known_at < self.settings.usable_after:
+            return None
+        seen = value.looks[-1].at
+        if self.settings.buckets.timed and (end is None or seen < end):
+            return None
+        return self._share_at(seen, end)
 
     def _share_at(self, seen: datetime, end: datetime | None) -> float | None:
-        """The share of a total that is in when it is seen; None where nobody can say.
+        """The share of a total that is in when it is seen; None where the curve does not say.
 
         What is seen before the end of its bucket is taken for what was in at the end.
         """
-        if self.rules == 1 and self.settings.buckets.timed and (end is None or seen < end):
-            return None
         age = timedelta(0) if end is None else max(seen - end, timedelta(0))
         full_after = self.settings.full_after
         if full_after is not None and (age >= full_after or self.curve is None):
@@ -128,11 +162,25 @@ def share_at(curve: Curve, age: timedelta) -> float | None:
     return curve[-1][1]
 
 
-def fit_curve(settings: Settings, ledger: Ledger, full_after: timedelta) -> Curve | None:
+def was_followed(value: Value, end: datetime, full_age: timedelta, settings: Settings) -> bool:
+    """Whether a total was recorded again and again, until less than a bucket before it was full.
+
+    A file of the last seven days that is read every morning has each day for the last time some
+    hours before it is seven days old; that is as near to the end as such a file comes.
+    """
+    ages = [look.at - end for look in value.looks if look.at >= end]
+    length = settings.buckets.length or timedelta(0)
+    return len(ages) > 1 and ages[-1] >= full_age - length
+
+
+def fit_curve(
+    settings: Settings, ledger: Ledger, full_after: timedelta, now: datetime, rules: int
+) -> Curve | None:
     """The curve by which this campaign's own totals filled up; None while too few are full.
 
-    Of the buckets whose newest total was seen at `full_after` or later, or is final, the totals seen
-    at each age, in whole buckets, are divided by what they became.
+    Of the buckets whose total is final or full, the totals seen at each age, in whole buckets, are
+    divided by what they became. A total is full if it was seen at `full_after` or later; by version 2
+    of the rules also once it is that old, if it was followed until nearly then.
     """
     length = settings.buckets.length
     if length is None:
@@ -143,7 +191,10 @@ def fit_curve(settings: Settings, ledger: Ledger, full_after: timedelta) -> Curv
         if value.total is None or value.total <= 0:
             continue
         end = settings.buckets.end(bucket)
-        if value.status != "final" and value.looks[-1].at - end < full_after:
+        full = value.status == "final" or value.looks[-1].at - end >= full_after
+        if not full and rules >= 2 and now - end >= full_after:
+            full = was_followed(value, end, full_after, settings)
+        if not full:
             continue
         full_buckets += 1
         for look in value.looks:

@@ -15,9 +15,17 @@ is simply one of the older version.
 What the versions mean:
 
 1.  A provisional total that was recorded before its bucket had ended is not used until it is recorded
-    again after the end.
-2.  It is used once its bucket is over. What `usable_after` demands is counted from the end of the
-    bucket, if the total was recorded before it.
+    again after the end. Where totals fill up, a total is read by the age at which it was recorded
+    last: it is full if that was at the end of the curve or later, and not used if the curve does not
+    say which share was in at that age.
+2.  An early total is used once its bucket is over. What `usable_after` demands is counted from the
+    end of the bucket, if the total was recorded before it. Where totals fill up, a total that
+    was not revised is full at the end of the curve if it was recorded again and again until less
+    than a bucket before that end, or if no share is known for the age at which it was recorded last
+    (the curve begins later, or none can be fitted). A total that was recorded once, or not to the
+    end, at an age for which there is a share, goes on being scaled up by that share: that it
+    was not revised says only that it was not looked at. A curve is also fitted to totals that were
+    followed until less than a bucket before the end.
 """
 
 from __future__ import annotations
