@@ -14,11 +14,13 @@ from latesum.live.buckets import When
 from latesum.live.deciding import Choice, Planner, carry, choose, told_plays
 from latesum.live.following import Follower
 from latesum.live.ledger import Decision, Entry, Ledger, decision_of
+from latesum.live.maturity import Maturity
 from latesum.live.operators import Operated
 from latesum.live.recording import Conflicting, Recorded, Row, UnknownBucket, check_row
 from latesum.live.rules import RULES_VERSION, check_rules
 from latesum.live.settings import Settings, make_settings
 from latesum.live.store import Store, Stored, Writer
+from latesum.live.warnings import learning_stopped
 from latesum.policies import Estimate, Policy
 
 if TYPE_CHECKING:
@@ -343,6 +345,13 @@ class Campaign(Operated):
 
         with self._lock:
             return make_status(self, level)
+
+    def alarm(self) -> str | None:
+        """A sentence that says that the campaign learns nothing, and what to do; None if it learns."""
+        with self._lock:
+            ledger = self._follower.refresh()
+            maturity = Maturity(self.settings, ledger, self.clock())
+            return learning_stopped(self.settings, ledger, maturity)
 
     def history(self) -> list[Entry]:
         """The whole log, oldest entry first."""

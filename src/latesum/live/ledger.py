@@ -65,8 +65,9 @@ class Value:
     status: Status = "provisional"
     shown: int | None = None
     looks: list[Look] = field(default_factory=list)
-    #: When the newest total became known.
+    #: When the newest total became known, and when the value was last said to be final.
     known_at: datetime | None = None
+    final_at: datetime | None = None
     revisions: int = 0
     #: What came too late: kept here as it was said, and never used.
     late: list[dict[str, Any]] = field(default_factory=list)
@@ -89,6 +90,7 @@ class Value:
             self.shown = body["shown"]
         if "status" in body:
             self.status = body["status"]
+            self.final_at = at if self.status == "final" else None
         if self.status == "missing":
             self.total, self.known_at = None, None
         elif "total" in body:

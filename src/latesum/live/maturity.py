@@ -66,7 +66,7 @@ class Maturity:
         if self.rules == 1:
             share = self._share_by_version_1(value, end)
         else:
-            usable_at = self._usable_at(value, self._end(bucket))
+            usable_at = self.usable_at(bucket)
             late_enough = usable_at is not None and usable_at <= self.now
             share = self._share(value, end) if late_enough else None
         return Known("pending") if share is None else Known("known", value.total / share, share)
@@ -97,18 +97,20 @@ class Maturity:
         before = self._share_at(value.looks[-1].at, end)
         return before != 1 and before != self._share_at(self.now, end)
 
-    def _end(self, bucket: int) -> datetime | None:
-        """When a bucket ends; None if it is a numbered one that is not over."""
-        return (
-            self.settings.buckets.end(bucket) if self.settings.buckets.timed else self.end(bucket)
-        )
+    def usable_at(self, bucket: int) -> datetime | None:
+        """Since when, or from when on, a bucket's total may be used, by version 2 of the rules.
 
-    def _usable_at(self, value: Value, end: datetime | None) -> datetime | None:
-        """From when on a provisional total may be used if nothing more is said of it."""
-        assert value.known_at is not None
-        since = value.known_at
-        if self.settings.buckets.timed and end is not None:
-            since = max(since, end)  # a total cannot stand before its bucket is over
+        None where no total is recorded, or where it is not known when a numbered bucket ends.
+        """
+        value = self.ledger.value(bucket)
+        if value.total is None or value.known_at is None:
+            return None
+        if value.final_at is not None:
+            return max(value.known_at, value.final_at)
+        timed = self.settings.buckets.timed
+        end = self.settings.buckets.end(bucket) if timed else self.end(bucket)
+        # The total of a part of its bucket cannot settle: that begins at the end.
+        since = max(value.known_at, end) if timed and end is not None else value.known_at
         settled = since + self.settings.usable_after
         for look in value.looks:
             if look.at >= value.known_at and self._share_at(look.at, end) is not None:

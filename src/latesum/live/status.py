@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from latesum.live.ledger import Decision, Entry, Ledger
 from latesum.live.maturity import Maturity
 from latesum.live.settings import Settings
-from latesum.live.warnings import find_warnings
+from latesum.live.warnings import find_warnings, learning_stopped
 from latesum.policies import Estimate
 
 if TYPE_CHECKING:
@@ -76,6 +76,8 @@ class Status:
     options: list[OptionRow]
     winner: str | None
     why_no_winner: str | None
+    #: That the campaign learns nothing, and what to do; it is also the first of the warnings.
+    alarm: str | None
     warnings: list[str]
     timeline: list[BucketRow]
     data: str
@@ -112,7 +114,9 @@ def make_status(campaign: Campaign, level: float) -> Status:
     ]
     current = None if ledger.last is None else ledger.decisions[ledger.last]
     state = _state(ledger)
-    warnings = find_warnings(settings, ledger, maturity, visits)
+    alarm = learning_stopped(settings, ledger, maturity)
+    warnings = [] if alarm is None else [alarm]
+    warnings += find_warnings(settings, ledger, maturity, visits)
     return Status(
         name=settings.name,
         state=state,
@@ -124,6 +128,7 @@ def make_status(campaign: Campaign, level: float) -> Status:
         options=options,
         winner=winner,
         why_no_winner=why_not,
+        alarm=alarm,
         warnings=warnings,
         timeline=timeline,
         data=_data_sentence(timeline),

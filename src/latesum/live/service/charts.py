@@ -130,6 +130,6 @@ def _purpose(row: BucketRow) -> str:
     return {
         "learn": "to learn",
         "bridge": "as a bridge",
-        "commit": "because it is best",
+        "commit": "as the policy's answer",
         "override": "not by the policy",
     }.get(row.purpose, row.purpose)
