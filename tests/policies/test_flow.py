@@ -120,8 +120,8 @@ def test_it_plays_as_the_algorithm_written_out(means, delay, told, seed):
     world = problem.start(rng=np.random.default_rng(100 + seed))
     plays = []
     while world.rounds_played < horizon:
-        arm, rounds, purpose = policy.ask()
-        policy.tell(arm, rounds, world.play(arm, rounds), purpose)
+        arm, rounds, purpose, number, _ = policy.ask()
+        policy.tell(arm, rounds, world.play(arm, rounds), purpose, number)
         if plays and plays[-1][0] == arm:
             plays[-1][1] += rounds
         else:
@@ -174,14 +174,14 @@ def test_estimates_of_a_real_history_hold_the_truth():
     rng = np.random.default_rng(11)
     world, policy = problem.start(rng=rng), Flow(3, 100_000, mean_delay=15)
     while world.rounds_played < 60_000:
-        arm, rounds, purpose = policy.ask()
+        arm, rounds, purpose, number, _ = policy.ask()
         manner = rng.random()
         if manner < 0.2:
             arm, rounds, purpose = int(rng.integers(3)), int(rng.integers(100, 900)), "override"
         elif manner < 0.5:
             rounds += int(rng.integers(1, 300))
         total = world.play(arm, rounds)
-        policy.tell(arm, rounds, None if rng.random() < 0.2 else total, purpose)
+        policy.tell(arm, rounds, None if rng.random() < 0.2 else total, purpose, number)
     for row, truth in zip(policy.estimates(0.999), problem.means, strict=True):
         assert row.low <= truth <= row.high
         assert row.high - row.low < 0.15
@@ -191,28 +191,28 @@ def test_estimates_of_a_real_history_hold_the_truth():
 def test_an_arm_whose_totals_never_come_is_tried_again_now_and_then():
     policy, tries = Flow(2, 100_000, mean_delay=10, rng=np.random.default_rng(0)), 0
     while policy.rounds_told < 50_000:
-        arm, rounds, purpose = policy.ask()
+        arm, rounds, purpose, number, _ = policy.ask()
         tries += arm == 1
-        policy.tell(arm, rounds, None if arm == 1 else 0.5 * rounds, purpose)
+        policy.tell(arm, rounds, None if arm == 1 else 0.5 * rounds, purpose, number)
     assert 5 < tries < 30
 
 
 def test_the_rest_of_a_stretch_and_an_override_of_the_planned_arm():
     policy = Flow(2, 100_000, mean_delay=10, rng=np.random.default_rng(0))
-    arm, rounds, _ = policy.ask()
+    arm, rounds, *_ = policy.ask()
     policy.tell(arm, 10, 5.0, "learn")
     policy.tell(arm, 5, 2.0, "override")
-    assert policy.ask() == (arm, rounds - 15, "learn")
+    assert policy.ask()[:3] == (arm, rounds - 15, "learn")
     policy.tell(arm, rounds - 15, 6.0)
-    assert policy.ask() == (1 - arm, rounds, "learn")
+    assert policy.ask()[:3] == (1 - arm, rounds, "learn")
 
 
 def test_explain_is_in_sentences():
     policy = Flow(2, 100_000, mean_delay=10, names=["blue", "red"], rng=np.random.default_rng(0))
     assert policy.explain()[-1].endswith("because it has not been tried yet.")
     for _ in range(4):
-        arm, rounds, purpose = policy.ask()
-        policy.tell(arm, rounds, 0.5 * rounds, purpose)
+        arm, rounds, purpose, number, _ = policy.ask()
+        policy.tell(arm, rounds, 0.5 * rounds, purpose, number)
     sentences = policy.explain()
     assert len(sentences) == 3
     assert sentences[0].startswith("blue has a mean of about 0.5")

@@ -34,8 +34,8 @@ def test_what_is_seen_in_the_last_segment_does_not_choose_the_next_arm(seed):
         asked = policy.ask()
         others = [policy.copy(), policy.copy()]
         for other, share in zip(others, (0.0, 1.0), strict=True):
-            other.tell(asked.arm, asked.rounds, share * asked.rounds, asked.purpose)
-        policy.tell(*asked[:2], world.play(*asked[:2]), asked.purpose)
+            other.tell(asked.arm, asked.rounds, share * asked.rounds, asked.purpose, asked.number)
+        policy.tell(*asked[:2], world.play(*asked[:2]), asked.purpose, asked.number)
         if policy.ask().arm != asked.arm:
             switches += 1
             assert {other.ask().arm for other in others} == {policy.ask().arm}
@@ -76,12 +76,12 @@ def test_it_says_what_comes_after():
     policy = FlowLookahead(
         2, 10_000, mean_delay=10, names=["blue", "red"], rng=np.random.default_rng(0)
     )
-    first, rounds, _ = policy.ask()
+    first, rounds, *_ = policy.ask()
     policy.tell(first, rounds, 0.9 * rounds)
-    second, rounds, _ = policy.ask()
+    second, rounds, *_ = policy.ask()
     policy.tell(second, rounds, 0.2 * rounds)
     asked = policy.ask()
-    assert asked == (second, 30, "stay")
+    assert asked[:3] == (second, 30, "learn")
     name = policy.names[first]
     assert policy.explain()[-1].endswith(f"and then {name}, whatever is seen until then.")
 

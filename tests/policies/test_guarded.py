@@ -43,11 +43,11 @@ def test_the_guard_is_not_learned_from():
     one, other = (Guarded(2, 50_000, mean_delay=20, rng=np.random.default_rng(0)) for _ in range(2))
     for policy, in_guard in ((one, 0.0), (other, 20.0)):
         for mean in (0.5, 0.6):
-            arm, rounds, purpose = policy.ask()
-            policy.tell(arm, rounds, in_guard, purpose)
-            arm, rounds, purpose = policy.ask()
+            arm, rounds, purpose, number, _ = policy.ask()
+            policy.tell(arm, rounds, in_guard, purpose, number)
+            arm, rounds, purpose, number, _ = policy.ask()
             assert purpose == "learn"
-            policy.tell(arm, rounds, mean * rounds, purpose)
+            policy.tell(arm, rounds, mean * rounds, purpose, number)
     assert one.ask() == other.ask()
     assert one.explain()[:2] == other.explain()[:2]
 

@@ -24,7 +24,7 @@ def test_while_no_total_is_known_no_reason_claims_anything(name):
     policy = built(name)
     said = []
     for _ in range(60):
-        arm, rounds, purpose = policy.ask()
+        arm, rounds, purpose, *_ = policy.ask()
         policy.tell(arm, rounds, None, purpose)
         said.append(policy.explain()[-1])
     policy.tell(0, 60_000, None, "override")  # and past the horizon
@@ -37,7 +37,7 @@ def test_while_no_total_is_known_no_reason_claims_anything(name):
 def test_once_totals_are_known_reasons_say_so(name):
     policy = built(name)
     for _ in range(40):
-        arm, rounds, purpose = policy.ask()
+        arm, rounds, purpose, *_ = policy.ask()
         policy.tell(arm, rounds, (0.2, 0.5, 0.6)[arm] * rounds, purpose)
     assert "nothing is known" not in policy.explain()[-1]
 
@@ -47,7 +47,7 @@ def test_an_option_of_which_nothing_is_known_is_not_called_promising():
     unknown = policy.ask().arm
     seen = set()
     for _ in range(30):
-        arm, rounds, purpose = policy.ask()
+        arm, rounds, purpose, *_ = policy.ask()
         seen.add((arm, policy.explain()[-1].split(", ", 1)[1]))
         policy.tell(arm, rounds, None if arm == unknown else 0.5 * rounds, purpose)
     reasons = {reason for arm, reason in seen if arm == unknown}

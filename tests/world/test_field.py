@@ -258,7 +258,7 @@ def test_buckets_at_once_decide_as_buckets_one_by_one():
         for part in range(0, play.rounds, 100):
             assert alone.ask().arm == play.arm
             share = play.total if part == 0 else 0.0
-            alone.tell(play.arm, min(100, play.rounds - part), share, play.purpose)
+            alone.tell(play.arm, min(100, play.rounds - part), share, play.purpose, play.number)
 
 
 @pytest.mark.parametrize(

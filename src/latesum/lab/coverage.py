@@ -125,8 +125,9 @@ def _one_run(
     missed = np.full((len(LEVELS), len(SHARES), problem.n_arms), np.nan)
     for time, share in enumerate(SHARES):
         while world.rounds_played < share * horizon:
-            arm, rounds, purpose = player.ask()
-            player.tell(arm, rounds, world.play(arm, rounds), purpose)
+            arm, rounds, purpose, number, part = player.ask()
+            rounds = min(rounds, part or rounds)
+            player.tell(arm, rounds, world.play(arm, rounds), purpose, number)
         for place, level in enumerate(LEVELS):
             for row in player.estimates(level):
                 if row.plays:

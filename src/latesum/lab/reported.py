@@ -46,12 +46,12 @@ def play_reported(
         deciding = policy.copy() if reports or waiting else policy
         for report in reports:
             total = report.first if report.known_at <= now else None
-            deciding.tell(report.play.arm, report.play.rounds, total, report.play.purpose)
+            deciding.tell(*report.play._replace(total=total))
         for play in waiting:
-            deciding.tell(play.arm, play.rounds, None, play.purpose)
-        arm, _, purpose = deciding.ask()
+            deciding.tell(*play._replace(total=None))
+        arm, _, purpose, number, _ = deciding.ask()
         rounds = min(bucket, horizon - now)
-        plays.append(Play(arm, rounds, world.play(arm, rounds), purpose))
+        plays.append(Play(arm, rounds, world.play(arm, rounds), purpose, number))
         waiting.append(plays[-1])
         if len(waiting) == reporting.together or world.rounds_played == horizon:
             known_at = world.rounds_played + report_lag
@@ -83,4 +83,4 @@ def _report(
 
 def _tell_final(policy: Policy, play: Play) -> None:
     purpose = "override" if play.total is None else play.purpose
-    policy.tell(play.arm, play.rounds, play.total, purpose)
+    policy.tell(play.arm, play.rounds, play.total, purpose, play.number)

@@ -159,9 +159,9 @@ def _play_on(world: World, policy: Policy, until: int, gaps: Sequence[float]) ->
     """Play on; returns the rounds with a harmful arm since then, and the regret since then."""
     harmful, regret = 0, 0.0
     while world.rounds_played < until:
-        arm, rounds, purpose = policy.ask()
-        rounds = min(rounds, until - world.rounds_played)
-        policy.tell(arm, rounds, world.play(arm, rounds), purpose)
+        arm, rounds, purpose, number, part = policy.ask()
+        rounds = min(rounds, part or rounds, until - world.rounds_played)
+        policy.tell(arm, rounds, world.play(arm, rounds), purpose, number)
         regret += gaps[arm] * rounds
         if gaps[arm] >= HARMFUL_GAP:
             harmful += rounds

@@ -97,9 +97,9 @@ def play_once(
     plays = []
     left = horizon
     while left:
-        arm, rounds, purpose = policy.ask()
-        rounds = min(rounds, left)
-        play = Play(arm, rounds, world.play(arm, rounds), purpose)
+        arm, rounds, purpose, number, part = policy.ask()
+        rounds = min(rounds, left) if part is None else min(rounds, part, left)
+        play = Play(arm, rounds, world.play(arm, rounds), purpose, number)
         policy.tell(*play)
         plays.append(play)
         left -= rounds
@@ -128,11 +128,13 @@ def _play_in_buckets(
             policy.tell(*unreported.popleft()[1])
         deciding = policy.copy() if unreported else policy
         for _, play in unreported:
-            deciding.tell(play.arm, play.rounds, None, play.purpose)
-        arm, rounds, purpose = deciding.ask()
+            deciding.tell(*play._replace(total=None))
+        arm, rounds, purpose, number, part = deciding.ask()
         # With totals known at once, nothing can change before the stretch asked for is over.
         buckets = 1 if report_lag else -(-rounds // bucket)
+        if part is not None:
+            buckets = min(buckets, max(1, part // bucket))
         rounds = min(buckets * bucket, horizon - world.rounds_played)
-        plays.append(Play(arm, rounds, world.play(arm, rounds), purpose))
+        plays.append(Play(arm, rounds, world.play(arm, rounds), purpose, number))
         unreported.append((world.rounds_played + report_lag, plays[-1]))
     return plays

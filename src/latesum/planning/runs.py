@@ -63,11 +63,13 @@ class Campaign:
         arms, ends = [], [0]
         left = self.buckets
         while left:
-            asked, rounds, purpose = policy.ask()
+            asked, rounds, purpose, number, part = policy.ask()
             arm = shuffled[asked]
             # Totals are known at the end of each bucket, so nothing changes within the stretch.
             buckets = min(-(-rounds // self.bucket), left)
-            policy.tell(asked, buckets * self.bucket, world.play(arm, buckets), purpose)
+            if part is not None:
+                buckets = min(buckets, max(1, part // self.bucket))
+            policy.tell(asked, buckets * self.bucket, world.play(arm, buckets), purpose, number)
             left -= buckets
             arms.append(arm)
             ends.append(ends[-1] + buckets)

@@ -32,14 +32,14 @@ class ODAAF(Policy):
 
     Parameters: `first_tolerance` is D_1, 1/2 in the paper's text and 1 in its figures; `bridge`
     defaults to what the schedule needs; `order` is that of the arms in a phase, "fixed" or
-    "leader first" (from the second phase on, which the paper's figures need; with a bridge only).
+    "leader first" (from the second phase on, which the paper's figures need).
 
     >>> policy = ODAAF(2, 250_000, mean_delay=50)
     >>> policy.ask()
-    Stretch(arm=0, rounds=1350, purpose='learn')
+    Stretch(arm=0, rounds=1350, purpose='learn', number=1)
     >>> policy.tell(0, 1350, total=690)
     >>> policy.ask()
-    Stretch(arm=1, rounds=1350, purpose='learn')
+    Stretch(arm=1, rounds=1350, purpose='learn', number=2)
 
     References: Pike-Burke, Agrawal, Szepesvari, Grunewalder (2018), Bandits with Delayed,
     Aggregated Anonymous Feedback, ICML.
@@ -131,11 +131,6 @@ class ODAAF(Policy):
         self.order = known_name(arguments["order"], ("fixed", "leader first"), "order of arms")
         bridge = arguments["bridge"]
         self.bridge = schedule.needs_bridge if bridge is None else bool(bridge)
-        if self.order == "leader first" and not self.bridge:
-            raise InvalidInput(
-                "order='leader first' needs bridge=True: without a bridge the leader's stretches "
-                "in two phases could follow each other and would be one."
-            )
         #: n_m of every phase.
         self.phase_rounds = phase_rounds(schedule, self.horizon, self.first_tolerance)
         self._warn_where_the_lemma_fails()
@@ -199,7 +194,7 @@ class ODAAF(Policy):
         self._eliminations = learned[7].copy()
 
     def _learn(self, play: Play) -> None:
-        arm, rounds, total, purpose = play
+        arm, rounds, total, purpose, _ = play
         if purpose == "bridge":
             self._bridge_left = max(0, self._bridge_left - rounds)
         elif purpose == "learn":

@@ -154,4 +154,4 @@ class ODAAFS(FlowPolicy):
 
     def _reason(self) -> str:
         # It never stays because an option looks best: it goes on with the phase.
-        return self._reason_for(self._arm, "learn" if self._purpose == "stay" else self._purpose)
+        return self._reason_for(self._arm, self._purpose)
