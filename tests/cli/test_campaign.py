@@ -17,8 +17,8 @@ def run(latesum, monkeypatch, tmp_path):
     monkeypatch.setenv("LATESUM_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.delenv("LATESUM_DATABASE_URL", raising=False)
     monkeypatch.chdir(tmp_path)
-    return lambda *arguments, day="2026-03-02": latesum(
-        "campaign", "--now", f"{day} 08:00", *arguments
+    return lambda *arguments, day="2026-03-02", hour="08:00": latesum(
+        "campaign", "--now", f"{day} {hour}", *arguments
     )
 
 
@@ -65,6 +65,43 @@ def test_a_campaign_from_the_first_day_to_the_last(run, tmp_path):
         assert words in out
     assert "2 of 2 decisions come out the same" in run("replay")[1]
     assert "finished" in run("list")[1]
+
+
+def test_totals_of_the_evening_are_used(run):
+    run(*NEW)
+    for day in ("2026-03-02", "2026-03-03", "2026-03-04", "2026-03-05"):
+        run("next", day=day)
+        out = run(
+            "record", day, "--rounds", "5000", "--total", "1500", day=day, hour="21:00"
+        )[1]  # fmt: skip
+        assert out.startswith(f"{day}: new (early); {day} has not ended")
+    out = " ".join(run("status", day="2026-03-09")[1].split())
+    assert "4 totals are known, the newest that of 2026-03-05" in out
+    assert "4 of the known were recorded before the bucket had ended" in out
+    assert "4 of 4 decisions come out the same" in run("replay", day="2026-03-09")[1]
+
+
+def test_a_campaign_that_learns_nothing_says_so_everywhere(run, tmp_path):
+    run(*NEW)
+    for day in (2, 3, 4):
+        assert "ALARM" not in run("next", day=f"2026-03-0{day}")[1]
+    out = run("next", day="2026-03-05")[1]
+    assert "because nothing is known yet" in out
+    assert "ALARM: Nothing is being learned: no total has become usable yet, after 3 days" in out
+    assert "latesum campaign import FILE" in out
+    for command in (["next", "--json"], ["status", "--json"]):
+        said = json.loads(run(*command, day="2026-03-05")[1])
+        assert said["alarm"].startswith("Nothing is being learned")
+    assert "ALARM: Nothing is being learned" in run("status", day="2026-03-05")[1]
+    run("status", "--html", "page.html", day="2026-03-05")
+    assert '<p class="alarm">Nothing is being learned' in (tmp_path / "page.html").read_text()
+    out = run("list", day="2026-03-05")[1]
+    assert "running, learns nothing" in out
+    assert "ALARM: banner: Nothing is being learned" in out
+    assert json.loads(run("list", "--json", day="2026-03-05")[1])[0]["alarm"]
+    run("record", "2026-03-04", "--rounds", "5000", "--total", "1500", day="2026-03-05")
+    for command in ("next", "status", "list"):
+        assert "learn" not in run(command, day="2026-03-05")[1].replace("to learn", "")
 
 
 def test_export_restore_and_move(run, tmp_path):

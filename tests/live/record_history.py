@@ -1,10 +1,12 @@
 """Record a campaign that everything happens to, as a history that later versions must replay.
 
-    python tests/live/record_history.py odaaf       writes histories/odaaf.json
-    python tests/live/record_history.py 0001        writes databases/schema-0001.db
+    python tests/live/record_history.py odaaf           writes histories/odaaf.json
+    python tests/live/record_history.py early-odaaf     writes histories/early-odaaf.json
+    python tests/live/record_history.py 0001            writes databases/schema-0001.db
 
-Done once for every version of the schema and when a policy's decisions change on purpose; a file that
-exists is never written again.
+Without a story in front of the policy it is `eventful_campaign`; the other stories are in `STORIES`.
+Done once for every version of the schema, when a policy's decisions change on purpose, and before the
+rules change by which a log is read; a file that exists is never written again.
 """
 
 import contextlib
@@ -70,8 +72,103 @@ def _record(campaign, bucket, growth):
         campaign.record(bucket, rounds=rounds, total=total)
 
 
+def early_campaign(store, name, policy):
+    """Totals in the evening of their own day; an override that is held and resumed, or dropped."""
+    now = [START]
+    campaign = _new(
+        store, name, policy, now, options=["plain", "bold", "Größe", "quiet"], lateness="20 days"
+    )
+    acts = {
+        10: lambda: campaign.override("bold", buckets=7, **ME),
+        13: lambda: campaign.hold(**ME),
+        14: lambda: campaign.resume(**ME),
+        24: lambda: campaign.override("plain", buckets=5, **ME),
+        26: lambda: campaign.drop("plain", **ME),
+        34: lambda: campaign.hold(**ME),
+        38: lambda: campaign.drop(campaign.ledger().decisions[37].option, **ME),
+        40: lambda: campaign.resume(**ME),
+        45: lambda: campaign.override(_last_left(campaign), buckets=4, **ME),
+    }
+    for day in range(1, 61):
+        now[0] = START + timedelta(days=day - 1)
+        acts.get(day, lambda: None)()
+        if day not in (46, 47):
+            campaign.decide()
+        for bucket in range(max(day - 3, 1), day):
+            _record_again(campaign, bucket, day - bucket)
+        now[0] += timedelta(hours=11)  # 20 o'clock in UTC: the day in Berlin is not over
+        if day in campaign.ledger().decisions and day % 6 != 5:
+            final = {"status": "final"} if day % 6 == 3 else {}
+            rounds, total = _brought(campaign, day)
+            campaign.record(day, rounds=rounds, total=total, **final)
+    return campaign
+
+
+def _last_left(campaign):
+    dropped = campaign.ledger().dropped
+    return [each for arm, each in enumerate(campaign.settings.options) if arm not in dropped][-1]
+
+
+def _record_again(campaign, bucket, days_ago):
+    """What is said of a bucket after its evening; of those with a remainder of 0, never anything."""
+    rounds, total = _brought(campaign, bucket)
+    if (bucket % 6, days_ago) in ((1, 1), (5, 1)):
+        campaign.record(bucket, rounds=rounds, total=total)
+    elif (bucket % 6, days_ago) == (2, 2):
+        campaign.record(bucket, total=total + 41)
+    elif (bucket % 6, days_ago) == (4, 3):
+        campaign.record(bucket, status="final")
+
+
+def restated_campaign(store, name, policy):
+    """A curve fitted to totals of the last nine days, and later of the last seven days only."""
+    return _refilled(store, name, policy, "fit 7 days", lambda day: 9 if day < 30 else 7)
+
+
+def curve_campaign(store, name, policy):
+    """A declared curve, and totals that are last said at ages on it, before it and past it."""
+    curve = {"1 day": 0.6, "3 days": 0.9, "7 days": 1}
+    return _refilled(store, name, policy, curve, lambda day: 1 + day % 3 if day < 40 else 9)
+
+
+def _refilled(store, name, policy, fills_up, days_in_file):
+    now = [START]
+    campaign = _new(store, name, policy, now, options=["plain", "bold", "Größe"], fills_up=fills_up)
+    for day in range(1, 61):
+        now[0] = START + timedelta(days=day - 1)
+        campaign.decide()
+        for bucket in range(max(day - days_in_file(day), 1), day):
+            rounds, total = _brought(campaign, bucket)
+            share = min(1.0, 0.5 + 0.08 * (day - bucket))
+            campaign.record(bucket, rounds=rounds, total=round(share * total))
+    return campaign
+
+
+def _new(store, name, policy, now, **more):
+    accepted = registry.accepted_parameters(policy)
+    return Campaign.create(
+        name, policy=policy,
+        parameters={key: value for key, value in KNOWN.items() if key in accepted},
+        every="day", zone="Europe/Berlin", expected_rounds=4000, time_basis="arrival", seed=7,
+        unit="orders", store=store, clock=lambda: now[0], **more,
+    )  # fmt: skip
+
+
+def _brought(campaign, bucket):
+    rounds = 4000 + bucket * 37 % 601
+    rate = (0.42, 0.48, 0.45, 0.4)[campaign.decide(bucket).arm]
+    return rounds, round(rounds * rate) + bucket * 7919 % 397 - 198
+
+
+STORIES = {"early": early_campaign, "restated": restated_campaign, "curve": curve_campaign}
+
+
 def main():
     chosen = sys.argv[1]
+    story, _, policy = chosen.partition("-")
+    tell = STORIES.get(story, eventful_campaign)
+    if tell is eventful_campaign:
+        policy = "odaaf" if chosen.isdigit() else chosen
     path = HERE / "histories" / f"{chosen}.json"
     if chosen.isdigit():
         path = HERE / "databases" / f"schema-{chosen}.db"
@@ -81,7 +178,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "campaigns.db"
         with Store(file) as store:
-            eventful_campaign(store, "eventful", "odaaf" if chosen.isdigit() else chosen)
+            tell(store, "eventful", policy)
             exported = export_campaign(store, "eventful")
         if chosen.isdigit():
             with contextlib.closing(sqlite3.connect(file)) as plain:

@@ -5,6 +5,9 @@ import pytest
 from latesum import InvalidInput
 from latesum.live import BadField, Campaign, Conflicting, UnknownBucket
 from latesum.live.deciding import told_plays
+from latesum.live.describing import describe_entry
+from latesum.live.html import status_html
+from latesum.live.service.charts import totals_chart
 from latesum.policies import Play, registry
 
 
@@ -117,9 +120,10 @@ def test_final_stands_unless_it_is_corrected_on_purpose(new_campaign, clock):
     assert campaign.ledger().value(1).status == "final"
 
 
-def test_negative_totals_are_accepted_and_marked(new_campaign):
+def test_negative_totals_are_accepted_and_marked(new_campaign, clock):
     campaign = new_campaign()
     campaign.decide()
+    clock.pass_by(days=1)
     result = campaign.record(1, rounds=5000, total=-12.5)
     assert (result.verdict, result.marks) == ("new", ("negative",))
     assert campaign.history()[-1].body["negative"] is True
@@ -186,15 +190,154 @@ def test_the_curve_can_be_fitted_to_the_campaigns_own_totals(new_campaign, clock
     )
 
 
-def test_a_bucket_that_still_runs_is_not_known_though_it_has_a_total(new_campaign, clock):
+SHARES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)  # of a total, some hours after each midnight
+
+
+def follow_with_a_file_of_seven_days(campaign, clock, days, full=2000, begin=1):
+    """Each morning the last seven days are said again, as far as they are in."""
+    for day in range(begin, begin + days):
+        campaign.decide()
+        for bucket in range(max(day - 7, 1), day):
+            campaign.record(bucket, rounds=5000, total=full * SHARES[day - bucket - 1])
+        clock.pass_by(days=1)
+    clock.pass_by(days=-1)
+
+
+def test_a_file_of_the_last_seven_days_is_enough_for_a_curve_of_seven_days(new_campaign, clock):
+    campaign = new_campaign(fills_up="fit 7 days")
+    follow_with_a_file_of_seven_days(campaign, clock, 8)
+    # The oldest row is six days and eight hours old. Nothing counts before seven days are over.
+    assert [play.total for play in told(campaign)] == [None] * 8
+    clock.pass_by(hours=16)
+    assert [play.total for play in told(campaign)] == [2000] + [None] * 7
+    clock.pass_by(hours=8)
+    # On the eleventh day three are full, which is enough for a curve by which the others count.
+    follow_with_a_file_of_seven_days(campaign, clock, 3, begin=9)
+    assert [play.total for play in told(campaign)] == pytest.approx(
+        [2000] * 10 + [None], nan_ok=True
+    )
+    clock.pass_by(days=5)  # the import stops: what was not followed to the end is scaled on
+    assert [play.total for play in told(campaign)] == pytest.approx(
+        [2000] * 10 + [None], nan_ok=True
+    )
+
+
+def test_with_a_fitted_curve_a_total_that_was_said_once_is_full_at_its_end(new_campaign, clock):
+    campaign = new_campaign(fills_up="fit 7 days")
+    campaign.decide()
+    clock.pass_by(days=1)
+    campaign.record(1, rounds=5000, total=1500)
+    clock.pass_by(days=6, hours=15)
+    assert told(campaign)[0].total is None
+    clock.pass_by(hours=1)
+    assert told(campaign)[0].total == 1500
+
+
+def test_with_a_declared_curve_a_total_that_was_followed_to_its_end_is_full(new_campaign, clock):
+    curve = {"8 hours": 0.5, "7 days": 1}
+    campaign = new_campaign(fills_up=curve)
+    follow_with_a_file_of_seven_days(campaign, clock, 8)
+    assert campaign.status().timeline[0].share == pytest.approx(0.95)
+    clock.pass_by(hours=16)
+    row = campaign.status().timeline[0]
+    assert (row.share, row.used_total) == (1, 2000)
+
+
+def test_with_a_declared_curve_a_total_that_was_not_followed_stays_scaled(new_campaign, clock):
+    campaign = new_campaign(fills_up={"8 hours": 0.5, "7 days": 1})
+    campaign.decide()
+    clock.pass_by(hours=13)
+    campaign.record(1, rounds=5000, total=600)  # in the evening of the day, and once the next day
+    clock.pass_by(hours=11)
+    campaign.record(1, rounds=5000, total=900)
+    assert told(campaign)[0].total == 1800
+    clock.pass_by(days=30)
+    assert told(campaign)[0].total == 1800
+
+
+def test_a_total_younger_than_a_declared_curve_is_full_at_its_end(new_campaign, clock):
+    campaign = new_campaign(fills_up={"1 day": 0.6, "3 days": 1})
+    campaign.decide()
+    clock.pass_by(days=1)
+    campaign.record(1, rounds=5000, total=900)  # eight hours after the end: the curve says nothing
+    clock.pass_by(days=2, hours=15)
+    assert told(campaign)[0].total is None
+    clock.pass_by(hours=1)
+    assert told(campaign)[0].total == 900
+
+
+def test_a_total_of_the_evening_counts_once_its_day_is_over(new_campaign, clock):
+    campaign = new_campaign()
+    campaign.decide()
+    clock.pass_by(hours=13)
+    result = campaign.record(1, rounds=2000, total=600)
+    assert (result.verdict, result.marks) == ("new", ("early",))
+    assert "has not ended: this counts once it has" in result.note
+    assert told(campaign)[0] == Play(0, 2000, None, "learn")
+    clock.pass_by(hours=2, minutes=59)
+    assert told(campaign)[0].total is None
+    clock.pass_by(minutes=1)
+    assert told(campaign)[0].total == 600
+    clock.pass_by(hours=9)
+    assert campaign.record(1, total=640).marks == ()  # a later value revises it
+    assert told(campaign)[0].total == 640
+
+
+def test_a_final_total_of_the_evening_counts_at_once(new_campaign):
+    campaign = new_campaign()
+    campaign.decide()
+    assert campaign.record(1, rounds=2000, total=600, status="final").marks == ()
+    assert told(campaign)[0].total == 600
+    assert not campaign.status().timeline[0].early
+
+
+def test_a_total_of_the_evening_that_is_completed_later_is_no_total_that_keeps_growing(
+    new_campaign, clock
+):
+    campaign = new_campaign()
+    for day in range(1, 15):
+        campaign.decide()
+        clock.pass_by(hours=13)
+        campaign.record(day, rounds=4000, total=1200)
+        if day > 3:
+            campaign.record(day - 3, rounds=5000, total=1500)
+        clock.pass_by(hours=11)
+    assert not any("kept growing" in warning for warning in campaign.status().warnings)
+
+
+def test_an_early_total_stands_from_the_end_of_its_bucket_on(new_campaign, clock):
+    campaign = new_campaign(usable_after="12 hours")
+    campaign.decide()
+    clock.pass_by(hours=2)
+    campaign.record(1, rounds=2000, total=600)
+    clock.pass_by(hours=15)  # 01:00; the value is older than 12 hours, the end of the day is not
+    assert told(campaign)[0].total is None
+    clock.pass_by(hours=11)
+    assert told(campaign)[0].total == 600
+
+
+def test_what_was_recorded_early_is_marked_until_it_is_recorded_again(new_campaign, clock):
     campaign = new_campaign()
     campaign.decide()
     campaign.record(1, rounds=2000, total=600)
-    assert told(campaign)[0] == Play(0, 2000, None, "learn")
+    row = campaign.status().timeline[0]
+    assert (row.early, row.total_state) == (True, "running, recorded early")
     clock.pass_by(days=1)
-    assert told(campaign)[0].total is None
-    campaign.record(1, rounds=2000, total=600)  # the whole day brought no more
-    assert told(campaign)[0].total == 600
+    status = campaign.status()
+    assert status.timeline[0].total_state == "known, recorded early"
+    assert "1 of the known was recorded before the bucket had ended" in status.data
+    assert "known, recorded early" in status_html(status)
+    assert "total known, recorded early" in totals_chart(status)["bars"][0]["words"]
+    assert "early: the bucket had not ended" in describe_entry(
+        campaign.history()[1], campaign.settings
+    )
+    assert campaign.record(1, rounds=2000, total=600).verdict == "same"  # the day brought no more
+    status = campaign.status()
+    assert not status.timeline[0].early
+    assert "before the bucket" not in status.data
+    before = campaign.history()
+    assert campaign.record(1, rounds=2000, total=600).verdict == "same"
+    assert campaign.history() == before
 
 
 def test_money_is_scaled_by_its_range(new_campaign, clock):

@@ -1,7 +1,7 @@
 """Histories and databases of earlier versions: opened, replayed, and gone on with."""
 
 import shutil
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -9,6 +9,8 @@ from sqlalchemy import inspect
 
 from latesum import InvalidInput
 from latesum.live import Campaign, Moved, Store
+from latesum.live.deciding import Planner, choose
+from latesum.live.describing import describe_entry
 from latesum.live.migrate import schema_version
 from latesum.live.moving import (
     export_campaign,
@@ -33,6 +35,114 @@ def test_recorded_histories_replay_to_the_same_decisions(path):
     entries = exported_log(exported)
     assert sum(entry.kind == "decision" for entry in entries) == 60
     assert replay_log(Settings.from_json(exported["settings"]), entries) == []
+
+
+EARLY = [path for path in HISTORIES if path.stem.startswith("early-")]
+
+
+@pytest.mark.parametrize("path", EARLY, ids=lambda path: path.stem)
+def test_early_totals_and_interrupted_overrides_are_among_the_recorded_histories(path):
+    exported = read_export(path.read_text(encoding="utf-8"))
+    entries, buckets = exported_log(exported), Settings.from_json(exported["settings"]).buckets
+    early = {
+        entry.bucket
+        for entry in entries
+        if entry.kind == "record" and entry.at < buckets.end(entry.bucket)
+    }
+    again = {
+        entry.bucket
+        for entry in entries
+        if entry.kind == "record" and entry.at >= buckets.end(entry.bucket)
+    }
+    final = {entry.bucket for entry in entries if entry.body.get("status") == "final"}
+    assert min(len(early & again - final), len(early & final), len(early - again - final)) >= 9
+    acts = [entry.kind for entry in entries if entry.kind not in ("decision", "record")]
+    assert acts[:3] == ["override", "hold", "resume"]
+    assert acts[3:5] == ["override", "drop"]
+    sources = {entry.bucket: entry.body["source"] for entry in entries if entry.kind == "decision"}
+    # Seven buckets were ordered and four shown; five were ordered and two shown.
+    assert [bucket for bucket in range(1, 30) if sources[bucket] == "override"] == [
+        10, 11, 12, 13, 24, 25,
+    ]  # fmt: skip
+
+
+READ_OTHERWISE = [
+    path for path in HISTORIES if path.stem.startswith(("early-", "restated-", "curve-"))
+]
+
+
+@pytest.mark.filterwarnings("ignore:phase")
+@pytest.mark.parametrize("path", READ_OTHERWISE, ids=lambda path: path.stem)
+def test_by_the_new_rules_the_old_decisions_would_have_been_others(path):
+    if path.stem == "restated-odaaf":
+        pytest.skip("its phases are long: what is told otherwise changes none of its decisions")
+    exported = read_export(path.read_text(encoding="utf-8"))
+    for _, _, kind, _, body in exported["log"]:
+        if kind == "decision":
+            body["rules"] = 2
+    assert replay_log(Settings.from_json(exported["settings"]), exported_log(exported))
+
+
+@pytest.mark.filterwarnings("ignore:phase")
+@pytest.mark.parametrize("path", READ_OTHERWISE, ids=lambda path: path.stem)
+def test_the_first_decision_after_an_upgrade_logs_the_change_of_rules(path, tmp_path):
+    exported = read_export(path.read_text(encoding="utf-8"))
+    now = datetime(2026, 5, 19, 9, tzinfo=UTC)
+    with Store(tmp_path / "old.db") as store:
+        restore_campaign(store, exported)
+        campaign = Campaign.open("eventful", store=store, clock=lambda: now)
+        then = campaign.explain(30)
+        assert campaign.decide().rules == 2
+        now += timedelta(days=1)
+        campaign.decide()
+        first, second = campaign.history()[-2:]
+        assert (first.body["rules"], first.body["rules_before"]) == (2, 1)
+        assert "version 2 of the rules, not 1" in describe_entry(first, campaign.settings)
+        assert second.body["rules"] == 2
+        assert "rules_before" not in second.body
+        assert campaign.history()[:-2] == exported_log(exported)
+        assert replay_log(campaign.settings, campaign.history()) == []
+        assert campaign.explain(30) == then
+        again = exported_log(export_campaign(store, "eventful"))
+        assert again == campaign.history()
+
+
+def test_decisions_of_an_older_latesum_among_new_ones_are_replayed_by_its_rules(tmp_path):
+    exported = read_export((HERE / "histories" / "early-flow.json").read_text(encoding="utf-8"))
+    now = datetime(2026, 5, 19, 9, tzinfo=UTC)
+    with Store(tmp_path / "old.db") as store:
+        restore_campaign(store, exported)
+        campaign = Campaign.open("eventful", store=store, clock=lambda: now)
+        for _ in range(6):
+            campaign.decide()
+            now += timedelta(days=1)
+            with store.writing(campaign.stored.id) as writer:  # as if by another process
+                planner, bucket = Planner(campaign.settings.build_policy()), campaign.ledger().last
+                choice = choose(campaign.settings, campaign.ledger(), planner, bucket + 1, now, 1)
+                body = choice.body(campaign.settings.buckets.label(bucket + 1), None)
+                del body["rules"]
+                writer.append(now, "decision", bucket + 1, body)
+            now += timedelta(days=1)
+        versions = [each.rules for each in campaign.ledger().decisions.values()]
+        assert versions == [1] * 60 + [2, 1] * 6
+        assert replay_log(campaign.settings, campaign.history()) == []
+
+
+def test_a_log_by_rules_of_a_newer_version_is_left_to_it(tmp_path):
+    exported = read_export((HERE / "histories" / "early-flow.json").read_text(encoding="utf-8"))
+    decisions = [each for each in exported["log"] if each[2] == "decision"]
+    decisions[-1][4]["rules"] = 99
+    now = datetime(2026, 5, 19, 9, tzinfo=UTC)
+    with Store(tmp_path / "new.db") as store:
+        restore_campaign(store, exported)
+        campaign = Campaign.open("eventful", store=store, clock=lambda: now)
+        assert campaign.decide(60).rules == 99  # what was decided stands
+        for act in (campaign.decide, lambda: campaign.explain(60)):
+            with pytest.raises(InvalidInput, match=r"version 99.*use a newer latesum"):
+                act()
+        with pytest.raises(InvalidInput, match="version 99"):
+            replay_log(campaign.settings, campaign.history())
+        assert campaign.history() == exported_log(exported)
 
 
 def test_a_replay_notices_a_decision_that_would_be_another():

@@ -14,6 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from latesum import InvalidInput
 from latesum.live import Campaign, Conflicting, Store
+from latesum.live.deciding import Planner, choose
 from latesum.live.moving import replay_log
 from latesum.policies import registry
 
@@ -43,7 +44,7 @@ class Model:
         self.drops = []  # (arm, how many buckets were decided before)
         self.held, self.order = False, None
 
-    def policy(self, now):
+    def policy(self, now, rules=2):
         policy = registry.build("odaaf", n_arms=3, **PARAMETERS)
         drops = list(self.drops)
         for index, (arm, purpose) in enumerate(self.decided):
@@ -53,8 +54,11 @@ class Model:
             end = START + timedelta(days=index + 1)
             total, since = value["total"], value["since"]
             lost = value["status"] == "missing" or (total is None and now - end > LATENESS)
-            usable = total is not None and value["seen"] is not None and value["seen"] >= end
-            usable = usable and now - since >= USABLE
+            usable = total is not None and now >= end
+            if usable and rules == 1:
+                usable = value["seen"] >= end and now - since >= USABLE
+            elif usable:
+                usable = now - max(since, end) >= USABLE
             usable = usable or (value["status"] == "final" and total is not None)
             arm = arm if value["shown"] is None else value["shown"]
             other = lost or arm != self.decided[index][0]
@@ -64,12 +68,12 @@ class Model:
             policy.drop(arm)
         return policy
 
-    def decide(self, bucket, now):
+    def decide(self, bucket, now, rules=2):
         while len(self.decided) < bucket - 1 and self.decided:
             self.add(*self.decided[-1])  # nobody asked
             if self.order and self.order[2]:
                 self.count_order()
-        asked = self.policy(now).ask()
+        asked = self.policy(now, rules).ask()
         arm = asked.arm
         gone = [arm for arm, _ in self.drops]
         if self.order:
@@ -130,6 +134,25 @@ class Comparison(RuleBasedStateMachine):
             self.model.decide(self.today, self.now)
         assert (decision.arm, decision.purpose) == self.model.decided[decision.bucket - 1]
         assert self.campaign.decide(decision.bucket) == decision
+
+    @precondition(lambda self: len(self.model.decided) == self.today - 1)
+    @rule()
+    def an_older_latesum_decides(self):
+        """It reads the log by version 1 of the rules, and its entries have no version."""
+        with self.campaign._follower.writing() as (writer, ledger):
+            planner = Planner(self.campaign.settings.build_policy())
+            choice = choose(self.campaign.settings, ledger, planner, self.today, self.now, rules=1)
+            body = choice.body(self.campaign.settings.buckets.label(self.today), None)
+            del body["rules"]
+            ledger.take(writer.append(self.now, "decision", self.today, body))
+        self.model.decide(self.today, self.now, rules=1)
+        assert (choice.arm, choice.purpose) == self.model.decided[-1]
+
+    @precondition(lambda self: self.model.decided)
+    @rule(hours=st.sampled_from([9, 21]))
+    def another_hour(self, hours):
+        day = (self.now - START).days
+        self.now = max(self.now, START + timedelta(days=day, hours=hours))
 
     @precondition(lambda self: self.model.decided)
     @rule(

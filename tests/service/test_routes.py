@@ -66,6 +66,47 @@ def test_a_record_is_set_and_not_added(operator, campaign):
     assert corrected.json()["verdict"] == "revised"
 
 
+def test_a_total_of_the_evening_is_marked_as_early_and_used_once_its_day_is_over(
+    operator, daily, clock
+):
+    operator.get(f"{daily}/option")
+    clock.pass_by(hours=13)
+    said = operator.put(f"{daily}/buckets/2026-03-02", json={"rounds": 1000, "total": 300}).json()
+    assert (said["verdict"], said["marks"]) == ("new", ["early"])
+    assert "counts once it has" in said["note"]
+    clock.pass_by(hours=12)
+    row = operator.get(f"{daily}/status").json()["timeline"][0]
+    assert (row["state"], row["early"], row["used_total"]) == ("known", True, 300)
+    assert "known, recorded early" in operator.get("/campaigns/daily").text
+    decided, recorded = operator.get(f"{daily}/history").json()["entries"]
+    assert decided["body"]["rules"] == 2
+    assert "early: the bucket had not ended" in recorded["sentence"]
+
+
+def test_a_campaign_that_learns_nothing_says_so_everywhere(operator, daily, clock):
+    def looks():
+        line = operator.get("/v1/campaigns").json()["campaigns"][0]
+        status = operator.get(f"{daily}/status").json()
+        pages = [operator.get("/").text, operator.get("/campaigns/daily").text]
+        return line["alarm"], status["alarm"], status["warnings"], pages
+
+    for _ in range(4):
+        operator.get(f"{daily}/option")
+        clock.pass_by(days=1)
+    in_list, in_status, warnings, pages = looks()
+    assert in_list == in_status == warnings[0]
+    assert "no total has become usable yet, after 4 days" in in_list
+    for page in pages:
+        assert '<p class="alarm">Nothing is being learned' in page
+        assert "learns nothing</span>" in page
+        assert "promising" not in page
+    operator.put(f"{daily}/buckets/2026-03-05", json={"rounds": 1000, "total": 300})
+    in_list, in_status, warnings, pages = looks()
+    assert in_list is None
+    assert in_status is None
+    assert not any("being learned" in text for text in [*warnings, *pages])
+
+
 @pytest.mark.parametrize(
     ("bucket", "body", "status", "says"),
     [

@@ -104,10 +104,14 @@ def next_option(
     """Which option to show; asked again, the answer is the same."""
     with opened(campaign) as found:
         decision = found.decide(bucket)
+        alarm = found.alarm()
         if as_json:
-            print(json.dumps({**decision._asdict(), "at": decision.at.isoformat()}, indent=2))
+            said = {**decision._asdict(), "at": decision.at.isoformat(), "alarm": alarm}
+            print(json.dumps(said, indent=2))
         else:
             print(f"{decision.label}: {decision.option}\n{decision.reason}")
+            if alarm is not None:
+                print(f"ALARM: {alarm}")
 
 
 @app.command("record")
@@ -236,21 +240,26 @@ def list_campaigns(as_json: AsJson = False) -> None:
         rows = []
         for stored in store.campaigns():
             state = "moved to " + stored.moved_to if stored.moved_to else None
+            alarm = None
             if state is None:
-                state = Campaign(store, stored, clock, owns_store=False).status().state
+                seen = Campaign(store, stored, clock, owns_store=False).status()
+                state, alarm = seen.state, seen.alarm
             options = ", ".join(stored.settings["options"])
-            rows.append((stored.name, state, stored.settings["policy"], options))
+            rows.append((stored.name, state, stored.settings["policy"], options, alarm))
         if as_json:
-            keys = ("name", "state", "policy", "options")
+            keys = ("name", "state", "policy", "options", "alarm")
             print(json.dumps([dict(zip(keys, row, strict=True)) for row in rows], indent=2))
             return
         table = new_table(None, ["campaign", "state", "policy", "options"])
         for column in table.columns:
             column.justify = "left"
-        for row in rows:
-            table.add_row(*row)
+        for name, state, policy, options, alarm in rows:
+            table.add_row(name, f"{state}, learns nothing" if alarm else state, policy, options)
         if rows:
             terminal().print(table)
+            for name, *_, alarm in rows:
+                if alarm is not None:
+                    print(f"ALARM: {name}: {alarm}")
         else:
             print(f"There are no campaigns in {store.place}; `latesum campaign new` makes one.")
 

@@ -76,7 +76,10 @@ class Bookkeeper:
         if body is not None:
             body = body if by is None else {**body, "by": by}
             self._take(self.writer.append(self.now, "record", bucket, body))
-        marks = ("negative",) if row.total is not None and row.total < 0 else ()
+        marks: tuple[str, ...] = ("negative",) if row.total is not None and row.total < 0 else ()
+        if row.total is not None and not note and maturity.early(bucket):
+            marks += ("early",)
+            note = f"{label} has not ended: this counts once it has, unless another value comes."
         return Recorded(bucket, label, verdict, marks, note)
 
     def _decided_page(self, bucket: int) -> Page:
@@ -94,10 +97,12 @@ class Bookkeeper:
             return page
         if any(entry.kind == "finish" for entry in self.writer.log(last.sequence)):
             return page
-        carried = carry(decision_of(last, self.settings.options))
+        before = decision_of(last, self.settings.options)
         for missed in range(last.bucket + 1, bucket + 1):
-            body = carried.body(buckets.label(missed))
-            self._take(self.writer.append(self.now, "decision", missed, body))
+            body = carry(before).body(buckets.label(missed), before)
+            entry = self.writer.append(self.now, "decision", missed, body)
+            self._take(entry)
+            before = decision_of(entry, self.settings.options)
         return self._page(bucket)
 
     def _page(self, bucket: int) -> Page:

@@ -14,10 +14,13 @@ from latesum.live.buckets import When
 from latesum.live.deciding import Choice, Planner, carry, choose, told_plays
 from latesum.live.following import Follower
 from latesum.live.ledger import Decision, Entry, Ledger, decision_of
+from latesum.live.maturity import Maturity
 from latesum.live.operators import Operated
 from latesum.live.recording import Conflicting, Recorded, Row, UnknownBucket, check_row
+from latesum.live.rules import RULES_VERSION, check_rules
 from latesum.live.settings import Settings, make_settings
 from latesum.live.store import Store, Stored, Writer
+from latesum.live.warnings import learning_stopped
 from latesum.policies import Estimate, Policy
 
 if TYPE_CHECKING:
@@ -212,7 +215,8 @@ class Campaign(Operated):
     def _write_decision(
         self, bucket: int, choice: Choice, now: datetime, writer: Writer, ledger: Ledger
     ) -> None:
-        body = choice.body(self.settings.buckets.label(bucket))
+        before = ledger.decisions.get(bucket - 1)
+        body = choice.body(self.settings.buckets.label(bucket), before)
         ledger.take(writer.append(now, "decision", bucket, body))
 
     def _final(self, bucket: int, ledger: Ledger) -> Decision:
@@ -222,7 +226,7 @@ class Campaign(Operated):
         reason = f"The campaign is finished: {ledger.finished.body['why']}"
         return Decision(
             bucket, label, self.settings.options[arm], arm, "commit", "finished", None, reason,
-            ledger.finished.at, None,
+            ledger.finished.at, None, RULES_VERSION,
         )  # fmt: skip
 
     # Recording.
@@ -330,7 +334,8 @@ class Campaign(Operated):
             decision = ledger.decisions[number]
             assert decision.sequence is not None
             earlier = self.ledger_before(decision.sequence)
-            told = told_plays(self.settings, earlier, decision.at, number)
+            check_rules(decision.rules)
+            told = told_plays(self.settings, earlier, decision.at, number, decision.rules)
             sentences = Planner(self.settings.build_policy()).after(told).explain()[:-1]
             return [*sentences, f"{decision.label}: {decision.option}. {decision.reason}"]
 
@@ -340,6 +345,13 @@ class Campaign(Operated):
 
         with self._lock:
             return make_status(self, level)
+
+    def alarm(self) -> str | None:
+        """A sentence that says that the campaign learns nothing, and what to do; None if it learns."""
+        with self._lock:
+            ledger = self._follower.refresh()
+            maturity = Maturity(self.settings, ledger, self.clock())
+            return learning_stopped(self.settings, ledger, maturity)
 
     def history(self) -> list[Entry]:
         """The whole log, oldest entry first."""

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from latesum.live.ledger import Decision, Ledger
 from latesum.live.maturity import Maturity
+from latesum.live.rules import RULES_VERSION, check_rules
 from latesum.live.settings import Settings
 from latesum.policies import Play, Policy
 
@@ -16,9 +17,15 @@ _CHECKPOINT_EVERY = 32
 
 
 def told_plays(
-    settings: Settings, ledger: Ledger, now: datetime, before: int | None = None
+    settings: Settings,
+    ledger: Ledger,
+    now: datetime,
+    before: int | None = None,
+    rules: int = RULES_VERSION,
 ) -> list[Told]:
     """What the policy is told at this moment of all decided buckets, or those before one.
+
+    `rules` is the version of the rules by which the log is read.
 
     - A known total is told with the purpose of its decision, a pending one as None.
     - A bucket that is missing for good is told as an override without a total, so that no policy
@@ -26,7 +33,7 @@ def told_plays(
     - A bucket of no rounds is no play: what arrived in it is added to the bucket before it, whose
       late rewards these are most likely.
     """
-    maturity = Maturity(settings, ledger, now)
+    maturity = Maturity(settings, ledger, now, rules)
     drops = sorted(ledger.dropped.items(), key=lambda drop: drop[1])
     told: list[Told] = []
     for bucket, decision in ledger.decisions.items():
@@ -91,53 +98,65 @@ class Choice(NamedTuple):
     source: Any
     rounds: int | None
     reason: str
+    rules: int
 
-    def body(self, label: str) -> dict[str, Any]:
-        """As the log keeps it."""
-        return {
+    def body(self, label: str, before: Decision | None) -> dict[str, Any]:
+        """As the log keeps it; `before` is the decision for the bucket before."""
+        body = {
             "label": label,
             "option": self.arm,
             "purpose": self.purpose,
             "source": self.source,
             "rounds": self.rounds,
             "reason": self.reason,
+            "rules": self.rules,
         }
+        if before is not None and before.rules != self.rules:
+            check_rules(before.rules)  # a log that a newer latesum has gone on with is left to it
+            body["rules_before"] = before.rules
+        return body
 
 
 def choose(
-    settings: Settings, ledger: Ledger, planner: Planner, bucket: int, now: datetime
+    settings: Settings,
+    ledger: Ledger,
+    planner: Planner,
+    bucket: int,
+    now: datetime,
+    rules: int = RULES_VERSION,
 ) -> Choice:
-    """The option for the next bucket, from what is known now. It never waits."""
+    """The option for the next bucket, from what is known now by these rules. It never waits."""
     last = ledger.decisions.get(bucket - 1)
     if _goes_on(settings, ledger, last, bucket):
         assert last is not None
         reason = f"{last.option} runs to the end of the {_block_name(settings)} it began."
-        return Choice(last.arm, last.purpose, "aligned", None, reason)
-    policy = planner.after(told_plays(settings, ledger, now, bucket))
+        return Choice(last.arm, last.purpose, "aligned", None, reason, rules)
+    policy = planner.after(told_plays(settings, ledger, now, bucket, rules))
     asked = policy.ask()
     names = settings.options
     if ledger.order is not None:
         arm = ledger.order.arm
         purpose = asked.purpose if arm == asked.arm else "override"
         reason = f"{names[arm]} as ordered: {ledger.order.why}"
-        return Choice(arm, purpose, "override", asked.rounds, reason)
+        return Choice(arm, purpose, "override", asked.rounds, reason, rules)
     if ledger.hold is not None and last is not None and last.arm not in ledger.dropped:
         purpose = asked.purpose if last.arm == asked.arm else "override"
         reason = f"The campaign is held, so {last.option} stays: {ledger.hold.body['why']}"
-        return Choice(last.arm, purpose, "held", asked.rounds, reason)
+        return Choice(last.arm, purpose, "held", asked.rounds, reason, rules)
     return Choice(
         asked.arm,
         asked.purpose,
         "policy",
         asked.rounds,
         policy.explain()[-1].removeprefix("Next: "),
+        rules,
     )
 
 
 def carry(last: Decision) -> Choice:
     """Nobody asked for a bucket: what ran went on, and the stretch ran long."""
     reason = f"Nobody asked, so {last.option} is taken to have gone on."
-    return Choice(last.arm, last.purpose, "carried", None, reason)
+    return Choice(last.arm, last.purpose, "carried", None, reason, RULES_VERSION)
 
 
 def _goes_on(settings: Settings, ledger: Ledger, last: Decision | None, bucket: int) -> bool:

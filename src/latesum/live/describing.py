@@ -12,6 +12,11 @@ def describe_entry(entry: Entry, settings: Settings) -> str:
     if entry.kind == "decision":
         body = entry.body
         what = f"decided {body['label']}: {settings.options[body['option']]}. {body['reason']}"
+        if "rules_before" in body:
+            what += (
+                f" (From here on the log is read by version {body['rules']} of the rules, not "
+                f"{body['rules_before']}; decisions before it stand.)"
+            )
     elif entry.kind == "record":
         what = _record(entry, settings)
     else:
@@ -31,5 +36,8 @@ def _record(entry: Entry, settings: Settings) -> str:
         said.append(f"shown was {settings.options[body['shown']]}")
     if "status" in body:
         said.append(body["status"])
+    buckets = settings.buckets
+    if "total" in body and buckets.timed and entry.at < buckets.end(entry.bucket):
+        said.append("early: the bucket had not ended")
     by = f", by {body['by']}" if "by" in body else ""
-    return f"recorded {settings.buckets.label(entry.bucket)}: {', '.join(said)} ({body['verdict']}{by})"
+    return f"recorded {buckets.label(entry.bucket)}: {', '.join(said)} ({body['verdict']}{by})"

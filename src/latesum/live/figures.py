@@ -56,7 +56,7 @@ def timeline_figure(status: Status) -> str:
         )
     for index, row in enumerate(rows):
         x, y = _LEFT + index * wide, row.arm * height + 6
-        what = f"{row.label}: {row.option}, {row.state}. {row.reason}"
+        what = f"{row.label}: {row.option}, {row.total_state}. {row.reason}"
         classes = f"o{row.arm % N_COLOURS} {row.state}"
         parts.append(
             f'<g><title>{escape(what)}</title><rect class="{classes}" x="{x:.1f}" y="{y}" '
@@ -99,7 +99,7 @@ def totals_figure(status: Status) -> str:
             parts.append(_text(x + wide / 2, place(0) - 4, sign, "middle"))
             continue
         top, bottom = sorted((place(rate), place(0)))
-        title = f"{row.label}: {row.option}, {rate:.4g} per round, {row.state}"
+        title = f"{row.label}: {row.option}, {rate:.4g} per round, {row.total_state}"
         title += f", revised {row.revisions} times" if row.revisions else ""
         parts.append(
             f'<g><title>{escape(title)}</title><rect class="o{row.arm % N_COLOURS} {row.state}" '

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
+from latesum.live.rules import rules_of
 from latesum.policies.base import Purpose
 
 Status = Literal["provisional", "final", "missing"]
@@ -30,7 +31,10 @@ class Entry(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """The option for a bucket; `rounds` is what the policy asked for, where it was asked."""
+    """The option for a bucket; `rounds` is what the policy asked for, where it was asked.
+
+    `rules` is the version of the rules by which the log was read for it (`latesum.live.rules`).
+    """
 
     bucket: int
     label: str
@@ -42,6 +46,7 @@ class Decision(NamedTuple):
     reason: str
     at: datetime
     sequence: int | None
+    rules: int
 
 
 class Look(NamedTuple):
@@ -60,8 +65,9 @@ class Value:
     status: Status = "provisional"
     shown: int | None = None
     looks: list[Look] = field(default_factory=list)
-    #: When the newest total became known.
+    #: When the newest total became known, and when the value was last said to be final.
     known_at: datetime | None = None
+    final_at: datetime | None = None
     revisions: int = 0
     #: What came too late: kept here as it was said, and never used.
     late: list[dict[str, Any]] = field(default_factory=list)
@@ -84,6 +90,7 @@ class Value:
             self.shown = body["shown"]
         if "status" in body:
             self.status = body["status"]
+            self.final_at = at if self.status == "final" else None
         if self.status == "missing":
             self.total, self.known_at = None, None
         elif "total" in body:
@@ -179,5 +186,5 @@ def decision_of(entry: Entry, options: tuple[str, ...]) -> Decision:
     assert entry.bucket is not None
     return Decision(
         entry.bucket, body["label"], options[body["option"]], body["option"], body["purpose"],
-        body["source"], body["rounds"], body["reason"], entry.at, entry.sequence,
+        body["source"], body["rounds"], body["reason"], entry.at, entry.sequence, rules_of(body),
     )  # fmt: skip

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Literal, NamedTuple
 
 from latesum.live.ledger import Ledger, Value
+from latesum.live.rules import RULES_VERSION
 from latesum.live.settings import Curve, Settings
 
 #: So many full buckets are needed before a curve is fitted to them.
@@ -22,15 +23,22 @@ class Known(NamedTuple):
 
 
 class Maturity:
-    """Reads the buckets of a ledger as they are known at one moment."""
+    """Reads the buckets of a ledger as they are known at one moment, by one version of the rules."""
 
-    def __init__(self, settings: Settings, ledger: Ledger, now: datetime) -> None:
+    def __init__(
+        self, settings: Settings, ledger: Ledger, now: datetime, rules: int = RULES_VERSION
+    ) -> None:
         self.settings = settings
         self.ledger = ledger
         self.now = now
+        self.rules = rules
         self.curve = settings.fills_up
+        #: The age at which a total is full; None if it is full from the end of its bucket on.
+        self.full_age = settings.full_after
         if settings.full_after is not None:
-            self.curve = fit_curve(settings, ledger, settings.full_after)
+            self.curve = fit_curve(settings, ledger, settings.full_after, now, rules)
+        elif settings.fills_up is not None:
+            self.full_age = settings.fills_up[-1][0]
 
     def end(self, bucket: int) -> datetime | None:
         """When a bucket ended; None if it has not. A numbered one ends when the next is decided."""
@@ -50,21 +58,30 @@ class Maturity:
         value = self.ledger.value(bucket)
         if value.status == "missing":
             return Known("missing")
-        end = self.end(bucket)
         if value.total is None:
             return Known("missing" if self.too_late(bucket) else "pending")
         if value.status == "final":
             return Known("known", value.total)
-        assert value.known_at is not None
-        if self.now - value.known_at < self.settings.usable_after:
-            return Known("pending")
-        share = self._share(value, end)
+        end = self.end(bucket)
+        if self.rules == 1:
+            share = self._share_by_version_1(value, end)
+        else:
+            usable_at = self.usable_at(bucket)
+            late_enough = usable_at is not None and usable_at <= self.now
+            share = self._share(value, end) if late_enough else None
         return Known("pending") if share is None else Known("known", value.total / share, share)
 
     def too_late(self, bucket: int) -> bool:
         """Whether whatever is said now about a bucket comes too late to be used."""
         end, lateness = self.end(bucket), self.settings.lateness
         return end is not None and lateness is not None and self.now - end > lateness
+
+    def early(self, bucket: int) -> bool:
+        """Whether a bucket's total was last recorded before the bucket had ended."""
+        value = self.ledger.value(bucket)
+        if not self.settings.buckets.timed or value.total is None or value.status == "final":
+            return False
+        return value.looks[-1].at < self.settings.buckets.end(bucket)
 
     def says_more(self, bucket: int, value: Value) -> bool:
         """Whether hearing the same total again, now, makes it more complete than it was."""
@@ -73,18 +90,58 @@ class Maturity:
             return False
         if value.looks[-1].at >= self.now:
             return False
+        if self.settings.buckets.timed and (end is None or value.looks[-1].at < end):
+            return end is not None  # it is no longer the total of a part of the bucket
         if self.settings.full_after is not None:
             return end is not None and value.looks[-1].at - end < self.settings.full_after
-        before = self._share(value, end)
+        before = self._share_at(value.looks[-1].at, end)
         return before != 1 and before != self._share_at(self.now, end)
 
+    def usable_at(self, bucket: int) -> datetime | None:
+        """Since when, or from when on, a bucket's total may be used, by version 2 of the rules.
+
+        None where no total is recorded, or where it is not known when a numbered bucket ends.
+        """
+        value = self.ledger.value(bucket)
+        if value.total is None or value.known_at is None:
+            return None
+        if value.final_at is not None:
+            return max(value.known_at, value.final_at)
+        timed = self.settings.buckets.timed
+        end = self.settings.buckets.end(bucket) if timed else self.end(bucket)
+        # The total of a part of its bucket cannot settle: that begins at the end.
+        since = max(value.known_at, end) if timed and end is not None else value.known_at
+        settled = since + self.settings.usable_after
+        for look in value.looks:
+            if look.at >= value.known_at and self._share_at(look.at, end) is not None:
+                return max(settled, look.at)
+        # No share is known for the ages at which it was seen: it is full at the end of the curve.
+        if end is None or self.full_age is None:
+            return None
+        return max(settled, end + self.full_age)
+
     def _share(self, value: Value, end: datetime | None) -> float | None:
-        return self._share_at(value.looks[-1].at, end)
+        """The share of a usable total that is in, by version 2 of the rules."""
+        share = self._share_at(value.looks[-1].at, end)
+        if self.full_age is None or end is None or self.now - end < self.full_age:
+            return share
+        followed = was_followed(value, end, self.full_age, self.settings)
+        return 1.0 if share is None or followed else share
+
+    def _share_by_version_1(self, value: Value, end: datetime | None) -> float | None:
+        assert value.known_at is not None
+        if self.now - value.known_at < self.settings.usable_after:
+            return None
+        seen = value.looks[-1].at
+        if self.settings.buckets.timed and (end is None or seen < end):
+            return None
+        return self._share_at(seen, end)
 
     def _share_at(self, seen: datetime, end: datetime | None) -> float | None:
-        """The share of a total that is in when it is seen; None where nobody can say."""
-        if self.settings.buckets.timed and (end is None or seen < end):
-            return None  # the bucket was still running: its total is that of a part of it
+        """The share of a total that is in when it is seen; None where the curve does not say.
+
+        What is seen before the end of its bucket is taken for what was in at the end.
+        """
         age = timedelta(0) if end is None else max(seen - end, timedelta(0))
         full_after = self.settings.full_after
         if full_after is not None and (age >= full_after or self.curve is None):
@@ -107,11 +164,25 @@ def share_at(curve: Curve, age: timedelta) -> float | None:
     return curve[-1][1]
 
 
-def fit_curve(settings: Settings, ledger: Ledger, full_after: timedelta) -> Curve | None:
+def was_followed(value: Value, end: datetime, full_age: timedelta, settings: Settings) -> bool:
+    """Whether a total was recorded again and again, until less than a bucket before it was full.
+
+    A file of the last seven days that is read every morning has each day for the last time some
+    hours before it is seven days old; that is as near to the end as such a file comes.
+    """
+    ages = [look.at - end for look in value.looks if look.at >= end]
+    length = settings.buckets.length or timedelta(0)
+    return len(ages) > 1 and ages[-1] >= full_age - length
+
+
+def fit_curve(
+    settings: Settings, ledger: Ledger, full_after: timedelta, now: datetime, rules: int
+) -> Curve | None:
     """The curve by which this campaign's own totals filled up; None while too few are full.
 
-    Of the buckets whose newest total was seen at `full_after` or later, or is final, the totals seen
-    at each age, in whole buckets, are divided by what they became.
+    Of the buckets whose total is final or full, the totals seen at each age, in whole buckets, are
+    divided by what they became. A total is full if it was seen at `full_after` or later; by version 2
+    of the rules also once it is that old, if it was followed until nearly then.
     """
     length = settings.buckets.length
     if length is None:
@@ -122,7 +193,10 @@ def fit_curve(settings: Settings, ledger: Ledger, full_after: timedelta) -> Curv
         if value.total is None or value.total <= 0:
             continue
         end = settings.buckets.end(bucket)
-        if value.status != "final" and value.looks[-1].at - end < full_after:
+        full = value.status == "final" or value.looks[-1].at - end >= full_after
+        if not full and rules >= 2 and now - end >= full_after:
+            full = was_followed(value, end, full_after, settings)
+        if not full:
             continue
         full_buckets += 1
         for look in value.looks:

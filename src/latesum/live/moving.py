@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from latesum._checks import InvalidInput
 from latesum.live.deciding import Planner, carry, choose
 from latesum.live.ledger import Entry, Ledger
+from latesum.live.rules import check_rules, rules_of
 from latesum.live.settings import Settings
 from latesum.live.store import Store, Stored, UnknownCampaign
 
@@ -92,7 +93,10 @@ def _find_or_create(target: Store, stored: Stored) -> Stored:
 
 
 def replay_log(settings: Settings, entries: list[Entry]) -> list[Mismatch]:
-    """Take every decision of a log again, from what was known then; those that come out otherwise."""
+    """Take every decision of a log again, from what was known then; those that come out otherwise.
+
+    Each is taken by the version of the rules by which it was taken.
+    """
     ledger = Ledger(settings.options)
     planner = Planner(settings.build_policy())
     found = []
@@ -102,7 +106,9 @@ def replay_log(settings: Settings, entries: list[Entry]) -> list[Mismatch]:
             if entry.body["source"] == "carried":
                 choice = carry(ledger.decisions[entry.bucket - 1])
             else:
-                choice = choose(settings, ledger, planner, entry.bucket, entry.at)
+                rules = rules_of(entry.body)
+                check_rules(rules)
+                choice = choose(settings, ledger, planner, entry.bucket, entry.at, rules)
             then = entry.body["option"], entry.body["purpose"], entry.body["source"]
             if (choice.arm, choice.purpose, choice.source) != then:
                 found.append(

@@ -22,7 +22,11 @@ def status_page(status: Status, width: int = 100) -> RenderableType:
         Text(status.headline),
         Text(""),
     ]
-    parts += [Text(f"! {warning}", style="yellow") for warning in status.warnings]
+    for warning in status.warnings:
+        if warning == status.alarm:
+            parts.append(Text(f"ALARM: {warning}", style="bold red"))
+        else:
+            parts.append(Text(f"! {warning}", style="yellow"))
     if status.warnings:
         parts.append(Text(""))
     parts.append(_options_table(status))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from latesum.live.ledger import Decision, Entry, Ledger
 from latesum.live.maturity import Maturity
 from latesum.live.settings import Settings
-from latesum.live.warnings import find_warnings
+from latesum.live.warnings import find_warnings, learning_stopped
 from latesum.policies import Estimate
 
 if TYPE_CHECKING:
@@ -19,7 +19,10 @@ State = Literal["not begun", "running", "held", "overridden", "finished"]
 
 
 class BucketRow(NamedTuple):
-    """One bucket in the timeline. `state` is running, pending, known or missing."""
+    """One bucket in the timeline. `state` is running, pending, known or missing.
+
+    `early`: its total was recorded before the bucket had ended, and not again since.
+    """
 
     bucket: int
     label: str
@@ -37,6 +40,12 @@ class BucketRow(NamedTuple):
     revisions: int
     too_late: int
     reason: str
+    early: bool
+
+    @property
+    def total_state(self) -> str:
+        """The state of the total, for people."""
+        return self.state + (", recorded early" if self.early else "")
 
 
 class OptionRow(NamedTuple):
@@ -67,6 +76,8 @@ class Status:
     options: list[OptionRow]
     winner: str | None
     why_no_winner: str | None
+    #: That the campaign learns nothing, and what to do; it is also the first of the warnings.
+    alarm: str | None
     warnings: list[str]
     timeline: list[BucketRow]
     data: str
@@ -103,7 +114,9 @@ def make_status(campaign: Campaign, level: float) -> Status:
     ]
     current = None if ledger.last is None else ledger.decisions[ledger.last]
     state = _state(ledger)
-    warnings = find_warnings(settings, ledger, maturity, visits)
+    alarm = learning_stopped(settings, ledger, maturity)
+    warnings = [] if alarm is None else [alarm]
+    warnings += find_warnings(settings, ledger, maturity, visits)
     return Status(
         name=settings.name,
         state=state,
@@ -115,6 +128,7 @@ def make_status(campaign: Campaign, level: float) -> Status:
         options=options,
         winner=winner,
         why_no_winner=why_not,
+        alarm=alarm,
         warnings=warnings,
         timeline=timeline,
         data=_data_sentence(timeline),
@@ -136,7 +150,7 @@ def _bucket_row(settings: Settings, ledger: Ledger, maturity: Maturity, bucket: 
     return BucketRow(
         bucket, decision.label, settings.options[arm], arm, decision.option, decision.purpose,
         decision.source, value.rounds, value.total, known.total, known.share, state, value.status,
-        value.revisions, len(value.late), decision.reason,
+        value.revisions, len(value.late), decision.reason, maturity.early(bucket),
     )  # fmt: skip
 
 
@@ -238,7 +252,12 @@ def _data_sentence(timeline: list[BucketRow]) -> str:
     else:
         text = f"{len(known)} totals are known, the newest that of {known[-1].label}"
     text += f"; {pending or 'none'} {'are' if pending > 1 else 'is'} awaited"
-    return text + (f", {missing} missing for good." if missing else ".")
+    text += f", {missing} missing for good." if missing else "."
+    early = sum(row.early for row in known)
+    if early:
+        was = "was" if early == 1 else "were"
+        text += f" {early} of the known {was} recorded before the bucket had ended, and not since."
+    return text
 
 
 def _gain(timeline: list[BucketRow], estimates: list[Estimate]) -> float | None:

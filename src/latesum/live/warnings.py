@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+import itertools
+from datetime import datetime, timedelta
 
+from latesum.live.durations import duration_text
 from latesum.live.ledger import Ledger
 from latesum.live.maturity import Maturity
 from latesum.live.settings import Settings
@@ -11,12 +13,14 @@ from latesum.live.settings import Settings
 #: A total that grew by less than this share is noise, not growth.
 _NOISE = 0.01
 _FEWEST = 3
+#: When this many buckets have ended and no total has become usable since, something is wrong.
+MOST_WITHOUT_TOTALS = 3
 
 
 def find_warnings(
     settings: Settings, ledger: Ledger, maturity: Maturity, visits: list[int]
 ) -> list[str]:
-    """All that is worrying about a campaign's data at this moment."""
+    """What is worrying about a campaign's data at this moment, besides `learning_stopped`."""
     found = []
     if settings.time_basis == "decision":
         found.append(
@@ -37,7 +41,87 @@ def find_warnings(
             "Options are compared on different days, so a good weekday may be taken for a good "
             "option; align='week' makes every period whole weeks."
         )
-    found += _rounds_off(settings, ledger) + _no_data(settings, ledger, maturity)
+    return found + _rounds_off(settings, ledger)
+
+
+def learning_stopped(settings: Settings, ledger: Ledger, maturity: Maturity) -> str | None:
+    """The alarm of a campaign that learns nothing, with what to do; None while totals come in.
+
+    It is raised when `MOST_WITHOUT_TOTALS` buckets have ended since a total last became usable.
+    Where totals come in batches, such as a file every Monday, the usual time between two of them
+    must have passed twice as well.
+    """
+    if ledger.finished is not None:
+        return None
+    known = [bucket for bucket in ledger.decisions if maturity.known(bucket).state == "known"]
+    batches = sorted({at for bucket in known if (at := maturity.usable_at(bucket)) is not None})
+    ended = [bucket for bucket in ledger.decisions if maturity.end(bucket) is not None]
+    since = [
+        bucket
+        for bucket in ended
+        if not batches or (end := maturity.end(bucket)) is None or end > batches[-1]
+    ]
+    if len(since) < MOST_WITHOUT_TOTALS:
+        return None
+    between = sorted(later - earlier for earlier, later in itertools.pairwise(batches))
+    if between and maturity.now - batches[-1] < 2 * between[len(between) // 2]:
+        return None
+    what = f"{len(since)} {_bucket(settings)}s"
+    if batches:
+        said = f"no total has become usable for {what}, since {_moment(batches[-1])}"
+    else:
+        said = f"no total has become usable yet, after {what}"
+    unused = [bucket for bucket in ended if bucket not in known]
+    remedies = _waiting(settings, ledger, maturity, unused) + _unrecorded(settings, ledger, since)
+    return f"Nothing is being learned: {said}. {' '.join(remedies)}"
+
+
+def _waiting(
+    settings: Settings, ledger: Ledger, maturity: Maturity, unused: list[int]
+) -> list[str]:
+    """Totals that are recorded and not usable yet: what for, and until when."""
+    waiting = [bucket for bucket in unused if ledger.value(bucket).total is not None]
+    if not waiting:
+        return []
+    moments = [at for bucket in waiting if (at := maturity.usable_at(bucket)) is not None]
+    first = f"; the first will from {_moment(min(moments))} on" if moments else ""
+    demands = []
+    if settings.usable_after:
+        demands.append(f"it has stood for {duration_text(settings.usable_after)}")
+    if maturity.full_age is not None:
+        demands.append(f"it is full, {duration_text(maturity.full_age)} after its bucket's end")
+    return [
+        f"{_count(len(waiting), 'total')} recorded, but one counts only when "
+        f"{' and '.join(demands)}{first}. What is recorded as final counts at once."
+    ]
+
+
+def _unrecorded(settings: Settings, ledger: Ledger, buckets: list[int]) -> list[str]:
+    """Buckets of which no total can be used, however long one waits: why, and what to do."""
+    found = []
+    values = {bucket: ledger.value(bucket) for bucket in buckets}
+    none = {bucket: value for bucket, value in values.items() if value.total is None}
+    too_late = [bucket for bucket, value in none.items() if value.late]
+    if too_late and settings.lateness is not None:
+        found.append(
+            f"{_count(len(too_late), 'total')} not used because of coming more than "
+            f"{duration_text(settings.lateness)} after the bucket's end: record totals sooner, or "
+            "start a campaign with a larger lateness."
+        )
+    missing = [bucket for bucket, value in none.items() if value.status == "missing"]
+    if missing:
+        found.append(
+            f"{_count(len(missing), _bucket(settings))} marked as missing: if a total turns up, "
+            "record it."
+        )
+    silent = [bucket for bucket in none if bucket not in too_late and bucket not in missing]
+    if silent and (len(silent) >= MOST_WITHOUT_TOTALS or len(silent) == len(buckets)):
+        which = "them" if len(silent) == len(buckets) else f"{len(silent)} of them"
+        found.append(
+            f"No total was recorded for {which}: is the import still running? Record totals with "
+            "`latesum campaign import FILE` or `latesum campaign record`, or send them to the "
+            "service."
+        )
     return found
 
 
@@ -56,8 +140,9 @@ def growing_buckets(settings: Settings, ledger: Ledger, maturity: Maturity) -> i
             continue
         looked_at += 1
         late = [look.total for look in value.looks if look.at - end > settled]
-        early = [look.total for look in value.looks if look.at - end <= settled]
-        before = early[-1:] or late[:1]
+        # What was seen before the end is the total of a part of the bucket, and had to grow.
+        young = [look.total for look in value.looks if end <= look.at <= end + settled]
+        before = young[-1:] or late[:1]
         if late and late[-1] > before[0] + _NOISE * abs(before[0]):
             grown += 1
     return grown if grown >= _FEWEST and 3 * grown >= looked_at else 0
@@ -92,18 +177,13 @@ def _rounds_off(settings: Settings, ledger: Ledger) -> list[str]:
     ]
 
 
-def _no_data(settings: Settings, ledger: Ledger, maturity: Maturity) -> list[str]:
-    silent = 0
-    for bucket in reversed(ledger.decisions):
-        if maturity.end(bucket) is None:
-            continue
-        if ledger.value(bucket).recorded:
-            break
-        silent += 1
-    if silent <= 7:
-        return []
-    return [f"Nothing was recorded for the last {silent} buckets; is the import still running?"]
-
-
 def _bucket(settings: Settings) -> str:
     return settings.buckets.every if settings.buckets.timed else "bucket"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun} is" if number == 1 else f"{number} {noun}s are"
+
+
+def _moment(at: datetime) -> str:
+    return f"{at:%Y-%m-%d %H:%M} UTC"

@@ -267,15 +267,38 @@ class Policy(ABC):
         return cls(**parameters)
 
     def _next_sentence(self) -> str:
-        arm, rounds, purpose = self.ask()
-        reason = {
-            "learn": "to learn more about it",
+        arm, rounds, _ = self.ask()
+        return f"Next: {self.names[arm]} for {rounds_text(rounds)}, {self._reason()}."
+
+    def _reason(self) -> str:
+        """Why the next stretch is asked for, for people."""
+        arm, _, purpose = self.ask()
+        return self._reason_for(arm, purpose)
+
+    def _reason_for(self, arm: int, purpose: Purpose) -> str:
+        """Why an arm is asked for with this purpose. It claims nothing where nothing is known."""
+        if self._nothing_known():
+            return {
+                "learn": "to learn about it, because nothing is known yet",
+                "stay": "because nothing is known yet",
+                "bridge": "because nothing is known yet",
+                "commit": "though nothing is known yet: the rounds to learn from are over",
+                "override": "as ordered",
+            }[purpose]
+        return {
+            "learn": "to learn more about it" if self._known_rounds(arm) else "to learn about it",
             "stay": "because it still looks best",
             "bridge": "while late rewards of other options fade out",
             "commit": "because it is the answer",
             "override": "as ordered",
         }[purpose]
-        return f"Next: {self.names[arm]} for {rounds_text(rounds)}, {reason}."
+
+    def _known_rounds(self, arm: int) -> int:
+        """The rounds of an arm that were learned from."""
+        return self._estimate(arm, 0.95)[3]
+
+    def _nothing_known(self) -> bool:
+        return not any(self._known_rounds(arm) for arm in range(self.n_arms))
 
     def _available(self) -> list[int]:
         return [arm for arm in range(self.n_arms) if arm not in self._dropped]

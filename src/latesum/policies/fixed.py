@@ -158,3 +158,6 @@ class Oracle(_PlainAverages):
         available = self._available()
         arm = self.best_arm if self.best_arm in available else available[0]
         return Stretch(arm, self.horizon - self.rounds_told % self.horizon, "commit")
+
+    def _reason(self) -> str:
+        return "because it was told that this is the best"

@@ -68,6 +68,19 @@ class IndexPolicy(FlowPolicy):
             if counts[arm] > 0
         ]
 
+    def _reason(self) -> str:
+        if not self._balance.last_played[self._arm]:
+            return "because it has not been tried yet"
+        if self._untried() is not None:
+            return "to finish the stretch that was begun"
+        if self._nothing_known():
+            return "because nothing is known yet"
+        if not self._known_rounds(self._arm):
+            return "because nothing is known of it yet"
+        unknown = [arm for arm in self._available() if not self._known_rounds(arm)]
+        of_which = " of those of which something is known" if unknown else ""
+        return f"because it looks most promising{of_which}"
+
 
 class Flow(IndexPolicy):
     """Plays the arm with the best index, in growing stretches, and balances out what leaked.

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from latesum._checks import finite_number, whole_number
-from latesum.policies.base import Play, Policy, Purpose, Stretch, rounds_text
+from latesum.policies.base import Play, Policy, Purpose, Stretch
 from latesum.policies.flow_balance import Floats, FlowBalance
 
 #: Lengths of stretches: the first of an arm and a later one in mean delays,
@@ -157,11 +157,5 @@ class FlowPolicy(Policy):
         mean = min(max(float(means[arm]), 0.0), 1.0)
         return mean, min(float(low[arm]), mean), max(float(high[arm]), mean), rounds
 
-    def _next_sentence(self) -> str:
-        arm, rounds, _ = self.ask()
-        return f"Next: {self.names[arm]} for {rounds_text(rounds)}, {self._reason()}."
-
-    def _reason(self) -> str:
-        if not self._balance.last_played[self._arm]:
-            return "because it has not been tried yet"
-        return "because it looks most promising"
+    def _known_rounds(self, arm: int) -> int:
+        return int(self._balance.rounds[arm])

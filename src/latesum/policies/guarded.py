@@ -107,6 +107,9 @@ class Guarded(IndexPolicy):
         means = np.array(self._sums) / np.maximum(counts, 1.0)
         return means, means, counts
 
+    def _known_rounds(self, arm: int) -> int:
+        return self._counted[arm]
+
     def _reason(self) -> str:
         if self._after_guard:
             return "while late rewards of other options fade out"

@@ -278,6 +278,12 @@ class ODAAF(Policy):
         mean = self._mean(arm)
         return mean, mean - width, mean + width, rounds
 
+    def _reason(self) -> str:
+        if self.ask().purpose != "bridge" or self._bridge_left:
+            return super()._reason()
+        known = "" if any(self._rounds) else ", of which nothing is known yet"
+        return f"while the totals of this phase are awaited{known}"
+
     def _sentences(self) -> list[str]:
         sentences = [
             f"{self.names[arm]} was dropped after phase {phase}: its mean {mean:.3f} is more than "

@@ -153,6 +153,5 @@ class ODAAFS(FlowPolicy):
         return sentences
 
     def _reason(self) -> str:
-        if self._purpose == "commit":
-            return "because it is the answer"
-        return "to learn more about it"
+        # It never stays because an option looks best: it goes on with the phase.
+        return self._reason_for(self._arm, "learn" if self._purpose == "stay" else self._purpose)

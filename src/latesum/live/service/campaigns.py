@@ -51,6 +51,7 @@ async def _line(desk: Desk) -> CampaignLine:
     return CampaignLine(
         name=settings.name, state=status.state, headline=status.headline,
         options=list(settings.options), policy=settings.policy, every=settings.buckets.every,
+        alarm=status.alarm,
     )  # fmt: skip
 
 

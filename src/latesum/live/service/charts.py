@@ -53,7 +53,7 @@ def timeline_chart(status: Status, phase_of: dict[int, int]) -> dict[str, Any]:
                 "state": row.state,
                 "bridge": row.purpose == "bridge",
                 "ordered": _ordered(row),
-                "words": [f"{row.option}, {_purpose(row)}", f"total {row.state}", row.reason],
+                "words": [f"{row.option}, {_purpose(row)}", f"total {row.total_state}", row.reason],
             }
         )
     return {
@@ -73,7 +73,7 @@ def totals_chart(status: Status) -> dict[str, Any] | None:
         rate = rate_of(row)
         brought = "not known yet" if rate is None else f"{rate:.4g} {status.unit} per round"
         words = [row.option, brought]
-        words.append(f"total {row.state}")
+        words.append(f"total {row.total_state}")
         if row.revisions:
             words.append(f"revised {row.revisions} time{'s' if row.revisions > 1 else ''}")
         bars.append(
@@ -130,6 +130,6 @@ def _purpose(row: BucketRow) -> str:
     return {
         "learn": "to learn",
         "bridge": "as a bridge",
-        "commit": "because it is best",
+        "commit": "as the policy's answer",
         "override": "not by the policy",
     }.get(row.purpose, row.purpose)

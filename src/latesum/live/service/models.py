@@ -103,6 +103,7 @@ class CampaignLine(BaseModel):
     options: list[str]
     policy: str
     every: str
+    alarm: str | None = Field(description="That it learns nothing, and what to do; else null.")
 
 
 class CampaignList(BaseModel):

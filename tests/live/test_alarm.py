@@ -1,0 +1,141 @@
+"""A campaign that learns nothing says so, and says what to do."""
+
+import pytest
+
+ME = {"who": "an operator", "why": "a test"}
+
+
+def days(campaign, clock, count, record=lambda day: None):
+    """Decide every morning; `record` says what is recorded on that day."""
+    first = campaign.ledger().last or 0
+    alarms = []
+    for day in range(first + 1, first + count + 1):
+        campaign.decide()
+        record(day)
+        alarms.append(campaign.alarm())
+        clock.pass_by(days=1)
+    clock.pass_by(days=-1)
+    return alarms
+
+
+def test_three_buckets_without_a_usable_total_are_an_alarm(new_campaign, clock):
+    campaign = new_campaign()
+    alarms = days(campaign, clock, 5)
+    assert alarms[:3] == [None] * 3  # on the third morning two days are over
+    assert all("no total has become usable yet" in alarm for alarm in alarms[3:])
+    assert "after 4 days" in alarms[-1]
+    assert "is the import still running?" in alarms[-1]
+    assert "latesum campaign import FILE" in alarms[-1]
+    status = campaign.status()
+    assert status.alarm == status.warnings[0] == alarms[-1]
+    assert "nothing is known yet" in status.headline
+
+
+def test_totals_that_come_in_are_no_alarm_and_their_end_is_one(new_campaign, clock):
+    campaign = new_campaign()
+
+    def yesterday(day):
+        if day > 1:
+            campaign.record(day - 1, rounds=5000, total=1500)
+
+    assert days(campaign, clock, 10, yesterday) == [None] * 10
+    clock.pass_by(days=1)
+    alarms = days(campaign, clock, 4)
+    assert alarms[:2] == [None] * 2
+    assert "for 3 days, since 2026-03-11 08:00 UTC" in alarms[2]
+    campaign.record(10, rounds=5000, total=1500)
+    assert campaign.alarm() is None
+
+
+def test_rounds_without_totals_are_an_alarm(new_campaign, clock):
+    campaign = new_campaign()
+    alarms = days(campaign, clock, 5, lambda day: campaign.record(day, rounds=5000))
+    assert "No total was recorded for them" in alarms[-1]
+    numbered = new_campaign("numbered", every="number")
+    for bucket in range(1, 6):
+        numbered.decide()
+        numbered.record(bucket, rounds=5000)
+    numbered.decide()
+    assert "after 5 buckets" in numbered.alarm()
+
+
+def test_totals_that_must_settle_first_say_when_they_count(new_campaign, clock):
+    campaign = new_campaign(usable_after="5 days")
+
+    def yesterday(day):
+        if day > 1:
+            campaign.record(day - 1, rounds=5000, total=1500)
+
+    alarms = days(campaign, clock, 20, yesterday)
+    assert (
+        "counts only when it has stood for 5 days; the first will from 2026-03-08 08:00"
+        in (alarms[4])
+    )
+    assert "still running" not in alarms[4]
+    assert "recorded as final counts at once" in alarms[4]
+    assert alarms[6:] == [None] * 14  # from then on one becomes usable every day
+
+
+def test_a_curve_that_cannot_be_fitted_yet_says_when_totals_are_full(new_campaign, clock):
+    campaign = new_campaign(fills_up="fit 1 week")
+
+    def last_days(day):
+        for bucket in range(max(day - 7, 1), day):
+            campaign.record(bucket, rounds=5000, total=1500 + 10 * (day - bucket))
+
+    alarms = days(campaign, clock, 20, last_days)
+    assert (
+        "it is full, 1 week after its bucket's end; the first will from 2026-03-10 00:00"
+        in (alarms[5])
+    )
+    assert alarms[8:] == [None] * 12
+
+
+def test_files_that_come_once_a_week_are_no_alarm_once_that_is_usual(new_campaign, clock):
+    campaign = new_campaign()
+
+    def on_mondays(day):
+        if day % 7 == 1:
+            for bucket in range(max(day - 7, 1), day):
+                campaign.record(bucket, rounds=5000, total=1500)
+
+    alarms = days(campaign, clock, 40, on_mondays)
+    assert all(alarms[i] is None for i in range(40) if i % 7 == 0)  # on the Mondays themselves
+    assert alarms[6] is not None
+    assert alarms[15:] == [None] * 25
+    clock.pass_by(days=1)
+    alarms = days(campaign, clock, 20)
+    assert alarms[7] is None  # the file that is four days late
+    assert alarms[10] is not None
+
+
+def test_what_is_missing_or_too_late_is_named(new_campaign, clock):
+    campaign = new_campaign(lateness="2 days")
+
+    def missing_or_late(day):
+        if day > 4:
+            campaign.record(day - 4, rounds=5000, total=1500)
+
+    alarm = days(campaign, clock, 8, missing_or_late)[-1]
+    assert "4 totals are not used because of coming more than 2 days" in alarm
+    assert "larger lateness" in alarm
+    other = new_campaign("other")
+    alarm = days(other, clock, 5, lambda day: other.record(day, status="missing"))[-1]
+    assert "days are marked as missing" in alarm
+
+
+@pytest.mark.parametrize("final", [False, True])
+def test_totals_of_the_evening_are_no_alarm(new_campaign, clock, final):
+    campaign = new_campaign()
+    status = {"status": "final"} if final else {}
+    alarms = days(
+        campaign, clock, 9, lambda day: campaign.record(day, rounds=5000, total=1500, **status)
+    )
+    assert alarms == [None] * 9
+
+
+def test_a_finished_campaign_raises_no_alarm(new_campaign, clock):
+    campaign = new_campaign()
+    assert days(campaign, clock, 5)[-1] is not None
+    campaign.finish("A", **ME)
+    assert campaign.alarm() is None
