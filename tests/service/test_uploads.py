@@ -233,18 +233,21 @@ def ask(service, method, path, body=b""):
 
 
 def leave_behind(service, sent):
+    """Send this and leave, once the service has heard it."""
     host, port = service.url.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port))) as connection:
         connection.sendall(sent)
+        assert ask(service, "GET", "/livez")[0] == 200
 
 
 def left(service):
     """How many uploads the service gave up because their clients had left."""
     _, figures = ask(service, "GET", "/metrics")
-    for line in figures.splitlines():
-        if line.startswith("latesum_requests_total") and 'status="499"' in line:
-            return int(float(line.split()[-1]))
-    return 0
+    return sum(
+        int(float(line.split()[-1]))
+        for line in figures.splitlines()  # of the route, or before there was one
+        if line.startswith("latesum_requests_total") and 'status="499"' in line
+    )
 
 
 def wait_for(what, seconds=60):
