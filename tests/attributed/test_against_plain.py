@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from latesum.attributed import DUCB, KLDUCB, QPMD, SBD, DelayedUCB1, ImprovedUCB, run
-from latesum.attributed import layout_kernels as at
+from latesum.attributed import layout_kernels as layout
 from latesum.attributed.draws import Draws
 from latesum.world import Beta, Discrete, Problem, Uniform
 
@@ -99,7 +99,7 @@ def sampler(policy, problem, seed):
     def beta(a, b):
         return random_kernels.beta(float(a), float(b), memory.random_state)
 
-    return beta, int(memory.whole[at.ASKED])
+    return beta, int(memory.whole[layout.ASKED])
 
 
 @pytest.mark.parametrize("name", ["no delay", "uniform", "own delays", "other rewards"])
@@ -136,7 +136,7 @@ def test_sbd_that_may_keep_nothing_unused_is_qpmd():
 def first_plays(policy, problem, seed):
     """The order of DUCB's first plays in a compiled run with this seed."""
     memory = policy.new_memory(Draws(problem, np.random.SeedSequence(seed)).policy_rng)
-    return memory.tallies[at.FIRST_PLAYS].tolist()
+    return memory.tallies[layout.FIRST_PLAYS].tolist()
 
 
 DUCB_DELAYS = [
@@ -227,19 +227,21 @@ def test_uniform_draws_are_xoshiro256_plus_plus():
 
 
 def test_solvers_meet_their_equations():
-    from latesum.attributed import index_kernels
+    from latesum import _kl_kernels
 
     for p in [0.0, 1e-9, 0.01, 0.5, 0.99, 1 - 1e-9, 1.0]:
-        assert index_kernels.bernoulli_upper(p, 0.0) == p
-        assert index_kernels.poisson_upper(p, 0.0) == p
+        assert _kl_kernels.bernoulli_upper(p, 0.0, _kl_kernels.TO_THE_LAST_DIGIT) == p
+        assert _kl_kernels.poisson_upper(p, 0.0) == p
         for allowance in [1e-6, 0.01, 0.5, 3.0, 50.0]:
             expected = plain.largest_within(plain.kl, p, allowance)
-            assert index_kernels.bernoulli_upper(p, allowance) == pytest.approx(expected, abs=1e-9)
+            assert _kl_kernels.bernoulli_upper(
+                p, allowance, _kl_kernels.TO_THE_LAST_DIGIT
+            ) == pytest.approx(expected, abs=1e-9)
             expected = plain.largest_within(
                 lambda p, q: q - p + (p * np.log(p / q) if p > 0 else 0.0), p, allowance
             )
-            assert index_kernels.poisson_upper(p, allowance) == pytest.approx(expected, abs=1e-9)
+            assert _kl_kernels.poisson_upper(p, allowance) == pytest.approx(expected, abs=1e-9)
     # Too close for the bisection above: kl(p, q) is (q - p)^2 / (2 p (1 - p)) there.
-    assert index_kernels.bernoulli_upper(0.3, 1e-14) - 0.3 == pytest.approx(
-        np.sqrt(2e-14 * 0.21), rel=1e-4
-    )
+    assert _kl_kernels.bernoulli_upper(
+        0.3, 1e-14, _kl_kernels.TO_THE_LAST_DIGIT
+    ) - 0.3 == pytest.approx(np.sqrt(2e-14 * 0.21), rel=1e-4)

@@ -44,7 +44,7 @@ def test_a_second_process_compiles_nothing_and_a_changed_kernel_is_compiled_anew
     # A helper in another file than the loop: the cache of the loop's own file would not notice.
     helper = package / "attributed" / "index_kernels.py"
     text = helper.read_text()
-    changed = text.replace("settings[at.EXPLORATION] *", "0.1 * settings[at.EXPLORATION] *")
+    changed = text.replace("settings[layout.EXPLORATION] *", "0.1 * settings[layout.EXPLORATION] *")
     assert changed != text
     helper.write_text(changed)
     fewer_plays, hits, misses = result_of(tmp_path)

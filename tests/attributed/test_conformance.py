@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from latesum.attributed import DUCB, KLDUCB, QPMD, SBD, DelayedUCB1, ImprovedUCB, run
-from latesum.attributed import layout_kernels as at
+from latesum.attributed import layout_kernels as layout
 from latesum.attributed.draws import Draws
 from latesum.world import Beta, Problem
 
@@ -77,7 +77,7 @@ def test_every_arrival_is_used_once(make, problem):
     policy = made_for(make, problem)
     steps, _, arrived = by_hand(problem, policy)
     memory = steps._memory
-    used = memory.arms[at.COUNT].sum() + memory.whole[at.QUEUED_NOW]
+    used = memory.arms[layout.COUNT].sum() + memory.whole[layout.QUEUED_NOW]
     assert used == arrived
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from latesum._checks import InvalidInput
 from latesum.attributed import QPMD, DelayedUCB1, draws, run, runner
-from latesum.attributed import layout_kernels as at
+from latesum.attributed import layout_kernels as layout
 from latesum.world import Problem
 
 PROBLEM = Problem([0.5, 0.6], "uniform(0, 100)")
@@ -78,11 +78,15 @@ def test_memory_grows_with_the_delay_and_not_with_the_horizon():
     def memory_of(horizon):
         drawn = draws.Draws(PROBLEM, seed())
         memory = QPMD("ucb1", 2).new_memory(drawn.policy_rng)
-        voyage = runner._Voyage(memory, drawn, horizon, np.array([horizon]), False)
-        while voyage.rounds_done < horizon:
-            voyage.advance(runner.BLOCK)
-        touched = int(voyage._world[at.ENTRY_TOP] + memory.whole[at.QUEUE_TOP])
-        return touched, len(voyage._ring), len(voyage._entry_next) + len(memory.queue_next)
+        state = runner._RunState(memory, drawn, horizon, np.array([horizon]), False)
+        while state.rounds_done < horizon:
+            state.advance(runner.BLOCK)
+        touched = int(state._world[layout.ENTRY_TOP] + memory.whole[layout.QUEUE_TOP])
+        return (
+            touched,
+            len(state._travelling.ring),
+            len(state._travelling.following) + len(memory.queue_next),
+        )
 
     touched, ring, room = memory_of(1_000_000)
     assert touched <= 2 * 101

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from latesum._checks import InvalidInput, finite_number, known_name, whole_number
-from latesum.attributed import layout_kernels as at
+from latesum.attributed import layout_kernels as layout
 from latesum.attributed.policy import Memory
 
 #: The bases by name, with the one parameter each may take.
 BASES: dict[str, tuple[int, str, str | None]] = {
-    "ucb1": (at.UCB1, "UCB1", "exploration"),
-    "kl-ucb": (at.KL_UCB, "KL-UCB", None),
-    "kl-ucb++": (at.KL_UCB_PLUS_PLUS, "KL-UCB++", "horizon"),
-    "thompson": (at.THOMPSON, "Thompson", None),
-    "fixed": (at.FIXED, "fixed arm", "arm"),
+    "ucb1": (layout.UCB1, "UCB1", "exploration"),
+    "kl-ucb": (layout.KL_UCB, "KL-UCB", None),
+    "kl-ucb++": (layout.KL_UCB_PLUS_PLUS, "KL-UCB++", "horizon"),
+    "thompson": (layout.THOMPSON, "Thompson", None),
+    "fixed": (layout.FIXED, "fixed arm", "arm"),
 }
 
 
@@ -60,14 +60,14 @@ class Base:
 
     def write_into(self, memory: Memory, rng: np.random.Generator) -> None:
         """Put the base where the compiled code looks for it, and its first request."""
-        memory.whole[at.BASE] = BASES[self.name][0]
-        memory.settings[at.EXPLORATION] = self.exploration
-        memory.settings[at.HORIZON_PER_ARM] = self.horizon / self.n_arms
+        memory.whole[layout.BASE] = BASES[self.name][0]
+        memory.settings[layout.EXPLORATION] = self.exploration
+        memory.settings[layout.HORIZON_PER_ARM] = self.horizon / self.n_arms
         if self.name == "fixed":
-            memory.whole[at.ASKED] = self.arm
+            memory.whole[layout.ASKED] = self.arm
         elif self.name == "thompson":
             # Nothing is known: the largest of equal draws is any arm.
-            memory.whole[at.ASKED] = rng.integers(self.n_arms)
+            memory.whole[layout.ASKED] = rng.integers(self.n_arms)
 
 
 def base_index(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from latesum.attributed import layout_kernels as at
+from latesum.attributed import layout_kernels as layout
 from latesum.attributed.bases import base_index
 from latesum.attributed.policy import AttributedPolicy, Memory
 
@@ -35,6 +35,6 @@ class DelayedUCB1(AttributedPolicy):
         return f"DelayedUCB1(n_arms={self.n_arms}{self._base.arguments})"
 
     def new_memory(self, rng: np.random.Generator) -> Memory:
-        memory = Memory(at.RECEIVED, self.n_arms, rng)
+        memory = Memory(layout.RECEIVED, self.n_arms, rng)
         self._base.write_into(memory, rng)
         return memory

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from latesum.attributed.layout_kernels import DrawnBlock
 from latesum.attributed.policy import Floats, Integers
 from latesum.world.problem import Problem
 from latesum.world.rewards import Bernoulli
@@ -46,6 +47,13 @@ class Draws:
             self.rewards = np.concatenate([arm.draw(BLOCK, rng) for arm, rng in pairs])
         delays = zip(self.problem.delays, self._delay_rngs, strict=False)
         self.delays = np.concatenate([delay.draw(BLOCK, rng) for delay, rng in delays])
+
+    @property
+    def block(self) -> DrawnBlock:
+        """The draws as the compiled loop takes them."""
+        return DrawnBlock(
+            self.rewards, self.reward_stride, self.means, self.delays, self.delay_stride
+        )
 
     def of_play(self, place: int, arm: int) -> tuple[float, int]:
         """The reward and the delay of a play of `arm` in round `place` of the block."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from latesum._checks import InvalidInput, finite_number, whole_number
-from latesum.attributed import layout_kernels as at
+from latesum.attributed import layout_kernels as layout
 from latesum.attributed.policy import AttributedPolicy, Integers, Memory
 from latesum.delays import Delay, parse
 from latesum.world.problem import Problem
@@ -91,13 +91,13 @@ class DUCB(AttributedPolicy):
                 break
 
     def new_memory(self, rng: np.random.Generator) -> Memory:
-        memory = Memory(at.WEIGHTED, self.n_arms, rng)
-        memory.settings[at.EPSILON] = self.epsilon
-        memory.whole[at.POISSON_KL] = self._poisson_kl
-        memory.tallies[at.FIRST_PLAYS] = rng.permutation(self.n_arms)
+        memory = Memory(layout.WEIGHTED, self.n_arms, rng)
+        memory.settings[layout.EPSILON] = self.epsilon
+        memory.whole[layout.POISSON_KL] = self._poisson_kl
+        memory.tallies[layout.FIRST_PLAYS] = rng.permutation(self.n_arms)
         memory.survival = self._survival_units()
         window = memory.survival.shape[1]
-        memory.whole[at.WINDOW] = window
+        memory.whole[layout.WINDOW] = window
         memory.edges = np.zeros((3, 1 << window.bit_length()), dtype=np.int64)
         return memory
 
@@ -112,7 +112,7 @@ class DUCB(AttributedPolicy):
         for arm, delay in enumerate(self.delays):
             own = self._window(delay)
             chances = delay.survival(np.arange(own))
-            units[arm, :own] = np.rint(chances * at.CHANCE_UNITS).astype(np.int64)
+            units[arm, :own] = np.rint(chances * layout.CHANCE_UNITS).astype(np.int64)
         return units
 
     def _refuse_without_early_arrivals(self, delay: Delay) -> None:

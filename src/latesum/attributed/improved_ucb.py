@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from latesum._checks import whole_number
-from latesum.attributed import layout_kernels as at
+from latesum.attributed import layout_kernels as layout
 from latesum.attributed.policy import AttributedPolicy, Memory
 
 
@@ -41,9 +41,9 @@ class ImprovedUCB(AttributedPolicy):
         return f"ImprovedUCB(n_arms={self.n_arms}, horizon={self.horizon})"
 
     def new_memory(self, rng: np.random.Generator) -> Memory:
-        memory = Memory(at.PHASED, self.n_arms, rng)
-        memory.settings[at.HORIZON] = self.horizon
-        memory.settings[at.TOLERANCE] = 1.0
+        memory = Memory(layout.PHASED, self.n_arms, rng)
+        memory.settings[layout.HORIZON] = self.horizon
+        memory.settings[layout.TOLERANCE] = 1.0
         if self.horizon >= math.e:
-            memory.whole[at.PHASE_PLAYS] = math.ceil(2.0 * math.log(self.horizon))
+            memory.whole[layout.PHASE_PLAYS] = math.ceil(2.0 * math.log(self.horizon))
         return memory

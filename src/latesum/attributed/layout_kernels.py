@@ -6,6 +6,8 @@ kernels, and the cache of compiled code (see `latesum._compile`) notices when on
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 # How a policy uses what it receives.
 QUEUED = 0  # QPM-D and SBD: a queue per arm feeds a base algorithm that knows no delay
 RECEIVED = 1  # Delayed-UCB1: an index on what has been received so far
@@ -48,12 +50,11 @@ WHOLE_SIZE = 18
 # Places in `settings`, its real numbers.
 EXPLORATION = 0
 HORIZON_PER_ARM = 1  # KL-UCB++: T / K
-FIXED_ARM = 2
-EPSILON = 3
-HORIZON = 4
-TOLERANCE = 5  # Improved UCB: of the present phase
-EARLIER_LOG = 6  # the logarithm of the clock, or of an earlier one
-SETTINGS_SIZE = 7
+EPSILON = 2
+HORIZON = 3
+TOLERANCE = 4  # Improved UCB: of the present phase
+EARLIER_LOG = 5  # the logarithm of the clock, or of an earlier one
+SETTINGS_SIZE = 6
 
 # Rows of `tallies`, whole numbers per arm.
 PLAYS = 0
@@ -88,6 +89,64 @@ UNDER_WAY = 2
 PREVIOUS_ARM = 3
 SWITCHES = 4
 NEXT_CHECKPOINT = 5
-NEW_RUNS = 6
+NEW_STRETCHES = 6
 NEW_FAR = 7
 WORLD_SIZE = 8
+
+
+# What the kernels are handed, by name. They take the arrays one by one (`*state`): a named tuple costs
+# Numba microseconds per call, and inside a loop it cost up to a fifth of the speed.
+
+
+class PolicyState(NamedTuple):
+    """A policy at work."""
+
+    whole: Any  # its whole numbers ...
+    settings: Any  # ... and its real ones
+    tallies: Any  # its whole numbers per arm ...
+    arms: Any  # ... and its real ones
+    queue_next: Any  # the queues of QPM-D and SBD, as linked lists in one pool ...
+    queue_reward: Any  # ... and the reward at each of its places
+    survival: Any  # DUCB: the chance of a longer delay, per arm and lag
+    edges: Any  # DUCB: the changes of arm within the window
+    random_state: Any  # four whole numbers, for `random_kernels`
+
+
+class DrawnBlock(NamedTuple):
+    """Rewards and delays of a block of rounds, drawn ahead.
+
+    A stride of 0 means that all arms share the draws; shared reward draws are uniform numbers,
+    compared with each arm's mean.
+    """
+
+    rewards: Any
+    reward_stride: int
+    means: Any
+    delays: Any
+    delay_stride: int
+
+
+class Travelling(NamedTuple):
+    """Rewards under way: one linked list per round of arrival, in a ring of rounds."""
+
+    ring: Any  # the first place of each list, or -1
+    following: Any  # the next place of the list, or of the list of places that are free again
+    arm: Any
+    reward: Any
+
+
+class Labelled(NamedTuple):
+    """Rewards with the round they belong to: of play or of arrival."""
+
+    round: Any
+    arm: Any
+    reward: Any
+
+
+class Notes(NamedTuple):
+    """What a run writes down."""
+
+    checkpoints: Any  # after these many rounds ...
+    plays: Any  # ... the plays of each arm
+    start: Any  # each stretch of one arm: its first round ...
+    arm: Any  # ... and its arm; both empty where stretches are not recorded

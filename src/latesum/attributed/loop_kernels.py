@@ -8,37 +8,38 @@ back through `due` when their round is near.
 
 from __future__ import annotations
 
-from latesum.attributed import layout_kernels as at
-from latesum.attributed.inline_kernels import allocation_free
+from latesum._compile import allocation_free
+from latesum.attributed import layout_kernels as layout
 from latesum.attributed.policy_kernels import choose, receive
 
 
 @allocation_free
 def run_rounds(  # type: ignore[no-untyped-def]
-    first, rounds, horizon,
-    place, reward_draws, reward_stride, means, delay_draws, delay_stride,
-    world, ring, entry_next, entry_arm, entry_reward,
-    due_round, due_arm, due_reward, far_round, far_arm, far_reward,
-    checkpoints, plays_at, run_start, run_arm,
+    first, rounds, horizon, place, world,
+    reward_draws, reward_stride, means, delay_draws, delay_stride,  # DrawnBlock
+    ring, entry_next, entry_arm, entry_reward,  # Travelling
+    due_round, due_arm, due_reward,  # Labelled: rewards that arrive in these rounds
+    far_round, far_arm, far_reward,  # Labelled: for those with a delay as long as the ring
+    checkpoints, plays_at, stretch_start, stretch_arm,  # Notes
     whole, settings, tallies, arms, queue_next, queue_reward, survival, edges, random_state,
 ):  # fmt: skip
-    """Play the rounds from `first` on, with the draws that start at `place`.
+    """Play the rounds from `first` on, with the draws that start at `place` of the block.
 
-    A stride of 0 means that all arms share the draws; shared reward draws are uniform numbers,
-    compared with each arm's mean. Within a round, the latest play is handed over first.
+    The arrays come in the groups of `layout_kernels`, the policy's (`PolicyState`) last. Within a
+    round, the latest play is handed over first.
     """
     mask = len(ring) - 1
-    free = world[at.ENTRY_FREE]
-    top = world[at.ENTRY_TOP]
-    under_way = world[at.UNDER_WAY]
-    previous = world[at.PREVIOUS_ARM]
-    switches = world[at.SWITCHES]
-    checkpoint = world[at.NEXT_CHECKPOINT]
+    free = world[layout.ENTRY_FREE]
+    top = world[layout.ENTRY_TOP]
+    under_way = world[layout.UNDER_WAY]
+    previous = world[layout.PREVIOUS_ARM]
+    switches = world[layout.SWITCHES]
+    checkpoint = world[layout.NEXT_CHECKPOINT]
     next_stop = checkpoints[checkpoint] if checkpoint < len(checkpoints) else -1
-    new_runs = 0
+    new_stretches = 0
     new_far = 0
     due_place = 0
-    record = len(run_start) > 0
+    record = len(stretch_start) > 0
     bernoulli = reward_stride == 0
     for now in range(first, first + rounds):
         arm = choose(
@@ -49,9 +50,9 @@ def run_rounds(  # type: ignore[no-untyped-def]
             switches += previous >= 0
             previous = arm
             if record:
-                run_start[new_runs] = now
-                run_arm[new_runs] = arm
-                new_runs += 1
+                stretch_start[new_stretches] = now
+                stretch_arm[new_stretches] = arm
+                new_stretches += 1
         if bernoulli:
             reward = 1.0 if reward_draws[place] < means[arm] else 0.0
         else:
@@ -100,14 +101,14 @@ def run_rounds(  # type: ignore[no-untyped-def]
             )  # fmt: skip
         if now + 1 == next_stop:
             for each in range(tallies.shape[1]):
-                plays_at[checkpoint, each] = tallies[at.PLAYS, each]
+                plays_at[checkpoint, each] = tallies[layout.PLAYS, each]
             checkpoint += 1
             next_stop = checkpoints[checkpoint] if checkpoint < len(checkpoints) else -1
-    world[at.ENTRY_FREE] = free
-    world[at.ENTRY_TOP] = top
-    world[at.UNDER_WAY] = under_way
-    world[at.PREVIOUS_ARM] = previous
-    world[at.SWITCHES] = switches
-    world[at.NEXT_CHECKPOINT] = checkpoint
-    world[at.NEW_RUNS] = new_runs
-    world[at.NEW_FAR] = new_far
+    world[layout.ENTRY_FREE] = free
+    world[layout.ENTRY_TOP] = top
+    world[layout.UNDER_WAY] = under_way
+    world[layout.PREVIOUS_ARM] = previous
+    world[layout.SWITCHES] = switches
+    world[layout.NEXT_CHECKPOINT] = checkpoint
+    world[layout.NEW_STRETCHES] = new_stretches
+    world[layout.NEW_FAR] = new_far

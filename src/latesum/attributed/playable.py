@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from latesum._checks import InvalidInput
-from latesum.attributed import layout_kernels as at
+from latesum.attributed import layout_kernels as layout
 
 if TYPE_CHECKING:
     from latesum.attributed.policy import AttributedPolicy, Memory
@@ -25,15 +25,15 @@ _POSSIBLE = (
 
 
 def _named(*names: str) -> dict[int, str]:
-    return {getattr(at, name): name for name in names}
+    return {getattr(layout, name): name for name in names}
 
 
 #: The numbers that the compiled code tells apart, by their names in `layout_kernels`.
 KINDS = _named("QUEUED", "RECEIVED", "WEIGHTED", "PHASED")
 _INDICES = _named("UCB1", "KL_UCB", "KL_UCB_PLUS_PLUS")
 _BASES = {
-    at.QUEUED: _INDICES | _named("THOMPSON", "FIXED"),
-    at.RECEIVED: _INDICES,
+    layout.QUEUED: _INDICES | _named("THOMPSON", "FIXED"),
+    layout.RECEIVED: _INDICES,
 }
 _HEURISTICS = _named("NO_HEURISTIC", "THOMPSON_HEURISTIC", "GREEDY_HEURISTIC")
 
@@ -69,7 +69,7 @@ def memory_of(
         )
     _refuse_arrays(label, memory, policy.n_arms)
     _refuse_numbers(label, memory, policy.n_arms)
-    if problem is not None and memory.whole[at.KIND] == at.PHASED:
+    if problem is not None and memory.whole[layout.KIND] == layout.PHASED:
         _refuse_delays(policy, problem)
     return memory
 
@@ -109,13 +109,13 @@ def _refuse_unused_methods(policy: type[AttributedPolicy]) -> None:
 def _refuse_arrays(label: str, memory: Memory, n_arms: int) -> None:
     """Compiled code does not look whether a place is within an array."""
     places = len(memory.queue_next)
-    window = int(memory.whole[at.WINDOW])
-    weighted = memory.whole[at.KIND] == at.WEIGHTED
+    window = int(memory.whole[layout.WINDOW])
+    weighted = memory.whole[layout.KIND] == layout.WEIGHTED
     wanted: dict[str, tuple[Any, tuple[int, ...]]] = {
-        "whole": (np.int64, (at.WHOLE_SIZE,)),
-        "settings": (np.float64, (at.SETTINGS_SIZE,)),
-        "tallies": (np.int64, (at.TALLY_ROWS, n_arms)),
-        "arms": (np.float64, (at.ARM_ROWS, n_arms)),
+        "whole": (np.int64, (layout.WHOLE_SIZE,)),
+        "settings": (np.float64, (layout.SETTINGS_SIZE,)),
+        "tallies": (np.int64, (layout.TALLY_ROWS, n_arms)),
+        "arms": (np.float64, (layout.ARM_ROWS, n_arms)),
         "queue_next": (np.int64, (places,)),
         "queue_reward": (np.float64, (places,)),
         "survival": (np.int64, (n_arms, max(window, 1) if weighted else 1)),
@@ -133,35 +133,37 @@ def _refuse_arrays(label: str, memory: Memory, n_arms: int) -> None:
 
 def _refuse_numbers(label: str, memory: Memory, n_arms: int) -> None:
     whole, settings = memory.whole, memory.settings
-    kind, base = int(whole[at.KIND]), int(whole[at.BASE])
+    kind, base = int(whole[layout.KIND]), int(whole[layout.BASE])
     _refuse_unknown(label, "KIND", kind, KINDS)
-    if whole[at.ROUNDS]:
+    if whole[layout.ROUNDS]:
         raise InvalidInput(
-            f"{label}.new_memory returned a memory that has played {whole[at.ROUNDS]} rounds; it "
+            f"{label}.new_memory returned a memory that has played {whole[layout.ROUNDS]} rounds; it "
             "must return a new one at every call."
         )
     if kind in _BASES:
         _refuse_unknown(label, "BASE", base, _BASES[kind])
-        _refuse_unless(0 <= whole[at.ASKED] < n_arms, label, "whole[ASKED]", "an arm")
-        if base == at.UCB1:
-            _refuse_unless(settings[at.EXPLORATION] > 0, label, "settings[EXPLORATION]", "above 0")
-        if base == at.KL_UCB_PLUS_PLUS:
-            per_arm = settings[at.HORIZON_PER_ARM]
+        _refuse_unless(0 <= whole[layout.ASKED] < n_arms, label, "whole[ASKED]", "an arm")
+        if base == layout.UCB1:
+            _refuse_unless(
+                settings[layout.EXPLORATION] > 0, label, "settings[EXPLORATION]", "above 0"
+            )
+        if base == layout.KL_UCB_PLUS_PLUS:
+            per_arm = settings[layout.HORIZON_PER_ARM]
             _refuse_unless(per_arm > 0, label, "settings[HORIZON_PER_ARM]", "above 0")
-    if kind == at.QUEUED:
-        _refuse_unknown(label, "HEURISTIC", int(whole[at.HEURISTIC]), _HEURISTICS)
-    if kind == at.WEIGHTED:
-        order = np.sort(memory.tallies[at.FIRST_PLAYS])
-        _refuse_unless(whole[at.WINDOW] >= 1, label, "whole[WINDOW]", "1 or more")
+    if kind == layout.QUEUED:
+        _refuse_unknown(label, "HEURISTIC", int(whole[layout.HEURISTIC]), _HEURISTICS)
+    if kind == layout.WEIGHTED:
+        order = np.sort(memory.tallies[layout.FIRST_PLAYS])
+        _refuse_unless(whole[layout.WINDOW] >= 1, label, "whole[WINDOW]", "1 or more")
         _refuse_unless(
             bool((order == np.arange(n_arms)).all()),
             label,
             "tallies[FIRST_PLAYS]",
             "every arm once",
         )
-    if kind == at.PHASED:
-        _refuse_unless(settings[at.HORIZON] >= 1, label, "settings[HORIZON]", "1 or more")
-        _refuse_unless(settings[at.TOLERANCE] > 0, label, "settings[TOLERANCE]", "above 0")
+    if kind == layout.PHASED:
+        _refuse_unless(settings[layout.HORIZON] >= 1, label, "settings[HORIZON]", "1 or more")
+        _refuse_unless(settings[layout.TOLERANCE] > 0, label, "settings[TOLERANCE]", "above 0")
 
 
 def _refuse_unknown(label: str, place: str, value: int, known: dict[int, str]) -> None:

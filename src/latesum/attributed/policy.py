@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput, finite_number, whole_number
 from latesum._signatures import signature_of
-from latesum.attributed import layout_kernels as at
+from latesum.attributed import layout_kernels as layout
 from latesum.attributed.playable import memory_of
 from latesum.world.problem import Problem
 
@@ -31,43 +31,41 @@ class Memory:
     """The arrays of one policy at work; `layout_kernels` says what is where."""
 
     def __init__(self, kind: int, n_arms: int, rng: np.random.Generator) -> None:
-        self.whole: Integers = np.zeros(at.WHOLE_SIZE, dtype=np.int64)
-        self.whole[at.KIND] = kind
-        self.whole[at.QUEUE_FREE] = -1
-        self.whole[at.UNSEEN] = n_arms
-        self.whole[at.LAST_ARM] = -1
-        self.whole[at.COMMITTED] = -1
-        self.settings: Floats = np.zeros(at.SETTINGS_SIZE)
-        self.tallies: Integers = np.zeros((at.TALLY_ROWS, n_arms), dtype=np.int64)
-        self.tallies[at.QUEUE_HEAD] = -1
-        self.tallies[at.QUEUE_TAIL] = -1
-        self.tallies[at.ACTIVE] = 1
-        self.arms: Floats = np.zeros((at.ARM_ROWS, n_arms))
-        self.arms[at.EXPIRY] = -1.0
+        self.whole: Integers = np.zeros(layout.WHOLE_SIZE, dtype=np.int64)
+        self.whole[layout.KIND] = kind
+        self.whole[layout.QUEUE_FREE] = -1
+        self.whole[layout.UNSEEN] = n_arms
+        self.whole[layout.LAST_ARM] = -1
+        self.whole[layout.COMMITTED] = -1
+        self.settings: Floats = np.zeros(layout.SETTINGS_SIZE)
+        self.tallies: Integers = np.zeros((layout.TALLY_ROWS, n_arms), dtype=np.int64)
+        self.tallies[layout.QUEUE_HEAD] = -1
+        self.tallies[layout.QUEUE_TAIL] = -1
+        self.tallies[layout.ACTIVE] = 1
+        self.arms: Floats = np.zeros((layout.ARM_ROWS, n_arms))
+        self.arms[layout.EXPIRY] = -1.0
         self.queue_next: Integers = np.empty(16, dtype=np.int64)
         self.queue_reward: Floats = np.empty(16)
         self.survival: Integers = np.zeros((n_arms, 1), dtype=np.int64)
         self.edges: Integers = np.zeros((3, 1), dtype=np.int64)
         self.random_state: NDArray[np.uint64] = rng.integers(1, 2**64, size=4, dtype=np.uint64)
 
-    def make_room(self, arrivals: int) -> None:
-        """Let the queues hold this many more rewards."""
-        if self.whole[at.KIND] != at.QUEUED:
-            return
-        needed = int(self.whole[at.QUEUED_NOW]) + arrivals
-        if needed > len(self.queue_next):
-            size = max(needed, 2 * len(self.queue_next))
-            self.queue_next = np.concatenate(
-                [self.queue_next, np.empty(size - len(self.queue_next), dtype=np.int64)]
-            )
-            self.queue_reward = np.concatenate(
-                [self.queue_reward, np.empty(size - len(self.queue_reward))]
-            )
+    def make_room(self, arrivals: int) -> bool:
+        """Let the queues hold this many more rewards; says whether arrays were replaced."""
+        if self.whole[layout.KIND] != layout.QUEUED:
+            return False
+        needed = int(self.whole[layout.QUEUED_NOW]) + arrivals
+        if needed <= len(self.queue_next):
+            return False
+        more = max(needed, 2 * len(self.queue_next)) - len(self.queue_next)
+        self.queue_next = np.concatenate([self.queue_next, np.empty(more, dtype=np.int64)])
+        self.queue_reward = np.concatenate([self.queue_reward, np.empty(more)])
+        return True
 
     @property
-    def arrays(self) -> tuple[NDArray[Any], ...]:
-        """The arrays in the order in which the compiled code takes them."""
-        return (
+    def state(self) -> layout.PolicyState:
+        """The arrays by name, as the compiled code takes them."""
+        return layout.PolicyState(
             self.whole, self.settings, self.tallies, self.arms,
             self.queue_next, self.queue_reward, self.survival, self.edges, self.random_state,
         )  # fmt: skip
@@ -147,22 +145,23 @@ class Steps:
         self.policy = policy
         self._kernels = policy_kernels
         self._memory = memory_of(policy, rng)
+        self._state = self._memory.state
         self._outstanding = np.zeros(policy.n_arms, dtype=np.int64)
 
     @property
     def plays(self) -> Integers:
         """How often each arm has been played so far."""
-        plays: Integers = self._memory.tallies[at.PLAYS].copy()
+        plays: Integers = self._memory.tallies[layout.PLAYS].copy()
         return plays
 
     def choose(self) -> int:
         """The arm to play now. Each call is a new round."""
-        if self._memory.whole[at.KIND] == at.PHASED and self._outstanding.any():
+        if self._memory.whole[layout.KIND] == layout.PHASED and self._outstanding.any():
             raise InvalidInput(
                 f"{self.policy.name} is for undelayed rewards: observe the reward of a play "
                 "before the next one."
             )
-        arm = int(self._kernels.choose_once(*self._memory.arrays))
+        arm = int(self._kernels.choose_once(*self._state))
         self._outstanding[arm] += 1
         return arm
 
@@ -184,8 +183,8 @@ class Steps:
                 )
             left[arm] -= 1
         self._outstanding = left
-        memory = self._memory
-        memory.make_room(len(taken))
+        if self._memory.make_room(len(taken)):
+            self._state = self._memory.state
         arms: Integers = np.array([arm for arm, _ in taken], dtype=np.int64)
         rewards: Floats = np.array([reward for _, reward in taken], dtype=np.float64)
-        self._kernels.receive_all(*(*memory.arrays, arms, rewards))
+        self._kernels.receive_all(*self._state, arms, rewards)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from latesum.attributed import layout_kernels as at
+from latesum.attributed import layout_kernels as layout
 from latesum.attributed.bases import base_index
 from latesum.attributed.policy import AttributedPolicy, Memory
 
@@ -45,6 +45,6 @@ class QPMD(AttributedPolicy):
         return f"QPMD({self.base.name!r}, n_arms={self.n_arms}{self.base.arguments})"
 
     def new_memory(self, rng: np.random.Generator) -> Memory:
-        memory = Memory(at.QUEUED, self.n_arms, rng)
+        memory = Memory(layout.QUEUED, self.n_arms, rng)
         self.base.write_into(memory, rng)
         return memory

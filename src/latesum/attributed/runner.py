@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput, whole_number
-from latesum.attributed import layout_kernels as at
+from latesum.attributed import layout_kernels as layout
 from latesum.attributed.draws import BLOCK, Draws
 from latesum.attributed.playable import memory_of
-from latesum.attributed.policy import AttributedPolicy, Floats, Integers, Memory
+from latesum.attributed.policy import AttributedPolicy, Integers, Memory
 from latesum.world.problem import Problem
 
 #: Rewards with a delay this long wait in a heap instead of the ring. More than a block, so that
@@ -76,16 +76,17 @@ def run(
     stops = _checked_checkpoints(checkpoints, horizon)
     policy.check(problem)
     draws = Draws(problem, seed_sequence)
-    voyage = _Voyage(memory_of(policy, draws.policy_rng, problem), draws, horizon, stops, record)
+    memory = memory_of(policy, draws.policy_rng, problem)
+    state = _RunState(memory, draws, horizon, stops, record)
     reported = 0
-    while voyage.rounds_done < horizon:
-        voyage.advance(chunk)
+    while state.rounds_done < horizon:
+        state.advance(chunk)
         if progress is not None and (
-            voyage.rounds_done - reported >= _PROGRESS_EVERY or voyage.rounds_done == horizon
+            state.rounds_done - reported >= _PROGRESS_EVERY or state.rounds_done == horizon
         ):
-            reported = voyage.rounds_done
+            reported = state.rounds_done
             progress(reported)
-    return voyage.result()
+    return state.result()
 
 
 class _Far(NamedTuple):
@@ -97,7 +98,7 @@ class _Far(NamedTuple):
     reward: float
 
 
-class _Voyage:
+class _RunState:
     """The state of a run between two compiled calls."""
 
     def __init__(
@@ -109,21 +110,20 @@ class _Voyage:
         self._memory = memory
         self._draws = draws
         self._horizon = horizon
-        self._stops = stops
         self.rounds_done = 0
-        self._plays_at: Integers = np.zeros((len(stops), memory.tallies.shape[1]), dtype=np.int64)
-        self._world: Integers = np.zeros(at.WORLD_SIZE, dtype=np.int64)
-        self._world[at.ENTRY_FREE] = self._world[at.PREVIOUS_ARM] = -1
-        self._ring: Small = np.full(1, -1, dtype=np.int32)
-        self._entry_next: Small = np.empty(0, dtype=np.int32)
-        self._entry_arm: Small = np.empty(0, dtype=np.int32)
-        self._entry_reward: Floats = np.empty(0)
+        self._world: Integers = np.zeros(layout.WORLD_SIZE, dtype=np.int64)
+        self._world[layout.ENTRY_FREE] = self._world[layout.PREVIOUS_ARM] = -1
+        empty: Small = np.empty(0, dtype=np.int32)
+        self._travelling = layout.Travelling(
+            np.full(1, -1, dtype=np.int32), empty, empty, np.empty(0)
+        )
         self._far: list[_Far] = []
         self._far_in_block = 0
         buffer = BLOCK if record else 0
-        self._run_start: Integers = np.empty(buffer, dtype=np.int64)
-        self._run_arm: Integers = np.empty(buffer, dtype=np.int64)
-        self._runs: list[tuple[Integers, Integers]] | None = [] if record else None
+        plays: Integers = np.zeros((len(stops), memory.tallies.shape[1]), dtype=np.int64)
+        start, arm = np.empty(buffer, dtype=np.int64), np.empty(buffer, dtype=np.int64)
+        self._notes = layout.Notes(stops, plays, start, arm)
+        self._stretches: list[tuple[Integers, Integers]] | None = [] if record else None
 
     def advance(self, chunk: int) -> None:
         """Play at most `chunk` rounds, to the end of the block of draws at the latest."""
@@ -135,39 +135,32 @@ class _Voyage:
         rounds = min(chunk, BLOCK - place, self._horizon - first)
         due = self._due_before(first + rounds)
         self._make_room(rounds, len(due))
-        far_room = min(self._far_in_block, rounds)
-        far_round = np.empty(far_room, dtype=np.int64)
-        far_arm = np.empty(far_room, dtype=np.int64)
-        far_reward = np.empty(far_room)
-        draws, memory, world = self._draws, self._memory, self._world
+        room = min(self._far_in_block, rounds)
+        far = layout.Labelled(
+            np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64), np.empty(room)
+        )
+        world = self._world
         self._kernel(
-            first, rounds, self._horizon,
-            place, draws.rewards, draws.reward_stride, draws.means,
-            draws.delays, draws.delay_stride,
-            world, self._ring, self._entry_next, self._entry_arm, self._entry_reward,
-            np.array([entry.due for entry in due], dtype=np.int64),
-            np.array([entry.arm for entry in due], dtype=np.int32),
-            np.array([entry.reward for entry in due], dtype=np.float64),
-            far_round, far_arm, far_reward,
-            self._stops, self._plays_at, self._run_start, self._run_arm,
-            *memory.arrays,
+            first, rounds, self._horizon, place, world,
+            *self._draws.block, *self._travelling, *_labelled(due), *far,
+            *self._notes, *self._memory.state,
         )  # fmt: skip
-        self._send_far(int(world[at.NEW_FAR]), far_round, far_arm, far_reward)
-        if self._runs is not None:
-            new = int(world[at.NEW_RUNS])
-            self._runs.append((self._run_start[:new].copy(), self._run_arm[:new].copy()))
+        self._send_far(int(world[layout.NEW_FAR]), far)
+        if self._stretches is not None:
+            new = int(world[layout.NEW_STRETCHES])
+            self._stretches.append((self._notes.start[:new].copy(), self._notes.arm[:new].copy()))
         self.rounds_done = first + rounds
 
     def result(self) -> AttributedRun:
         """What was played."""
         starts = arms = None
-        if self._runs is not None:
-            starts = np.concatenate([part[0] for part in self._runs])
-            arms = np.concatenate([part[1] for part in self._runs])
+        if self._stretches is not None:
+            starts = np.concatenate([part[0] for part in self._stretches])
+            arms = np.concatenate([part[1] for part in self._stretches])
         return AttributedRun(
-            plays=self._plays_at,
-            last_arm=int(self._world[at.PREVIOUS_ARM]),
-            switches=int(self._world[at.SWITCHES]),
+            plays=self._notes.plays,
+            last_arm=int(self._world[layout.PREVIOUS_ARM]),
+            switches=int(self._world[layout.SWITCHES]),
             starts=starts,
             arms=arms,
         )
@@ -177,22 +170,27 @@ class _Voyage:
         longest = min(int(self._draws.delays.max()), LONGEST_RING - 1, self._horizon - 1)
         self._far_in_block = int(np.count_nonzero(self._draws.delays >= LONGEST_RING))
         size = 1 << longest.bit_length()
-        if size <= len(self._ring):
+        old = self._travelling.ring
+        if size <= len(old):
             return
-        rounds = self.rounds_done + np.arange(len(self._ring))
+        rounds = self.rounds_done + np.arange(len(old))
         ring: Small = np.full(size, -1, dtype=np.int32)
-        ring[rounds & (size - 1)] = self._ring[rounds & (len(self._ring) - 1)]
-        self._ring = ring
+        ring[rounds & (size - 1)] = old[rounds & (len(old) - 1)]
+        self._travelling = self._travelling._replace(ring=ring)
 
     def _make_room(self, rounds: int, due: int) -> None:
         """Let every reward of the next rounds find a place, under way and in the queues."""
-        under_way = int(self._world[at.UNDER_WAY])
+        under_way = int(self._world[layout.UNDER_WAY])
         needed = under_way + rounds
-        if needed > len(self._entry_next):
-            more = max(needed, 2 * len(self._entry_next)) - len(self._entry_next)
-            self._entry_next = np.concatenate([self._entry_next, np.empty(more, dtype=np.int32)])
-            self._entry_arm = np.concatenate([self._entry_arm, np.empty(more, dtype=np.int32)])
-            self._entry_reward = np.concatenate([self._entry_reward, np.empty(more)])
+        ring, following, arm, reward = self._travelling
+        if needed > len(following):
+            more = max(needed, 2 * len(following)) - len(following)
+            self._travelling = layout.Travelling(
+                ring,
+                np.concatenate([following, np.empty(more, dtype=np.int32)]),
+                np.concatenate([arm, np.empty(more, dtype=np.int32)]),
+                np.concatenate([reward, np.empty(more)]),
+            )
         self._memory.make_room(needed + due)
 
     def _due_before(self, end: int) -> list[_Far]:
@@ -201,11 +199,19 @@ class _Voyage:
             due.append(heapq.heappop(self._far))
         return due
 
-    def _send_far(self, count: int, rounds: Integers, arms: Integers, rewards: Floats) -> None:
+    def _send_far(self, count: int, far: layout.Labelled) -> None:
         for place in range(count):
-            played, arm = int(rounds[place]), int(arms[place])
+            played, arm = int(far.round[place]), int(far.arm[place])
             _, delay = self._draws.of_play(played % BLOCK, arm)
-            heapq.heappush(self._far, _Far(played + delay, -played, arm, float(rewards[place])))
+            heapq.heappush(self._far, _Far(played + delay, -played, arm, float(far.reward[place])))
+
+
+def _labelled(due: list[_Far]) -> layout.Labelled:
+    return layout.Labelled(
+        np.array([entry.due for entry in due], dtype=np.int64),
+        np.array([entry.arm for entry in due], dtype=np.int32),
+        np.array([entry.reward for entry in due], dtype=np.float64),
+    )
 
 
 def _checked_checkpoints(checkpoints: Integers | None, horizon: int) -> Integers:

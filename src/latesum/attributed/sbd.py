@@ -7,14 +7,14 @@ import warnings
 import numpy as np
 
 from latesum._checks import InvalidInput, known_name, whole_number
-from latesum.attributed import layout_kernels as at
+from latesum.attributed import layout_kernels as layout
 from latesum.attributed.bases import base_index
 from latesum.attributed.policy import AttributedPolicy, Memory
 from latesum.world.problem import Problem
 
 _HEURISTICS = {
-    "thompson": (at.THOMPSON_HEURISTIC, "Thompson"),
-    "greedy": (at.GREEDY_HEURISTIC, "greedy"),
+    "thompson": (layout.THOMPSON_HEURISTIC, "Thompson"),
+    "greedy": (layout.GREEDY_HEURISTIC, "greedy"),
 }
 
 
@@ -83,8 +83,8 @@ class SBD(AttributedPolicy):
                 )
 
     def new_memory(self, rng: np.random.Generator) -> Memory:
-        memory = Memory(at.QUEUED, self.n_arms, rng)
+        memory = Memory(layout.QUEUED, self.n_arms, rng)
         self.base.write_into(memory, rng)
-        memory.whole[at.HEURISTIC] = _HEURISTICS[self.heuristic][0]
-        memory.whole[at.MAX_DELAY] = self.max_delay
+        memory.whole[layout.HEURISTIC] = _HEURISTICS[self.heuristic][0]
+        memory.whole[layout.MAX_DELAY] = self.max_delay
         return memory

@@ -152,7 +152,7 @@ def import_file(
     as_json: AsJson = False,
 ) -> None:
     """Record a whole file, with a verdict for each row: all of it or nothing."""
-    from latesum.lab.tables import new_table, terminal
+    from latesum._terminal import new_table, terminal
     from latesum.live.importing import import_totals
 
     with opened(campaign) as found:
@@ -191,7 +191,7 @@ def status(
     as_json: AsJson = False,
 ) -> None:
     """What runs now and why, what is known, and what to worry about."""
-    from latesum.lab.tables import terminal
+    from latesum._terminal import terminal
     from latesum.live.html import status_html
     from latesum.live.page import status_page
 
@@ -233,7 +233,7 @@ def history(campaign: CampaignName = None, as_json: AsJson = False) -> None:
 @app.command("list")
 def list_campaigns(as_json: AsJson = False) -> None:
     """The campaigns there are."""
-    from latesum.lab.tables import new_table, terminal
+    from latesum._terminal import new_table, terminal
     from latesum.live import Campaign
 
     with opened_store() as store:

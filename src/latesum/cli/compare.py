@@ -9,10 +9,11 @@ from typing import Annotated
 import typer
 
 from latesum._checks import InvalidInput
+from latesum._terminal import terminal
 from latesum.cli.options import progress_bar, read_problem
 from latesum.lab import Comparison, compare
 from latesum.lab.roster import policy_for, split_list
-from latesum.lab.tables import comparison_table, terminal
+from latesum.lab.tables import comparison_table
 
 
 def compare_policies(

@@ -10,9 +10,9 @@ import typer
 
 from latesum import delays
 from latesum._checks import InvalidInput
+from latesum._terminal import new_table, terminal
 from latesum.cli.describe import show_delay
 from latesum.delays import FittedDelay
-from latesum.lab.tables import new_table, terminal
 
 
 def delays_command(

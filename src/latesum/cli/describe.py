@@ -9,9 +9,9 @@ import numpy as np
 import typer
 
 from latesum import delays
+from latesum._terminal import new_table, terminal
 from latesum.delays import Delay
 from latesum.lab.roster import ATTRIBUTED
-from latesum.lab.tables import new_table, terminal
 from latesum.policies import registry
 
 _BARS = " ▁▂▃▄▅▆▇█"

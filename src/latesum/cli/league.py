@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
+from latesum._terminal import new_table, terminal
 from latesum.cli.options import progress_bar
 from latesum.lab.league import Row, run_league
-from latesum.lab.tables import new_table, terminal
 
 
 def league(

@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 
 from latesum._checks import known_name, whole_number
+from latesum._terminal import new_table, terminal
 from latesum.cli.options import progress_bar
 from latesum.cli.sweep import Again, Dask, Workers, announce, resumable, say, worker_count
-from latesum.lab.tables import new_table, terminal
 
 
 def paper(

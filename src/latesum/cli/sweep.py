@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from latesum._checks import InvalidInput, whole_number
+from latesum._terminal import new_table, terminal
 from latesum.cli.options import progress_bar
-from latesum.lab.tables import new_table, terminal
 
 if TYPE_CHECKING:
     from latesum.lab.results import Results

@@ -9,15 +9,12 @@ from __future__ import annotations
 
 import functools
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from latesum._checks import whole_number
-
-if TYPE_CHECKING:
-    from latesum.delays.combined import Clipped, Truncated
+from latesum._checks import InvalidInput, whole_number
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -29,6 +26,8 @@ LARGEST_TABLE = 4096
 #: Sums over the survival function go on until what is left is below this.
 _NEGLIGIBLE = 1e-18
 _CHUNK = 1 << 16
+#: Sums that have not come to an end by this many rounds never will, as those of heavy tails.
+_LONGEST_SUM = 1 << 30
 #: Cells that [0, 1) is cut into for draws by table; a power of two, so that the cell is exact.
 _CELLS = 1 << 14
 #: Larger than any campaign: a delay beyond it is stored as this many rounds.
@@ -125,14 +124,10 @@ class Delay(ABC):
 
     def clipped(self, largest: int) -> Clipped:
         """The same delay with larger ones replaced by `largest`."""
-        from latesum.delays.combined import Clipped
-
         return Clipped(self, largest)
 
     def truncated(self, largest: int) -> Truncated:
         """The same delay with larger ones drawn again."""
-        from latesum.delays.combined import Truncated
-
         return Truncated(self, largest)
 
     def expected_outstanding(self, rounds: int) -> float:
@@ -229,4 +224,76 @@ class Delay(ABC):
             start += _CHUNK
             if (2 * start + 1) * alive[-1] < _NEGLIGIBLE:
                 break
+            if start >= _LONGEST_SUM:
+                raise InvalidInput(
+                    f"the moments of {self.text} cannot be summed: after {start:,} rounds much is "
+                    "still to come. Give it a largest delay with .clipped(...); a delay of your "
+                    "own needs a mean and a variance written out."
+                )
         return first, max(second - first**2, 0.0)
+
+
+class Clipped(Delay):
+    """A delay whose values above `largest` become `largest`."""
+
+    def __init__(self, parent: Delay, largest: int) -> None:
+        self._parent = parent
+        self._largest = whole_number(largest, "the largest delay of a clipped one")
+
+    @property
+    def text(self) -> str:
+        return f"{self._parent.text}.clipped({self._largest})"
+
+    @property
+    def short_text(self) -> str:
+        return f"{self._parent.short_text}.clipped({self._largest})"
+
+    @property
+    def bound(self) -> int:
+        below = self._parent.bound
+        return self._largest if below is None else min(self._largest, below)
+
+    def survival(self, k: ArrayLike) -> Floats:
+        k = np.asarray(k)
+        return np.where(k >= self._largest, 0.0, self._parent.survival(k))
+
+    def draw(self, count: int, rng: np.random.Generator) -> Integers:
+        return np.minimum(self._parent.draw(count, rng), self._largest)
+
+
+class Truncated(Delay):
+    """A delay drawn again whenever it is above `largest`."""
+
+    def __init__(self, parent: Delay, largest: int) -> None:
+        self._parent = parent
+        self._largest = whole_number(largest, "the largest delay of a truncated one")
+        self._beyond = float(parent.survival(self._largest))
+        if self._beyond >= 1:
+            raise InvalidInput(
+                f"{parent.short_text} is never as small as {self._largest}, so it cannot be truncated "
+                "there; choose a larger number."
+            )
+
+    @property
+    def text(self) -> str:
+        return f"{self._parent.text}.truncated({self._largest})"
+
+    @property
+    def short_text(self) -> str:
+        return f"{self._parent.short_text}.truncated({self._largest})"
+
+    @property
+    def bound(self) -> int:
+        below = self._parent.bound
+        return self._largest if below is None else min(self._largest, below)
+
+    def survival(self, k: ArrayLike) -> Floats:
+        k = np.asarray(k)
+        kept = (self._parent.survival(k) - self._beyond) / (1 - self._beyond)
+        return np.where(k >= self._largest, 0.0, np.clip(kept, 0.0, 1.0))
+
+    def draw(self, count: int, rng: np.random.Generator) -> Integers:
+        drawn = self._parent.draw(count, rng)
+        while (late := drawn > self._largest).any():
+            drawn[late] = self._parent.draw(int(late.sum()), rng)
+        return drawn

@@ -1,4 +1,4 @@
-"""Delays made from other delays or from data: clipped, truncated, mixed, empirical."""
+"""Delays made from other delays or from data: mixed, empirical."""
 
 from __future__ import annotations
 
@@ -13,72 +13,6 @@ from numpy.typing import ArrayLike
 
 from latesum._checks import InvalidInput, finite_number, whole_number
 from latesum.delays.base import Delay, Floats, Integers, number_text
-
-
-class Clipped(Delay):
-    """A delay whose values above `largest` become `largest`."""
-
-    def __init__(self, parent: Delay, largest: int) -> None:
-        self._parent = parent
-        self._largest = whole_number(largest, "the largest delay of a clipped one")
-
-    @property
-    def text(self) -> str:
-        return f"{self._parent.text}.clipped({self._largest})"
-
-    @property
-    def short_text(self) -> str:
-        return f"{self._parent.short_text}.clipped({self._largest})"
-
-    @property
-    def bound(self) -> int:
-        below = self._parent.bound
-        return self._largest if below is None else min(self._largest, below)
-
-    def survival(self, k: ArrayLike) -> Floats:
-        k = np.asarray(k)
-        return np.where(k >= self._largest, 0.0, self._parent.survival(k))
-
-    def draw(self, count: int, rng: np.random.Generator) -> Integers:
-        return np.minimum(self._parent.draw(count, rng), self._largest)
-
-
-class Truncated(Delay):
-    """A delay drawn again whenever it is above `largest`."""
-
-    def __init__(self, parent: Delay, largest: int) -> None:
-        self._parent = parent
-        self._largest = whole_number(largest, "the largest delay of a truncated one")
-        self._beyond = float(parent.survival(self._largest))
-        if self._beyond >= 1:
-            raise InvalidInput(
-                f"{parent.short_text} is never as small as {self._largest}, so it cannot be truncated "
-                "there; choose a larger number."
-            )
-
-    @property
-    def text(self) -> str:
-        return f"{self._parent.text}.truncated({self._largest})"
-
-    @property
-    def short_text(self) -> str:
-        return f"{self._parent.short_text}.truncated({self._largest})"
-
-    @property
-    def bound(self) -> int:
-        below = self._parent.bound
-        return self._largest if below is None else min(self._largest, below)
-
-    def survival(self, k: ArrayLike) -> Floats:
-        k = np.asarray(k)
-        kept = (self._parent.survival(k) - self._beyond) / (1 - self._beyond)
-        return np.where(k >= self._largest, 0.0, np.clip(kept, 0.0, 1.0))
-
-    def draw(self, count: int, rng: np.random.Generator) -> Integers:
-        drawn = self._parent.draw(count, rng)
-        while (late := drawn > self._largest).any():
-            drawn[late] = self._parent.draw(int(late.sum()), rng)
-        return drawn
 
 
 class Mixture(Delay):

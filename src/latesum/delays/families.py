@@ -22,7 +22,7 @@ def _rounded_up(values: Floats) -> Integers:
     return np.minimum(np.ceil(values), float(FOREVER)).astype(np.int64)
 
 
-class Uniform(Delay):
+class UniformDelay(Delay):
     """Every whole number from `low` to `high`, both included, equally likely."""
 
     def __init__(self, low: int, high: int) -> None:
@@ -52,7 +52,7 @@ class Uniform(Delay):
         return rng.integers(self.low, self.high, size=count, endpoint=True)
 
 
-class Constant(Uniform):
+class ConstantDelay(UniformDelay):
     """Always the same delay."""
 
     def __init__(self, delay: int) -> None:
@@ -64,7 +64,7 @@ class Constant(Uniform):
         return f"constant({self.high})"
 
 
-class Geometric(Delay):
+class GeometricDelay(Delay):
     """The failures before a first success, with the given mean."""
 
     def __init__(self, mean: float) -> None:
@@ -97,7 +97,7 @@ class Geometric(Delay):
         return k + 1 + self.draw(len(k), rng)  # it has no memory
 
 
-class Poisson(Delay):
+class PoissonDelay(Delay):
     """Poisson with the given mean."""
 
     def __init__(self, mean: float) -> None:
@@ -129,7 +129,7 @@ class Poisson(Delay):
         return rng.poisson(self._mean, count)
 
 
-class NegativeBinomial(Delay):
+class NegativeBinomialDelay(Delay):
     """Negative binomial: like Poisson with a larger variance."""
 
     def __init__(self, mean: float, variance: float) -> None:
@@ -169,7 +169,7 @@ class NegativeBinomial(Delay):
         return rng.negative_binomial(self._r, self._p, count)
 
 
-class Exponential(Delay):
+class ExponentialDelay(Delay):
     """Exponential with the given mean, rounded up: what is drawn has a mean about 1/2 larger."""
 
     def __init__(self, mean: float) -> None:
@@ -202,7 +202,7 @@ class Exponential(Delay):
         return k + self.draw(len(k), rng)  # it has no memory
 
 
-class HalfNormal(Delay):
+class HalfNormalDelay(Delay):
     """`location` + |Normal(0, sd)|, rounded up."""
 
     def __init__(self, location: float, sd: float) -> None:
@@ -227,7 +227,7 @@ class HalfNormal(Delay):
         return _rounded_up(self._location + self._sd * np.abs(rng.standard_normal(count)))
 
 
-class TruncatedNormal(Delay):
+class TruncatedNormalDelay(Delay):
     """Normal(location, sd) given that it is at least 0, rounded up."""
 
     def __init__(self, location: float, sd: float) -> None:
@@ -263,7 +263,7 @@ class TruncatedNormal(Delay):
         return _rounded_up(np.maximum(self._location - self._sd * ndtri(above), 0.0))
 
 
-class Pareto(Delay):
+class ParetoDelay(Delay):
     """Pareto type II (Lomax) with the given shape and mean, from 0, rounded up: a heavy tail."""
 
     def __init__(self, shape: float, mean: float) -> None:

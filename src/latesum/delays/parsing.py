@@ -1,33 +1,75 @@
-"""Reading a delay from text, for files and the command line."""
+"""Delays by name: the table of laws, and reading a delay from text.
+
+Files and the command line write a delay as the call that makes it. The names in such a text are
+those of this table: latesum's own laws, those registered, and those of installed packages.
+"""
 
 from __future__ import annotations
 
 import ast
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from latesum._checks import InvalidInput, known_name
+from latesum._plugins import load, plugins
 from latesum.delays.base import Delay
 
+_GROUP = "latesum.delays"
 _EXAMPLES = '"uniform(0, 100)", "exponential(50)" or "exponential(50).clipped(75)"'
-_FAMILIES = (
-    "constant",
-    "uniform",
-    "geometric",
-    "poisson",
-    "exponential",
-    "half_normal",
-    "truncated_normal",
-    "negative_binomial",
-    "pareto",
-    "mixture",
-    "empirical",
-    "tabulated",
-)
 _METHODS = ("clipped", "truncated")
+
+Law = Callable[..., Delay]
+_Function = TypeVar("_Function", bound=Law)
+_OWN: dict[str, Law] = {}  # latesum's own laws
+_ADDED: dict[str, Law] = {}  # registered, or loaded from an installed package
+
+
+def law(function: _Function) -> _Function:
+    """Add one of latesum's own laws to the table, under the function's name."""
+    _OWN[function.__name__] = function
+    return function
+
+
+def register(name: str, function: Law) -> None:
+    """Make a delay of your own known by a name, to `parse` and so to files and the command line.
+
+    A registration lasts as long as the process. A package makes its delays known to every process
+    by an entry point of the group "latesum.delays".
+
+    Args:
+        name: the name in texts, which the `text` of such a delay begins with.
+        function: what makes the delay from the arguments in the text.
+
+    >>> register("doubled", lambda mean: parse(f"mixture((1, poisson({2 * mean})))"))
+    >>> parse("doubled(3)").mean
+    6.0
+    """
+    if not (isinstance(name, str) and name.isidentifier()) or name in _METHODS:
+        raise InvalidInput(f"a delay needs a name such as 'my_delay', not {name!r}.")
+    if not callable(function):
+        raise InvalidInput(f"the delay {name!r} needs a function that makes it, not {function!r}.")
+    known = _OWN.get(name) or _ADDED.get(name)
+    if known is not None and not _same(known, function):
+        raise InvalidInput(f"there is a delay {name!r} already; choose another name.")
+    if known is None and name in plugins(_GROUP, _OWN):
+        raise InvalidInput(f"an installed package has a delay {name!r}; choose another name.")
+    _ADDED[name] = function
+
+
+def available() -> list[str]:
+    """The names that `parse` knows.
+
+    >>> available()[:3]
+    ['constant', 'uniform', 'geometric']
+    """
+    return list(dict.fromkeys([*_OWN, *_ADDED, *plugins(_GROUP, _OWN)]))
 
 
 def parse(text: str | Delay) -> Delay:
     """Read a delay such as "uniform(0, 100)"; a delay is returned as it is.
+
+    Args:
+        text: the call that makes the delay, or the delay itself.
 
     >>> parse("mixture((0.9, poisson(5)), (0.1, constant(60)))").mean
     10.5
@@ -63,10 +105,9 @@ def _evaluate(node: ast.expr, text: str) -> Any:
 
 
 def _call(node: ast.Call, text: str) -> Any:
-    from latesum import delays
-
+    function: Law
     if isinstance(node.func, ast.Name):
-        function = getattr(delays, known_name(node.func.id, _FAMILIES, "delay"))
+        function = _named(node.func.id)
     elif isinstance(node.func, ast.Attribute):
         parent = _evaluate(node.func.value, text)
         if not isinstance(parent, Delay):
@@ -77,7 +118,29 @@ def _call(node: ast.Call, text: str) -> Any:
     arguments = [_evaluate(argument, text) for argument in node.args]
     named = {str(keyword.arg): _evaluate(keyword.value, text) for keyword in node.keywords}
     try:
-        return function(*arguments, **named)
+        made = function(*arguments, **named)
     except TypeError as error:
         detail = str(error).replace("()", "")
         raise InvalidInput(f"cannot read the delay {text!r}: {detail}.") from None
+    if not isinstance(made, Delay):
+        raise InvalidInput(f"{ast.unparse(node)} in {text!r} makes {made!r}, which is not a delay.")
+    return made
+
+
+def _named(name: str) -> Law:
+    known = _OWN.get(name) or _ADDED.get(name)
+    if known is None:
+        found = plugins(_GROUP, _OWN)
+        entry = found[known_name(name, [*_OWN, *_ADDED, *found], "delay")]
+        known = _ADDED[name] = load(entry)
+    return known
+
+
+def _same(known: Law, function: Law) -> bool:
+    """Whether this is one function, or one that was defined again, as a notebook's cells do."""
+    name = getattr(function, "__qualname__", "<no name>")
+    defined_again = (known.__module__, getattr(known, "__qualname__", None)) == (
+        function.__module__,
+        name,
+    )
+    return known is function or (defined_again and "<" not in name)

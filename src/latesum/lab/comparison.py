@@ -103,9 +103,9 @@ class Comparison:
         return rows
 
     def __str__(self) -> str:
-        from latesum.lab.tables import comparison_table, plain_text
+        from latesum.lab.tables import comparison_table
 
-        return plain_text(comparison_table(self))
+        return str(comparison_table(self))
 
     def plot(self, path: str | Path | None = None) -> Figure:
         """Mean regret over rounds with 95% bands; written to `path` where one is given."""

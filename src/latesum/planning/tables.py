@@ -5,9 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from rich.table import Table
-
-from latesum.lab.tables import new_table, plain_text
+from latesum._terminal import TextTable, new_table
 from latesum.planning.result import percent, time_of, with_limits
 
 if TYPE_CHECKING:
@@ -17,9 +15,9 @@ if TYPE_CHECKING:
 def plan_text(plan: Plan) -> str:
     """The whole plan as text."""
     parts = [headline(plan), "", *_wrapped(plan.assumed), ""]
-    parts += [plain_text(policies_table(plan)), ""]
+    parts += [str(policies_table(plan)), ""]
     if plan.what_ifs:
-        parts += [plain_text(beliefs_table(plan)), ""]
+        parts += [str(beliefs_table(plan)), ""]
     return "\n".join(parts).rstrip()
 
 
@@ -41,7 +39,7 @@ def headline(plan: Plan) -> str:
     return "\n".join(_wrapped(lines))
 
 
-def policies_table(plan: Plan) -> Table:
+def policies_table(plan: Plan) -> TextTable:
     """One row a policy."""
     beliefs = plan.beliefs
     unit = "conversions" if beliefs.is_rate else "reward"
@@ -71,7 +69,7 @@ def policies_table(plan: Plan) -> Table:
     return table
 
 
-def beliefs_table(plan: Plan) -> Table:
+def beliefs_table(plan: Plan) -> TextTable:
     """One row for each belief that may be wrong."""
     replications = plan.what_ifs[0].answer.replications
     title = (

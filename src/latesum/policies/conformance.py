@@ -8,11 +8,8 @@ from collections.abc import Callable
 import numpy as np
 
 from latesum._checks import InvalidInput
+from latesum.errors import NotConforming
 from latesum.policies.base import PURPOSES, Play, Policy, Stretch
-
-
-class NotConforming(AssertionError):
-    """A policy breaks the protocol; the message says where."""
 
 
 def check(policy: Policy, *, seed: int = 0, steps: int = 40) -> None:

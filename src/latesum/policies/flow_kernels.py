@@ -7,14 +7,13 @@ import math
 import numpy as np
 
 from latesum._compile import compiled
+from latesum._kl_kernels import CLOSE, bernoulli_upper
 
 #: How far outside [0, 1] an estimate may lie while it corrects others: at 0 and 1 exactly, low
 #: rates would be biased, and without a limit errors could grow down a chain of short stretches.
 _CLIP_LOW, _CLIP_HIGH = -0.5, 1.5
 _MOST_SWEEPS = 60
 _CLOSE_ENOUGH = 1e-7
-#: Newton's method from above needs a handful of steps; this only ends a stalled one.
-_MOST_STEPS = 60
 
 
 @compiled
@@ -50,42 +49,9 @@ def solve_balance(weights, rounds, totals, stretched):  # type: ignore[no-untype
 
 
 @compiled
-def _divergence(p, q):  # type: ignore[no-untyped-def]
-    """kl(p, q) of Bernoulli laws for 0 < p < q < 1; by log1p, so that it is exact for q near p."""
-    gap = q - p
-    return -p * math.log1p(gap / p) - (1.0 - p) * math.log1p(-gap / (1.0 - p))
-
-
-@compiled
 def kl_upper(p, allowance):  # type: ignore[no-untyped-def]
-    """The largest q in [p, 1] with kl(p, q) <= allowance.
-
-    The divergence is convex and increasing in q, so Newton's method from a q that is too large
-    comes down to the solution without passing it.
-    """
-    if p >= 1.0:
-        return 1.0
-    if allowance <= 0.0:
-        return max(p, 0.0)
-    if p <= 0.0:
-        return -math.expm1(-allowance)
-    entropy = -p * math.log(p) - (1.0 - p) * math.log1p(-p)
-    # Pinsker's bound, and kl(p, q) >= -(1 - p) ln(1 - q) - entropy(p).
-    q = min(p + math.sqrt(allowance / 2.0), -math.expm1(-(allowance + entropy) / (1.0 - p)))
-    if q >= 1.0:
-        return 1.0
-    for _ in range(_MOST_STEPS):
-        slope = (q - p) / (q * (1.0 - q))
-        if slope <= 0.0:
-            break
-        lower = max(q - (_divergence(p, q) - allowance) / slope, p)
-        if not lower < q:
-            break
-        close = q - lower < 1e-13 * q
-        q = lower
-        if close:
-            break
-    return q
+    """The largest q in [p, 1] with kl(p, q) <= allowance."""
+    return bernoulli_upper(p, allowance, CLOSE)
 
 
 @compiled

@@ -1,0 +1,120 @@
+"""What every delay must keep to, as checks that can be run on a delay of one's own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from latesum._checks import InvalidInput, whole_number
+from latesum.delays.base import Delay, Floats, Integers
+from latesum.delays.parsing import parse
+from latesum.errors import NotConforming
+
+_DRAWS = 50_000
+#: A delay that keeps to everything fails by chance with fewer than one of 100,000 seeds.
+_LEVEL = 1e-6
+_ERRORS = 5
+
+
+def check(delay: Delay, *, seed: int = 1) -> None:
+    """Refuse a delay whose parts contradict each other, with `NotConforming`.
+
+    Its text must read back as itself, its survival function must be one, and what is drawn must
+    have the law that the survival function says.
+
+    Args:
+        delay: the delay, whose function is registered.
+        seed: the seed of the draws.
+
+    >>> from latesum import delays
+    >>> check(delays.exponential(50).clipped(75))
+    """
+    whole_number(seed, "the seed")
+    _check_text(delay)
+    _check_survival(delay)
+    drawn = _check_draws(delay, seed)
+    _require(
+        not _far_from(drawn, delay.cdf),
+        f"what {delay.text} draws does not have the law of its survival function.",
+    )
+    if math.isfinite(delay.variance):
+        error = math.sqrt(delay.variance / len(drawn))
+        _require(
+            abs(float(drawn.mean()) - delay.mean) <= _ERRORS * error + 1e-9,
+            f"{delay.text} says that its mean is {delay.mean:g}, and draws with the mean "
+            f"{drawn.mean():g}.",
+        )
+    _check_draws_beyond(delay, seed)
+
+
+def _require(holds: bool, sentence: str) -> None:
+    if not holds:
+        raise NotConforming(sentence)
+
+
+def _check_text(delay: Delay) -> None:
+    try:
+        again = parse(delay.text)
+    except InvalidInput as error:
+        raise NotConforming(f"the text of a delay must read back as itself: {error}") from error
+    _require(
+        again == delay and type(again) is type(delay),
+        f"{delay.text!r} reads back as another delay: {again!r}.",
+    )
+
+
+def _check_survival(delay: Delay) -> None:
+    end = min(delay.quantile(0.999) + 10, 100_000)
+    alive = delay.survival(np.arange(-3, end))
+    _require(alive.shape == (end + 3,), "survival must answer an array with one of its shape.")
+    _require(
+        bool(((alive >= 0) & (alive <= 1)).all()), "survival must be between 0 and 1 everywhere."
+    )
+    _require(bool((alive[:3] == 1).all()), "survival must be 1 for negative numbers.")
+    _require(bool((np.diff(alive) <= 1e-12).all()), "survival must not increase.")
+    if delay.bound is not None:
+        _require(
+            delay.bound >= 0 and float(delay.survival(delay.bound)) == 0,
+            f"survival must be 0 from the bound {delay.bound} on.",
+        )
+
+
+def _check_draws(delay: Delay, seed: int) -> Integers:
+    drawn = delay.draw(_DRAWS, np.random.default_rng(seed))
+    _require(
+        isinstance(drawn, np.ndarray) and drawn.dtype == np.int64 and drawn.shape == (_DRAWS,),
+        "draw must give an array of as many whole numbers (int64) as were asked for.",
+    )
+    _require(
+        int(drawn.min()) >= 0 and (delay.bound is None or int(drawn.max()) <= delay.bound),
+        "what is drawn must be between 0 and the bound.",
+    )
+    _require(
+        np.array_equal(drawn, delay.draw(_DRAWS, np.random.default_rng(seed))),
+        "draw must use the generator that it is given and nothing else: one seed drew two results.",
+    )
+    return drawn
+
+
+def _check_draws_beyond(delay: Delay, seed: int) -> None:
+    after = delay.quantile(0.5) - 1
+    alive = float(delay.survival(after))
+    drawn = delay.draw_beyond(np.full(_DRAWS, after), np.random.default_rng(seed))
+    _require(
+        not _far_from(drawn, lambda k: np.maximum(1 - delay.survival(k) / alive, 0.0)),
+        f"what draw_beyond of {delay.text} draws does not have the law that is left beyond {after}.",
+    )
+
+
+def _far_from(drawn: Integers, cdf: Callable[[Integers], Floats]) -> bool:
+    """Whether what was drawn lies outside the limits that hold for any law.
+
+    These are those of Dvoretzky, Kiefer and Wolfowitz, with the constant of Massart (1990).
+    """
+    values, counts = np.unique(drawn, return_counts=True)
+    shares = np.cumsum(counts) / len(drawn)
+    at_each = np.abs(shares - cdf(values)).max()
+    before_each = np.abs(np.append(0.0, shares[:-1]) - cdf(values - 1)).max()
+    return bool(max(at_each, before_each) > math.sqrt(math.log(2 / _LEVEL) / (2 * len(drawn))))

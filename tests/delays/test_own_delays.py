@@ -1,0 +1,190 @@
+"""Delays of one's own: registered, or brought by an installed package, and checked."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from latesum import delays
+from latesum._checks import InvalidInput
+from latesum.delays import base
+from latesum.errors import NotConforming
+
+OWN = """
+import numpy as np
+from latesum.delays import Delay
+
+class Twice(Delay):
+    def __init__(self, delay):
+        self.delay = delay
+
+    @property
+    def text(self):
+        return f"twice({self.delay})"
+
+    @property
+    def bound(self):
+        return 2 * self.delay
+
+    def survival(self, k):
+        return np.where(np.asarray(k) >= 2 * self.delay, 0.0, 1.0)
+
+    def draw(self, count, rng):
+        return np.full(count, 2 * self.delay, dtype=np.int64)
+"""
+
+
+def _package(folder, name, entries):
+    """An installed package as pip leaves it: a module, and a folder that describes it."""
+    folder.mkdir(exist_ok=True)
+    (folder / f"{name}.py").write_text(OWN, encoding="utf-8")
+    about = folder / f"{name}-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    lines = "".join(f"{entry} = {target}\n" for entry, target in entries.items())
+    (about / "entry_points.txt").write_text(f"[latesum.delays]\n{lines}")
+    return folder
+
+
+def _latesum(folder, *arguments):
+    paths = [str(folder), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return subprocess.run(
+        [sys.executable, "-m", "latesum.cli", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+    )
+
+
+def test_the_command_line_knows_the_delays_of_an_installed_package(tmp_path):
+    folder = _package(tmp_path / "site", "own_delays", {"twice": "own_delays:Twice"})
+    shown = _latesum(folder, "delays", "twice(30)")
+    assert shown.returncode == 0, shown.stderr
+    assert "60" in shown.stdout
+    mixed = _latesum(folder, "delays", "mixture((0.5, twice(5)), (0.5, constant(0)))")
+    assert "mixture" in mixed.stdout
+    misspelt = _latesum(folder, "delays", "twise(30)")
+    assert misspelt.returncode == 2
+    assert "did you mean 'twice'?" in " ".join(misspelt.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("entries", "sentence"),
+    [
+        ({"uniform": "own_delays:Twice"}, "calls something 'uniform'"),
+        ({"twice": "own_delays:Thrice"}, "'twice' cannot be loaded from the package own_delays"),
+        ({"twice": "no_such_module:Twice"}, "'twice' cannot be loaded from the package own_delays"),
+    ],
+)
+def test_a_package_at_fault_is_named(tmp_path, monkeypatch, entries, sentence):
+    monkeypatch.syspath_prepend(str(_package(tmp_path / "site", "own_delays", entries)))
+    with pytest.raises(InvalidInput, match=sentence):
+        delays.parse("twice(30)")
+
+
+def test_two_packages_must_not_use_one_name(tmp_path, monkeypatch):
+    for name in ("own_delays", "other_delays"):
+        folder = _package(tmp_path / name, name, {"twice": f"{name}:Twice"})
+        monkeypatch.syspath_prepend(str(folder))
+    with pytest.raises(InvalidInput, match="both call something 'twice'"):
+        delays.parse("twice(30)")
+
+
+class _Sure(delays.Delay):
+    """Always 3, unless told to break the protocol."""
+
+    def __init__(self, breach="nothing"):
+        self.breach = breach
+
+    @property
+    def text(self):
+        return "never_registered()" if self.breach == "text" else f"sure({self.breach!r})"
+
+    @property
+    def bound(self):
+        return 2 if self.breach == "bound" else 3
+
+    @property
+    def mean(self):
+        return 4.0 if self.breach == "mean" else 3.0
+
+    def survival(self, k):
+        alive = np.where(np.asarray(k) >= 3, 0.0, 1.0)
+        return alive / 2 if self.breach == "survival" else alive
+
+    def draw(self, count, rng):
+        if self.breach == "type":
+            return np.full(count, 3.0)
+        return np.full(count, 1 if self.breach == "law" else 3, dtype=np.int64)
+
+    def draw_beyond(self, k, rng):
+        return np.full(len(k), 2 if self.breach == "beyond" else 3, dtype=np.int64)
+
+
+@pytest.fixture
+def sure(monkeypatch):
+    """The delay above, registered for one test."""
+    monkeypatch.setattr("latesum.delays.parsing._ADDED", {})
+    delays.register("sure", _Sure)
+    return _Sure
+
+
+def test_a_registered_delay_is_read_and_conforms(sure):
+    assert delays.parse("sure().clipped(2)").mean == 2
+    assert "sure" in delays.available()
+    delays.check(sure())
+
+
+@pytest.mark.parametrize(
+    ("breach", "sentence"),
+    [
+        ("text", "there is no delay 'never_registered'"),
+        ("bound", "survival must be 0 from the bound 2 on"),
+        ("survival", "survival must be 1 for negative numbers"),
+        ("type", "whole numbers"),
+        ("law", "does not have the law of its survival function"),
+        ("mean", "says that its mean is 4"),
+        ("beyond", "draw_beyond"),
+    ],
+)
+def test_a_delay_that_contradicts_itself_is_found(sure, breach, sentence):
+    with pytest.raises(NotConforming, match=sentence):
+        delays.check(sure(breach))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["uniform(0, 100)", "pareto(1.5, 20)", "truncated_normal(-5, 4)", "empirical([0, 3, 9])"],
+)
+def test_latesums_own_delays_conform(text):
+    delays.check(delays.parse(text))
+
+
+def test_taken_names_are_refused(sure):
+    delays.register("sure", sure)  # the same again, as a notebook's cell that runs twice
+    with pytest.raises(InvalidInput, match="there is a delay 'sure' already"):
+        delays.register("sure", lambda: delays.constant(3))
+    with pytest.raises(InvalidInput, match="there is a delay 'uniform' already"):
+        delays.register("uniform", sure)
+    with pytest.raises(InvalidInput, match="needs a name such as"):
+        delays.register("not a name", sure)
+    with pytest.raises(InvalidInput, match="needs a function"):
+        delays.register("number", 3)
+
+
+def test_what_makes_no_delay_is_refused(monkeypatch):
+    monkeypatch.setattr("latesum.delays.parsing._ADDED", {})
+    delays.register("number", lambda: 3)
+    with pytest.raises(InvalidInput, match="makes 3, which is not a delay"):
+        delays.parse("mixture((1, number()))")
+
+
+def test_a_tail_that_cannot_be_summed_says_so(monkeypatch):
+    monkeypatch.setattr(base, "_LONGEST_SUM", 1 << 17)
+    with pytest.raises(InvalidInput, match="cannot be summed"):
+        _ = delays.half_normal(1e9, 1).mean
