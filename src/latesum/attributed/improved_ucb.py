@@ -6,10 +6,9 @@ import math
 
 import numpy as np
 
-from latesum._checks import InvalidInput, whole_number
+from latesum._checks import whole_number
 from latesum.attributed import layout_kernels as at
 from latesum.attributed.policy import AttributedPolicy, Memory
-from latesum.world.problem import Problem
 
 
 class ImprovedUCB(AttributedPolicy):
@@ -40,15 +39,6 @@ class ImprovedUCB(AttributedPolicy):
 
     def __repr__(self) -> str:
         return f"ImprovedUCB(n_arms={self.n_arms}, horizon={self.horizon})"
-
-    def check(self, problem: Problem) -> None:
-        super().check(problem)
-        for delay in problem.delays:
-            if delay.bound != 0:
-                raise InvalidInput(
-                    f"{self.name} is for undelayed rewards, and these come with {delay.text}; "
-                    "use delay 'constant(0)', or QPMD, which takes any delay."
-                )
 
     def new_memory(self, rng: np.random.Generator) -> Memory:
         memory = Memory(at.PHASED, self.n_arms, rng)

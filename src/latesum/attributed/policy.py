@@ -7,7 +7,6 @@ anonymous one: there is no `ask`, no `tell`, and a total without labels cannot b
 
 from __future__ import annotations
 
-import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any, ClassVar, Literal
@@ -16,7 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput, finite_number, whole_number
+from latesum._signatures import signature_of
 from latesum.attributed import layout_kernels as at
+from latesum.attributed.playable import memory_of
 from latesum.world.problem import Problem
 
 Floats = NDArray[np.float64]
@@ -76,7 +77,7 @@ class AttributedPolicy(ABC):
     """A policy that sees which arm paid: every reward arrives with the arm it belongs to.
 
     Subclasses set `name`, the label for tables, and `delay_knowledge`, what they must be told
-    about the delay.
+    about the delay. How one plays is compiled: `playable` refuses what would not be used.
     """
 
     #: Marks these policies in tables and figures: they see more than a total.
@@ -88,7 +89,7 @@ class AttributedPolicy(ABC):
 
     def __new__(cls, *_: Any, **parameters: Any) -> AttributedPolicy:
         """Refuse knowledge of the delay that this policy has no use for."""
-        usable = inspect.signature(cls.__init__).parameters
+        usable = signature_of(cls).parameters
         for parameter in _DELAY_PARAMETERS:
             if parameter in parameters and parameter not in usable:
                 raise InvalidInput(
@@ -145,7 +146,7 @@ class Steps:
 
         self.policy = policy
         self._kernels = policy_kernels
-        self._memory = policy.new_memory(rng)
+        self._memory = memory_of(policy, rng)
         self._outstanding = np.zeros(policy.n_arms, dtype=np.int64)
 
     @property

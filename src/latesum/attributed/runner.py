@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from latesum._checks import InvalidInput, whole_number
 from latesum.attributed import layout_kernels as at
 from latesum.attributed.draws import BLOCK, Draws
+from latesum.attributed.playable import memory_of
 from latesum.attributed.policy import AttributedPolicy, Floats, Integers, Memory
 from latesum.world.problem import Problem
 
@@ -75,7 +76,7 @@ def run(
     stops = _checked_checkpoints(checkpoints, horizon)
     policy.check(problem)
     draws = Draws(problem, seed_sequence)
-    voyage = _Voyage(policy.new_memory(draws.policy_rng), draws, horizon, stops, record)
+    voyage = _Voyage(memory_of(policy, draws.policy_rng, problem), draws, horizon, stops, record)
     reported = 0
     while voyage.rounds_done < horizon:
         voyage.advance(chunk)

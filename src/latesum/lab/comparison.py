@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput, whole_number
 from latesum.attributed import AttributedPolicy
+from latesum.attributed.playable import refuse_unplayable
 from latesum.lab.assumptions import broken_assumptions
 from latesum.lab.parallel import in_chunks
 from latesum.lab.replication import Replication, replicate
-from latesum.lab.simulation import AnyPolicy
+from latesum.lab.simulation import AnyPolicy, refuse_live_data
 from latesum.world import Problem
 
 if TYPE_CHECKING:
@@ -200,6 +201,9 @@ def compare(
             raise InvalidInput(
                 f"{name} chooses among {policy.n_arms} arms and the problem has {problem.n_arms}."
             )
+        if isinstance(policy, AttributedPolicy):
+            refuse_live_data(problem, policy, bucket, report_lag)
+            refuse_unplayable(policy, problem)
     checkpoints = default_checkpoints(horizon)
     job = _Job(problem, dict(policies), horizon, seed, bucket, report_lag, checkpoints)
     tasks = [(name, number) for name in policies for number in range(replications)]

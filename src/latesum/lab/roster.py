@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-import inspect
 import math
 import re
 from typing import Any
 
 from latesum._checks import InvalidInput, known_name
+from latesum._signatures import signature_of
 from latesum.attributed import DUCB, KLDUCB, QPMD, SBD, DelayedUCB1, ImprovedUCB
 from latesum.lab.simulation import AnyPolicy
 from latesum.policies import registry
@@ -102,7 +102,7 @@ def _attributed(
     name: str, written: dict[str, Any], known: dict[str, Any], problem: Problem
 ) -> AnyPolicy:
     builder = ATTRIBUTED[name]
-    accepted = list(inspect.signature(builder).parameters)
+    accepted = list(signature_of(builder).parameters)
     for parameter in written:
         known_name(parameter, accepted, f"parameter of {name!r}")
     if "base" in accepted:

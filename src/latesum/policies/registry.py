@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from latesum._checks import InvalidInput, known_name
+from latesum._signatures import signature_of
 from latesum.policies.ars_ucb import ARSUCB
 from latesum.policies.base import Policy
 from latesum.policies.clw import CLW
@@ -63,7 +64,7 @@ def accepted_parameters(name: str) -> list[str]:
     >>> accepted_parameters("odaaf")[:3]
     ['n_arms', 'horizon', 'mean_delay']
     """
-    return list(inspect.signature(_BUILDERS[known_name(name, _BUILDERS, "policy")]).parameters)
+    return list(signature_of(_BUILDERS[known_name(name, _BUILDERS, "policy")]).parameters)
 
 
 def optional_parameters(name: str) -> list[str]:
@@ -73,7 +74,7 @@ def optional_parameters(name: str) -> list[str]:
     False
     """
     builder = _BUILDERS[known_name(name, _BUILDERS, "policy")]
-    parameters = inspect.signature(builder).parameters.values()
+    parameters = signature_of(builder).parameters.values()
     return [each.name for each in parameters if each.default is not inspect.Parameter.empty]
 
 
@@ -87,7 +88,7 @@ def build(name: str, **parameters: Any) -> Policy:
     for parameter in parameters:
         known_name(parameter, accepted, f"parameter of {name!r}")
     try:
-        inspect.signature(_BUILDERS[name]).bind(**parameters)
+        signature_of(_BUILDERS[name]).bind(**parameters)
     except TypeError as error:
         raise InvalidInput(f"{name} cannot be built: {error}.") from None
     return _BUILDERS[name](**parameters)
