@@ -5,10 +5,10 @@ import pytest
 
 from latesum import Problem
 from latesum.cli.league import as_markdown
+from latesum.lab.arm_order import random_order
 from latesum.lab.league import ENTRANTS, run_league
 from latesum.lab.league.lock_ins import count_lock_ins
 from latesum.lab.league.problems import PROBLEMS, Setting
-from latesum.policies import Oracle
 
 SMALL = {
     "late": Setting(Problem([0.3, 0.6], "exponential(5)"), 20_000),
@@ -42,9 +42,13 @@ def test_it_resumes_and_gives_the_same_table(tmp_path):
 
 def test_a_run_that_stays_with_a_bad_arm_is_a_lock_in():
     setting = Setting(Problem([0.3, 0.6], "constant(3)"), 1_000)
-    stuck = Oracle(2, 1_000, best_arm=0)
-    assert count_lock_ins(setting, stuck, np.array([300.0, 0.0, 300.0]), seed=1) == 2
-    assert count_lock_ins(setting, Oracle(2, 1_000, best_arm=1), np.array([300.0]), seed=1) == 0
+    lost = np.array([300.0] * 12)
+    bad_first = sum(random_order(2, (1, number))[0] == 0 for number in range(12))
+    assert 0 < bad_first < 12
+    assert count_lock_ins(setting, "oracle(best_arm=0)", lost, seed=1) == bad_first
+    assert count_lock_ins(setting, "oracle(best_arm=1)", lost, seed=1) == 12 - bad_first
+    assert count_lock_ins(setting, "oracle(best_arm=0)", np.zeros(12), seed=1) == 0
+    assert count_lock_ins(setting, "oracle", lost, seed=1) == 0
 
 
 def test_the_problems_are_those_of_the_notes_and_more():

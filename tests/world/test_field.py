@@ -288,3 +288,23 @@ def test_baselines_that_see_labels_refuse_it():
 def test_delays_per_option_are_kept():
     problem = FieldProblem([0.5, 0.6], ["constant(1)", delays.constant(5)])
     assert [delay.bound for delay in problem.delays] == [1, 5]
+
+
+def test_permuted_arms_keep_their_drift_and_all_else():
+    calendar = Calendar(50, (1.0, 0.5), drift_to=(0.9, 0.1, 0.4), drift_over=1_000)
+    problem = FieldProblem(
+        [0.2, 0.5, 0.3], ["constant(1)", "poisson(30)", "uniform(0, 9)"], calendar=calendar,
+        background=Background(0.3, 0.1), reporting=Reporting(missing=0.5),
+    )  # fmt: skip
+    order = [1, 2, 0]
+    permuted = problem.permuted(order)
+    for rounds in (0, 400, 5_000):
+        gaps = problem.gaps_at(rounds)
+        assert permuted.gaps_at(rounds) == tuple(gaps[arm] for arm in order)
+        assert permuted.is_best(order.index(1), rounds) == problem.is_best(1, rounds)
+    at = np.array([10, 700, 2_000])
+    listed, here = (each.start(rng=np.random.default_rng(1)) for each in (problem, permuted))
+    for arm in (0, 1, 2, 1):
+        assert (permuted.lost_by(arm, at) == problem.lost_by(order[arm], at)).all()
+        assert here.play(arm, 500) == listed.play(order[arm], 500)
+    assert permuted.reporting == problem.reporting

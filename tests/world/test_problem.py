@@ -242,3 +242,22 @@ def test_rewards_may_be_given_as_text():
 def test_text_that_is_no_reward_is_refused(text, sentence):
     with pytest.raises(InvalidInput, match=sentence):
         Problem([text, 0.5], "poisson(3)")
+
+
+def test_permuted_arms_keep_their_rewards_and_delays():
+    problem = Problem(["beta(6, 4)", 0.5, 0.2], ["constant(3)", "poisson(20)", "pareto(2.5, 9)"])
+    order = [2, 0, 1]
+    permuted = problem.permuted(order)
+    assert permuted.means == tuple(problem.means[arm] for arm in order)
+    assert permuted.gaps == tuple(problem.gaps[arm] for arm in order)
+    assert permuted.best == order.index(problem.best)
+    listed, here = (each.start(rng=np.random.default_rng(1)) for each in (problem, permuted))
+    for arm in (0, 1, 2, 1, 0):
+        assert here.play(arm, 500) == listed.play(order[arm], 500)
+
+
+@pytest.mark.parametrize("order", [[0, 1], [0, 1, 1], [1, 2, 3], [0, 1, 2, 3], [0, 1.5, 2]])
+def test_an_order_names_every_arm_once(order):
+    problem = Problem([0.1, 0.2, 0.3], "constant(3)")
+    with pytest.raises(InvalidInput, match="order"):
+        problem.permuted(order)

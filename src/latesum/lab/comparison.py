@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 from latesum._checks import InvalidInput, whole_number
 from latesum.attributed import AttributedPolicy
 from latesum.attributed.playable import refuse_unplayable
+from latesum.lab.arm_order import in_random_order
 from latesum.lab.assumptions import broken_assumptions
 from latesum.lab.parallel import in_chunks
 from latesum.lab.replication import Replication, replicate
+from latesum.lab.roster import policy_for
 from latesum.lab.simulation import AnyPolicy, refuse_live_data
 from latesum.world import Problem
 
@@ -168,7 +170,7 @@ class Comparison:
 
 def compare(
     problem: Problem,
-    policies: Mapping[str, AnyPolicy],
+    policies: Mapping[str, AnyPolicy | str],
     horizon: int,
     *,
     replications: int,
@@ -176,10 +178,14 @@ def compare(
     workers: int = 1,
     bucket: int = 1,
     report_lag: int = 0,
+    random_order: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Comparison:
     """Play every policy `replications` times; the result does not depend on `workers`.
 
+    A policy may be given as text, such as "flow"; it is then told what is true of the problem. With
+    `random_order` the order of the arms is drawn anew in every replication, the same for all
+    policies, which must be text, since each of them is built for the order that it meets.
     `progress(done, all)` is called now and then with the number of runs.
 
     >>> from latesum import ODAAF, Problem, compare
@@ -196,7 +202,16 @@ def compare(
     report_lag = whole_number(report_lag, "the report lag")
     if not policies:
         raise InvalidInput("give at least one policy to compare, as {name: policy}.")
-    for name, policy in policies.items():
+    if random_order and not all(isinstance(policy, str) for policy in policies.values()):
+        raise InvalidInput(
+            "in random order a policy is built for the arms as each run meets them: give policies "
+            'as text, such as "flow".'
+        )
+    built = {
+        name: policy_for(policy, problem, horizon) if isinstance(policy, str) else policy
+        for name, policy in policies.items()
+    }
+    for name, policy in built.items():
         if policy.n_arms != problem.n_arms:
             raise InvalidInput(
                 f"{name} chooses among {policy.n_arms} arms and the problem has {problem.n_arms}."
@@ -205,7 +220,10 @@ def compare(
             refuse_live_data(problem, policy, bucket, report_lag)
             refuse_unplayable(policy, problem)
     checkpoints = default_checkpoints(horizon)
-    job = _Job(problem, dict(policies), horizon, seed, bucket, report_lag, checkpoints)
+    texts = {
+        name: text for name, text in policies.items() if random_order and isinstance(text, str)
+    }
+    job = _Job(problem, built, texts, horizon, seed, bucket, report_lag, checkpoints)
     tasks = [(name, number) for name in policies for number in range(replications)]
     rows = in_chunks(job, tasks, workers=workers, progress=progress)
     runs = {}
@@ -221,8 +239,9 @@ def compare(
         "seed": seed,
         "bucket": bucket,
         "report_lag": report_lag,
-        "sees_more": [n for n, p in policies.items() if isinstance(p, AttributedPolicy)],
-        "broken_assumptions": [list(each) for each in broken_assumptions(problem, policies)],
+        "arm_order": "random" if random_order else "as given",
+        "sees_more": [n for n, p in built.items() if isinstance(p, AttributedPolicy)],
+        "broken_assumptions": [list(each) for each in broken_assumptions(problem, built)],
     }
     return Comparison(checkpoints, runs, description)
 
@@ -244,6 +263,7 @@ class _Job:
 
     problem: Problem
     policies: dict[str, AnyPolicy]
+    texts: dict[str, str]  # of the policies that meet the arms in random order
     horizon: int
     seed: int
     bucket: int
@@ -252,11 +272,15 @@ class _Job:
 
     def __call__(self, task: tuple[str, int]) -> Replication:
         name, number = task
+        seed = (self.seed, number)
+        problem, policy = self.problem, self.policies[name]
+        if name in self.texts:
+            problem, policy = in_random_order(problem, self.texts[name], self.horizon, seed)
         return replicate(
-            self.problem,
-            self.policies[name],
+            problem,
+            policy,
             self.horizon,
-            seed=(self.seed, number),
+            seed=seed,
             checkpoints=self.checkpoints,
             bucket=self.bucket,
             report_lag=self.report_lag,

@@ -42,9 +42,10 @@ def plain_text(renderable: RenderableType) -> str:
 def comparison_table(comparison: Comparison) -> Table:
     """One row a policy: the regret at the horizon and what else matters."""
     about = comparison.description
+    shuffled = about.get("arm_order") == "random"  # results saved by earlier versions do not say
     title = (
-        f"Regret after {about['horizon']:,} rounds, {about['replications']} replications\n"
-        f"{about['problem']}"
+        f"Regret after {about['horizon']:,} rounds, {about['replications']} replications"
+        f"{', arms in random order' if shuffled else ''}\n{about['problem']}"
     )
     columns = [
         "policy",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +70,16 @@ class Calendar:
         if len(hours) != 24 or rounds % 24:
             raise InvalidInput("a day has 24 hours, and its rounds must be a multiple of 24.")
         return cls(rounds // 24, tuple(day * hour for day in weekdays for hour in hours))
+
+    def permuted(self, order: Sequence[int]) -> Calendar:
+        """The calendar of the same arms in another order: arm `j` is now arm `order[j]` of this.
+
+        >>> Calendar(100, drift_to=(0.1, 0.2, 0.3), drift_over=900).permuted([2, 0, 1]).drift_to
+        (0.3, 0.1, 0.2)
+        """
+        if self.drift_to is None:
+            return self
+        return replace(self, drift_to=tuple(self.drift_to[arm] for arm in order))
 
     @property
     def drifts(self) -> bool:

@@ -123,6 +123,23 @@ class FieldProblem(Problem):
     def changes(self) -> bool:
         return self.calendar is not None
 
+    def permuted(self, order: Sequence[int]) -> FieldProblem:
+        """The same arms, with their delays and drifts, in another order.
+
+        >>> calendar = Calendar(step=1000, drift_to=(0.6, 0.5), drift_over=10_000)
+        >>> problem = FieldProblem([0.5, 0.6], "uniform(0, 100)", calendar=calendar)
+        >>> problem.permuted([1, 0]).calendar.drift_to
+        (0.5, 0.6)
+        """
+        order = self._checked_order(order)
+        return FieldProblem(
+            [self.arms[arm] for arm in order],
+            [self.delays[arm] for arm in order],
+            calendar=None if self.calendar is None else self.calendar.permuted(order),
+            background=self.background,
+            reporting=self.reporting,
+        )
+
     def start(self, *, rng: np.random.Generator) -> FieldWorld:
         """A world in which nothing has been played yet."""
         return FieldWorld(self, rng)

@@ -90,6 +90,24 @@ class Problem:
         """Whether no arm is better in the last of so many rounds."""
         return self.gaps[arm] == 0
 
+    def permuted(self, order: Sequence[int]) -> Problem:
+        """The same arms, with their delays, in another order: arm `j` is now arm `order[j]` of this.
+
+        >>> problem = Problem([0.2, 0.5, 0.9], ["constant(1)", "constant(2)", "constant(3)"])
+        >>> problem.permuted([2, 0, 1])
+        Problem([0.9, 0.2, 0.5], ['constant(3)', 'constant(1)', 'constant(2)'])
+        """
+        order = self._checked_order(order)
+        return Problem([self.arms[arm] for arm in order], [self.delays[arm] for arm in order])
+
+    def _checked_order(self, order: Sequence[int]) -> list[int]:
+        arms = [whole_number(arm, "an arm of the order") for arm in order]
+        if sorted(arms) != list(range(self.n_arms)):
+            raise InvalidInput(
+                f"an order names each of the arms 0 to {self.n_arms - 1} once, and {arms} does not."
+            )
+        return arms
+
     def start(self, *, rng: np.random.Generator) -> World:
         """A world in which nothing has been played yet.
 

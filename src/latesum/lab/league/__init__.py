@@ -1,7 +1,9 @@
 """The league table: every policy on a fixed set of problems, good and bad for it.
 
 Results are kept in a folder, one file a policy and problem, so that a league that was stopped goes
-on where it was. The same seed gives the same table.
+on where it was. The same seed gives the same table. In every run the order of the arms is drawn at
+random, for all policies the same: one that tries arms in a fixed order would otherwise be ranked by
+where the best one is listed.
 """
 
 from __future__ import annotations
@@ -98,7 +100,9 @@ def run_league(
         if progress:
             progress(done, len(cells), f"{name} on {problem}")
         runs = min(entrant.replications, replications or entrant.replications)
-        result = _kept_or_run(folder, problem, setting, name, policy, runs, seed, workers)
+        result = _kept_or_run(
+            folder, problem, setting, name, entrant.text, policy, runs, seed, workers
+        )
         summary = result.summary()[0]
         rows.append(
             Row(
@@ -128,7 +132,7 @@ def _policy(text: str, setting: Setting) -> AnyPolicy | None:
 
 
 def _kept_or_run(
-    folder: Path, problem: str, setting: Setting, name: str, policy: AnyPolicy,
+    folder: Path, problem: str, setting: Setting, name: str, text: str, policy: AnyPolicy,
     replications: int, seed: int, workers: int,
 ) -> Comparison:  # fmt: skip
     letters = "".join(letter if letter.isalnum() else "-" for letter in f"{problem}--{name}")
@@ -136,21 +140,21 @@ def _kept_or_run(
     told = repr(policy.parameters) if isinstance(policy, Policy) else repr(policy)
     wanted = {
         "replications": replications, "seed": seed, "horizon": setting.horizon,
-        "problem": repr(setting.problem), "told": told,
+        "problem": repr(setting.problem), "told": told, "arm_order": "random",
     }  # fmt: skip
     if path.exists():
         kept = Comparison.from_parquet(path)
         if wanted.items() <= kept.description.items():
             return kept
     result = compare(
-        setting.problem, {name: policy}, setting.horizon, replications=replications, seed=seed,
-        workers=workers, bucket=setting.bucket, report_lag=setting.report_lag,
+        setting.problem, {name: text}, setting.horizon, replications=replications, seed=seed,
+        workers=workers, bucket=setting.bucket, report_lag=setting.report_lag, random_order=True,
     )  # fmt: skip
     last = np.array([len(result.checkpoints) - 1])
     kept_runs = result.runs[name]._replace(regrets=result.runs[name].regrets[:, last])
     lock_ins = None
     if isinstance(policy, Policy) and not setting.problem.changes:
-        lock_ins = count_lock_ins(setting, policy, kept_runs.regrets[:, -1], seed)
+        lock_ins = count_lock_ins(setting, text, kept_runs.regrets[:, -1], seed)
     description = {**result.description, "told": told, "lock_ins": lock_ins}
     result = Comparison(result.checkpoints[last], {name: kept_runs}, description)
     result.to_parquet(path)

@@ -1,4 +1,7 @@
-"""The problems of the league. The best arm comes last, where a fixed order finds it last."""
+"""The problems of the league.
+
+In which order the arms are listed here means nothing: every run draws its own.
+"""
 
 from __future__ import annotations
 
