@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 import pytest
+from latesum.lab.simulation import play_once
 
 from latesum._checks import InvalidInput
-from latesum.lab.simulation import play_once
 from latesum.policies.conformance import check
 from latesum.policies.flow import Flow
 from latesum.world import Problem

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from latesum.lab.simulation import play_once
 
 from latesum._checks import InvalidInput
-from latesum.lab.simulation import play_once
 from latesum.policies.conformance import check
 from latesum.policies.flow_lookahead import FlowLookahead
 from latesum.world import Problem

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-
 from latesum.lab.simulation import play_once
+
 from latesum.policies.conformance import check
 from latesum.policies.guarded import Guarded
 from latesum.world import Problem

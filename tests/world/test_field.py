@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from latesum.lab.simulation import play_once
 
 from latesum import ODAAF, InvalidInput, Oracle, Problem, RoundRobin, compare, delays, simulate
-from latesum.lab.simulation import play_once
 from latesum.policies import Policy
 from latesum.world import Background, Calendar, Discrete, FieldProblem, Reporting
 from latesum.world import buckets as buckets_module
@@ -101,7 +101,7 @@ def test_a_bucket_world_is_that_of_the_loop(arms, delay, many, monkeypatch):
 
     def shortcut(rng):
         world = BucketWorld(problem, bucket=20, buckets=9, rng=rng)
-        return [world.play(arm, buckets) for arm, buckets in plan]
+        return [world.play_buckets(arm, buckets) for arm, buckets in plan]
 
     rounds = tuple((arm, 20 * buckets) for arm, buckets in plan)
     slow = samples(
@@ -121,7 +121,7 @@ def test_a_bucket_world_follows_the_calendar_as_the_other_one_does(many, monkeyp
 
     def by_buckets(rng):
         world = BucketWorld(problem, bucket=30, buckets=12, rng=rng)
-        return [world.play(0, 5), world.play(1, 1), world.play(0, 6)]
+        return [world.play_buckets(0, 5), world.play(1, 30), world.play_buckets(0, 6)]
 
     def by_rounds(rng):
         world = problem.start(rng=np.random.default_rng([5, rng.integers(1 << 40)]))

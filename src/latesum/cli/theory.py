@@ -10,7 +10,7 @@ import typer
 from latesum import theory
 from latesum._checks import InvalidInput
 from latesum.cli.options import read_problem
-from latesum.lab.roster import knowledge
+from latesum.lab.setting import knowledge
 from latesum.lab.tables import new_table, terminal
 from latesum.policies import ODAAF, registry
 from latesum.policies.schedules import KnownBound, KnownMean, KnownVariance, Naive, Schedule

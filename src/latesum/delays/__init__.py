@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from latesum._checks import InvalidInput
+from latesum._registry import DELAYS
 from latesum.delays.base import Delay
 from latesum.delays.combined import Clipped, Empirical, Mixture, Truncated
 from latesum.delays.families import (
@@ -163,3 +164,10 @@ def tabulated(times: Sequence[float], shares: Sequence[float], tail: float | Non
     (50.5, 30)
     """
     return Tabulated(times, shares, tail)
+
+
+for _family in (
+    constant, uniform, geometric, poisson, exponential, half_normal, truncated_normal,
+    negative_binomial, pareto, mixture, empirical, tabulated,
+):  # fmt: skip
+    DELAYS.add(_family.__name__, _family)

@@ -8,6 +8,8 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console, RenderableType
 from rich.table import Table
 
+from latesum.lab.stats import number_text
+
 if TYPE_CHECKING:
     from latesum.lab.comparison import Comparison
 
@@ -40,7 +42,7 @@ def plain_text(renderable: RenderableType) -> str:
 
 
 def comparison_table(comparison: Comparison) -> Table:
-    """One row a policy: the regret at the horizon and what else matters."""
+    """One row per policy: the regret at the horizon and what else matters."""
     about = comparison.description
     shuffled = about.get("arm_order") == "random"  # results saved by earlier versions do not say
     title = (
@@ -67,7 +69,7 @@ def comparison_table(comparison: Comparison) -> Table:
         mark += " †" if any(row.policy in names for names, _ in broken) else ""
         table.add_row(
             row.policy + mark,
-            *(_number(value) for value in numbers),
+            *(number_text(value) for value in numbers),
             f"{row.ended_on_best:.1%}",
             f"{row.switches:,.1f}",
         )
@@ -77,7 +79,3 @@ def comparison_table(comparison: Comparison) -> Table:
         table.caption = "\n".join(notes)
         table.caption_justify = "left"
     return table
-
-
-def _number(value: float) -> str:
-    return f"{value:,.1f}" if abs(value) < 1000 else f"{value:,.0f}"

@@ -27,7 +27,7 @@ def render_body(plan: Plan) -> str:
 
 def _render(plan: Plan, *, whole: bool) -> str:
     candidate = plan.recommended.candidate
-    handed_on = {"policy": candidate.policy, "parameters": candidate.parameters}
+    handed_on = {"policy": candidate.spec.name, "parameters": candidate.spec.parameters}
     text: str = _template().render(
         whole=whole,
         plan=plan,

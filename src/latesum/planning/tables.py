@@ -36,8 +36,7 @@ def headline(plan: Plan) -> str:
         lines.append(f"{start}{ways}. Found with {verdict.replications} replications each.")
     if verdict.not_enough:
         lines.append(verdict.not_enough)
-    parameters = ", ".join(f"{name}={value}" for name, value in candidate.parameters.items())
-    lines.append(f"Policy: {candidate.policy}({parameters}), because {plan.reason}.")
+    lines.append(f"Policy: {candidate.spec}, because {plan.reason}.")
     return "\n".join(_wrapped(lines))
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from latesum.planning.answers import Answer, answer_of
+from latesum.lab.engine import Progress
+from latesum.planning.answers import Answer, Simulate, answer_of, setting_for
 from latesum.planning.beliefs import Beliefs
 from latesum.planning.candidates import EQUAL_SPLIT, Candidate, candidates_for
-from latesum.planning.runs import Campaign, run_campaigns
 from latesum.planning.searches import Step, searches_for
 from latesum.planning.words import ordinal
 
@@ -50,8 +49,8 @@ class Change:
             "what": self.what,
             "factor": self.factor,
             "sentence": self.sentence,
-            "policy": self.candidate.policy,
-            "parameters": self.candidate.parameters,
+            "policy": self.candidate.spec.name,
+            "parameters": self.candidate.spec.parameters,
             "ended_well": self.ended_well,
         }
 
@@ -117,11 +116,11 @@ def judge(
     beliefs: Beliefs,
     recommended: Answer,
     thresholds: Thresholds,
+    simulate: Simulate,
     *,
     replications: int,
     seed: int,
-    workers: int,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Verdict:
     """The verdict; where it is not a go, simulation finds what would make it one."""
     shares = f"{recommended.ended_well.value:.0%} of runs"
@@ -146,12 +145,7 @@ def judge(
             "not gain over an equal split"
         )
     found, tried = _search(
-        beliefs,
-        thresholds,
-        replications=replications,
-        seed=seed,
-        workers=workers,
-        progress=progress,
+        beliefs, thresholds, simulate, replications=replications, seed=seed, progress=progress
     )
     small = [
         change
@@ -172,11 +166,11 @@ def judge(
 def _search(
     beliefs: Beliefs,
     thresholds: Thresholds,
+    simulate: Simulate,
     *,
     replications: int,
     seed: int,
-    workers: int,
-    progress: Callable[[int, int], None] | None,
+    progress: Progress | None,
 ) -> tuple[list[Change], dict[str, float]]:
     """The smallest change of each kind that makes it a go, by bisection, all kinds at once.
 
@@ -191,7 +185,7 @@ def _search(
         if not open_kinds:
             break
         steps = [kinds[kind][sum(bounds[kind]) // 2] for kind in open_kinds]
-        changes = _try(steps, thresholds, replications=replications, seed=seed, workers=workers)
+        changes = _try(steps, thresholds, simulate, replications=replications, seed=seed)
         for kind, change in zip(open_kinds, changes, strict=True):
             middle = sum(bounds[kind]) // 2
             if change is None:
@@ -199,28 +193,32 @@ def _search(
             else:
                 passed[kind], bounds[kind][1] = change, middle
         if progress:
-            progress(turn + 1, most)
+            progress(turn + 1, most, "what would have to change")
     tried = {steps[-1][0]: steps[-1][1] for steps in kinds if steps}
     return [change for change in passed if change is not None], tried
 
 
 def _try(
-    steps: list[Step], thresholds: Thresholds, *, replications: int, seed: int, workers: int
+    steps: list[Step],
+    thresholds: Thresholds,
+    simulate: Simulate,
+    *,
+    replications: int,
+    seed: int,
 ) -> list[Change | None]:
     """For each step the change, if it makes it a go."""
     tried = [
-        (number, changed, candidate)
+        (number, changed, candidate, setting_for(changed, candidate, (seed, 1)))
         for number, (_, _, changed, _) in enumerate(steps)
         for candidate in candidates_for(changed)
         if candidate.label in _SEARCHED
     ]
-    campaigns = [campaign_for(changed, candidate, (seed, 1)) for _, changed, candidate in tried]
-    outcomes = run_campaigns(campaigns, replications, workers=workers)
+    runs = simulate([setting for *_, setting in tried], replications, "")
     changes: list[Change | None] = []
     for number, (what, factor, _, sentence) in enumerate(steps):
         answers = [
-            answer_of(changed, candidate, outcome, thresholds.percentile)
-            for (index, changed, candidate), outcome in zip(tried, outcomes, strict=True)
+            answer_of(changed, candidate, setting, made, thresholds.percentile)
+            for (index, changed, candidate, setting), made in zip(tried, runs, strict=True)
             if index == number
         ]
         best, _ = recommend(answers, thresholds)
@@ -229,12 +227,3 @@ def _try(
             Change(what, factor, sentence, best.candidate, best.ended_well.value) if good else None
         )
     return changes
-
-
-def campaign_for(beliefs: Beliefs, candidate: Candidate, seed: tuple[int, ...]) -> Campaign:
-    """The campaign that is believed in, with a candidate."""
-    scale = beliefs.high - beliefs.low
-    return Campaign(
-        beliefs.problem(), candidate.build(), beliefs.bucket_rounds, beliefs.buckets,
-        beliefs.lift / scale, seed,
-    )  # fmt: skip

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from latesum.planning.answers import Answer, answer_of
+from latesum.planning.answers import Answer, Simulate, answer_of, setting_for
 from latesum.planning.beliefs import Beliefs
-from latesum.planning.runs import Campaign, run_campaigns
 from latesum.planning.verdict import Thresholds, passes
 from latesum.world import Problem
 
@@ -43,29 +41,24 @@ def wrong_beliefs(
     recommended: Answer,
     runner_up: Answer | None,
     thresholds: Thresholds,
+    simulate: Simulate,
     *,
     replications: int,
     seed: int,
-    workers: int,
-    progress: Callable[[int, int], None] | None = None,
 ) -> list[WhatIf]:
     """The recommended policy and the next best, told what is believed, in other worlds."""
     policies = [each.candidate for each in (recommended, runner_up) if each is not None]
     worlds = _worlds(beliefs)
-    scale = beliefs.high - beliefs.low
-    campaigns = [
-        Campaign(
-            problem, candidate.build(), beliefs.bucket_rounds, beliefs.buckets,
-            changed.lift / scale, (seed, 2),
-        )
+    settings = [
+        setting_for(changed, candidate, (seed, 2), problem=problem, told=beliefs)
         for _, changed, problem in worlds
         for candidate in policies
-    ]  # fmt: skip
-    outcomes = iter(run_campaigns(campaigns, replications, workers=workers, progress=progress))
+    ]
+    made = iter(zip(settings, simulate(settings, replications, "wrong beliefs"), strict=True))
     rows = []
     for sentence, changed, _ in worlds:
         answers = [
-            answer_of(changed, candidate, next(outcomes), thresholds.percentile)
+            answer_of(changed, candidate, *next(made), thresholds.percentile)
             for candidate in policies
         ]
         other = answers[1] if len(answers) > 1 else None

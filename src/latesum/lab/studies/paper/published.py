@@ -41,7 +41,7 @@ def curves(figure: str) -> dict[str, Curve]:
     >>> curves("3a")["ODAAF-B Unif(0,100)"].end
     9.8444
     """
-    source = files("latesum.lab.paper").joinpath("data/published-curves.csv.gz")
+    source = files("latesum.lab.studies.paper").joinpath("data/published-curves.csv.gz")
     text = gzip.decompress(source.read_bytes()).decode()
     points: dict[str, list[tuple[float, float]]] = {}
     for row in csv.DictReader(io.StringIO(text)):

@@ -1,24 +1,23 @@
 """The experiments of the paper, whole, beside its published curves.
 
 Pike-Burke, Agrawal, Szepesvari, Grunewalder (2018), Bandits with Delayed, Aggregated Anonymous
-Feedback, ICML. Each experiment is a file in `data/`, written like anybody's sweep file.
+Feedback, ICML. Each experiment is a file in `data/`, written like any sweep file.
 """
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
 from latesum._checks import known_name
-from latesum.lab.experiment import Experiment
-from latesum.lab.results import Results
-from latesum.lab.runners import Runner
-from latesum.lab.store import Store
-from latesum.lab.sweep import Plan, Progress, make_runs, plan
+from latesum.lab.engine import Progress, Todo, todo
+from latesum.lab.runners import OnDask, Runner, chosen_runner
+from latesum.lab.store import RunStore
+from latesum.lab.sweeps import Grid, SweepResults, run_sweep
 
 #: The figures, by the paper's numbers, in its order.
 FIGURES = ("3a", "3b", "5", "6a", "6b")
@@ -27,26 +26,27 @@ FIGURES = ("3a", "3b", "5", "6a", "6b")
 def experiment_text(figure: str) -> str:
     """The file that describes a figure's experiment, to copy and change."""
     known_name(figure, FIGURES, "figure of the paper")
-    return files("latesum.lab.paper").joinpath(f"data/figure-{figure}.toml").read_text("utf-8")
+    return files(__package__).joinpath(f"data/figure-{figure}.toml").read_text("utf-8")
 
 
-def experiment(figure: str) -> Experiment:
+@functools.cache
+def experiment(figure: str) -> Grid:
     """The experiment behind a figure, as published.
 
-    >>> experiment("3a").replications
+    >>> experiment("3a").experiment.replications
     200
     """
-    from latesum.lab.experiment_file import parse
+    from latesum.lab.sweeps.file import parse
 
-    return parse(experiment_text(figure), ".toml", f"figure-{figure}.toml")[0]
+    return parse(experiment_text(figure), ".toml", f"figure-{figure}.toml")
 
 
 def published_replications(figure: str) -> dict[str, int]:
     """How many runs each policy's published curve is the mean of."""
-    asked = experiment(figure)
+    grid = experiment(figure)
     return {
-        entry.name or entry.policy: entry.replications or asked.replications
-        for entry in asked.policies
+        setting.policy_name: count
+        for setting, count in zip(grid.settings, grid.replications, strict=True)
     }
 
 
@@ -54,7 +54,8 @@ def published_replications(figure: str) -> dict[str, int]:
 class PaperRun:
     """The results of some of the figures, and what making them took."""
 
-    results: dict[str, Results]
+    results: dict[str, SweepResults]
+    folder: Path  # for the report: one for each number of runs and each seed
     seconds: float
     runs_made: int
     runs_kept: int
@@ -72,58 +73,60 @@ def run_paper(
     workers: int = 1,
     runner: Runner | None = None,
     again: bool = False,
-    announce: Callable[[list[Plan]], None] | None = None,
-    progress: Callable[[str], AbstractContextManager[Progress]] | None = None,
+    announce: Callable[[Todo], None] | None = None,
+    progress: Progress | None = None,
 ) -> PaperRun:
     """Run the experiments of some figures; what is in the folder already is not run again.
 
-    Figures share the runs that they have in common. `announce` is called with all plans before
-    the first run, `progress(figure)` gives what shows the progress of one.
+    Figures share the runs that they have in common. What is not as published, a quick look or
+    another seed, has tables and a report in a folder of its own within `folder`.
     """
     started = time.perf_counter()
-    store = Store(folder)
-    asked = {}
+    asked: dict[str, Grid] = {}
     for figure in figures:
-        chosen = experiment(figure)
+        grid = experiment(figure)
         if seed is not None:
-            chosen = chosen.model_copy(update={"seed": seed})
+            grid = grid.with_seed(seed)
         if replications is not None:
-            chosen = chosen.with_replications(replications)
+            grid = grid.with_replications(replications)
         elif quick:
-            chosen = chosen.quicker()
-        asked[figure] = chosen
-    plans = [plan(chosen, store, again=again) for chosen in asked.values()]
+            grid = grid.quicker()
+        asked[figure] = grid
+    within = [] if replications is None else [f"{replications}-runs"]
+    within += ["quick"] if quick and replications is None else []
+    within += [] if seed is None else [f"seed-{seed}"]
+    within_folder = "-".join(within)
+    left = todo(
+        [setting for grid in asked.values() for setting in grid.settings],
+        [count for grid in asked.values() for count in grid.replications],
+        RunStore(folder), again=again,
+    )  # fmt: skip
     if announce:
-        announce(plans)
-    results = {}
-    made = kept = 0
-    for figure, chosen in asked.items():
-        planned = plan(chosen, store)  # anew: the figures before may have made some of its runs
-        store.write_manifest(chosen, planned.cells)
-        made += planned.runs_left
-        kept += planned.all_runs - planned.runs_left
-        if planned.work and progress:
-            with progress(figure) as show:
-                make_runs(planned, store, workers=workers, runner=runner, progress=show)
-        elif planned.work:
-            make_runs(planned, store, workers=workers, runner=runner)
-        store.merge(chosen, planned.cells)
-        results[figure] = Results.read(store, chosen, planned.cells)
-    where = (
-        f"{workers} process{'es' if workers > 1 else ''}" if runner is None else "a Dask cluster"
-    )
-    seconds = time.perf_counter() - started
-    return PaperRun(results, seconds, made, kept, where, quick)
+        announce(left)
+    with chosen_runner(workers) as local:
+        results = {
+            figure: run_sweep(
+                grid, folder, runner=runner or local, progress=progress,
+                tables=f"{within_folder}/{figure}" if within_folder else figure,
+            )
+            for figure, grid in asked.items()
+        }  # fmt: skip
+    where = f"{workers} process{'es' if workers > 1 else ''}"
+    return PaperRun(
+        results, Path(folder) / within_folder, time.perf_counter() - started, left.runs_left,
+        left.all_runs - left.runs_left, "a Dask cluster" if isinstance(runner, OnDask) else where,
+        quick,
+    )  # fmt: skip
 
 
 def draw(
-    results: Results, folder: str | Path, kinds: Sequence[str] | None = None
+    results: SweepResults, folder: str | Path, kinds: Sequence[str] | None = None
 ) -> dict[str, Path]:
     """Draw the figures of one experiment, as PDF and PNG; returns the PNGs by kind.
 
     Kinds are "figure", "by-delay" and "regret"; all that there are without.
     """
-    from latesum.lab.paper import drawing
+    from latesum.lab.studies.paper import drawing
 
     target = Path(folder) / results.experiment.name
     target.mkdir(parents=True, exist_ok=True)
@@ -149,4 +152,4 @@ def draw(
 def quick_figure(figure: str, folder: str | Path, *, workers: int = 2) -> Path:
     """A quick version of one figure, ours over the published; returns the PNG."""
     run = run_paper([figure], folder, quick=True, workers=workers)
-    return draw(run.results[figure], folder, ["figure"])["figure"]
+    return draw(run.results[figure], run.folder, ["figure"])["figure"]

@@ -10,10 +10,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 
-from latesum.lab.paper import PaperRun, draw, published_replications
-from latesum.lab.paper.document import Page
-from latesum.lab.paper.published import curves
-from latesum.lab.paper.verdicts import (
+from latesum.lab.runners import InProcesses
+from latesum.lab.studies.paper import PaperRun, draw, published_replications
+from latesum.lab.studies.paper.document import Page
+from latesum.lab.studies.paper.published import curves
+from latesum.lab.studies.paper.verdicts import (
     MOST_ERRORS,
     MOST_SHIFT,
     EndRatio,
@@ -22,8 +23,7 @@ from latesum.lab.paper.verdicts import (
     end_ratios,
     jump_times,
 )
-from latesum.lab.parallel import in_chunks
-from latesum.lab.results import Results
+from latesum.lab.sweeps import SweepResults
 
 _CAPTIONS = {
     "figure": "Ours with its 95% band (thick), and the published curve (thin, darker).",
@@ -83,15 +83,19 @@ class Written(NamedTuple):
     jumps: list[Jumps]
 
 
-def write_report(run: PaperRun, folder: str | Path, *, workers: int = 1) -> Written:
-    """Draw all figures and write report.html and report.md into a folder."""
-    folder = Path(folder)
+def write_report(run: PaperRun, *, workers: int = 1) -> Written:
+    """Draw all figures and write report.html and report.md into the folder of the run."""
+    folder = run.folder
     # A forked process has the results already; drawing is most of what a quick look takes.
-    worked_out = in_chunks(
-        lambda figure: (draw(run.results[figure], folder), jump_times(run.results[figure])),
-        list(run.results),
-        workers=workers if sys.platform == "linux" else 1,
+    runner = InProcesses(workers if sys.platform == "linux" else 1)
+    figures = list(run.results)
+    drawn_and_found = dict(
+        runner(
+            lambda figure: (draw(run.results[figure], folder), jump_times(run.results[figure])),
+            figures,
+        )
     )
+    worked_out = [drawn_and_found[place] for place in range(len(figures))]
     pictures = [drawn for drawn, _ in worked_out]
     jumps = [row for _, rows in worked_out for row in rows]
     ratios = [
@@ -120,9 +124,9 @@ def write_report(run: PaperRun, folder: str | Path, *, workers: int = 1) -> Writ
     return Written(*paths, ratios, jumps)
 
 
-def _settings(figure: str, results: Results) -> str:
+def _settings(figure: str, results: SweepResults) -> str:
     asked, theirs = results.experiment, published_replications(figure)
-    ours = {entry.name: entry.replications or asked.replications for entry in asked.policies}
+    ours = {policy: len(runs) for (_, policy), runs in results.runs.items()}
     text = "Two arms, Bernoulli(0.5) and Bernoulli(0.6), "
     text += f"{asked.horizon:,} rounds, seed {asked.seed}. "
     counts = ", ".join(f"{name} {count}" for name, count in ours.items())
@@ -169,15 +173,14 @@ def _end_ratios(page: Page, ratios: list[EndRatio]) -> None:
     rows = [
         [
             f"{row.figure} {row.curve}", digits(row.published, 4), digits(row.ours, 4),
-            digits(row.standard_error, 2), f"{row.errors_apart:+.2f}",
-            "agrees" if row.holds else "differs",
+            digits(row.standard_error, 2), row.errors_text, row.verdict,
         ]
         for row in ratios
     ]  # fmt: skip
     columns = ["curve", "published", "ours", "standard error", "difference in errors", "verdict"]
     page.table(columns, rows, text=(5,))
     for row in ratios:
-        if row.holds:
+        if row.verdict != "differs":
             continue
         reasons = [
             reason
@@ -188,12 +191,12 @@ def _end_ratios(page: Page, ratios: list[EndRatio]) -> None:
         page.paragraph(f"*{row.figure} {row.curve}.* {text}")
 
 
-def _over_problems(page: Page, figure: str, results: Results) -> None:
+def _over_problems(page: Page, figure: str, results: SweepResults) -> None:
     """The values of a figure whose curves run over problems."""
     known = curves(figure)
     rows = []
     for place, problem in enumerate(results.problems):
-        row = [f"{results.cell(problem, results.policies[0]).x:.1f}"]
+        row = [f"{results.grid.x[problem]:.1f}"]
         for policy in results.policies:
             ratio = results.ratio(problem, policy)
             row += [

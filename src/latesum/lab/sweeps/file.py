@@ -11,8 +11,16 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from latesum._checks import InvalidInput
-from latesum.lab.cells import Cell, Location, Misplaced, cells, where
-from latesum.lab.experiment import Experiment, PolicyEntry, ProblemEntry, Ratio
+from latesum.lab.sweeps.experiment import (
+    BackgroundEntry,
+    CalendarEntry,
+    Experiment,
+    PolicyEntry,
+    ProblemEntry,
+    Ratio,
+    ReportingEntry,
+)
+from latesum.lab.sweeps.grid import Grid, Location, Misplaced, where
 
 Lines = dict[Location, int]
 
@@ -20,16 +28,14 @@ _ENTRIES: dict[str, type[BaseModel]] = {
     "problems": ProblemEntry,
     "policies": PolicyEntry,
     "ratio": Ratio,
+    "calendar": CalendarEntry,
+    "background": BackgroundEntry,
+    "reporting": ReportingEntry,
 }
 
 
-def load(path: str | Path) -> Experiment:
+def load(path: str | Path) -> Grid:
     """Read and check the experiment in a file that ends with .toml, .yaml or .yml."""
-    return load_with_cells(path)[0]
-
-
-def load_with_cells(path: str | Path) -> tuple[Experiment, list[Cell]]:
-    """The experiment in a file, and what it multiplies out to."""
     path = Path(path)
     try:
         text = path.read_text(encoding="utf-8")
@@ -38,9 +44,7 @@ def load_with_cells(path: str | Path) -> tuple[Experiment, list[Cell]]:
     return parse(text, path.suffix.lower(), str(path), default_name=path.stem)
 
 
-def parse(
-    text: str, kind: str, source: str, *, default_name: str | None = None
-) -> tuple[Experiment, list[Cell]]:
+def parse(text: str, kind: str, source: str, *, default_name: str | None = None) -> Grid:
     """Read an experiment from text; `kind` is .toml, .yaml or .yml, `source` names it in errors.
 
     >>> parse("horizon = 10", ".toml", "small.toml", default_name="small")
@@ -65,7 +69,7 @@ def parse(
     except ValidationError as refusal:
         raise InvalidInput(_sentences(refusal, source, lines)) from None
     try:
-        return experiment, cells(experiment)
+        return Grid.of(experiment)
     except Misplaced as refusal:
         place = _place(source, refusal.location, lines)
         raise InvalidInput(f"{place}: {refusal.message}") from None
@@ -199,8 +203,8 @@ def _real_location(location: tuple[int | str, ...]) -> Location:
 
 def _known(location: Location) -> list[str]:
     """The keys that there are beside the last one of a location."""
-    model = _ENTRIES.get(str(location[0]), Experiment) if len(location) > 1 else Experiment
-    return sorted(model.model_fields)
+    names = [part for part in location[:-1] if isinstance(part, str)]
+    return sorted(_ENTRIES.get(names[-1] if names else "", Experiment).model_fields)
 
 
 def _nearest(location: Location) -> list[str]:

@@ -8,16 +8,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from latesum.lab.paper.published import READING_ERROR, Curve, bend_near, curves
-from latesum.lab.results import Results
 from latesum.lab.run import Run
-from latesum.lab.simulation import play_once
+from latesum.lab.studies.paper.published import READING_ERROR, Curve, bend_near, curves
+from latesum.lab.sweeps import SweepResults
 from latesum.policies import ODAAF
-from latesum.world import Problem
 
-#: So many combined standard errors may a ratio be off.
+#: A ratio may be off by this many combined standard errors.
 MOST_ERRORS = 3.0
-#: By so much, as a share, may a jump be off.
+#: A jump may be off by this share.
 MOST_SHIFT = 0.005
 
 
@@ -46,6 +44,18 @@ class EndRatio(NamedTuple):
         """Whether the two agree."""
         return abs(self.errors_apart) <= MOST_ERRORS
 
+    @property
+    def verdict(self) -> str:
+        """Whether the two agree, in a word; a single run has no error, and so no verdict."""
+        if math.isnan(self.errors_apart):
+            return "–"
+        return "agrees" if self.holds else "differs"
+
+    @property
+    def errors_text(self) -> str:
+        """The difference for a table."""
+        return "–" if math.isnan(self.errors_apart) else f"{self.errors_apart:+.2f}"
+
 
 class Jumps(NamedTuple):
     """Where a curve bends: the rounds at which the worse arm's stretches begin and end."""
@@ -69,17 +79,19 @@ class Jumps(NamedTuple):
 
 
 def digits(number: float, significant: int) -> str:
-    """A number with so many significant digits, zeros included.
+    """A number with `significant` digits, zeros included; a dash where there is none.
 
     >>> digits(15.0, 4), digits(151.4051, 4), digits(12.3, 2), digits(0.0, 2)
     ('15.00', '151.4', '12', '0')
     """
+    if math.isnan(number):
+        return "–"
     if abs(number) < 1e-9:
         return "0"
     return f"{number:#.{significant}g}".rstrip(".")
 
 
-def end_ratios(results: Results, published_replications: dict[str, int]) -> list[EndRatio]:
+def end_ratios(results: SweepResults, published_replications: dict[str, int]) -> list[EndRatio]:
     """The ends of all curves of a figure; `published_replications` by policy."""
     figure = results.experiment.published or results.experiment.name
     known = curves(figure)
@@ -100,35 +112,34 @@ def end_ratios(results: Results, published_replications: dict[str, int]) -> list
     return rows
 
 
-def jump_times(results: Results) -> list[Jumps]:
+def jump_times(results: SweepResults) -> list[Jumps]:
     """The jumps of every curve whose policy plays its stretches at fixed rounds."""
     figure = results.experiment.published or results.experiment.name
     known = curves(figure)
     rows = []
-    for cell in results.cells:
-        curve = known.get(f"{cell.policy} {cell.problem}")
-        problem, policy = cell.build()
-        if curve is None or not isinstance(policy, ODAAF):
+    for setting in results.settings:
+        name = f"{setting.policy_name} {setting.problem_name}"
+        curve = known.get(name)
+        if curve is None or not isinstance(setting.prepared[1], ODAAF):
             continue
         # Most runs drop the worse arm in the same phase; the first such run shows its stretches.
-        final = results.regrets(cell.problem, cell.policy)[:, -1]
+        final = results.regrets(setting.problem_name, setting.policy_name)[:, -1]
         values, counts = np.unique(np.rint(final * 1e6), return_counts=True)
         usual = values[np.argmax(counts)]
-        number = int(np.argmax(np.rint(final * 1e6) == usual))
-        ours = _changes(problem, policy, cell.horizon, (cell.seed, number))
+        ours = _changes(setting.run(int(np.argmax(np.rint(final * 1e6) == usual))))
         published = [round(bend_near(curve, jump)) for jump in ours]
         resolved = [_has_point_near(curve, jump) for jump in ours]
-        rows.append(Jumps(figure, f"{cell.policy} {cell.problem}", published, ours, resolved))
+        rows.append(Jumps(figure, name, published, ours, resolved))
     return rows
 
 
-def _changes(problem: Problem, policy: ODAAF, horizon: int, seed: tuple[int, int]) -> list[int]:
+def _changes(run: Run) -> list[int]:
     """The rounds after which a run goes over to a worse arm or comes back."""
-    stretches = Run(problem, play_once(problem, policy, horizon, seed)).stretches
+    gaps = run.problem.gaps
     return [
         after.start
-        for before, after in itertools.pairwise(stretches)
-        if (problem.gaps[before.arm] > 0) != (problem.gaps[after.arm] > 0)
+        for before, after in itertools.pairwise(run.stretches)
+        if (gaps[before.arm] > 0) != (gaps[after.arm] > 0)
     ]
 
 

@@ -10,8 +10,9 @@ import numpy as np
 
 from latesum._extras import require
 from latesum.lab.figures import COLOURS, save
-from latesum.lab.paper.published import Curve, curves
-from latesum.lab.results import Floats, Results
+from latesum.lab.results import Floats
+from latesum.lab.studies.paper.published import Curve, curves
+from latesum.lab.sweeps import SweepResults
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -45,7 +46,7 @@ def write(figure: Figure, folder: Path, name: str) -> list[Path]:
     return paths
 
 
-def ratio_figure(results: Results) -> Figure:
+def ratio_figure(results: SweepResults) -> Figure:
     """All curves in one frame, as the paper has them, over the published ones."""
     figure = new_figure(6.4, 4.4)
     axes = figure.subplots()
@@ -58,7 +59,7 @@ def ratio_figure(results: Results) -> Figure:
     return figure
 
 
-def ratio_by_problem(results: Results) -> Figure:
+def ratio_by_problem(results: SweepResults) -> Figure:
     """The same curves with a frame for each delay, where they do not hide each other."""
     columns = 2
     rows = -(-len(results.problems) // columns)
@@ -78,12 +79,12 @@ def ratio_by_problem(results: Results) -> Figure:
     return figure
 
 
-def over_problems_figure(results: Results) -> Figure:
+def over_problems_figure(results: SweepResults) -> Figure:
     """End ratios over the problems' x: all policies above, those near 1 larger below."""
     figure = new_figure(6.4, 5.6)
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=[3, 2])
     known = curves(results.experiment.published) if results.experiment.published else {}
-    x = np.array([results.cell(p, results.policies[0]).x for p in results.problems], dtype=float)
+    x = np.array([results.grid.x[p] for p in results.problems], dtype=float)
     steepest = max(results.policies, key=lambda policy: _ends(results, policy)[0][-1])
     for colour, policy in zip(COLOURS, results.policies, strict=False):
         value, error = _ends(results, policy)
@@ -108,7 +109,7 @@ def over_problems_figure(results: Results) -> Figure:
     return figure
 
 
-def regret_figure(results: Results) -> Figure:
+def regret_figure(results: SweepResults) -> Figure:
     """Our own view: the mean regret of every policy with the range of 90% of its runs."""
     columns = 2 if len(results.problems) > 1 else 1
     shown = results.problems[: 2 * 6]
@@ -117,10 +118,10 @@ def regret_figure(results: Results) -> Figure:
     frames = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
     for axes, problem in zip(frames, shown, strict=False):
         for colour, policy in zip(COLOURS, results.policies, strict=False):
-            if (problem, policy) not in results.rows:
+            if (problem, policy) not in results.runs:
                 continue
             regrets = results.regrets(problem, policy)
-            rounds = np.array(results.cell(problem, policy).checkpoints)
+            rounds = results[problem, policy].checkpoints
             low, median, high = np.quantile(regrets, [0.05, 0.5, 0.95], axis=0)
             axes.plot(rounds, regrets.mean(axis=0), color=colour, linewidth=1.4, label=policy)
             axes.plot(rounds, median, color=colour, linewidth=0.8, linestyle=":")
@@ -140,13 +141,13 @@ def regret_figure(results: Results) -> Figure:
     return figure
 
 
-def regret_at_horizon_figure(results: Results) -> Figure:
+def regret_at_horizon_figure(results: SweepResults) -> Figure:
     """Our own view of a figure over problems: how the runs of each policy are spread."""
     figure = new_figure(2.6 * len(results.policies) + 0.4, 3.4)
     frames = figure.subplots(1, len(results.policies), squeeze=False).ravel()
     for axes, colour, policy in zip(frames, COLOURS, results.policies, strict=False):
         finals = [results.regrets(problem, policy)[:, -1] for problem in results.problems]
-        x = [results.cell(problem, policy).x or 0.0 for problem in results.problems]
+        x = [results.grid.x[problem] or 0.0 for problem in results.problems]
         low, median, high = (
             np.array([np.quantile(final, share) for final in finals]) for share in (0.05, 0.5, 0.95)
         )
@@ -161,13 +162,13 @@ def regret_at_horizon_figure(results: Results) -> Figure:
     return figure
 
 
-def _drawn_policies(results: Results) -> list[str]:
+def _drawn_policies(results: SweepResults) -> list[str]:
     ratio = results.experiment.ratio
     return [policy for policy in results.policies if ratio is None or policy != ratio.policy]
 
 
 def _draw_ratio(
-    axes: Any, results: Results, problem: str, policy: str, colour: str, line: Any
+    axes: Any, results: SweepResults, problem: str, policy: str, colour: str, line: Any
 ) -> None:
     ratio = results.ratio(problem, policy)
     rounds = results.checkpoints
@@ -190,12 +191,12 @@ def _darker(colour: str) -> tuple[float, ...]:
     return tuple(part / 2.2 for part in to_rgb(colour))
 
 
-def _published(results: Results, name: str) -> Curve | None:
+def _published(results: SweepResults, name: str) -> Curve | None:
     figure = results.experiment.published
     return curves(figure).get(name) if figure else None
 
 
-def _frame(axes: Any, results: Results) -> None:
+def _frame(axes: Any, results: SweepResults) -> None:
     ratio = results.experiment.ratio
     axes.set_xlabel("round")
     axes.set_ylabel(f"regret over that of {ratio.policy}" if ratio else "ratio of regrets")
@@ -205,7 +206,7 @@ def _frame(axes: Any, results: Results) -> None:
     axes.xaxis.set_major_formatter(lambda value, _: f"{value / 1000:g}k" if value else "0")
 
 
-def _legend(axes: Any, results: Results, policies: list[str], problems: list[str]) -> None:
+def _legend(axes: Any, results: SweepResults, policies: list[str], problems: list[str]) -> None:
     from matplotlib.lines import Line2D
 
     entries = []
@@ -224,7 +225,7 @@ def _legend(axes: Any, results: Results, policies: list[str], problems: list[str
     axes.legend(handles=entries, fontsize=7.5, frameon=False, ncols=2 if len(problems) > 1 else 1)
 
 
-def _ends(results: Results, policy: str) -> tuple[Floats, Floats]:
+def _ends(results: SweepResults, policy: str) -> tuple[Floats, Floats]:
     ratios = [results.ratio(problem, policy) for problem in results.problems]
     value = np.array([ratio.value[-1] for ratio in ratios])
     return value, np.array([ratio.error[-1] for ratio in ratios])

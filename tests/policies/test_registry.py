@@ -8,10 +8,10 @@ import functools
 import inspect
 
 import pytest
+from latesum.lab.roster import ATTRIBUTED, policy_for
 
 from latesum import Problem, simulate
 from latesum._checks import InvalidInput
-from latesum.lab.roster import ATTRIBUTED, policy_for
 from latesum.policies import registry
 
 PROBLEM = Problem([0.3, 0.6], "uniform(0, 20)")
