@@ -15,10 +15,10 @@ import time
 
 import numba
 import numpy as np
+from latesum.lab.replication import replicate
 
 from latesum import ODAAF, Problem
 from latesum.lab.comparison import default_checkpoints
-from latesum.lab.replication import replicate
 from latesum.lab.tables import new_table, terminal
 
 ARMS, DELAY, MEAN_DELAY, BOUND = (0.5, 0.6), "uniform(0, 100)", 50, 100
@@ -46,10 +46,10 @@ def run_loop(policy: ODAAF, horizon: int, seed: int) -> None:
     policy = policy.fresh()
     ring, now = np.zeros(BOUND + 1), 0
     while now < horizon:
-        arm, rounds, purpose = policy.ask()
+        arm, rounds, purpose, number, _ = policy.ask()
         rounds = min(rounds, horizon - now)
         total, now = play_round_by_round(rng, ARMS[arm], rounds, BOUND, ring, now)
-        policy.tell(arm, rounds, total, purpose)
+        policy.tell(arm, rounds, total, purpose, number)
 
 
 def seconds_per_run(run, runs: int) -> float:

@@ -34,8 +34,8 @@ def test_intervals_are_not_so_wide_that_they_say_nothing():
     policy = FlowLookahead(2, 250_000, mean_delay=50, delay_bound=100)
     world = problem.start(rng=np.random.default_rng(2))
     while world.rounds_played < 250_000:
-        arm, rounds, purpose = policy.ask()
-        policy.tell(arm, rounds, world.play(arm, rounds), purpose)
+        arm, rounds, purpose, number, _ = policy.ask()
+        policy.tell(arm, rounds, world.play(arm, rounds), purpose, number)
     worse, better = policy.estimates(0.95)
     assert better.high - better.low < 0.01
     assert worse.high < 0.6

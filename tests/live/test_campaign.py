@@ -43,10 +43,10 @@ def test_decisions_do_not_wait_and_pending_buckets_are_told_as_pending(new_campa
     campaign.record(2, rounds=6000)
     decisions = campaign.ledger().decisions
     assert told(campaign) == [
-        Play(decisions[1].arm, 4000, 1200.0, "learn"),
-        Play(decisions[2].arm, 6000, None, "learn"),
-        Play(decisions[3].arm, 5000, None, decisions[3].purpose),
-        Play(decisions[4].arm, 5000, None, decisions[4].purpose),
+        Play(decisions[1].arm, 4000, 1200.0, "learn", 1),
+        Play(decisions[2].arm, 6000, None, "learn", decisions[2].number),
+        Play(decisions[3].arm, 5000, None, decisions[3].purpose, decisions[3].number),
+        Play(decisions[4].arm, 5000, None, decisions[4].purpose, decisions[4].number),
     ]
 
 
@@ -98,9 +98,9 @@ def test_missing_is_not_zero_and_nobody_waits_for_it(new_campaign, clock):
     campaign.decide()
     clock.pass_by(days=1)
     assert campaign.record(1, rounds=5000, status="missing").verdict == "new"
-    assert told(campaign) == [Play(0, 5000, None, "override")]
+    assert told(campaign) == [Play(0, 5000, None, "override", 1)]
     assert campaign.record(1, total=0).verdict == "revised"
-    assert told(campaign) == [Play(0, 5000, 0.0, "learn")]
+    assert told(campaign) == [Play(0, 5000, 0.0, "learn", 1)]
     with pytest.raises(BadField, match="missing total has no value"):
         campaign.record(1, total=3, status="missing")
 
@@ -136,7 +136,7 @@ def test_what_comes_too_late_is_kept_and_not_used(new_campaign, clock):
     assert campaign.ledger().value(1).total == 1500
     assert campaign.history()[-1].body == {"verdict": "too late", "total": 9.0}
     # A bucket about which nothing was said in time will never be known: nobody waits for it.
-    assert told(campaign)[1] == Play(0, 5000, None, "override")
+    assert told(campaign)[1] == Play(0, 5000, None, "override", 2)
     assert campaign.record(2, total=100).verdict == "too late"
 
 
@@ -190,7 +190,7 @@ def test_a_bucket_that_still_runs_is_not_known_though_it_has_a_total(new_campaig
     campaign = new_campaign()
     campaign.decide()
     campaign.record(1, rounds=2000, total=600)
-    assert told(campaign)[0] == Play(0, 2000, None, "learn")
+    assert told(campaign)[0] == Play(0, 2000, None, "learn", 1)
     clock.pass_by(days=1)
     assert told(campaign)[0].total is None
     campaign.record(1, rounds=2000, total=600)  # the whole day brought no more
@@ -214,7 +214,7 @@ def test_what_was_really_shown_may_differ(new_campaign, clock):
     campaign.decide()
     clock.pass_by(days=1)
     campaign.record(1, rounds=5000, total=1500, shown="C")
-    assert told(campaign) == [Play(2, 5000, 1500.0, "override")]
+    assert told(campaign) == [Play(2, 5000, 1500.0, "override", 1)]
     row = campaign.status().timeline[0]
     assert (row.decided, row.option) == ("A", "C")
     with pytest.raises(BadField, match="no option"):
@@ -229,7 +229,7 @@ def test_a_bucket_without_rounds_is_no_play_and_its_total_goes_to_the_one_before
     campaign.record(1, rounds=5000, total=1500)
     campaign.record(2, rounds=0, total=40)
     campaign.record(3, rounds=0)
-    assert told(campaign) == [Play(0, 5000, 1540.0, "learn")]
+    assert told(campaign) == [Play(0, 5000, 1540.0, "learn", 1)]
 
 
 def test_days_that_nobody_asked_for_went_on_with_what_ran(new_campaign, clock):

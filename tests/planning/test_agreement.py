@@ -64,12 +64,12 @@ def simulated(beliefs, candidate, law, runs, seed):
         due = np.zeros(beliefs.buckets)
         lost = 0.0
         for bucket in range(beliefs.buckets):
-            arm, _, purpose = playing.ask()
+            arm, _, purpose, number, _ = playing.ask()
             paying = np.flatnonzero(rng.random(beliefs.bucket_rounds) < rates[arm])
             rounds_late = np.ceil(law(rng, len(paying)) * per_hour)
             arrival = bucket + ((paying + rounds_late) // beliefs.bucket_rounds).astype(int)
             np.add.at(due, arrival[arrival < beliefs.buckets], 1.0)
-            playing.tell(arm, beliefs.bucket_rounds, float(due[bucket]), purpose)
+            playing.tell(arm, beliefs.bucket_rounds, float(due[bucket]), purpose, number)
             lost += (rates[best] - rates[arm]) * beliefs.bucket_rounds
         looks_best = max(
             (row for row in playing.estimates() if row.active and row.mean is not None),

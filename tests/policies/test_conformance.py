@@ -31,6 +31,9 @@ POLICIES = {name: _policy(name) for name in available()} | {
     "odaaf-b, leader first": ODAAF.bounded(
         3, 9_000, mean_delay=5, delay_bound=9, order="leader first", first_tolerance=1
     ),
+    "odaaf, leader first without a bridge": ODAAF(
+        3, 9_000, mean_delay=5, bridge=False, order="leader first", first_tolerance=1
+    ),
     "restarting": Restarting(lambda horizon: ODAAF(2, horizon, mean_delay=5)),
     "restarting, given horizons": Restarting(
         lambda horizon: build("clw", n_arms=2, horizon=horizon, delay_bound=5), [300, 700]
@@ -55,8 +58,8 @@ class _Impure(RoundRobin):
 class _Counting(RoundRobin):
     """Counts tells, so that a stretch told in parts is not the same as told whole."""
 
-    def tell(self, arm, rounds, total=None, purpose=None):
-        super().tell(arm, rounds, total, purpose)
+    def tell(self, arm, rounds, total=None, purpose=None, number=None):
+        super().tell(arm, rounds, total, purpose, number)
         self._sums[arm] += 1.0
 
 

@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 import pytest
-from latesum.lab.simulation import play_once
 
 from latesum._checks import InvalidInput
+from latesum.lab import simulate
 from latesum.policies.conformance import check
 from latesum.policies.flow import Flow
 from latesum.world import Problem
@@ -35,7 +35,9 @@ def regrets(problem, policy, horizon, runs, seed=5):
         [
             sum(
                 gaps[arm] * rounds
-                for arm, rounds, *_ in play_once(problem, policy, horizon, (seed, run))
+                for arm, rounds, *_ in simulate(
+                    problem, policy, horizon, seed=seed, number=run
+                ).plays
             )
             for run in range(runs)
         ]
@@ -120,8 +122,8 @@ def test_it_plays_as_the_algorithm_written_out(means, delay, told, seed):
     world = problem.start(rng=np.random.default_rng(100 + seed))
     plays = []
     while world.rounds_played < horizon:
-        arm, rounds, purpose = policy.ask()
-        policy.tell(arm, rounds, world.play(arm, rounds), purpose)
+        arm, rounds, purpose, number, _ = policy.ask()
+        policy.tell(arm, rounds, world.play(arm, rounds), purpose, number)
         if plays and plays[-1][0] == arm:
             plays[-1][1] += rounds
         else:
@@ -156,14 +158,14 @@ def test_every_index_finds_the_best_arm(index, horizon):
     policy = Flow(3, horizon, mean_delay=20, index=index)
     problem = Problem([0.3, 0.5, 0.7], "exponential(20)")
     for run in range(5):
-        plays = play_once(problem, policy, 100_000, (3, run))
+        plays = simulate(problem, policy, 100_000, seed=3, number=run).plays
         best = sum(play.rounds for play in plays if play.arm == 2)
         assert best > 95_000
 
 
 def test_past_the_horizon_it_goes_on():
     policy = Flow(2, 20_000, mean_delay=10)
-    plays = play_once(Problem([0.4, 0.6], "uniform(0, 20)"), policy, 200_000, (1, 0))
+    plays = simulate(Problem([0.4, 0.6], "uniform(0, 20)"), policy, 200_000, seed=1).plays
     late = [play for play in plays[len(plays) // 2 :] if play.arm == 0]
     assert sum(play.rounds for play in late) < 2_000
 
@@ -174,14 +176,14 @@ def test_estimates_of_a_real_history_hold_the_truth():
     rng = np.random.default_rng(11)
     world, policy = problem.start(rng=rng), Flow(3, 100_000, mean_delay=15)
     while world.rounds_played < 60_000:
-        arm, rounds, purpose = policy.ask()
+        arm, rounds, purpose, number, _ = policy.ask()
         manner = rng.random()
         if manner < 0.2:
             arm, rounds, purpose = int(rng.integers(3)), int(rng.integers(100, 900)), "override"
         elif manner < 0.5:
             rounds += int(rng.integers(1, 300))
         total = world.play(arm, rounds)
-        policy.tell(arm, rounds, None if rng.random() < 0.2 else total, purpose)
+        policy.tell(arm, rounds, None if rng.random() < 0.2 else total, purpose, number)
     for row, truth in zip(policy.estimates(0.999), problem.means, strict=True):
         assert row.low <= truth <= row.high
         assert row.high - row.low < 0.15
@@ -191,28 +193,28 @@ def test_estimates_of_a_real_history_hold_the_truth():
 def test_an_arm_whose_totals_never_come_is_tried_again_now_and_then():
     policy, tries = Flow(2, 100_000, mean_delay=10, rng=np.random.default_rng(0)), 0
     while policy.rounds_told < 50_000:
-        arm, rounds, purpose = policy.ask()
+        arm, rounds, purpose, number, _ = policy.ask()
         tries += arm == 1
-        policy.tell(arm, rounds, None if arm == 1 else 0.5 * rounds, purpose)
+        policy.tell(arm, rounds, None if arm == 1 else 0.5 * rounds, purpose, number)
     assert 5 < tries < 30
 
 
 def test_the_rest_of_a_stretch_and_an_override_of_the_planned_arm():
     policy = Flow(2, 100_000, mean_delay=10, rng=np.random.default_rng(0))
-    arm, rounds, _ = policy.ask()
+    arm, rounds, *_ = policy.ask()
     policy.tell(arm, 10, 5.0, "learn")
     policy.tell(arm, 5, 2.0, "override")
-    assert policy.ask() == (arm, rounds - 15, "learn")
+    assert policy.ask()[:3] == (arm, rounds - 15, "learn")
     policy.tell(arm, rounds - 15, 6.0)
-    assert policy.ask() == (1 - arm, rounds, "learn")
+    assert policy.ask()[:3] == (1 - arm, rounds, "learn")
 
 
 def test_explain_is_in_sentences():
     policy = Flow(2, 100_000, mean_delay=10, names=["blue", "red"], rng=np.random.default_rng(0))
     assert policy.explain()[-1].endswith("because it has not been tried yet.")
     for _ in range(4):
-        arm, rounds, purpose = policy.ask()
-        policy.tell(arm, rounds, 0.5 * rounds, purpose)
+        arm, rounds, purpose, number, _ = policy.ask()
+        policy.tell(arm, rounds, 0.5 * rounds, purpose, number)
     sentences = policy.explain()
     assert len(sentences) == 3
     assert sentences[0].startswith("blue has a mean of about 0.5")
@@ -240,5 +242,7 @@ def test_it_lives_with_totals_in_buckets_that_are_reported_late(bucket, report_l
     """Regret as without buckets, about 180; it would be 10,000 if nothing were learned."""
     problem, policy = Problem([0.5, 0.6, 0.4], "exponential(50)"), Flow(3, 100_000, mean_delay=50)
     for run in range(3):
-        plays = play_once(problem, policy, 100_000, (1, run), bucket, report_lag)
+        plays = simulate(
+            problem, policy, 100_000, seed=1, number=run, bucket=bucket, report_lag=report_lag
+        ).plays
         assert sum(problem.gaps[arm] * rounds for arm, rounds, *_ in plays) < 600

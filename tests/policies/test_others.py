@@ -11,7 +11,6 @@ from latesum.policies import (
     Oracle,
     Restarting,
     RoundRobin,
-    Stretch,
     build,
     register,
 )
@@ -20,9 +19,9 @@ from latesum.policies import (
 def test_a_fixed_split_gives_each_arm_its_share_and_then_the_best():
     policy = FixedSplit(3, 1000, shares=[0.2, 0.3, 0.5])
     for arm, rounds, total in ((0, 200, 50), (1, 300, 200), (2, 500, 100)):
-        assert policy.ask() == Stretch(arm, rounds, "learn")
+        assert policy.ask()[:3] == (arm, rounds, "learn")
         policy.tell(arm, rounds, total)
-    assert policy.ask() == Stretch(1, 1000, "commit")
+    assert policy.ask()[:3] == (1, 1000, "commit")
 
 
 def test_a_round_robin_takes_turns_also_without_a_dropped_arm():
@@ -83,7 +82,7 @@ def test_clw_settles_for_2d_minus_1_rounds_and_measures_d():
     assert bridge.purpose == "bridge"
     assert bridge.rounds >= 2 * 10 - 1 - 10
     policy.tell(*bridge[:2], 0.0, "bridge")
-    assert policy.ask() == Stretch(bridge.arm, 10, "learn")
+    assert policy.ask()[:3] == (bridge.arm, 10, "learn")
 
 
 def test_clw_prefers_the_arm_that_pays():

@@ -88,7 +88,7 @@ def misses(case: Case, runs: int, *, divisor: int = 1, seed: int = 0) -> tuple[C
         learned = {0: [0, 0.0], 1: [0, 0.0]}
         while (stretch := policy.ask()).purpose != "commit" and world.rounds_played < case.horizon:
             total = world.play(stretch.arm, stretch.rounds)
-            policy.tell(stretch.arm, stretch.rounds, total, stretch.purpose)
+            policy.tell(stretch.arm, stretch.rounds, total, stretch.purpose, stretch.number)
             if stretch.purpose != "learn":
                 continue
             account = learned[stretch.arm]

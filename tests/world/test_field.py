@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from latesum.lab.simulation import play_once
 
 from latesum import ODAAF, InvalidInput, Oracle, Problem, RoundRobin, compare, delays, simulate
 from latesum.policies import Policy
@@ -205,7 +204,7 @@ class Recorder(Policy):
 def decisions(reporting, horizon=60):
     problem = FieldProblem([0.5, 0.6], "constant(0)", reporting=reporting)
     Recorder.seen = []
-    plays = play_once(problem, Recorder(), horizon, (1, 0), 10)
+    plays = simulate(problem, Recorder(), horizon, seed=1, bucket=10).plays
     return plays, Recorder.seen
 
 
@@ -252,13 +251,13 @@ def test_buckets_at_once_decide_as_buckets_one_by_one():
     """Without a lag nothing changes within a stretch: the same switches at the same buckets."""
     problem = Problem([0.4, 0.6], "uniform(0, 20)")
     policy = ODAAF(2, 20_000, mean_delay=10)
-    plays = play_once(problem, policy, 20_000, (3, 0), 100)
+    plays = simulate(problem, policy, 20_000, seed=3, bucket=100).plays
     alone = policy.fresh()
     for play in plays:
         for part in range(0, play.rounds, 100):
             assert alone.ask().arm == play.arm
             share = play.total if part == 0 else 0.0
-            alone.tell(play.arm, min(100, play.rounds - part), share, play.purpose)
+            alone.tell(play.arm, min(100, play.rounds - part), share, play.purpose, play.number)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from latesum.live.ledger import Decision, Ledger
 from latesum.live.maturity import Maturity
 from latesum.live.settings import Settings
 from latesum.policies import Play, Policy
+from latesum.policies.base import Purpose
 
 #: What a policy is told in order: a play, or (a number alone) that an option was taken away.
 Told = Play | int
@@ -25,15 +26,20 @@ def told_plays(
       waits for it; a bucket that showed something else than decided is told as an override.
     - A bucket of no rounds is no play: what arrived in it is added to the bucket before it, whose
       late rewards these are most likely.
+    - The number of a stretch is the bucket in which it began, as its decision says. Where a decision
+      does not say it, or something else was shown, the number rises where the option or the purpose as
+      told changes, and after a drop.
     """
     maturity = Maturity(settings, ledger, now)
     drops = sorted(ledger.dropped.items(), key=lambda drop: drop[1])
     told: list[Told] = []
+    last: tuple[Any, ...] | None = None
     for bucket, decision in ledger.decisions.items():
         if before is not None and bucket >= before:
             break
         while drops and drops[0][1] <= bucket:
             told.append(drops.pop(0)[0])
+            last = None
         rounds, known = maturity.rounds(bucket), maturity.known(bucket)
         total = None if known.total is None else settings.scaled(known.total, rounds)
         if rounds == 0:
@@ -41,7 +47,14 @@ def told_plays(
             continue
         arm = ledger.shown(bucket)
         as_decided = arm == decision.arm and known.state != "missing"
-        told.append(Play(arm, rounds, total, decision.purpose if as_decided else "override"))
+        purpose: Purpose = decision.purpose if as_decided else "override"
+        number, goes_on = bucket, (arm, purpose, as_decided and decision.stays)
+        if as_decided and decision.number is not None:
+            number = decision.number
+        elif last is not None and goes_on == last[1:]:
+            number = last[0]
+        told.append(Play(arm, rounds, total, purpose, number))
+        last = (number, *goes_on)
     told.extend(arm for arm, _ in drops)
     return told
 
@@ -91,6 +104,7 @@ class Choice(NamedTuple):
     source: Any
     rounds: int | None
     reason: str
+    number: int | None
 
     def body(self, label: str) -> dict[str, Any]:
         """As the log keeps it."""
@@ -98,6 +112,7 @@ class Choice(NamedTuple):
             "label": label,
             "option": self.arm,
             "purpose": self.purpose,
+            "number": self.number,
             "source": self.source,
             "rounds": self.rounds,
             "reason": self.reason,
@@ -112,32 +127,30 @@ def choose(
     if _goes_on(settings, ledger, last, bucket):
         assert last is not None
         reason = f"{last.option} runs to the end of the {_block_name(settings)} it began."
-        return Choice(last.arm, last.purpose, "aligned", None, reason)
-    policy = planner.after(told_plays(settings, ledger, now, bucket))
+        return Choice(last.arm, last.purpose, "aligned", None, reason, last.number)
+    told = told_plays(settings, ledger, now, bucket)
+    policy = planner.after(told)
     asked = policy.ask()
-    names = settings.options
+    arm, source = asked.arm, "policy"
     if ledger.order is not None:
-        arm = ledger.order.arm
-        purpose = asked.purpose if arm == asked.arm else "override"
-        reason = f"{names[arm]} as ordered: {ledger.order.why}"
-        return Choice(arm, purpose, "override", asked.rounds, reason)
-    if ledger.hold is not None and last is not None and last.arm not in ledger.dropped:
-        purpose = asked.purpose if last.arm == asked.arm else "override"
+        arm, source = ledger.order.arm, "override"
+        reason = f"{settings.options[arm]} as ordered: {ledger.order.why}"
+    elif ledger.hold is not None and last is not None and last.arm not in ledger.dropped:
+        arm, source = last.arm, "held"
         reason = f"The campaign is held, so {last.option} stays: {ledger.hold.body['why']}"
-        return Choice(last.arm, purpose, "held", asked.rounds, reason)
-    return Choice(
-        asked.arm,
-        asked.purpose,
-        "policy",
-        asked.rounds,
-        policy.explain()[-1].removeprefix("Next: "),
-    )
+    else:
+        reason = policy.explain()[-1].removeprefix("Next: ")
+    purpose = asked.purpose if arm == asked.arm else "override"
+    # A stretch that goes on keeps its number; a new one has that of the bucket in which it begins.
+    number = policy.number_for(arm, purpose)
+    goes_on = bool(told) and isinstance(told[-1], Play) and told[-1].number == number
+    return Choice(arm, purpose, source, asked.rounds, reason, number if goes_on else bucket)
 
 
 def carry(last: Decision) -> Choice:
     """Nobody asked for a bucket: what ran went on, and the stretch ran long."""
     reason = f"Nobody asked, so {last.option} is taken to have gone on."
-    return Choice(last.arm, last.purpose, "carried", None, reason)
+    return Choice(last.arm, last.purpose, "carried", None, reason, last.number)
 
 
 def _goes_on(settings: Settings, ledger: Ledger, last: Decision | None, bucket: int) -> bool:

@@ -42,6 +42,11 @@ class Decision(NamedTuple):
     reason: str
     at: datetime
     sequence: int | None
+    #: The bucket in which the stretch began that this decision is a part of; None in entries of
+    #: earlier versions, where it follows from what was told.
+    number: int | None = None
+    #: Entries of earlier versions: a "learn" stretch that follows another one of the same option.
+    stays: bool = False
 
 
 class Look(NamedTuple):
@@ -174,10 +179,13 @@ class Ledger:
 
 
 def decision_of(entry: Entry, options: tuple[str, ...]) -> Decision:
-    """The decision that an entry of the log holds."""
+    """The decision that an entry of the log holds. "stay" is an earlier version's word for "learn"."""
     body = entry.body
     assert entry.bucket is not None
+    stays = body["purpose"] == "stay"
+    purpose: Purpose = "learn" if stays else body["purpose"]
     return Decision(
-        entry.bucket, body["label"], options[body["option"]], body["option"], body["purpose"],
+        entry.bucket, body["label"], options[body["option"]], body["option"], purpose,
         body["source"], body["rounds"], body["reason"], entry.at, entry.sequence,
+        body.get("number"), stays,
     )  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from latesum._checks import InvalidInput
 from latesum.live.deciding import Planner, carry, choose
-from latesum.live.ledger import Entry, Ledger
+from latesum.live.ledger import Entry, Ledger, decision_of
 from latesum.live.settings import Settings
 from latesum.live.store import Store, Stored, UnknownCampaign
 
@@ -103,12 +103,15 @@ def replay_log(settings: Settings, entries: list[Entry]) -> list[Mismatch]:
                 choice = carry(ledger.decisions[entry.bucket - 1])
             else:
                 choice = choose(settings, ledger, planner, entry.bucket, entry.at)
-            then = entry.body["option"], entry.body["purpose"], entry.body["source"]
-            if (choice.arm, choice.purpose, choice.source) != then:
+            decided = decision_of(entry, settings.options)
+            then = decided.arm, decided.purpose, decided.source
+            # Entries of earlier versions have no number.
+            same_number = "number" not in entry.body or choice.number == decided.number
+            if (choice.arm, choice.purpose, choice.source) != then or not same_number:
                 found.append(
                     Mismatch(
                         entry.bucket, entry.body["label"],
-                        f"{settings.options[then[0]]} ({then[1]})",
+                        f"{decided.option} ({decided.purpose})",
                         f"{settings.options[choice.arm]} ({choice.purpose})",
                     )
                 )  # fmt: skip

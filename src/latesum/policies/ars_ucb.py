@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from latesum._checks import finite_number
-from latesum.policies.base import Play, Policy, Purpose, Stretch
+from latesum.policies.base import Play, Policy, Stretch
 
 
 class ARSUCB(Policy):
@@ -26,14 +26,13 @@ class ARSUCB(Policy):
     >>> policy.tell(0, 1, 1), policy.tell(1, 1, 0)
     (None, None)
     >>> policy.ask()
-    Stretch(arm=0, rounds=4, purpose='learn')
+    Stretch(arm=0, rounds=4, purpose='learn', number=3)
 
     References: Wang, Wang, Huang (2021), Adaptive Algorithms for Multi-armed Bandit with
     Composite and Anonymous Feedback, AAAI, arXiv 2012.07048.
     """
 
     kind = "ars-ucb"
-    _purpose: Purpose
 
     def __init__(
         self,
@@ -53,20 +52,18 @@ class ARSUCB(Policy):
         self._rounds = [0] * self.n_arms  # those whose totals are known
         self._sums = [0.0] * self.n_arms
         self._chosen = [0] * self.n_arms
-        self._last: list[Any] = [None, None]  # the arm played last, and why
         self._plan(0)
 
     def _snapshot(self) -> Any:
         lists = [self._played.copy(), self._rounds.copy(), self._sums.copy(), self._chosen.copy()]
-        return [*lists, self._last, self._arm, self._left, self._purpose]
+        return [*lists, self._arm, self._left]
 
     def _restore(self, learned: Any) -> None:
         self._played, self._rounds, self._sums, self._chosen = map(list.copy, learned[:4])
-        self._last, self._arm, self._left, self._purpose = learned[4:]
+        self._arm, self._left = learned[4:]
 
     def _learn(self, play: Play) -> None:
-        arm, rounds, total, purpose = play
-        self._last = [arm, purpose]
+        arm, rounds, total, purpose, _ = play
         if purpose != "override":
             self._played[arm] += rounds
             if total is not None:
@@ -89,11 +86,9 @@ class ARSUCB(Policy):
 
     def _plan(self, arm: int) -> None:
         self._arm, self._left = arm, self._length(arm)
-        # Two stretches of one arm are told apart by their purposes.
-        self._purpose = "stay" if self._last == [arm, "learn"] else "learn"
 
     def _next(self) -> Stretch:
-        return Stretch(self._arm, self._left, self._purpose)
+        return Stretch(self._arm, self._left, "learn")
 
     def _length(self, arm: int) -> int:
         return math.ceil(math.pow(self._chosen[arm] + 1, self.growth))

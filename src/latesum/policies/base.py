@@ -1,8 +1,10 @@
 """The protocol of every policy that decides from totals: ask for a stretch, tell what was played.
 
-A policy's knowledge is what was really played, in order. Two plays of one arm in a row (with the
-same purpose, both known or both pending) are one stretch, so that the order of book-keeping never
-changes a decision: `tell` goes back to before the stretch that is still open and learns it whole.
+A policy's knowledge is what was really played, in order. Every stretch has a number, which counts
+decisions. Plays with one number that follow each other (one arm, one purpose, all known or all
+pending) are one stretch, so that the order of book-keeping never changes a decision: `tell` goes
+back to before the stretch that is still open and learns it whole. A policy that learns from the
+parts in which a stretch was told says so (`learns_from`).
 """
 
 from __future__ import annotations
@@ -10,39 +12,61 @@ from __future__ import annotations
 import copy
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
-from typing import Any, Literal, NamedTuple, Self, get_args
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ClassVar, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 
 from latesum._checks import InvalidInput, finite_number, whole_number
 
-#: Why a stretch is played. "learn": to learn from it. "stay": the same, going on with the arm just
-#: played after a new decision, which must not become one stretch with what was played before it.
-#: "bridge": played and not learned from. "commit": the answer stands. "override": somebody
-#: played something else.
-Purpose = Literal["learn", "stay", "bridge", "commit", "override"]
+#: Why a stretch is played. "learn": to learn from it. "bridge": played and not learned from.
+#: "commit": the answer stands. "override": something else was played than the policy asked for.
+Purpose = Literal["learn", "bridge", "commit", "override"]
 PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
 
 #: The version of the saved state's layout; `from_state` refuses any other.
-STATE_VERSION = 1
+STATE_VERSION = 2
 
 
 class Stretch(NamedTuple):
-    """What a policy asks for: play `arm` for at least `rounds` rounds."""
+    """What a policy asks for: play `arm` for at least `rounds` rounds.
+
+    `number` counts the policy's decisions; the base class gives it, so that a policy leaves it out.
+    `part` is the longest piece that the policy wants to be told at once; None: any.
+
+    >>> Stretch(0, 150, "learn", number=3)
+    Stretch(arm=0, rounds=150, purpose='learn', number=3)
+    """
 
     arm: int
     rounds: int
     purpose: Purpose
+    number: int = 0
+    part: int | None = None
+
+    def __repr__(self) -> str:
+        """As one would type it: without `part` where there is none."""
+        shown = self if self.part is not None else self[:4]
+        fields = (f"{name}={value!r}" for name, value in zip(self._fields, shown, strict=False))
+        return f"Stretch({', '.join(fields)})"
 
 
 class Play(NamedTuple):
-    """What was really played, and the total that arrived meanwhile; None while it is not known."""
+    """What was really played, and the total that arrived meanwhile; None while it is not known.
+
+    `number` is that of the stretch that the play is a part of.
+    """
 
     arm: int
     rounds: int
     total: float | None = None
     purpose: Purpose = "learn"
+    number: int | None = None
+
+
+# What the named tuples' own constructors do, without a second call: these are made all the time.
+_stretch: Callable[[type[Stretch], tuple[Any, ...]], Stretch] = tuple.__new__
+_play: Callable[[type[Play], tuple[Any, ...]], Play] = tuple.__new__
 
 
 class Estimate(NamedTuple):
@@ -66,12 +90,20 @@ class Policy(ABC):
 
     #: The policy's name in the registry and in saved states.
     kind: str
+    #: What the policy sees; baselines that see which arm paid have "labels".
+    sees: ClassVar[Literal["totals"]] = "totals"
     #: Whether the policy draws at random; if so its generator is part of its state.
     random: bool = False
+    #: "stretches": `_learn` takes in whole stretches. "parts": each tell by itself, such as one
+    #: bucket; `play.number` says which stretch it belongs to.
+    learns_from: Literal["stretches", "parts"] = "stretches"
 
     rounds_told: int
+    _asked: Stretch | None  # the answer of `ask`, until something is told
     _open: Play | None  # the stretch that the next tell may go on with
-    _before: tuple[int, Any, Any]  # what was known before it
+    _unplayed: int  # how many rounds of it are left, of those asked for when it began
+    _highest: int  # the highest number of a stretch so far
+    _before: tuple[int, Any, Any]  # what was known before the open stretch
     _dropped: frozenset[int]
     _rng: np.random.Generator | None
 
@@ -97,31 +129,73 @@ class Policy(ABC):
     # What a caller uses.
 
     def ask(self) -> Stretch:
-        """The stretch to play next. Asked twice, it answers the same."""
-        return self._next()
+        """The stretch to play next. Asked twice, it answers the same.
+
+        Its number is that of the stretch being played while some of that is left to play, and a
+        new one otherwise.
+        """
+        asked = self._asked
+        if asked is None:
+            arm, rounds, purpose, _, part = self._next()
+            last = self._open
+            if self._unplayed > 0 and last is not None and last[0] == arm and last[3] == purpose:
+                number = last[4]
+            else:
+                number = self._highest + 1
+            asked = self._asked = _stretch(Stretch, (arm, rounds, purpose, number, part))
+        return asked
 
     def tell(
-        self, arm: int, rounds: int, total: float | None = None, purpose: Purpose | None = None
+        self,
+        arm: int,
+        rounds: int,
+        total: float | None = None,
+        purpose: Purpose | None = None,
+        number: int | None = None,
     ) -> None:
         """Say what was really played, and the total that arrived meanwhile if it is known.
 
-        `purpose` is that of the stretch that was followed; without it, it is taken from `ask()`
-        if the arm is the one asked for, and is "override" if it is another.
+        `purpose` and `number` are those of the stretch that was followed. Without `purpose` it is
+        that of `ask()` if the arm is the one asked for, and "override" if it is another. Without
+        `number` it is what `number_for` says.
         """
-        play = self._checked(arm, rounds, total, purpose)
+        play = self._checked(arm, rounds, total, purpose, number)
+        last = self._open
+        if last is not None and last[4] == play[4] and last[0] == play[0] and last[3] == play[3]:
+            self._unplayed -= play[1]
+            if self.learns_from == "stretches" and (last[2] is None) == (play[2] is None):
+                whole = None if last[2] is None or play[2] is None else last[2] + play[2]
+                self._go_back()
+                self._learn_open(Play(last[0], last[1] + play[1], whole, last[3], last[4]))
+                return
+        else:
+            asked = self._asked or self.ask()
+            follows = asked[0] == play[0] and asked[2] == play[3]
+            self._unplayed = asked[1] - play[1] if follows else 0
+            if play[4] > self._highest:  # type: ignore[operator]
+                self._highest = play[4]  # type: ignore[assignment]
+        if self.learns_from == "stretches":
+            self._before = self._memory()
+        self._learn_open(play)
+
+    def number_for(self, arm: int, purpose: Purpose) -> int:
+        """The number of a tell of `arm` for `purpose` that comes without one.
+
+        It is the number asked for, if they are what is asked for. Overrides of one arm that follow
+        each other have one number. Everything else is a stretch of its own.
+        """
+        asked = self.ask()
+        if arm == asked.arm and purpose == asked.purpose:
+            return asked.number
         last = self._open
         if (
-            last is not None
-            and last[0] == play[0]
-            and last[3] == play[3]
-            and (last[2] is None) == (play[2] is None)
+            purpose == "override"
+            and last is not None
+            and (last.arm, last.purpose) == (arm, purpose)
         ):
-            whole = None if last[2] is None or play[2] is None else last[2] + play[2]
-            self._go_back()
-            self._learn_open(Play(last[0], last[1] + play[1], whole, last[3]))
-        else:
-            self._before = self._memory()
-            self._learn_open(play)
+            assert last.number is not None
+            return last.number
+        return self._highest + 1
 
     def drop(self, arm: int) -> None:
         """Take an option away: it is never asked for again."""
@@ -133,7 +207,7 @@ class Policy(ABC):
                 f"{self.names[arm]} is the last option left and cannot be dropped; "
                 "end the campaign instead."
             )
-        self._open = None  # what was played before and after a drop is not one stretch
+        self._close()  # what was played before and after a drop is not one stretch
         self._dropped = self._dropped | {arm}
         self._forget(arm)
 
@@ -150,6 +224,7 @@ class Policy(ABC):
         """The same policy, knowing the same; from here on the two go their own ways."""
         new = object.__new__(type(self))
         new.__dict__.update(self.__dict__)
+        new._asked = None
         new._rng = copy.deepcopy(self._rng)
         new._restore(self._snapshot())
         return new
@@ -182,7 +257,8 @@ class Policy(ABC):
 
     def to_state(self) -> dict[str, Any]:
         """All that the policy knows, as JSON values."""
-        rounds, learned, generator = self._before if self._open is not None else self._memory()
+        goes_back = self._open is not None and self.learns_from == "stretches"
+        rounds, learned, generator = self._before if goes_back else self._memory()
         return {
             "latesum_state": STATE_VERSION,
             "policy": self.kind,
@@ -192,6 +268,8 @@ class Policy(ABC):
             "generator": generator,
             "seeded": _generator_state(self._seeded),
             "open": None if self._open is None else list(self._open),
+            "unplayed": self._unplayed,
+            "highest": self._highest,
             "dropped": sorted(self._dropped),
         }
 
@@ -212,18 +290,26 @@ class Policy(ABC):
         policy._before = (state["rounds"], state["learned"], state["generator"])
         policy._go_back()
         if state["open"] is not None:
-            policy._learn_open(Play(*state["open"]))
+            policy._open = Play(*state["open"])
+            if policy.learns_from == "stretches":
+                policy._learn_open(policy._open)
+        policy._unplayed, policy._highest = state["unplayed"], state["highest"]
         return policy
 
     # How the protocol is kept.
 
     def _begin(self) -> None:
         self.rounds_told = 0
-        self._open = None
+        self._highest = 0
+        self._close()
         self._before = (0, None, None)
         self._dropped = frozenset()
         self._rng = copy.deepcopy(self._seeded) if self.random else None
         self._reset()
+
+    def _close(self) -> None:
+        self._asked = self._open = None
+        self._unplayed = 0
 
     def _memory(self) -> tuple[int, Any, Any]:
         return (self.rounds_told, self._snapshot(), _generator_state(self._rng))
@@ -235,11 +321,19 @@ class Policy(ABC):
         self._restore(learned)
 
     def _learn_open(self, play: Play) -> None:
+        self._asked = None
         self._open = play
         self.rounds_told += play[1]
         self._learn(play)
 
-    def _checked(self, arm: int, rounds: int, total: float | None, purpose: Purpose | None) -> Play:
+    def _checked(
+        self,
+        arm: int,
+        rounds: int,
+        total: float | None,
+        purpose: Purpose | None,
+        number: int | None,
+    ) -> Play:
         arm = self._checked_arm(arm)
         if not (type(rounds) is int and rounds >= 1):
             rounds = whole_number(rounds, "rounds played", at_least=1)
@@ -250,7 +344,11 @@ class Policy(ABC):
             purpose = asked.purpose if arm == asked.arm else "override"
         elif purpose not in PURPOSES:
             raise InvalidInput(f"a purpose is one of {', '.join(PURPOSES)}, not {purpose!r}.")
-        return Play(arm, rounds, total, purpose)
+        if number is None:
+            number = self.number_for(arm, purpose)
+        elif not (type(number) is int and number >= 1):
+            number = whole_number(number, "the number of a stretch", at_least=1)
+        return _play(Play, (arm, rounds, total, purpose, number))
 
     def _checked_arm(self, arm: int) -> int:
         if not (type(arm) is int and 0 <= arm < self.n_arms):
@@ -267,10 +365,9 @@ class Policy(ABC):
         return cls(**parameters)
 
     def _next_sentence(self) -> str:
-        arm, rounds, purpose = self.ask()
+        arm, rounds, purpose, *_ = self.ask()
         reason = {
             "learn": "to learn more about it",
-            "stay": "because it still looks best",
             "bridge": "while late rewards of other options fade out",
             "commit": "because it is the answer",
             "override": "as ordered",
@@ -289,7 +386,7 @@ class Policy(ABC):
 
     @abstractmethod
     def _learn(self, play: Play) -> None:
-        """Take in a whole stretch; `self.rounds_told` includes it already."""
+        """Take in a whole stretch (or a part, see `learns_from`); `rounds_told` includes it."""
 
     @abstractmethod
     def _next(self) -> Stretch:

@@ -97,7 +97,7 @@ class CLW(Policy):
         return {arm: weight / whole for arm, weight in weights.items()}
 
     def _learn(self, play: Play) -> None:
-        arm, rounds, total, purpose = play
+        arm, rounds, total, purpose, _ = play
         if arm == self._arm and purpose == "bridge":
             self._settle_left = max(0, self._settle_left - rounds)
         elif purpose == "learn" and arm not in self._dropped:

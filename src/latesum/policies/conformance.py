@@ -42,7 +42,7 @@ def _history(
     for _ in range(steps):
         asked = policy.ask()
         _check_stretch(policy, asked)
-        arm, rounds, purpose = asked
+        arm, rounds, purpose, number, _ = asked
         manner = rng.choice(
             ["followed", "cut short", "run over", "overridden"], p=[0.6, 0.2, 0.1, 0.1]
         )
@@ -51,20 +51,17 @@ def _history(
         elif manner == "run over":
             rounds += int(rng.integers(1, 50))
         elif manner == "overridden":
-            arm, rounds, purpose = (
-                int(rng.integers(policy.n_arms)),
-                int(rng.integers(1, 200)),
-                "override",
-            )
+            arm, rounds = int(rng.integers(policy.n_arms)), int(rng.integers(1, 200))
+            purpose, number = "override", policy.number_for(arm, "override")
         known = not pending or rng.random() < 0.85
         total = float(rng.binomial(rounds, means[arm])) if known else None
-        plays.append(Play(arm, rounds, total, purpose))
+        plays.append(Play(arm, rounds, total, purpose, number))
         policy.tell(*plays[-1])
     return plays
 
 
 def _check_stretch(policy: Policy, asked: Stretch) -> None:
-    arm, rounds, purpose = asked
+    arm, rounds, purpose, number, part = asked
     _require(
         isinstance(arm, int)
         and 0 <= arm < policy.n_arms
@@ -73,7 +70,12 @@ def _check_stretch(policy: Policy, asked: Stretch) -> None:
         f"ask() must name an arm from 0 to {policy.n_arms - 1} and at least 1 round, not {asked}.",
     )
     known = purpose in PURPOSES and purpose != "override"
-    _require(known, f"ask() must learn, stay, bridge or commit, not {purpose!r}.")
+    _require(known, f"ask() must learn, bridge or commit, not {purpose!r}.")
+    _require(isinstance(number, int) and number >= 1, f"stretches count from 1, not {number!r}.")
+    _require(
+        part is None or (isinstance(part, int) and part >= 1),
+        f"a part is a number of rounds, at least 1, or None, not {part!r}.",
+    )
 
 
 def _same(one: Policy, other: Policy, what: str) -> None:
@@ -90,6 +92,7 @@ def ask_is_pure(policy: Policy, rng: np.random.Generator, steps: int) -> None:
         one.explain()
         one.to_state()
         _require(one.ask() == first, "ask() answered differently when asked again.")
+        _require(one.copy().ask() == first, "a copy answers differently.")
         one.tell(*play)
         other.tell(*play)
     _same(one, other, "a policy that was looked at decides differently from one that was not")
@@ -97,6 +100,8 @@ def ask_is_pure(policy: Policy, rng: np.random.Generator, steps: int) -> None:
 
 def tells_merge(policy: Policy, rng: np.random.Generator, steps: int) -> None:
     """(a, 3, x) then (a, 4, y) is (a, 7, x + y); after a short tell, `ask` returns the rest."""
+    if policy.learns_from == "parts":
+        return
     whole, parts = policy.fresh(), policy.fresh()
     for play in _history(policy.fresh(), rng, steps):
         asked = parts.ask()
@@ -106,15 +111,60 @@ def tells_merge(policy: Policy, rng: np.random.Generator, steps: int) -> None:
         while left > 1 and rng.random() < 0.6:
             some = int(rng.integers(1, left))
             share = None if seen is None else float(rng.binomial(int(seen), some / left))
-            parts.tell(play.arm, some, share, play.purpose)
+            parts.tell(play.arm, some, share, play.purpose, play.number)
             left -= some
             seen = None if seen is None or share is None else seen - share
             short = asked.rounds - (play.rounds - left)
             if followed and seen is not None and short > 0:
-                rest = Stretch(asked.arm, short, asked.purpose)
+                rest = asked._replace(rounds=short)
                 _require(parts.ask() == rest, f"after a short tell: {parts.ask()}, not {rest}.")
-        parts.tell(play.arm, left, seen, play.purpose)
+        parts.tell(play.arm, left, seen, play.purpose, play.number)
         _same(whole, parts, "a stretch told in parts is not the same as told whole")
+
+
+def parts_are_learned(policy: Policy, rng: np.random.Generator, steps: int) -> None:
+    """A policy that learns from parts: the same parts, the same decisions, whoever looks between."""
+    if policy.learns_from == "stretches":
+        return
+    one, other = policy.fresh(), policy.fresh()
+    told: list[Play] = []
+    for play in _history(policy.fresh(), rng, steps):
+        left = play.rounds
+        while left:
+            some = int(rng.integers(1, left + 1))
+            total = None if play.total is None else float(rng.integers(0, some + 1))
+            told.append(play._replace(rounds=some, total=total))
+            one.tell(*told[-1])
+            _check_stretch(policy, one.ask())
+            one = type(policy).from_state(json.loads(json.dumps(one.to_state())))
+            other.tell(*told[-1])
+            left -= some
+    _same(one, other, "a policy that was told the same parts decides differently")
+    _same(one, policy.replay(told), "replayed parts are not the same as those lived through")
+
+
+def numbers_count_decisions(policy: Policy, rng: np.random.Generator, steps: int) -> None:
+    """A stretch keeps its number while some of it is left to play; the next one has a higher one."""
+    lived = policy.fresh()
+    highest = 0
+    for _ in range(steps):
+        asked = lived.ask()
+        _require(asked.number > highest, f"{asked} is a new stretch, and {highest} was used.")
+        highest = asked.number
+        left = asked.rounds
+        while left:
+            some = int(rng.integers(1, left + 1))
+            total = None if rng.random() < 0.1 else float(rng.binomial(some, 0.5))
+            lived.tell(asked.arm, some, total, asked.purpose, asked.number)
+            left -= some
+            now = lived.ask()
+            goes_on = (now.arm, now.purpose) == (asked.arm, asked.purpose)
+            if left and not goes_on:  # it thought better of it
+                break
+            if left:
+                _require(now.number == highest, f"{now} goes on with stretch {highest}.")
+        else:
+            _require(now.number > highest, f"{now} comes after stretch {highest}, which is over.")
 
 
 def replay_equals_history(policy: Policy, rng: np.random.Generator, steps: int) -> None:
@@ -147,7 +197,8 @@ def drops_are_kept(policy: Policy, rng: np.random.Generator, steps: int) -> None
         for _ in range(steps // 4):
             asked = lived.ask()
             _require(asked.arm not in order[:count], f"{asked} was asked for after its drop.")
-            lived.tell(asked.arm, asked.rounds, float(asked.rounds // 2), asked.purpose)
+            total = float(asked.rounds // 2)
+            lived.tell(asked.arm, asked.rounds, total, asked.purpose, asked.number)
         again = type(policy).from_state(json.loads(json.dumps(lived.to_state())))
         _require(again.ask() == lived.ask(), "a drop is not part of the state.")
     _refuses(lambda: lived.drop(order[-1]), "dropping the last arm")
@@ -186,9 +237,9 @@ def goes_on_past_its_horizon(policy: Policy, rng: np.random.Generator, steps: in
     lived = policy.fresh()
     horizon = getattr(policy, "horizon", 1_000)
     while lived.rounds_told < 3 * horizon:
-        arm, rounds, purpose = lived.ask()
+        arm, rounds, purpose, number, _ = lived.ask()
         rounds = max(rounds, horizon // 50)
-        lived.tell(arm, rounds, float(rng.binomial(rounds, 0.5)), purpose)
+        lived.tell(arm, rounds, float(rng.binomial(rounds, 0.5)), purpose, number)
         _check_stretch(policy, lived.ask())
 
 
@@ -203,6 +254,7 @@ def bad_input_is_refused(policy: Policy, rng: np.random.Generator, steps: int) -
     _refuses(lambda: lived.tell(0, -5, 0.0), "negative rounds")
     _refuses(lambda: lived.tell(0, 1, float("nan")), "a total that is not a number")
     _refuses(lambda: lived.tell(0, 1, 0.0, "fun"), "an unknown purpose")  # type: ignore[arg-type]
+    _refuses(lambda: lived.tell(0, 1, 0.0, "learn", 0), "a stretch without a number")
     _refuses(lambda: lived.drop(policy.n_arms), "dropping an arm that does not exist")
     _refuses(lambda: lived.estimates(1.0), "a confidence level of 1")
     state = lived.to_state()
@@ -226,6 +278,8 @@ def _refuses(act: Callable[[], object], what: str) -> None:
 CHECKS: tuple[Callable[[Policy, np.random.Generator, int], None], ...] = (
     ask_is_pure,
     tells_merge,
+    parts_are_learned,
+    numbers_count_decisions,
     replay_equals_history,
     state_round_trips,
     drops_are_kept,

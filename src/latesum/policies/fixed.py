@@ -25,7 +25,7 @@ class _PlainAverages(Policy):
         self._played, self._rounds, self._sums = map(list.copy, learned)
 
     def _learn(self, play: Play) -> None:
-        arm, rounds, total, purpose = play
+        arm, rounds, total, purpose, _ = play
         if purpose == "override":
             return
         self._played[arm] += rounds
@@ -51,7 +51,7 @@ class FixedSplit(_PlainAverages):
 
     >>> policy = FixedSplit(2, 1000)
     >>> policy.ask()
-    Stretch(arm=0, rounds=500, purpose='learn')
+    Stretch(arm=0, rounds=500, purpose='learn', number=1)
     """
 
     kind = "fixed-split"
@@ -91,7 +91,7 @@ class RoundRobin(_PlainAverages):
     >>> policy = RoundRobin(3, stretch=50)
     >>> policy.tell(0, 50, 20)
     >>> policy.ask()
-    Stretch(arm=1, rounds=50, purpose='learn')
+    Stretch(arm=1, rounds=50, purpose='learn', number=2)
     """
 
     kind = "round-robin"
@@ -140,7 +140,7 @@ class Oracle(_PlainAverages):
     """Always the best arm, which it was told: what nobody can beat.
 
     >>> Oracle(2, 1000, best_arm=1).ask()
-    Stretch(arm=1, rounds=1000, purpose='commit')
+    Stretch(arm=1, rounds=1000, purpose='commit', number=1)
     """
 
     kind = "oracle"

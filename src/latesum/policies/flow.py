@@ -90,13 +90,13 @@ class Flow(IndexPolicy):
 
     >>> policy = Flow(2, 250_000, mean_delay=50, rng=np.random.default_rng(1))
     >>> policy.ask()
-    Stretch(arm=0, rounds=150, purpose='learn')
+    Stretch(arm=0, rounds=150, purpose='learn', number=1)
     >>> policy.tell(0, 150, total=51)
     >>> policy.ask()
-    Stretch(arm=1, rounds=150, purpose='learn')
+    Stretch(arm=1, rounds=150, purpose='learn', number=2)
     >>> policy.tell(1, 150, total=83)
     >>> policy.ask()
-    Stretch(arm=0, rounds=300, purpose='learn')
+    Stretch(arm=0, rounds=300, purpose='learn', number=3)
 
     References: `docs/theory.md`; Menard and Garivier (2017), A minimax and asymptotically optimal
     algorithm for stochastic bandits, ALT.

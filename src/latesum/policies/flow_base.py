@@ -26,10 +26,8 @@ STAY_SHARE = 0.1
 class FlowPolicy(Policy):
     """A policy that plans one stretch at a time and learns by the flow balance.
 
-    A subclass fills in `_decide`, which sets the plan by `_plan`. Two plays of one arm with the same
-    purpose are one stretch, and a policy that decides anew while it stays with an arm must tell
-    them apart: so a stretch that goes on with the arm played last has the other one of the purposes
-    "learn" and "stay". All totals enter the balance, whatever their purpose.
+    A subclass fills in `_decide`, which sets the plan by `_plan`. All totals enter the balance,
+    whatever their purpose.
     """
 
     random = True
@@ -71,27 +69,25 @@ class FlowPolicy(Policy):
         assert self._rng is not None
         self._balance = FlowBalance(self.n_arms, self.mean_delay, self.delay_bound)
         self._order = [int(arm) for arm in self._rng.permutation(self.n_arms)]
-        self._last_purpose: Purpose | None = None
         #: The level of the last report and what was reported: it is the same for all arms.
         self._reported: tuple[float, Floats, Floats, Floats] | None = None
         self._plan(self._order[0], self._first_rounds)
 
     def _snapshot(self) -> Any:
-        plan = [self._arm, self._left, self._purpose, self._last_purpose]
+        plan = [self._arm, self._left, self._purpose]
         return [self._order, plan, self._balance.to_json()]
 
     def _restore(self, learned: Any) -> None:
         self._order, plan, balance = learned
-        self._arm, self._left, self._purpose, self._last_purpose = plan
+        self._arm, self._left, self._purpose = plan
         self._balance = FlowBalance(self.n_arms, self.mean_delay, self.delay_bound)
         self._balance.load(balance)
         self._reported = None
 
     def _learn(self, play: Play) -> None:
-        arm, rounds, total, purpose = play
+        arm, rounds, total, *_ = play
         self._balance.add(arm, rounds, total)
         self._reported = None
-        self._last_purpose = purpose
         if arm == self._arm and rounds < self._left:
             self._left -= rounds
         else:
@@ -108,9 +104,7 @@ class FlowPolicy(Policy):
         """Plan a stretch, cut at the horizon."""
         if self._horizon is not None and self.rounds_told < self._horizon:
             rounds = min(rounds, self._horizon - self.rounds_told)
-        self._arm, self._left = arm, max(1, rounds)
-        stays_in_learn = arm == self._balance.previous and self._last_purpose == "learn"
-        self._purpose = "stay" if stays_in_learn else "learn"
+        self._arm, self._left, self._purpose = arm, max(1, rounds), "learn"
 
     def _forget(self, arm: int) -> None:
         if arm == self._arm:
@@ -158,7 +152,7 @@ class FlowPolicy(Policy):
         return mean, min(float(low[arm]), mean), max(float(high[arm]), mean), rounds
 
     def _next_sentence(self) -> str:
-        arm, rounds, _ = self.ask()
+        arm, rounds, *_ = self.ask()
         return f"Next: {self.names[arm]} for {rounds_text(rounds)}, {self._reason()}."
 
     def _reason(self) -> str:

@@ -32,10 +32,10 @@ class Guarded(IndexPolicy):
 
     >>> policy = Guarded(2, 250_000, mean_delay=50, rng=np.random.default_rng(1))
     >>> policy.ask()
-    Stretch(arm=0, rounds=50, purpose='bridge')
+    Stretch(arm=0, rounds=50, purpose='bridge', number=1)
     >>> policy.tell(0, 50, total=13)
     >>> policy.ask()
-    Stretch(arm=0, rounds=100, purpose='learn')
+    Stretch(arm=0, rounds=100, purpose='learn', number=2)
     """
 
     kind = "guarded"
@@ -74,7 +74,7 @@ class Guarded(IndexPolicy):
         self._counted, self._sums = counted.copy(), sums.copy()
 
     def _learn(self, play: Play) -> None:
-        arm, rounds, total, _ = play
+        arm, rounds, total, *_ = play
         before = self._run_rounds if arm == self._balance.previous else 0
         if total is not None and before >= self.guard:
             self._counted[arm] += rounds
@@ -99,8 +99,7 @@ class Guarded(IndexPolicy):
         guard = self.guard - played
         self._after_guard = max(rounds - guard, self._first_rounds - guard, SHORTEST_STRETCH)
         self._plan(arm, guard)
-        if not (arm == self._balance.previous and self._last_purpose == "bridge"):
-            self._purpose = "bridge"
+        self._purpose = "bridge"
 
     def _beliefs(self) -> tuple[Floats, Floats, Floats]:
         counts = np.array(self._counted, dtype=float)

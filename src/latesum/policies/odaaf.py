@@ -32,14 +32,14 @@ class ODAAF(Policy):
 
     Parameters: `first_tolerance` is D_1, 1/2 in the paper's text and 1 in its figures; `bridge`
     defaults to what the schedule needs; `order` is that of the arms in a phase, "fixed" or
-    "leader first" (from the second phase on, which the paper's figures need; with a bridge only).
+    "leader first" (from the second phase on, which the paper's figures need).
 
     >>> policy = ODAAF(2, 250_000, mean_delay=50)
     >>> policy.ask()
-    Stretch(arm=0, rounds=1350, purpose='learn')
+    Stretch(arm=0, rounds=1350, purpose='learn', number=1)
     >>> policy.tell(0, 1350, total=690)
     >>> policy.ask()
-    Stretch(arm=1, rounds=1350, purpose='learn')
+    Stretch(arm=1, rounds=1350, purpose='learn', number=2)
 
     References: Pike-Burke, Agrawal, Szepesvari, Grunewalder (2018), Bandits with Delayed,
     Aggregated Anonymous Feedback, ICML.
@@ -72,13 +72,16 @@ class ODAAF(Policy):
         bridge: bool | None = None,
         order: Order = "fixed",
         names: Sequence[str] | None = None,
-    ) -> Self:
+    ) -> ODAAF:
         """ODAAF-B: the mean delay and a bound on the delay are known.
 
         >>> ODAAF.bounded(2, 250_000, mean_delay=50, delay_bound=100).ask().rounds
         1076
         """
-        return object.__new__(cls)._set_up("odaaf-b", KnownBound(mean_delay, delay_bound), locals())
+        return ODAAFB(
+            n_arms, horizon, mean_delay, delay_bound, first_tolerance=first_tolerance,
+            bridge=bridge, order=order, names=names,
+        )  # fmt: skip
 
     @classmethod
     def variance(
@@ -93,14 +96,16 @@ class ODAAF(Policy):
         bridge: bool | None = None,
         order: Order = "fixed",
         names: Sequence[str] | None = None,
-    ) -> Self:
+    ) -> ODAAF:
         """ODAAF-V: the delay's mean and variance are known; `tightened` is the remark with V / E.
 
         >>> ODAAF.variance(2, 250_000, mean_delay=50, delay_variance=2500).ask().rounds
         44421
         """
-        schedule = KnownVariance(mean_delay, delay_variance, tightened)
-        return object.__new__(cls)._set_up("odaaf-v", schedule, locals())
+        return ODAAFV(
+            n_arms, horizon, mean_delay, delay_variance, tightened=tightened,
+            first_tolerance=first_tolerance, bridge=bridge, order=order, names=names,
+        )  # fmt: skip
 
     @classmethod
     def naive(
@@ -113,13 +118,16 @@ class ODAAF(Policy):
         bridge: bool | None = None,
         order: Order = "fixed",
         names: Sequence[str] | None = None,
-    ) -> Self:
+    ) -> ODAAF:
         """The naive approach of the paper's last appendix: only a bound on the delay is known.
 
         >>> ODAAF.naive(2, 250_000, delay_bound=100).ask().rounds
         638
         """
-        return object.__new__(cls)._set_up("naive", Naive(delay_bound), locals())
+        return NaiveODAAF(
+            n_arms, horizon, delay_bound, first_tolerance=first_tolerance, bridge=bridge,
+            order=order, names=names,
+        )  # fmt: skip
 
     def _set_up(self, kind: str, schedule: Schedule, arguments: dict[str, Any]) -> Self:
         self.kind = kind
@@ -131,11 +139,6 @@ class ODAAF(Policy):
         self.order = known_name(arguments["order"], ("fixed", "leader first"), "order of arms")
         bridge = arguments["bridge"]
         self.bridge = schedule.needs_bridge if bridge is None else bool(bridge)
-        if self.order == "leader first" and not self.bridge:
-            raise InvalidInput(
-                "order='leader first' needs bridge=True: without a bridge the leader's stretches "
-                "in two phases could follow each other and would be one."
-            )
         #: n_m of every phase.
         self.phase_rounds = phase_rounds(schedule, self.horizon, self.first_tolerance)
         self._warn_where_the_lemma_fails()
@@ -199,7 +202,7 @@ class ODAAF(Policy):
         self._eliminations = learned[7].copy()
 
     def _learn(self, play: Play) -> None:
-        arm, rounds, total, purpose = play
+        arm, rounds, total, purpose, _ = play
         if purpose == "bridge":
             self._bridge_left = max(0, self._bridge_left - rounds)
         elif purpose == "learn":
@@ -293,3 +296,64 @@ class ODAAF(Policy):
                 f"then drops those more than {tolerance:g} below the best."
             )
         return sentences
+
+
+class ODAAFB(ODAAF):
+    """ODAAF-B: the mean delay and a bound on the delay are known."""
+
+    kind = "odaaf-b"
+
+    def __init__(
+        self,
+        n_arms: int,
+        horizon: int,
+        mean_delay: float,
+        delay_bound: int,
+        *,
+        first_tolerance: float = 0.5,
+        bridge: bool | None = None,
+        order: Order = "fixed",
+        names: Sequence[str] | None = None,
+    ) -> None:
+        self._set_up("odaaf-b", KnownBound(mean_delay, delay_bound), locals())
+
+
+class ODAAFV(ODAAF):
+    """ODAAF-V: the delay's mean and variance are known; `tightened` is the remark with V / E."""
+
+    kind = "odaaf-v"
+
+    def __init__(
+        self,
+        n_arms: int,
+        horizon: int,
+        mean_delay: float,
+        delay_variance: float,
+        *,
+        tightened: bool = False,
+        first_tolerance: float = 0.5,
+        bridge: bool | None = None,
+        order: Order = "fixed",
+        names: Sequence[str] | None = None,
+    ) -> None:
+        schedule = KnownVariance(mean_delay, delay_variance, tightened)
+        self._set_up("odaaf-v", schedule, locals())
+
+
+class NaiveODAAF(ODAAF):
+    """The naive approach of the paper's last appendix: only a bound on the delay is known."""
+
+    kind = "naive"
+
+    def __init__(
+        self,
+        n_arms: int,
+        horizon: int,
+        delay_bound: int,
+        *,
+        first_tolerance: float = 0.5,
+        bridge: bool | None = None,
+        order: Order = "fixed",
+        names: Sequence[str] | None = None,
+    ) -> None:
+        self._set_up("naive", Naive(delay_bound), locals())

@@ -48,6 +48,7 @@ class Restarting(Policy):
         if other != {**self._template.parameters, "horizon": self._first + 1}:
             raise InvalidInput("the policies that the factory gives may differ in horizon only.")
         self.random = self._template.random
+        self.learns_from = self._template.learns_from
         inner = {"policy": self._template.kind, "parameters": self._template.parameters}
         super().__init__(
             self._template.n_arms,
@@ -104,14 +105,6 @@ class Restarting(Policy):
 
     def _next(self) -> Stretch:
         asked = self._inner.ask()
-        last = self._open
-        if (
-            self._inner.rounds_told == 0
-            and last is not None
-            and (last.arm, last.purpose) == (asked.arm, asked.purpose)
-        ):
-            # Else the new start's first stretch would be one with the old one's last.
-            return Stretch(asked.arm, 1, "bridge")
         left = self.horizons(self._starts + 1)[-1] - self._inner.rounds_told
         return asked._replace(rounds=min(asked.rounds, left))
 

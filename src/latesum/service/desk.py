@@ -105,6 +105,7 @@ class Desk:
             "label": decision.label,
             "option": decision.option,
             "purpose": decision.purpose,
+            "number": decision.number,
             "source": decision.source,
             "rounds": decision.rounds,
             "reason": decision.reason,

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 from latesum.policies import registry
+from latesum.policies.base import Purpose
 
 CAMPAIGN_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 #: More than any campaign counts, and small enough for every store and every float.
@@ -118,7 +119,10 @@ class OptionAnswer(BaseModel):
     bucket: int
     label: str = Field(description="How the bucket is called: a date, an hour or a number.")
     option: str
-    purpose: Literal["learn", "bridge", "commit", "override"]
+    purpose: Purpose
+    number: int | None = Field(
+        description="The bucket in which the stretch began that this decision is a part of."
+    )
     source: Literal["policy", "carried", "held", "override", "aligned", "finished"]
     rounds: int | None = Field(description="What the policy asked for, where it was asked.")
     reason: str

@@ -1,0 +1,176 @@
+"""Stretches have numbers: what is one stretch, what is a new one, and policies that learn from parts."""
+
+import itertools
+import json
+
+import pytest
+
+from latesum import InvalidInput, Problem, simulate
+from latesum.policies import ODAAF, Flow, Restarting, RoundRobin, Stretch, check, from_state
+from latesum.policies.base import Play, Policy
+
+
+class LastParts(Policy):
+    """Learns from parts: the arm whose newest part paid most per round, in stretches of 40."""
+
+    kind = "last-parts"
+    learns_from = "parts"
+
+    def __init__(self, n_arms, *, names=None):
+        super().__init__(n_arms, {"n_arms": n_arms}, names=names)
+
+    def _reset(self):
+        self._newest = [1.0] * self.n_arms  # the rate of the newest part
+        self._told = []  # the numbers of the parts, for the tests
+        self._arm, self._left = 0, 40
+
+    def _learn(self, play):
+        self._told.append([play.number, play.rounds])
+        if play.total is not None:
+            self._newest[play.arm] = play.total / play.rounds
+        if play.arm == self._arm and play.purpose == "learn" and play.rounds < self._left:
+            self._left -= play.rounds
+        else:
+            self._decide()
+
+    def _decide(self):
+        self._arm, self._left = max(self._available(), key=self._newest.__getitem__), 40
+
+    def _forget(self, arm):
+        if arm == self._arm:
+            self._decide()
+
+    def _next(self):
+        return Stretch(self._arm, self._left, "learn", part=10)
+
+    def _snapshot(self):
+        return [list(self._newest), list(self._told), self._arm, self._left]
+
+    def _restore(self, learned):
+        newest, told, self._arm, self._left = learned
+        self._newest, self._told = list(newest), list(told)
+
+    def _estimate(self, arm, level):
+        return None, 0.0, 1.0, 0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_policy_that_learns_from_parts_conforms(seed):
+    check(LastParts(3), seed=seed)
+
+
+def test_the_simulator_cuts_a_stretch_into_parts():
+    run = simulate(Problem([0.2, 0.6], "uniform(0, 5)"), LastParts(2), 400, seed=1)
+    assert {stretch.rounds for stretch in run.stretches} == {10}
+    buckets = simulate(Problem([0.2, 0.6], "uniform(0, 5)"), LastParts(2), 400, seed=1, bucket=5)
+    assert {stretch.rounds for stretch in buckets.stretches} == {10}
+
+
+def test_parts_are_told_one_by_one_with_the_number_of_their_stretch():
+    policy = LastParts(2)
+    for _ in range(3):
+        policy.tell(*policy.ask()[:1], 15, 3.0)
+    assert policy._told == [[1, 15], [1, 15], [1, 15]]  # the third one ran over its end
+    policy.tell(0, 5, 1.0)
+    assert policy._told[-1][0] == 2
+
+
+def test_the_number_stays_while_something_is_left_and_rises_after():
+    policy = RoundRobin(2, stretch=100)
+    assert policy.ask() == Stretch(0, 100, "learn", 1)
+    policy.tell(0, 60, 20.0)
+    assert policy.ask() == Stretch(0, 40, "learn", 1)
+    policy.tell(0, 40, None)  # pending: the same stretch, learned by itself
+    assert policy.ask() == Stretch(1, 100, "learn", 2)
+
+
+def test_a_new_decision_for_the_same_arm_is_a_new_stretch():
+    policy = Flow(2, mean_delay=10)
+    seen = []
+    for _ in range(12):
+        asked = policy.ask()
+        seen.append(asked)
+        policy.tell(asked.arm, asked.rounds, (0.2, 0.7)[asked.arm] * asked.rounds)
+    assert [asked.number for asked in seen] == list(range(1, 13))
+    assert {asked.purpose for asked in seen} == {"learn"}
+    assert any(one.arm == other.arm for one, other in itertools.pairwise(seen))
+
+
+def test_overrides_of_one_arm_that_follow_each_other_are_one_stretch():
+    policy = RoundRobin(3, stretch=100)
+    policy.tell(0, 30, 3.0)
+    policy.tell(2, 10, 1.0)
+    assert policy._open == Play(2, 10, 1.0, "override", 2)
+    policy.tell(2, 15, 2.0)
+    assert policy._open == Play(2, 25, 3.0, "override", 2)
+    policy.tell(1, 5, 0.0)
+    assert policy._open.number == 3
+    assert policy.ask() == Stretch(0, 70, "learn", 4)  # going on, after something else
+
+
+def test_a_number_that_is_told_decides_what_is_one_stretch():
+    policy = RoundRobin(2, stretch=100)
+    policy.tell(0, 100, 10.0, "learn", 1)
+    policy.tell(0, 50, 5.0, "learn", 1)  # it ran long
+    assert policy._open == Play(0, 150, 15.0, "learn", 1)
+    policy.tell(1, 100, 10.0, "learn", 7)
+    assert policy.ask().number == 8
+
+
+def test_a_drop_closes_the_open_stretch():
+    policy = RoundRobin(3, stretch=100)
+    policy.tell(0, 60, 20.0)
+    policy.drop(2)
+    assert policy.ask() == Stretch(0, 40, "learn", 2)
+
+
+def test_the_number_is_part_of_the_state():
+    policy = RoundRobin(2, stretch=100)
+    policy.tell(0, 100, 10.0)
+    policy.tell(1, 60, 20.0)
+    saved = from_state(json.loads(json.dumps(policy.to_state())))
+    assert saved.ask() == policy.ask() == Stretch(1, 40, "learn", 2)
+    with pytest.raises(InvalidInput, match="state version 1"):
+        from_state({**policy.to_state(), "latesum_state": 1})
+
+
+def test_leader_first_needs_no_bridge():
+    """The leader's last stretch of a phase and its first of the next follow each other."""
+    policy = ODAAF(2, 250_000, mean_delay=5, order="leader first", bridge=False)
+    arms, numbers = [], []
+    for _ in range(4):
+        asked = policy.ask()
+        arms.append(asked.arm)
+        numbers.append(asked.number)
+        policy.tell(asked.arm, asked.rounds, (0.5, 0.6)[asked.arm] * asked.rounds)
+    assert arms == [0, 1, 1, 0]
+    assert numbers == [1, 2, 3, 4]
+    assert policy._stretches == [2, 2]
+
+
+def test_a_restart_begins_a_stretch_of_its_own_without_a_bridge():
+    policy = Restarting(lambda horizon: RoundRobinUntil(2, horizon), [100, 100])
+    policy.tell(0, 100, 50.0)
+    assert policy.ask() == Stretch(0, 100, "learn", 2)
+    policy.tell(0, 10, 5.0)
+    assert policy._inner.rounds_told == 10
+
+
+class RoundRobinUntil(RoundRobin):
+    """Round-robin that has a horizon, and stretches as long."""
+
+    def __init__(self, n_arms, horizon):
+        super().__init__(n_arms, stretch=horizon)
+        self.horizon = horizon
+        self.parameters = {"n_arms": n_arms, "horizon": horizon}
+
+
+@pytest.mark.parametrize("number", [0, -1, 1.5, "2"])
+def test_a_number_that_is_none_is_refused(number):
+    with pytest.raises(InvalidInput, match="number of a stretch"):
+        RoundRobin(2).tell(0, 1, 0.0, "learn", number)
+
+
+def test_stay_is_no_purpose_any_more():
+    with pytest.raises(InvalidInput, match="learn, bridge, commit, override"):
+        RoundRobin(2).tell(0, 1, 0.0, "stay")
