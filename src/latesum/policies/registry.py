@@ -88,19 +88,27 @@ def optional_parameters(name: str) -> list[str]:
     return PolicySpec.parse(name).optional
 
 
+def checked_name(name: str) -> str:
+    """The name, if it is that of a policy that decides from totals; any other is refused.
+
+    >>> checked_name("latesum.policies.flow:Flow")
+    'latesum.policies.flow:Flow'
+    """
+    if PolicySpec.parse(name).sees != "totals":
+        raise InvalidInput(
+            f"{name} sees which arm paid: it is a yardstick for simulations, and cannot decide from "
+            "totals."
+        )
+    return name
+
+
 def build(name: str, **parameters: Any) -> Policy:
     """The policy of this name with these parameters.
 
     >>> build("odaaf", n_arms=2, horizon=1000, mean_delay=5).kind
     'odaaf'
     """
-    spec = PolicySpec.parse(name).adding(parameters)
-    if spec.sees != "totals":
-        raise InvalidInput(
-            f"{name} sees which arm paid: it is a yardstick for simulations, and cannot decide from "
-            "totals."
-        )
-    policy: Policy = spec.build()
+    policy: Policy = PolicySpec.parse(checked_name(name)).adding(parameters).build()
     return policy
 
 

@@ -54,7 +54,8 @@ class PolicySpec:
         name, own = policy.kind, type(policy)
         if name not in POLICIES.names() or POLICIES.find(name) is not own:
             name = f"{own.__module__}:{own.__qualname__}"
-        return cls(name, _plain(policy.parameters), policy)
+        # A class that makes its objects in a way of its own may keep no parameters.
+        return cls(name, _plain(getattr(policy, "parameters", {"is": repr(policy)})), policy)
 
     def __str__(self) -> str:
         return write_call(self.name, self.parameters)
