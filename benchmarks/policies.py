@@ -11,9 +11,9 @@ from __future__ import annotations
 import time
 
 import numpy as np
-from latesum.lab.roster import policy_for
 
 from latesum import Problem, simulate
+from latesum.lab.setting import policy_for
 from latesum.lab.tables import new_table, terminal
 
 HORIZON = 250_000

@@ -160,21 +160,17 @@ def plain_lines(now: Callable[[], float]) -> Progress:
     >>> show(1, 4, "runs"), show(2, 4, "runs")      # the clock of what is new begins with it
     (None, None)
     """
-    started = last = now()
+    started = said = before = now()
     doing: str | None = None
-    before = 0
 
     def show(done: int, total: int, what: str) -> None:
-        nonlocal started, last, doing, before
-        time_now = now()
-        if what != doing or done < before:
-            if doing is not None:
-                started = last
-            doing = what
-        before = done
-        if time_now - last >= max(5, (time_now - started) / 10):
-            last = time_now
-            left = (time_now - started) / done * (total - done) if done else 0.0
+        nonlocal started, said, before, doing
+        if what != doing:
+            started, doing = before, what
+        before = now()
+        if before - said >= max(5, (before - started) / 10):
+            said = before
+            left = (before - started) / done * (total - done) if done else 0.0
             say(f"{what}: {done / total:.0%}, about {duration(left)} left")
 
     return show

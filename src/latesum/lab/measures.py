@@ -11,7 +11,7 @@ import functools
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from latesum.lab.run import Run
 
 Floats = NDArray[np.float64]
 Measure = Callable[..., Any]
+_Function = TypeVar("_Function", bound=Measure)
 
 MEASURES = Registry("measure", "latesum.measures")
 
@@ -37,7 +38,7 @@ SETTLED_SHARE = 0.95
 COVERAGE_SHARES = (1 / 64, 1 / 16, 1 / 4, 1.0)
 
 
-def register_measure(name: str) -> Callable[[Measure], Measure]:
+def register_measure(name: str) -> Callable[[_Function], _Function]:
     """Make a function of a run known as a measure, in this process.
 
     >>> @register_measure("stretches")
@@ -47,7 +48,7 @@ def register_measure(name: str) -> Callable[[Measure], Measure]:
     True
     """
 
-    def register(function: Measure) -> Measure:
+    def register(function: _Function) -> _Function:
         MEASURES.add(name, function)
         return function
 

@@ -275,7 +275,9 @@ class Setting:
         if not self.told or self.policy.policy is not None:
             return self.policy
         known = knowledge(problem, self.horizon)
-        known.update({key: factor * known[key] for key, factor in self.misled.items()})
+        for key, factor in self.misled.items():
+            known_name(key, ("mean_delay", "delay_variance"), "knowledge to mislead by")
+            known[key] *= factor
         return self.policy.told(known)
 
     @functools.cached_property

@@ -164,12 +164,12 @@ class RunStore:
                 for setting in settings
             ],
         }
+        there: dict[str, Any] = {}
         with contextlib.suppress(OSError, ValueError):
             there = json.loads(path.read_text())
-            if there.get("source", about.get("source")) != about.get("source") and (
-                there.get("settings") != content["settings"]
-            ):
-                raise AnotherExperiment(folder, there["source"])
+        source = there.get("source", about.get("source"))
+        if source != about.get("source") and there.get("settings") != content["settings"]:
+            raise AnotherExperiment(folder, source)
         folder.mkdir(parents=True, exist_ok=True)
         self._write_text(path, json.dumps(content, indent=1) + "\n")
         return folder

@@ -62,7 +62,7 @@ def plain_part(part: Any) -> dict[str, Any]:
     return kept
 
 
-def _calendar(data: Mapping[str, Any] | None) -> Calendar | None:
+def _calendar(data: Mapping[str, Any] | None) -> Any:
     if data is None or "rounds_per_day" not in data:
         given = None if data is None else {
             key: tuple(value) if isinstance(value, list) else value for key, value in data.items()

@@ -93,8 +93,8 @@ def measure_safety(
     spec = PolicySpec.parse(policy)
     if spec.sees != "totals":
         raise InvalidInput(f"{policy} sees which arm paid; lock-ins are those of other policies.")
-    unknown = {key: None for key in ("delay_bound", "delay_variance") if key in spec.optional}
-    spec = PolicySpec(spec.name, {**unknown, **spec.parameters})
+    untold = [key for key in spec.optional if key in ("delay_bound", "delay_variance")]
+    spec = PolicySpec(spec.name, {**dict.fromkeys(untold), **spec.parameters})
     setting = Setting(
         problems, spec, horizon, seed=seed, measures=("regret", "suspect", "lock_in"),
         misled={} if told == 1 else {"mean_delay": told}, policy_name=policy,
