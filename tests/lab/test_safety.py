@@ -47,13 +47,18 @@ class _LateRiser(_Stubborn):
         return Stretch(1 if self.rounds_told >= 10_000 else 0, 1_000, "learn")
 
 
-def test_a_lock_in_is_a_lock_in_only_if_it_lasts(monkeypatch):
-    monkeypatch.setattr(safety, "random_problem", lambda rng: Problem([0.5, 0.6], "constant(3)"))
-    stuck = safety.measure_safety(3, policy="stubborn", horizon=10_000)
+def one_problem(rng):
+    """A law that always draws the same."""
+    return Problem([0.5, 0.6], "constant(3)")
+
+
+def test_a_lock_in_is_a_lock_in_only_if_it_lasts():
+    asked = {"horizon": 10_000, "problems": f"{__name__}:one_problem"}
+    stuck = safety.measure_safety(3, policy="stubborn", **asked)
     assert (stuck.suspects, stuck.lock_ins, stuck.upper_limit) == (3, 3, 1.0)
     assert stuck.mean_regret == pytest.approx(1_000)
     assert not safety.is_safe(stuck)
-    late = safety.measure_safety(3, policy="late-riser", horizon=10_000)
+    late = safety.measure_safety(3, policy="late-riser", **asked)
     assert (late.suspects, late.lock_ins) == (3, 0)
 
 

@@ -44,7 +44,7 @@ SETTINGS = {
     "field": Setting(FIELD, FLOW, 2_000, reports=InBuckets(100)),
     "drawn order": Setting(PLAIN, FLOW, 2_000, order=ORDER),
     "drawn problems": Setting(
-        "latesum.lab.studies.safety:random_problem", FLOW, 2_000, misled={"mean_delay": 0.8}
+        "latesum.lab.studies.safety:random_problem", FLOW, 2_000, told={"mean_delay": 0.8}
     ),
     "whole buckets": Setting(
         PLAIN, FLOW, 2_000, reports=InBuckets(100), world="buckets", seed=(3, 1)
@@ -53,7 +53,7 @@ SETTINGS = {
         PLAIN, FLOW, 2_000, checkpoints=(50, 100), measures=("regret", "lock_in(gap=0.1)")
     ),
     "labels": Setting(PLAIN, PolicySpec.parse("qpm-d(base='kl-ucb++')"), 2_000),
-    "not told": Setting(PLAIN, PolicySpec.of(Flow(2, 2_000, mean_delay=4)), 2_000, told=False),
+    "not told": Setting(PLAIN, PolicySpec.of(Flow(2, 2_000, mean_delay=4)), 2_000, told=None),
 }
 
 
@@ -151,7 +151,7 @@ def test_a_class_that_was_changed_meanwhile_is_not_taken_for_the_old_one():
         ({"checkpoints": (0,)}, "a checkpoint"),
         ({"world": "buckets", "reports": InBuckets(300)}, "whole buckets"),
         ({"problem": FIELD}, "poorly reported totals come in buckets"),
-        ({"problem": "no.such:law"}, "cannot load the law of problems"),
+        ({"problem": "no.such:law"}, "the law of problems .* cannot be loaded"),
         (
             {"policy": PolicySpec("odaaf-b"), "problem": Problem([0, 1], "poisson(3)")},
             "delay bound",
@@ -161,7 +161,7 @@ def test_a_class_that_was_changed_meanwhile_is_not_taken_for_the_old_one():
             "sees every reward as it arrives",
         ),
         ({"policy": PolicySpec("flow", {"n_arms": 3})}, "chooses among 3 arms"),
-        ({"misled": {"best_arm": 2}}, "knowledge to mislead by"),
+        ({"told": {"best_arm": 2}}, "knowledge to tell wrongly"),
     ],
 )
 def test_nonsense_is_refused(changes, says):

@@ -47,11 +47,11 @@ def compare_policies(
         check_folder(path)
     problem = read_problem(arms, delay)
     texts = {text: text for text in split_list(policies)}
-    with working(workers, dask, store) as (runner, progress):
+    with working(workers, dask, store) as how:
         result = compare(
             problem, texts, horizon, replications=replications, seed=seed, bucket=bucket,
-            report_lag=report_lag, random_order=random_order, measures=measure or (), store=store,
-            runner=runner, progress=progress,
+            report_lag=report_lag, random_order=random_order, measures=measure or (),
+            **how,
         )  # fmt: skip
     if out:
         result.to_parquet(out)

@@ -42,11 +42,9 @@ def demo(
     problem = Problem([0.5, 0.6], "uniform(0, 100)")
     # Improved UCB is for undelayed rewards only.
     names = [name for name in registry.available(None) if name != "improved-ucb"]
-    with working(2, None) as (runner, progress):
-        result = compare(
-            problem, {name: name for name in [*names, SAME_INDEX]}, HORIZON,
-            replications=replications, seed=1, runner=runner, progress=progress,
-        )  # fmt: skip
+    policies = {name: name for name in [*names, SAME_INDEX]}
+    with working(2, None) as how:
+        result = compare(problem, policies, HORIZON, replications=replications, seed=1, **how)
     show_comparison(result)
     headline = out / "regret.png"
     plot_headline(result, HEADLINE, headline)

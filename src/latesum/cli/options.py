@@ -17,8 +17,7 @@ from latesum._checks import InvalidInput, whole_number
 from latesum.world import Problem
 
 if TYPE_CHECKING:
-    from latesum.lab.engine import Progress, Todo
-    from latesum.lab.runners import Runner
+    from latesum.lab.engine import Progress, RunOptions, Todo
 
 Workers = Annotated[int | None, typer.Option(help="The number of processes; one per core without.")]
 Dask = Annotated[
@@ -95,17 +94,20 @@ def duration(seconds: float) -> str:
 
 @contextlib.contextmanager
 def working(
-    workers: int, dask: str | None, folder: Path | None = None
-) -> Iterator[tuple[Runner, Progress]]:
-    """Where a command makes its runs, and what shows how far it is.
+    workers: int, dask: str | None, folder: Path | None = None, again: bool = False
+) -> Iterator[RunOptions]:
+    """Where and how a command makes its runs; `folder` is where they are kept, if they are.
 
-    An interrupt ends with a sentence that says how to go on, where results are kept in a folder.
+    An interrupt ends with a sentence that says how to go on from there.
     """
     from latesum.lab.runners import chosen_runner
 
     try:
         with chosen_runner(workers, dask) as runner, progress_bar() as progress:
-            yield runner, progress
+            yield {
+                "workers": workers, "runner": runner, "store": folder, "again": again,
+                "progress": progress, "announce": announcer(workers),
+            }  # fmt: skip
     except KeyboardInterrupt:
         if folder is None:
             raise

@@ -62,15 +62,14 @@ def plan_campaign(
             tempfile.TemporaryFile(dir=path.absolute().parent).close()
         except OSError as error:
             raise InvalidInput(f"{path} cannot be written: {error.strerror}.") from None
-    count = worker_count(workers)
-    with working(count, dask, store) as (runner, progress):
+    with working(worker_count(workers), dask, store) as how:
+        how["announce"] = None
         found = plan(
             options=options, lift=lift, traffic=traffic, late=late, run_for=run_for, rate=rate,
             mean=mean, low=low, high=high, sd=sd, bucket=bucket, switch_cost=switch_cost,
             delay_unit=delay_unit, ended_well=ends_right, percentile=percentile, longer=longer,
             policies=None if policies is None else split_list(policies),
-            check_beliefs=not quick, replications=replications, seed=seed, runner=runner,
-            store=store, progress=progress,
+            check_beliefs=not quick, replications=replications, seed=seed, **how,
         )  # fmt: skip
     for path in out or []:
         found.save(path)

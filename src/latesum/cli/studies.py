@@ -10,7 +10,7 @@ import typer
 
 from latesum._checks import known_name, whole_number
 from latesum._extras import require
-from latesum.cli.options import Again, Dask, Seed, Workers, announcer, say, worker_count, working
+from latesum.cli.options import Again, Dask, Seed, Workers, say, worker_count, working
 from latesum.lab.tables import new_table, terminal
 
 Replications = Annotated[int | None, typer.Option(help="At most this many runs of each.")]
@@ -52,11 +52,8 @@ def paper(
     if replications is not None:
         replications = whole_number(replications, "--replications", at_least=1)
     count = worker_count(workers)
-    with working(count, dask, out) as (runner, progress):
-        run = run_paper(
-            chosen, out, quick=quick, replications=replications, seed=seed, workers=count,
-            runner=runner, again=again, announce=announcer(count), progress=progress,
-        )  # fmt: skip
+    with working(count, dask, out, again) as how:
+        run = run_paper(chosen, out, quick=quick, replications=replications, seed=seed, **how)
     say("Drawing and writing the report.")
     written = write_report(run, workers=count)
     columns = ["curve", "published", "ours", "± s.e.", "errors apart", "verdict"]
@@ -90,12 +87,8 @@ def league(
     """Every policy on seventeen problems: regret, tails, lock-ins, the price of anonymity."""
     from latesum.lab.studies.league import as_markdown, cells_of, run_league
 
-    count = worker_count(workers)
-    with working(count, dask, out) as (runner, progress):
-        rows = run_league(
-            out, replications=replications, seed=seed, runner=runner, again=again,
-            announce=announcer(count), progress=progress,
-        )  # fmt: skip
+    with working(worker_count(workers), dask, out, again) as how:
+        rows = run_league(out, replications=replications, seed=seed, **how)
     columns = ["policy", "mean", "± s.e.", "99%", "worst", "lock-ins", "switches", "price", "runs"]
     for problem, group in groupby(rows, key=lambda row: row.problem):
         table = new_table(problem, columns)
@@ -132,25 +125,14 @@ def safety(
     from latesum.lab.stats import number_text
     from latesum.lab.studies.safety import is_safe, measure_safety
 
-    count = worker_count(workers)
-    with working(count, dask, out) as (runner, progress):
+    with working(worker_count(workers), dask, out, again) as how:
         rows = [
             measure_safety(
-                replications, policy=policy, told=factor, horizon=horizon, seed=seed, runner=runner,
-                store=out, again=again, announce=announcer(count), progress=progress,
+                replications, policy=policy, told=factor, horizon=horizon, seed=seed, **how
             )
             for factor in told or [1.0, 0.8]
-        ]  # fmt: skip
-    columns = [
-        "policy",
-        "told",
-        "runs",
-        "suspects",
-        "lock-ins",
-        "95% limit",
-        "mean",
-        "worst regret",
-    ]
+        ]
+    columns = ["policy", "told", "runs", "suspects", "lock-ins", "95% limit", "mean", "worst"]
     table = new_table("Lock-ins on random problems", columns)
     for row in rows:
         table.add_row(
@@ -181,13 +163,9 @@ def coverage(
 
     for name in arms or []:
         known_name(name, ARMS, "set of arms")
-    count = worker_count(workers)
-    with working(count, dask, out) as (runner, progress):
-        rows = measure_coverage(
-            [case for case in CASES if not arms or case[1] in arms], replications=replications,
-            seed=seed, runner=runner, store=out, again=again, announce=announcer(count),
-            progress=progress,
-        )  # fmt: skip
+    cases = [case for case in CASES if not arms or case[1] in arms]
+    with working(worker_count(workers), dask, out, again) as how:
+        rows = measure_coverage(cases, replications=replications, seed=seed, **how)
     columns = ["policy", "delay", "arms"]
     for level in LEVELS:
         columns += [f"missed at {100 * level:g}%", "worst"]

@@ -52,11 +52,8 @@ def sweep(
             store = RunStore(folder if known else scratch)
             announcer(count)(todo(grid.settings, grid.replications, store))
         return
-    with working(count, dask, folder) as (runner, progress):
-        results = run_sweep(
-            grid, folder, runner=runner, again=again, source=file, announce=announcer(count),
-            progress=progress,
-        )  # fmt: skip
+    with working(count, dask, folder, again) as how:
+        results = run_sweep(grid, folder, source=file, **how)
     _show(results)
     print(f"The runs: {folder / name / 'runs.parquet'}")
     print(f"The checkpoints: {folder / name / 'checkpoints.parquet'}")

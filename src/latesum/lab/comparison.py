@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +17,10 @@ from latesum.attributed import AttributedPolicy
 from latesum.attributed import run as run_attributed
 from latesum.lab import stats
 from latesum.lab.assumptions import broken_assumptions
-from latesum.lab.engine import Progress, run
-from latesum.lab.results import Runs, Summary
+from latesum.lab.engine import RunOptions, run
+from latesum.lab.results import Runs, Summary, from_column, to_columns
 from latesum.lab.run import Run
-from latesum.lab.runners import Runner, chosen_runner
 from latesum.lab.setting import ORDER, USUAL_MEASURES, WORLD, AnyPolicy, Setting, reports_of
-from latesum.lab.store import RunStore
 from latesum.policies import Play
 from latesum.policies.spec import PolicySpec
 from latesum.world import Problem
@@ -91,24 +89,20 @@ class Comparison:
     def to_parquet(self, path: str | Path) -> None:
         """Save everything in one file, written aside and renamed so that it is never half there."""
         pa, pq = require("pyarrow", "lab"), require("pyarrow.parquet", "lab")
-        other = [name for name in next(iter(self.runs.values())).measured if name != "regret"]
-        columns: dict[str, list[Any]] = {
-            name: []
-            for name in ("policy", "replication", "regret", *other, "regret_at_checkpoints")
-        }
+        tables = []
         for name, runs in self.runs.items():
-            columns["policy"] += [name] * len(runs)
-            columns["replication"] += range(len(runs))
-            columns["regret"] += runs.regrets[:, -1].tolist()
-            columns["regret_at_checkpoints"] += runs.regrets.tolist()
-            for measure in other:
-                columns[measure] += runs.measured[measure].tolist()
+            columns = to_columns(runs.measured)
+            first = {
+                "policy": pa.array([name] * len(runs)), "replication": np.arange(len(runs)),
+                "regret": runs.regrets[:, -1], "regret_at_checkpoints": columns.pop("regret"),
+            }  # fmt: skip
+            tables.append(pa.table({**first, **columns}))
         about = {
             "latesum_comparison": _FORMAT,
             "checkpoints": json.dumps(self.checkpoints.tolist()),
             "description": json.dumps(self.description, sort_keys=True),
         }
-        table = pa.table(columns).replace_schema_metadata(about)
+        table = pa.concat_tables(tables).combine_chunks().replace_schema_metadata(about)
         path = Path(path)
         aside = path.with_name(path.name + ".part")
         try:
@@ -130,15 +124,15 @@ class Comparison:
             raise InvalidInput(f"{path} was not written by this version's Comparison.to_parquet.")
         checkpoints = np.array(json.loads(about["checkpoints"]), dtype=np.int64)
         names = table["policy"].to_numpy()
-        known = ("policy", "replication", "regret", "regret_at_checkpoints")
         runs = {}
         for name in dict.fromkeys(names.tolist()):
-            rows = table.filter(names == name)
-            measured = {"regret": np.array(rows["regret_at_checkpoints"].to_pylist())}
-            for measure in table.column_names:
-                if measure not in known:
-                    measured[measure] = np.array(rows[measure].to_pylist())
-            runs[name] = Runs(checkpoints, measured)
+            rows = table.filter(names == name).drop_columns(["policy", "replication", "regret"])
+            measured = {
+                measure.removesuffix("_at_checkpoints"): from_column(rows[measure])
+                for measure in rows.column_names
+            }
+            order = ["regret", *(measure for measure in measured if measure != "regret")]
+            runs[name] = Runs(checkpoints, {measure: measured[measure] for measure in order})
         return cls(runs, json.loads(about["description"]))
 
 
@@ -193,16 +187,13 @@ def compare(
     *,
     replications: int,
     seed: int,
-    workers: int = 1,
     bucket: int = 1,
     report_lag: int = 0,
     random_order: bool = False,
     measures: Sequence[str] = (),
-    store: str | Path | None = None,
-    runner: Runner | None = None,
-    progress: Progress | None = None,
+    **how: Unpack[RunOptions],
 ) -> Comparison:
-    """Play every policy `replications` times; the result does not depend on `workers`.
+    """Play every policy `replications` times; the result does not depend on where that is done.
 
     Args:
         problem: What is played.
@@ -211,15 +202,13 @@ def compare(
         horizon: The number of rounds.
         replications: How often each policy is run.
         seed: The same seed gives the same result.
-        workers: The number of processes.
         bucket: The rounds between two decisions, where they are not taken in any round.
         report_lag: The rounds after which a bucket's total becomes known.
         random_order: Whether the order of the arms is drawn anew in every replication, the same
             for all policies; these must be text then, since each is built for the order it meets.
         measures: What is kept of every run beside regret, `ended_on_best` and `switches`.
-        store: A folder in which runs are kept, and found again when the same is asked for.
-        runner: Where runs are made, in place of `workers`; see `latesum.lab.runners`.
-        progress: Called as `progress(done, all, what)` now and then.
+        **how: Where and how runs are made: `workers`, a folder `store` to keep them in, `progress`
+            and the rest of what `latesum.lab.engine.run` takes.
 
     >>> from latesum import ODAAF, Problem, compare
     >>> problem = Problem([0.2, 0.8], "uniform(0, 10)")
@@ -246,9 +235,7 @@ def compare(
         )
         for name, policy in policies.items()
     ]  # fmt: skip
-    kept = None if store is None else RunStore(store)
-    with chosen_runner(workers) as local:
-        results = run(settings, replications, runner=runner or local, store=kept, progress=progress)
+    results = run(settings, replications, **how)
     built = {setting.policy_name: setting.prepared[1] for setting in settings}
     description = {
         "problem": repr(problem),

@@ -6,14 +6,15 @@ import itertools
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from pathlib import Path
+from typing import NamedTuple, TypedDict
 
 import numpy as np
 
 from latesum._checks import InvalidInput, whole_number
 from latesum.lab.measures import measures_of
 from latesum.lab.results import Results, Rows
-from latesum.lab.runners import InThisProcess, Runner
+from latesum.lab.runners import Runner, chosen_runner
 from latesum.lab.setting import Setting
 from latesum.lab.store import RunStore
 
@@ -118,12 +119,24 @@ def todo(
     return Todo(sum(counts), work)
 
 
+class RunOptions(TypedDict, total=False):
+    """Where and how runs are made: what every study hands on to `run`."""
+
+    workers: int
+    runner: Runner | None
+    store: RunStore | str | Path | None
+    again: bool
+    announce: Callable[[Todo], None] | None
+    progress: Progress | None
+
+
 def run(
     settings: Sequence[Setting],
     replications: int | Sequence[int],
     *,
+    workers: int = 1,
     runner: Runner | None = None,
-    store: RunStore | None = None,
+    store: RunStore | str | Path | None = None,
     again: bool = False,
     announce: Callable[[Todo], None] | None = None,
     progress: Progress | None = None,
@@ -136,31 +149,33 @@ def run(
     Args:
         settings: What to run; settings with the same digest share their runs.
         replications: How often: one number, or one for each setting.
-        runner: Where; in this process unless given.
-        store: Where results are kept as they come in, and found again; in memory without one.
-        again: Throw away what is in the store.
+        workers: The number of processes.
+        runner: Where runs are made, in place of `workers`; see `latesum.lab.runners`.
+        store: A folder in which runs are kept as they come in, and found again.
+        again: Make anew what is in the store.
         announce: With a store, called with what there is to do before it is begun.
         progress: Called as `progress(done, all, what)` now and then. The numbers are runs, or
             milliseconds of work where it was measured how long the runs of each setting take.
         what: What `progress` is told that this is.
 
     >>> from latesum import Problem
-    >>> from latesum.policies.spec import PolicySpec
+    >>> from latesum.policies import PolicySpec
     >>> problem = Problem([0.2, 0.8], "uniform(0, 9)")
     >>> one = Setting(problem, PolicySpec.parse("odaaf"), 1_000, policy_name="odaaf")
     >>> run([one], 3).summary()[0].ended_on_best
     1.0
     """
-    runner = runner or InThisProcess()
-    if store is None:
-        counts = _counts(settings, replications)
-        return Results.of(settings, _in_memory(settings, counts, runner, progress, what))
-    left = todo(settings, replications, store, again=again)
-    if announce:
-        announce(left)
-    if left.work:
-        _into(store, left, runner, progress, what)
     counts = _counts(settings, replications)
+    with chosen_runner(workers) as local:
+        runner = runner or local
+        if store is None:
+            return Results.of(settings, _in_memory(settings, counts, runner, progress, what))
+        store = store if isinstance(store, RunStore) else RunStore(store)
+        left = todo(settings, counts, store, again=again)
+        if announce:
+            announce(left)
+        if left.work:
+            _into(store, left, runner, progress, what)
     rows = [store.read(*each) for each in zip(settings, counts, strict=True)]
     return Results.of(settings, rows)
 

@@ -10,33 +10,14 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Union
 
 import numpy as np
 
 from latesum._checks import whole_number
 from latesum.policies import Play, Policy, Stretch
-from latesum.world import Reporting
-
-
-class PlayableWorld(Protocol):
-    """What the loop needs of a world."""
-
-    def play(self, arm: int, rounds: int) -> float:
-        """Play `arm` for `rounds` rounds and return the total that arrives during them."""
-
-
-class Feed(Protocol):
-    """What stands between a policy and the loop."""
-
-    def ask(self) -> Stretch:
-        """What the policy decides on what it knows by now."""
-
-    def rounds(self, stretch: Stretch, left: int) -> int:
-        """How long to play before the next decision, with `left` rounds to go."""
-
-    def take(self, play: Play) -> None:
-        """This was played."""
+from latesum.world import Reporting, World
+from latesum.world.buckets import BucketWorld
 
 
 @dataclass(frozen=True)
@@ -47,7 +28,7 @@ class AtOnce:
     lag = 0
 
     def feed(self, policy: Policy, rng: np.random.Generator | None) -> Feed:
-        """The feed of one run."""
+        """What stands between the policy and the loop in one run."""
         return _AtOnceFeed(policy)
 
 
@@ -64,8 +45,10 @@ class InBuckets:
         whole_number(self.lag, "the report lag")
 
     def feed(self, policy: Policy, rng: np.random.Generator | None) -> Feed:
-        """The feed of one run."""
-        return _LaggedFeed(policy, self) if self.lag else _BucketFeed(policy, self.bucket)
+        """What stands between the policy and the loop in one run; `rng` is for poor reports."""
+        if self.lag or isinstance(self, Poor):
+            return _LateFeed(policy, self, rng)
+        return _BucketFeed(policy, self.bucket)
 
 
 @dataclass(frozen=True)
@@ -74,13 +57,9 @@ class Poor(InBuckets):
 
     reporting: Reporting = field(default_factory=Reporting)
 
-    def feed(self, policy: Policy, rng: np.random.Generator | None) -> Feed:
-        """The feed of one run; `rng` draws what happens to the reports."""
-        assert rng is not None
-        return _PoorFeed(policy, self, rng)
-
 
 Reports = AtOnce | InBuckets | Poor
+Feed = Union["_AtOnceFeed", "_LateFeed"]
 
 
 class Game:
@@ -88,7 +67,7 @@ class Game:
 
     def __init__(
         self,
-        world: PlayableWorld,
+        world: World | BucketWorld,
         policy: Policy,
         reports: Reports = AtOnce(),  # noqa: B008 - frozen
         *,
@@ -145,48 +124,6 @@ class _BucketFeed(_AtOnceFeed):
         return min(buckets * self._bucket, left)
 
 
-class _LaggedFeed:
-    """One bucket at a time; what is not known yet is told to a copy, as pending."""
-
-    def __init__(self, policy: Policy, reports: InBuckets) -> None:
-        self._policy = policy
-        self._reports = reports
-        self._now = 0
-        self._unreported: deque[tuple[int, Play]] = deque()  # when it becomes known, and what
-        #: The same without totals. What makes one stretch anyway is told in one piece.
-        self._pending: deque[Play] = deque()
-        self._joins = policy.learns_from == "stretches"
-
-    def ask(self) -> Stretch:
-        while self._unreported and self._unreported[0][0] <= self._now:
-            self._tell(self._unreported.popleft()[1])
-        if not self._pending:
-            return self._policy.ask()
-        deciding = self._policy.copy()
-        for play in self._pending:
-            deciding.tell(*play)
-        return deciding.ask()
-
-    def rounds(self, stretch: Stretch, left: int) -> int:
-        return min(self._reports.bucket, left)
-
-    def take(self, play: Play) -> None:
-        self._now += play.rounds
-        self._unreported.append((self._now + self._reports.lag, play))
-        pending = play._replace(total=None)
-        last = self._pending[-1] if self._pending else None
-        if self._joins and last is not None and last._replace(rounds=play.rounds) == pending:
-            self._pending[-1] = last._replace(rounds=last.rounds + play.rounds)
-        else:
-            self._pending.append(pending)
-
-    def _tell(self, play: Play) -> None:
-        self._policy.tell(*play)
-        first = self._pending.popleft()
-        if first.rounds > play.rounds:
-            self._pending.appendleft(first._replace(rounds=first.rounds - play.rounds))
-
-
 class _Report(NamedTuple):
     """What becomes known of a play, and when."""
 
@@ -196,54 +133,75 @@ class _Report(NamedTuple):
     final_at: int
 
 
-class _PoorFeed:
-    """A total that is missing forever is told as an override: it was played, and nothing will be
-    learned from it. Until then it is pending, as all totals are at first."""
+class _LateFeed:
+    """One bucket at a time; what is not known yet is told to a copy, as pending.
 
-    def __init__(self, policy: Policy, reports: Poor, rng: np.random.Generator) -> None:
+    A total that is missing forever is told as an override in the end: it was played, and nothing
+    will be learned from it.
+    """
+
+    def __init__(self, policy: Policy, reports: InBuckets, rng: np.random.Generator | None) -> None:
         self._policy = policy
-        self._reports = reports
-        self._rng = rng
+        self._bucket, self._lag = reports.bucket, reports.lag
+        self._reporting = reports.reporting if isinstance(reports, Poor) else Reporting()
+        self._rng = rng or np.random.default_rng(0)  # an exact report draws nothing
         self._now = 0
         self._waiting: list[Play] = []  # played, and in no report yet
-        self._made: deque[_Report] = deque()
+        self._reports: deque[_Report] = deque()
 
     def ask(self) -> Stretch:
-        while self._made and self._made[0].final_at <= self._now:
-            play = self._made.popleft().play
+        now = self._now
+        while self._reports and self._reports[0].final_at <= now:
+            play = self._reports.popleft().play
             purpose = "override" if play.total is None else play.purpose
-            self._policy.tell(*play._replace(purpose=purpose))
-        if not self._made and not self._waiting:
+            self._policy.tell(play.arm, play.rounds, play.total, purpose, play.number)
+        if not self._reports and not self._waiting:
             return self._policy.ask()
         deciding = self._policy.copy()
-        for report in self._made:
-            total = report.first if report.known_at <= self._now else None
-            deciding.tell(*report.play._replace(total=total))
-        for play in self._waiting:
-            deciding.tell(*play._replace(total=None))
+        known = [
+            report.play._replace(total=report.first if report.known_at <= now else None)
+            for report in self._reports
+        ]
+        for play in _joined(
+            known + [play._replace(total=None) for play in self._waiting], deciding
+        ):
+            deciding.tell(*play)
         return deciding.ask()
 
     def rounds(self, stretch: Stretch, left: int) -> int:
-        return min(self._reports.bucket, left)
+        return min(self._bucket, left)
 
     def take(self, play: Play) -> None:
         self._now += play.rounds
         self._waiting.append(play)
-        reports = self._reports
-        if len(self._waiting) == reports.reporting.together:
-            known_at = self._now + reports.lag
-            final_at = known_at + reports.reporting.final_after * reports.bucket
-            for each in _as_reported(self._waiting, reports.reporting):
-                self._made.append(self._report(each, known_at, final_at))
+        if len(self._waiting) == self._reporting.together:
+            known_at = self._now + self._lag
+            final_at = known_at + self._reporting.final_after * self._bucket
+            for each in _as_reported(self._waiting, self._reporting):
+                self._reports.append(self._report(each, known_at, final_at))
             self._waiting = []
 
     def _report(self, play: Play, known_at: int, final_at: int) -> _Report:
-        reporting, rng = self._reports.reporting, self._rng
+        reporting, rng = self._reporting, self._rng
         if play.total is None or reporting.is_missing(rng):
             return _Report(play._replace(total=None), None, known_at, final_at)
         total = reporting.noisy(play.total, rng)
         first = reporting.first_report(total, rng) if final_at > known_at else total
         return _Report(play._replace(total=total), first, known_at, final_at)
+
+
+def _joined(plays: list[Play], policy: Policy) -> list[Play]:
+    """Pending parts of one stretch in one piece, where the policy would take them so anyway."""
+    if policy.learns_from != "stretches":
+        return plays
+    joined: list[Play] = []
+    for play in plays:
+        last = joined[-1] if joined else None
+        if play.total is None and last is not None and last._replace(rounds=play.rounds) == play:
+            joined[-1] = play._replace(rounds=last.rounds + play.rounds)
+        else:
+            joined.append(play)
+    return joined
 
 
 def _as_reported(plays: list[Play], reporting: Reporting) -> list[Play]:

@@ -128,3 +128,25 @@ class Results:
     def summary(self) -> list[Summary]:
         """One row per policy and problem, at the horizon."""
         return [runs.summary(problem, policy) for (problem, policy), runs in self.runs.items()]
+
+
+def to_columns(measured: Rows) -> dict[str, Any]:
+    """What was measured as columns of an Arrow table; an array per run is a list there."""
+    import pyarrow as pa
+
+    return {
+        name: pa.array(values if values.ndim == 1 else list(values))
+        for name, values in measured.items()
+    }
+
+
+def from_column(column: Any) -> NDArray[Any]:
+    """The opposite of `to_columns`, of one column."""
+    import pyarrow as pa
+
+    column = column.combine_chunks()
+    if pa.types.is_list(column.type):
+        flat: NDArray[Any] = column.flatten().to_numpy(zero_copy_only=False)
+        return flat.reshape(len(column), -1)
+    values: NDArray[Any] = column.to_numpy(zero_copy_only=False)
+    return values

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from typing import Literal, NamedTuple, overload
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -193,40 +193,25 @@ class LabelledRun(Run):
     """A run of a baseline that sees which arm paid: only its plays at the checkpoints are kept."""
 
     def __init__(self, problem: Problem, seen: AttributedRun, checkpoints: Integers) -> None:
-        super().__init__(problem, (), checkpoints=checkpoints)
-        self._regrets: Floats = seen.plays @ np.array(problem.gaps)
-        self._last_arm = seen.last_arm
-        self._switches = seen.switches
+        self.problem, self.checkpoints, self.policy = problem, checkpoints, None
+        self._seen = seen
 
-    @property
-    def horizon(self) -> int:
-        assert self.checkpoints is not None
-        return int(self.checkpoints[-1])
+    horizon = property(lambda self: int(self.checkpoints[-1]))
+    last_arm = property(lambda self: self._seen.last_arm)  # type: ignore[assignment]
+    switches = property(lambda self: self._seen.switches)  # type: ignore[assignment]
 
-    @property
-    def last_arm(self) -> int:
-        return self._last_arm
-
-    @property
-    def switches(self) -> int:
-        return self._switches
-
-    def regret(self, at=None, *, rewards="generated"):  # type: ignore[no-untyped-def,override]
+    def regret(self, at: Any = None, *, rewards: Rewards = "generated") -> Any:
         """The regret at the checkpoints, or at the end without `at`."""
-        if at is None and rewards == "generated":
-            return float(self._regrets[-1])
-        if at is not self.checkpoints or rewards != "generated":
-            raise InvalidInput("of this run the regret is known at its checkpoints only.")
-        return self._regrets
+        regrets = self._seen.plays @ np.array(self.problem.gaps)
+        return float(regrets[-1]) if at is None else regrets
 
-    @property
-    def stretches(self) -> list[PlayedStretch]:
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
         raise InvalidInput(
-            "a baseline that sees which arm paid decides in every round: its stretches are not "
+            f"a baseline that sees which arm paid decides in every round: of its runs no {name} are "
             "kept, and measures of stretches are for policies that see totals."
         )
-
-    arms = ends = stretches  # type: ignore[assignment]
 
 
 def _arrived(problem: Problem, arm: int, rounds: int) -> float:

@@ -9,10 +9,9 @@ from __future__ import annotations
 import dataclasses
 import functools
 import hashlib
-import importlib
 import json
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Literal
 
@@ -20,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput, known_name, whole_number
+from latesum._registry import Registry
 from latesum.attributed import AttributedPolicy
 from latesum.attributed import run as run_attributed
 from latesum.attributed.playable import refuse_unplayable
@@ -37,6 +37,8 @@ AnyPolicy = Policy | AttributedPolicy
 
 #: Part of every digest: a change in how runs are drawn or kept makes old results unusable.
 RUNS_VERSION = 3
+#: Functions that draw a problem from a generator.
+LAWS = Registry("law of problems", "latesum.problems")
 #: What is kept of a run unless a setting says otherwise.
 USUAL_MEASURES = ("regret", "ended_on_best", "switches")
 #: The children of a run's seed that its parts draw from.
@@ -49,8 +51,8 @@ class Setting:
     """A policy on a problem, how it is played, and what is kept of a run.
 
     `problem` may be text, "package.module:function": a function of a generator that draws another
-    problem for every run. `policy` is a spec; with `told`, what it does not say is filled in with
-    what is true of the problem, times the factor in `misled` where there is one.
+    problem for every run. What the spec of the `policy` does not say is filled in with what is true
+    of the problem, times the factor in `told` where there is one; with `told=None` nothing is.
 
     `reports` says how totals become known. With `order`, the arms stand in an order that is drawn
     for every run, the same under all policies; the number is the child of the run's seed that it
@@ -73,8 +75,7 @@ class Setting:
     checkpoints: tuple[int, ...] = ()  # the horizon without
     measures: tuple[str, ...] = USUAL_MEASURES
     order: int | None = None
-    told: bool = True
-    misled: Mapping[str, float] = field(default_factory=dict)
+    told: Mapping[str, float] | None = field(default_factory=dict)
     world: Literal["rounds", "buckets"] = "rounds"
     #: What the two are called in tables: labels, no part of the digest.
     problem_name: str = ""
@@ -82,8 +83,7 @@ class Setting:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "horizon", whole_number(self.horizon, "the horizon", at_least=1))
-        seeds = self.seed if isinstance(self.seed, tuple) else (self.seed,)
-        for part in seeds:
+        for part in self.seed if isinstance(self.seed, tuple) else (self.seed,):
             whole_number(part, "the seed")
         object.__setattr__(self, "checkpoints", self._checked_checkpoints())
         problem = self.problem
@@ -114,9 +114,7 @@ class Setting:
                 f"{self.policy.name} cannot be written to a file: {error}."
             ) from None
         data: dict[str, Any] = {
-            "problem": self.problem
-            if isinstance(self.problem, str)
-            else problem_data(self.problem),
+            "problem": problem_data(self.problem),
             "policy": {"name": self.policy.name, "parameters": policy},
             "horizon": self.horizon,
             "seed": list(self.seed) if isinstance(self.seed, tuple) else self.seed,
@@ -125,7 +123,7 @@ class Setting:
             data["reports"] = {"bucket": self.reports.bucket, "lag": self.reports.lag}
             if isinstance(self.reports, Poor):
                 data["reports"]["reporting"] = plain_part(self.reports.reporting)
-        for name in ("checkpoints", "measures", "order", "told", "misled", "world"):
+        for name in ("checkpoints", "measures", "order", "told", "world"):
             value = getattr(self, name)
             if value != _USUAL[name]:
                 data[name] = list(value) if isinstance(value, tuple) else value
@@ -139,8 +137,7 @@ class Setting:
         for key in ("checkpoints", "measures", "seed"):
             if isinstance(given.get(key), list):
                 given[key] = tuple(given[key])
-        if not isinstance(given["problem"], str):
-            given["problem"] = problem_from(given["problem"])
+        given["problem"] = problem_from(given["problem"])
         given["policy"] = PolicySpec(**given["policy"])
         reports = dict(given.pop("reports", {}))
         reporting = reports.pop("reporting", None)
@@ -227,19 +224,13 @@ class Setting:
         """The problem as a run meets it, and the policy, told what there is to know of it."""
         problem, policy = self.prepared
         if isinstance(self.problem, str):
-            rng = np.random.Generator(np.random.PCG64(self.seeds(number, PROBLEM)))
-            problem = self._law(rng)
+            problem = self._drawn(number)
             policy = self._built_for(problem)
         if self.order is not None:
             order = tuple(arm_order(problem.n_arms, self.seeds(number, self.order)))
-            if isinstance(self.problem, str):
-                problem = problem.permuted(order)
-            elif order in self._permuted:
-                problem = self._permuted[order]
-            else:
-                problem = problem.permuted(order)
-                if len(self._permuted) < _KEPT_ORDERS:
-                    self._permuted[order] = problem
+            problem = self._permuted.get(order) or problem.permuted(order)
+            if isinstance(self.problem, Problem) and len(self._permuted) < _KEPT_ORDERS:
+                self._permuted[order] = problem
             if self._told_of_arms:
                 policy = self._built_for(problem)
         return problem, policy
@@ -247,12 +238,14 @@ class Setting:
     @functools.cached_property
     def prepared(self) -> tuple[Problem, AnyPolicy]:
         """The problem as it is listed, and the policy, told what there is to know of it."""
-        if isinstance(self.problem, str):
-            problem = self._law(np.random.Generator(np.random.PCG64(self.seeds(0, PROBLEM))))
-        else:
-            problem = self.problem
+        problem = self.problem if isinstance(self.problem, Problem) else self._drawn(0)
         policy: AnyPolicy = self._spec_for(problem).build()
         return problem, policy
+
+    def _drawn(self, number: int) -> Problem:
+        rng = np.random.default_rng(self.seeds(number, PROBLEM))
+        problem: Problem = LAWS.find(self.problem)(rng)
+        return problem
 
     @functools.cached_property
     def _permuted(self) -> dict[tuple[int, ...], Problem]:
@@ -272,27 +265,13 @@ class Setting:
         return policy
 
     def _spec_for(self, problem: Problem) -> PolicySpec:
-        if not self.told or self.policy.policy is not None:
+        if self.told is None or self.policy.policy is not None:
             return self.policy
         known = knowledge(problem, self.horizon)
-        for key, factor in self.misled.items():
-            known_name(key, ("mean_delay", "delay_variance"), "knowledge to mislead by")
+        for key, factor in self.told.items():
+            known_name(key, ("mean_delay", "delay_variance"), "knowledge to tell wrongly")
             known[key] *= factor
         return self.policy.told(known)
-
-    @functools.cached_property
-    def _law(self) -> Callable[[np.random.Generator], Problem]:
-        module, _, name = str(self.problem).partition(":")
-        try:
-            law: Callable[[np.random.Generator], Problem] = getattr(
-                importlib.import_module(module), name
-            )
-        except (ImportError, AttributeError, ValueError) as error:
-            raise InvalidInput(
-                f"cannot load the law of problems {self.problem!r}: {error}; write "
-                "package.module:function, of a function that draws a problem from a generator."
-            ) from None
-        return law
 
     def _checked_checkpoints(self) -> tuple[int, ...]:
         points = sorted(
@@ -309,8 +288,7 @@ class Setting:
 
 
 _USUAL: dict[str, Any] = {
-    "checkpoints": (), "measures": USUAL_MEASURES, "order": None, "told": True, "misled": {},
-    "world": "rounds",
+    "checkpoints": (), "measures": USUAL_MEASURES, "order": None, "told": {}, "world": "rounds",
 }  # fmt: skip
 
 

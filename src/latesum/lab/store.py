@@ -30,7 +30,7 @@ import numpy as np
 
 from latesum._checks import InvalidInput
 from latesum._extras import require
-from latesum.lab.results import Results, Rows
+from latesum.lab.results import Results, Rows, from_column, to_columns
 from latesum.lab.setting import RUNS_VERSION, Setting
 
 _PART = re.compile(r"(\d+)-(\d+)\.parquet")
@@ -98,9 +98,7 @@ class RunStore:
         import pyarrow.parquet as pq
 
         end = first + len(next(iter(rows.values())))
-        columns = {"replication": pa.array(range(first, end), pa.int64())}
-        for name, values in rows.items():
-            columns[name] = pa.array(values if values.ndim == 1 else list(values))
+        columns = {"replication": pa.array(range(first, end), pa.int64()), **to_columns(rows)}
         about = {"setting": json.dumps(setting.to_json(), sort_keys=True)}
         path = self._part(setting, first, end)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -128,7 +126,7 @@ class RunStore:
                 ) from None
             kept = min(end, replications) - first
             for name in setting.measures:
-                values = _as_array(table[name].combine_chunks(), end - first)
+                values = from_column(table[name])
                 if name not in rows:
                     rows[name] = np.zeros((replications, *values.shape[1:]), dtype=values.dtype)
                 rows[name][first : first + kept] = values[:kept]
@@ -156,12 +154,8 @@ class RunStore:
             "store": RUNS_VERSION,
             **about,
             "settings": [
-                {
-                    "problem": setting.problem_name,
-                    "policy": setting.policy_name,
-                    "parts": setting.digest,
-                }
-                for setting in settings
+                {"problem": each.problem_name, "policy": each.policy_name, "parts": each.digest}
+                for each in settings
             ],
         }
         there: dict[str, Any] = {}
@@ -169,7 +163,10 @@ class RunStore:
             there = json.loads(path.read_text())
         source = there.get("source", about.get("source"))
         if source != about.get("source") and there.get("settings") != content["settings"]:
-            raise AnotherExperiment(folder, source)
+            raise InvalidInput(
+                f"{folder} holds the results of another experiment of this name, from {source}; give "
+                "one of them another name, or take another folder with --out."
+            )
         folder.mkdir(parents=True, exist_ok=True)
         self._write_text(path, json.dumps(content, indent=1) + "\n")
         return folder
@@ -226,71 +223,29 @@ def _settle(path: Path) -> None:
         os.fsync(file.fileno())
 
 
-def _as_array(column: Any, rows: int) -> Any:
-    """A column as an array: one entry per run, or a row of them."""
-    import pyarrow as pa
-
-    if pa.types.is_list(column.type):
-        return column.flatten().to_numpy(zero_copy_only=False).reshape(rows, -1)
-    return column.to_numpy(zero_copy_only=False)
-
-
-class AnotherExperiment(InvalidInput):
-    """The folder holds the results of another experiment of the same name."""
-
-    def __init__(self, folder: Path, source: str) -> None:
-        super().__init__(
-            f"{folder} holds the results of another experiment of this name, from {source}; give "
-            "one of them another name, or take another folder with --out."
-        )
-
-
 def _write_tables(
     runs_path: Path, checkpoints_path: Path, results: Results, about: Mapping[str, Any]
 ) -> None:
-    """One row per run, and one per run and checkpoint, a setting at a time."""
+    """One row per run, and one per run and checkpoint; the same results give the same bytes."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    tables: tuple[list[Any], list[Any]] = ([], [])
+    for (problem, policy), runs in results.runs.items():
+        number, rounds = np.arange(len(runs)), runs.checkpoints
+        last = {**to_columns(runs.measured), "regret": runs.regrets[:, -1]}
+        every = {
+            "replication": np.repeat(number, len(rounds)), "round": np.tile(rounds, len(number)),
+            "regret": runs.regrets.ravel(),
+        }  # fmt: skip
+        for kept, columns in zip(tables, ({"replication": number, **last}, every), strict=True):
+            size = len(columns["replication"])
+            labels = {
+                key: pa.array([name] * size).dictionary_encode()
+                for key, name in (("problem", problem), ("policy", policy))
+            }
+            kept.append(pa.table({**labels, **columns}))
     metadata = {"experiment": json.dumps(about, sort_keys=True)}
-    names = pa.dictionary(pa.int32(), pa.string())
-    common = [("problem", names), ("policy", names), ("replication", pa.int64())]
-    first = next(iter(results.runs.values()))
-    other = [name for name in first.measured if name != "regret"]
-    kinds = [
-        (
-            name,
-            pa.from_numpy_dtype(values.dtype)
-            if values.ndim == 1
-            else pa.list_(pa.from_numpy_dtype(values.dtype)),
-        )
-        for name, values in first.measured.items()
-        if name != "regret"
-    ]
-    runs_schema = pa.schema([*common, ("regret", pa.float64()), *kinds], metadata=metadata)
-    at_checkpoints = [("round", pa.int64()), ("regret", pa.float64())]
-    checkpoints_schema = pa.schema([*common, *at_checkpoints], metadata=metadata)
-    with (
-        pq.ParquetWriter(runs_path, runs_schema, compression="zstd") as write_runs,
-        pq.ParquetWriter(checkpoints_path, checkpoints_schema, compression="zstd") as write_rounds,
-    ):
-        for labels, runs in results.runs.items():
-            number = np.arange(len(runs))
-            columns = [*_labels(labels, len(number)), number, runs.regrets[:, -1]]
-            for name in other:
-                values = runs.measured[name]
-                columns.append(values if values.ndim == 1 else list(values))
-            write_runs.write_table(pa.table(columns, schema=runs_schema))
-            columns = [
-                *_labels(labels, runs.regrets.size),
-                np.repeat(number, len(runs.checkpoints)),
-            ]
-            columns += [np.tile(runs.checkpoints, len(number)), runs.regrets.ravel()]
-            write_rounds.write_table(pa.table(columns, schema=checkpoints_schema))
-
-
-def _labels(labels: tuple[str, str], count: int) -> list[Any]:
-    import pyarrow as pa
-
-    indices = pa.array(np.zeros(count, dtype=np.int32))
-    return [pa.DictionaryArray.from_arrays(indices, pa.array([label])) for label in labels]
+    for path, kept in zip((runs_path, checkpoints_path), tables, strict=True):
+        table = pa.concat_tables(kept, promote_options="default").unify_dictionaries()
+        pq.write_table(table.replace_schema_metadata(metadata), path, compression="zstd")

@@ -27,7 +27,7 @@ _ORDER = 2
 
 
 @dataclass(frozen=True)
-class Answer:
+class Forecast:
     """How one policy does in the user's campaign. Rewards are in the user's unit, times in hours.
 
     `loss` is against always playing the best; `gain` is over an equal split, both net of the cost
@@ -55,13 +55,11 @@ class Answer:
 
     def to_json(self) -> dict[str, Any]:
         """The numbers, as JSON values; a time that is infinite is null."""
+        label, spec, about = self.candidate
         result: dict[str, Any] = {
-            "label": self.candidate.label,
-            "policy": self.candidate.spec.name,
-            "parameters": self.candidate.spec.parameters,
-            "about": self.candidate.about,
+            "label": label, "policy": spec.name, "parameters": spec.parameters, "about": about,
             "replications": self.replications,
-        }
+        }  # fmt: skip
         for name in (
             "reward", "loss", "gain", "worst_gain", "ended_well", "ended_wrong", "settled_after",
             "settled_late", "switches",
@@ -93,14 +91,14 @@ def setting_for(
     measures = (f"{name}({within=})" for name in ("ends_right", "settled_after", "on_good"))
     return Setting(
         problem or beliefs.problem(), candidate.spec, told.horizon, seed=seed,
-        reports=InBuckets(told.bucket_rounds), world="buckets", order=_ORDER, told=False,
+        reports=InBuckets(told.bucket_rounds), world="buckets", order=_ORDER, told=None,
         measures=("regret", "switches", *measures), policy_name=candidate.label,
     )  # fmt: skip
 
 
 def answer_of(
     beliefs: Beliefs, candidate: Candidate, setting: Setting, runs: Runs, percentile: float
-) -> Answer:
+) -> Forecast:
     """Put the runs of one candidate together; `percentile` is the one of `worst_gain`."""
     ends_right, settled_after, on_good = (
         runs.measured[name] for name in setting.measures if "within" in name
@@ -110,19 +108,12 @@ def answer_of(
     gain = _equal_split_loss(setting) * scale - loss
     most = max(beliefs.option_means) * beliefs.horizon
     hours = unit_hours(beliefs.bucket)
-    return Answer(
-        candidate,
-        mean_of(most - loss),
-        mean_of(loss),
-        mean_of(gain),
-        quantile_of(gain, percentile),
-        share_of(int(ends_right.sum()), len(ends_right)),
-        quantile_of(settled_after * hours, 0.5),
-        quantile_of(settled_after * hours, 0.8),
-        mean_of(runs.switches.astype(np.float64)),
-        tuple(float(share) for share in on_good.mean(axis=0)),
-        len(loss),
-    )
+    return Forecast(
+        candidate, mean_of(most - loss), mean_of(loss), mean_of(gain), quantile_of(gain, percentile),
+        share_of(int(ends_right.sum()), len(ends_right)), quantile_of(settled_after * hours, 0.5),
+        quantile_of(settled_after * hours, 0.8), mean_of(runs.switches.astype(np.float64)),
+        tuple(float(share) for share in on_good.mean(axis=0)), len(loss),
+    )  # fmt: skip
 
 
 def _equal_split_loss(setting: Setting) -> float:

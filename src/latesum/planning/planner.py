@@ -7,15 +7,12 @@ import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from latesum._checks import finite_number, whole_number
-from latesum.lab.engine import Progress, run
+from latesum.lab.engine import RunOptions, run
 from latesum.lab.results import Runs
-from latesum.lab.runners import Runner, chosen_runner
 from latesum.lab.setting import Setting
-from latesum.lab.store import RunStore
 from latesum.planning.answers import answer_of, setting_for
 from latesum.planning.beliefs import read_beliefs
 from latesum.planning.candidates import chosen_candidates
@@ -50,10 +47,7 @@ def plan(
     check_beliefs: bool = True,
     replications: int = 1000,
     seed: int = 1,
-    workers: int | None = None,
-    runner: Runner | None = None,
-    store: str | Path | None = None,
-    progress: Progress | None = None,
+    **how: Unpack[RunOptions],
 ) -> Plan:
     """Will it work, how long will it take, which policy: by simulating the campaign many times.
 
@@ -70,9 +64,8 @@ def plan(
     candidates, and other policies as text, such as "guarded" or "package.module:Class". What happens
     if beliefs are wrong is found with a fifth of the replications.
 
-    The result depends on `seed`, and not on `workers` or `runner`, which say where runs are made. In
-    a folder `store` they are kept, and found again. `progress(done, all, what)` is called now and
-    then.
+    The result depends on `seed`, and not on `workers` (one per core unless given) or what else says
+    where and how runs are made, as in `latesum.lab.engine.run`: `runner`, `store`, `progress`.
 
     >>> from latesum.planning import plan
     >>> found = plan(
@@ -92,46 +85,39 @@ def plan(
         finite_number(longer, "how many times as long a run may be", at_least=1),
     )
     replications = whole_number(replications, "the number of replications", at_least=20)
-    workers = whole_number(workers or os.cpu_count() or 1, "the number of workers", at_least=1)
+    how["workers"] = how.get("workers") or os.cpu_count() or 1
     seed = whole_number(seed, "the seed")
     candidates = chosen_candidates(beliefs, policies)
-    kept = None if store is None else RunStore(store)
-    with chosen_runner(workers) as local:
 
-        def simulate(settings: Sequence[Setting], replications: int, what: str) -> list[Runs]:
-            numbered = [
-                replace(setting, problem_name=f"{number}")
-                for number, setting in enumerate(settings)
-            ]
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # what a short phase breaks, the simulation shows
-                made = run(
-                    numbered, replications, runner=runner or local, store=kept,
-                    progress=progress if what else None, what=what,
-                )  # fmt: skip
-            return list(made.runs.values())
+    def simulate(settings: Sequence[Setting], replications: int, what: str) -> list[Runs]:
+        numbered = [
+            replace(setting, problem_name=f"{number}") for number, setting in enumerate(settings)
+        ]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what a short phase breaks, the simulation shows
+            return list(run(numbered, replications, what=what, **how).runs.values())
 
-        started = time.perf_counter()
-        settings = [setting_for(beliefs, candidate, (seed, 0)) for candidate in candidates]
-        answers = tuple(
-            answer_of(beliefs, candidate, setting, runs, thresholds.percentile)
-            for candidate, setting, runs in zip(
-                candidates, settings, simulate(settings, replications, "policies"), strict=True
-            )
+    started = time.perf_counter()
+    settings = [setting_for(beliefs, candidate, (seed, 0)) for candidate in candidates]
+    answers = tuple(
+        answer_of(beliefs, candidate, setting, runs, thresholds.percentile)
+        for candidate, setting, runs in zip(
+            candidates, settings, simulate(settings, replications, "policies"), strict=True
         )
-        seconds = time.perf_counter() - started
-        recommended, reason = recommend(list(answers), thresholds)
-        fewer = max(replications // 5, 20)
-        verdict = judge(
-            beliefs, recommended, thresholds, simulate, seed=seed, progress=progress,
-            replications=min(fewer, _SEARCH_REPLICATIONS),
-        )  # fmt: skip
-        what_ifs = []
-        if check_beliefs:
-            runner_up = next_best(list(answers), recommended)
-            what_ifs = wrong_beliefs(
-                beliefs, recommended, runner_up, thresholds, simulate, replications=fewer, seed=seed
-            )
+    )
+    seconds = time.perf_counter() - started
+    recommended, reason = recommend(list(answers), thresholds)
+    fewer = max(replications // 5, 20)
+    verdict = judge(
+        beliefs, recommended, thresholds, simulate, seed=seed,
+        replications=min(fewer, _SEARCH_REPLICATIONS),
+    )  # fmt: skip
+    what_ifs = []
+    if check_beliefs:
+        runner_up = next_best(list(answers), recommended)
+        what_ifs = wrong_beliefs(
+            beliefs, recommended, runner_up, thresholds, simulate, replications=fewer, seed=seed
+        )
     return Plan(
         beliefs, answers, recommended, reason, verdict, tuple(what_ifs), thresholds, seed, seconds
     )

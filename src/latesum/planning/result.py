@@ -10,10 +10,10 @@ from typing import Any
 
 from latesum._checks import InvalidInput
 from latesum.lab.stats import Uncertain
-from latesum.planning.answers import Answer
+from latesum.planning.answers import Forecast
 from latesum.planning.beliefs import Beliefs
 from latesum.planning.candidates import MOST_DECISIONS
-from latesum.planning.verdict import Thresholds, Verdict
+from latesum.planning.verdict import PlanVerdict, Thresholds
 from latesum.planning.what_if import WhatIf
 from latesum.planning.words import as_time, unit_hours
 from latesum.policies import Policy
@@ -30,10 +30,10 @@ class Plan:
     """
 
     beliefs: Beliefs
-    answers: tuple[Answer, ...]
-    recommended: Answer
+    answers: tuple[Forecast, ...]
+    recommended: Forecast
     reason: str
-    verdict: Verdict
+    verdict: PlanVerdict
     what_ifs: tuple[WhatIf, ...]
     thresholds: Thresholds
     seed: int

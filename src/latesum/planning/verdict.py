@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from latesum.lab.engine import Progress
-from latesum.planning.answers import Answer, Simulate, answer_of, setting_for
+from latesum.planning.answers import Forecast, Simulate, answer_of, setting_for
 from latesum.planning.beliefs import Beliefs
 from latesum.planning.candidates import EQUAL_SPLIT, Candidate, candidates_for
 from latesum.planning.searches import Step, searches_for
@@ -45,18 +44,15 @@ class Change:
 
     def to_json(self) -> dict[str, Any]:
         """As JSON values."""
+        spec = self.candidate.spec
         return {
-            "what": self.what,
-            "factor": self.factor,
-            "sentence": self.sentence,
-            "policy": self.candidate.spec.name,
-            "parameters": self.candidate.spec.parameters,
-            "ended_well": self.ended_well,
-        }
+            "what": self.what, "factor": self.factor, "sentence": self.sentence,
+            "policy": spec.name, "parameters": spec.parameters, "ended_well": self.ended_well,
+        }  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Verdict:
+class PlanVerdict:
     """`answer` is "go", "go, but" or "no-go"."""
 
     answer: str
@@ -67,21 +63,16 @@ class Verdict:
 
     def to_json(self) -> dict[str, Any]:
         """As JSON values."""
-        return {
-            "answer": self.answer,
-            "reason": self.reason,
-            "changes": [change.to_json() for change in self.changes],
-            "not_enough": self.not_enough,
-            "replications": self.replications,
-        }
+        changes = [change.to_json() for change in self.changes]
+        return {**vars(self), "changes": changes}
 
 
-def passes(answer: Answer, thresholds: Thresholds) -> bool:
+def passes(answer: Forecast, thresholds: Thresholds) -> bool:
     """Whether a policy meets the thresholds."""
     return answer.ended_well.value >= thresholds.ended_well and answer.worst_gain.value > 0
 
 
-def recommend(answers: list[Answer], thresholds: Thresholds) -> tuple[Answer, str]:
+def recommend(answers: list[Forecast], thresholds: Thresholds) -> tuple[Forecast, str]:
     """The policy to take and why: the largest gain among those that pass, else the surest."""
     deciding = [answer for answer in answers if answer.candidate.label != EQUAL_SPLIT]
     passing = [answer for answer in deciding if passes(answer, thresholds)]
@@ -102,7 +93,7 @@ def recommend(answers: list[Answer], thresholds: Thresholds) -> tuple[Answer, st
     return best, "none meets both thresholds, and it most often ends on a good option"
 
 
-def next_best(answers: list[Answer], recommended: Answer) -> Answer | None:
+def next_best(answers: list[Forecast], recommended: Forecast) -> Forecast | None:
     """The policy to take if the recommended one were not there: it may be the sturdier one."""
     others = [
         answer
@@ -114,14 +105,13 @@ def next_best(answers: list[Answer], recommended: Answer) -> Answer | None:
 
 def judge(
     beliefs: Beliefs,
-    recommended: Answer,
+    recommended: Forecast,
     thresholds: Thresholds,
     simulate: Simulate,
     *,
     replications: int,
     seed: int,
-    progress: Progress | None = None,
-) -> Verdict:
+) -> PlanVerdict:
     """The verdict; where it is not a go, simulation finds what would make it one."""
     shares = f"{recommended.ended_well.value:.0%} of runs"
     if passes(recommended, thresholds):
@@ -132,7 +122,7 @@ def judge(
         )
         if recommended.ended_well.low < thresholds.ended_well or recommended.worst_gain.low <= 0:
             reason += " It is close: within the uncertainty of the simulation it might fail."
-        return Verdict("go", reason, (), recommended.replications)
+        return PlanVerdict("go", reason, (), recommended.replications)
     missed = []
     if recommended.ended_well.value < thresholds.ended_well:
         missed.append(
@@ -144,9 +134,7 @@ def judge(
             f"at its {ordinal(thresholds.percentile)} percentile {recommended.candidate.label} does "
             "not gain over an equal split"
         )
-    found, tried = _search(
-        beliefs, thresholds, simulate, replications=replications, seed=seed, progress=progress
-    )
+    found, tried = _search(beliefs, thresholds, simulate, replications=replications, seed=seed)
     small = [
         change
         for change in found
@@ -156,11 +144,11 @@ def judge(
     reason = "; ".join(missed) + "."
     reason = reason[0].upper() + reason[1:]
     if small:
-        return Verdict("go, but", reason, tuple(small), replications)
+        return PlanVerdict("go, but", reason, tuple(small), replications)
     helps = {change.what for change in found}
     useless = [_ALONE[what].format(factor) for what, factor in tried.items() if what not in helps]
     not_enough = f"Not enough by itself: {'; '.join(useless)}." if useless else ""
-    return Verdict("no-go", reason, tuple(found), replications, not_enough)
+    return PlanVerdict("no-go", reason, tuple(found), replications, not_enough)
 
 
 def _search(
@@ -170,7 +158,6 @@ def _search(
     *,
     replications: int,
     seed: int,
-    progress: Progress | None,
 ) -> tuple[list[Change], dict[str, float]]:
     """The smallest change of each kind that makes it a go, by bisection, all kinds at once.
 
@@ -185,15 +172,14 @@ def _search(
         if not open_kinds:
             break
         steps = [kinds[kind][sum(bounds[kind]) // 2] for kind in open_kinds]
-        changes = _try(steps, thresholds, simulate, replications=replications, seed=seed)
+        what = f"what would have to change ({turn + 1} of at most {most})"
+        changes = _try(steps, thresholds, simulate, what, replications=replications, seed=seed)
         for kind, change in zip(open_kinds, changes, strict=True):
             middle = sum(bounds[kind]) // 2
             if change is None:
                 bounds[kind][0] = middle + 1
             else:
                 passed[kind], bounds[kind][1] = change, middle
-        if progress:
-            progress(turn + 1, most, "what would have to change")
     tried = {steps[-1][0]: steps[-1][1] for steps in kinds if steps}
     return [change for change in passed if change is not None], tried
 
@@ -202,6 +188,7 @@ def _try(
     steps: list[Step],
     thresholds: Thresholds,
     simulate: Simulate,
+    what: str,
     *,
     replications: int,
     seed: int,
@@ -213,9 +200,9 @@ def _try(
         for candidate in candidates_for(changed)
         if candidate.label in _SEARCHED
     ]
-    runs = simulate([setting for *_, setting in tried], replications, "")
+    runs = simulate([setting for *_, setting in tried], replications, what)
     changes: list[Change | None] = []
-    for number, (what, factor, _, sentence) in enumerate(steps):
+    for number, (kind, factor, _, sentence) in enumerate(steps):
         answers = [
             answer_of(changed, candidate, setting, made, thresholds.percentile)
             for (index, changed, candidate, setting), made in zip(tried, runs, strict=True)
@@ -224,6 +211,6 @@ def _try(
         best, _ = recommend(answers, thresholds)
         good = passes(best, thresholds)
         changes.append(
-            Change(what, factor, sentence, best.candidate, best.ended_well.value) if good else None
+            Change(kind, factor, sentence, best.candidate, best.ended_well.value) if good else None
         )
     return changes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from latesum.planning.answers import Answer, Simulate, answer_of, setting_for
+from latesum.planning.answers import Forecast, Simulate, answer_of, setting_for
 from latesum.planning.beliefs import Beliefs
 from latesum.planning.verdict import Thresholds, passes
 from latesum.world import Problem
@@ -16,9 +16,9 @@ class WhatIf:
     """A belief that is wrong, and what becomes of the recommended policy then."""
 
     belief: str
-    answer: Answer
+    answer: Forecast
     still_passes: bool
-    runner_up: Answer | None  # how the next best policy does in the same world
+    runner_up: Forecast | None  # how the next best policy does in the same world
 
     def to_json(self) -> dict[str, Any]:
         """As JSON values."""
@@ -38,8 +38,8 @@ class WhatIf:
 
 def wrong_beliefs(
     beliefs: Beliefs,
-    recommended: Answer,
-    runner_up: Answer | None,
+    recommended: Forecast,
+    runner_up: Forecast | None,
     thresholds: Thresholds,
     simulate: Simulate,
     *,

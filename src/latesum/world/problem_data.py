@@ -16,12 +16,16 @@ from latesum.world.reward_text import reward_text
 _KEYS = ("arms", "delay", "calendar", "background", "reporting")
 
 
-def problem_data(problem: Problem) -> dict[str, Any]:
+def problem_data(problem: Problem | str) -> dict[str, Any] | str:
     """The problem as JSON values; a reward that is no class of latesum is refused.
+
+    The name of a law that draws problems stands for itself.
 
     >>> problem_data(Problem([0.5, "beta(6, 4)"], "uniform(0, 100)"))
     {'arms': [0.5, 'beta(6.0, 4.0)'], 'delay': 'uniform(0, 100)'}
     """
+    if isinstance(problem, str):
+        return problem
     delays = [delay.text for delay in problem.delays]
     data: dict[str, Any] = {
         "arms": [reward_text(arm) for arm in problem.arms],
@@ -34,12 +38,14 @@ def problem_data(problem: Problem) -> dict[str, Any]:
     return data
 
 
-def problem_from(data: Mapping[str, Any]) -> Problem:
+def problem_from(data: Mapping[str, Any] | str) -> Any:
     """The opposite of `problem_data`; a calendar may be weekly, by `rounds_per_day`.
 
     >>> problem_from({"arms": [0.5, 0.6], "delay": "poisson(3)", "background": {"mean": 0.1}})
     FieldProblem([0.5, 0.6], 'poisson(3)'; background of 0.1 a round (sd 0))
     """
+    if isinstance(data, str):
+        return data
     for key in data:
         known_name(key, _KEYS, "part of a problem")
     field = {

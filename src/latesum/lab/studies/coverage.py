@@ -8,18 +8,15 @@ delays, and the table shows what happens beyond.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple, Unpack
 
 import numpy as np
 
 from latesum._checks import known_name
-from latesum.lab.engine import Progress, Todo, run
+from latesum.lab.engine import RunOptions, run
 from latesum.lab.measures import COVERAGE_SHARES
-from latesum.lab.runners import Runner, chosen_runner
 from latesum.lab.setting import Setting
-from latesum.lab.store import RunStore
 from latesum.policies.spec import PolicySpec
 from latesum.world import Beta, Problem, Reward
 
@@ -82,12 +79,7 @@ def measure_coverage(
     *,
     replications: int = 500,
     seed: int = 0,
-    workers: int = 1,
-    runner: Runner | None = None,
-    store: RunStore | str | Path | None = None,
-    again: bool = False,
-    announce: Callable[[Todo], None] | None = None,
-    progress: Progress | None = None,
+    **how: Unpack[RunOptions],
 ) -> list[Coverage]:
     """The misses of policies on problems of the table, a row for each level.
 
@@ -95,12 +87,7 @@ def measure_coverage(
         cases: The policy ("flow" or "flow-lookahead"), arms and delay of each.
         replications: The runs of each.
         seed: The same seed gives the same runs.
-        workers: The number of processes.
-        runner: Where runs are made, in place of `workers`.
-        store: Where they are kept.
-        again: Run again what is there already.
-        announce: Called with what there is to do, where there is a store.
-        progress: Called as `progress(done, all, what)` now and then.
+        **how: Where and how runs are made, as `latesum.lab.engine.run` takes it.
 
     >>> rows = measure_coverage([("flow-lookahead", "2a", "uniform")], replications=3)
     >>> [row.missed for row in rows]
@@ -117,12 +104,7 @@ def measure_coverage(
                 problem_name=f"{arms}, {delay}", policy_name=policy,
             )
         )  # fmt: skip
-    kept = RunStore(store) if isinstance(store, (str, Path)) else store
-    with chosen_runner(workers) as local:
-        results = run(
-            settings, replications, runner=runner or local, store=kept, again=again,
-            announce=announce, progress=progress, what="coverage",
-        )  # fmt: skip
+    results = run(settings, replications, what="coverage", **how)
     rows = []
     for (policy, arms, delay), runs in zip(cases, results.runs.values(), strict=True):
         shape = (len(runs), len(LEVELS), len(COVERAGE_SHARES), -1)

@@ -8,16 +8,13 @@ listed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Unpack
 
 from latesum._checks import InvalidInput
-from latesum.lab.engine import Progress, Todo, run
-from latesum.lab.runners import Runner, chosen_runner
+from latesum.lab.engine import RunOptions, run
 from latesum.lab.setting import ORDER, USUAL_MEASURES, Setting, reports_of
 from latesum.lab.stats import number_text
-from latesum.lab.store import RunStore
 from latesum.lab.studies.league_problems import PROBLEMS, LeagueProblem
 from latesum.policies.spec import PolicySpec
 
@@ -69,13 +66,9 @@ def run_league(
     *,
     replications: int | None = None,
     seed: int = 1,
-    workers: int = 1,
-    runner: Runner | None = None,
     problems: dict[str, LeagueProblem] = PROBLEMS,
     entrants: dict[str, Entrant] = ENTRANTS,
-    again: bool = False,
-    announce: Callable[[Todo], None] | None = None,
-    progress: Progress | None = None,
+    **how: Unpack[RunOptions],
 ) -> list[LeagueRow]:
     """Run what is missing in `folder`, and return all rows; at most `replications` runs each.
 
@@ -95,11 +88,8 @@ def run_league(
     counts = [entrants[setting.policy_name].replications for setting in settings]
     if replications is not None:
         counts = [min(count, replications) for count in counts]
-    with chosen_runner(workers) as local:
-        results = run(
-            settings, counts, runner=runner or local, store=RunStore(folder), again=again,
-            announce=announce, progress=progress, what="the league",
-        )  # fmt: skip
+    how["store"] = folder
+    results = run(settings, counts, what="the league", **how)
     means = {(row.problem, row.policy): row.mean for row in results.summary()}
     rows = []
     for row in results.summary():

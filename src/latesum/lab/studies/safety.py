@@ -8,19 +8,15 @@ exploration: with a dozen close arms there is a lot to find out.)
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Unpack
 
 import numpy as np
 
 from latesum._checks import InvalidInput, finite_number
 from latesum.delays import Delay, parse
-from latesum.lab.engine import Progress, Todo, run
-from latesum.lab.runners import Runner, chosen_runner
+from latesum.lab.engine import RunOptions, run
 from latesum.lab.setting import Setting
 from latesum.lab.stats import rate_upper_limit
-from latesum.lab.store import RunStore
 from latesum.policies.spec import PolicySpec
 from latesum.world import Problem
 
@@ -63,12 +59,7 @@ def measure_safety(
     horizon: int = HORIZON,
     seed: int = 0,
     problems: str = _LAW,
-    workers: int = 1,
-    runner: Runner | None = None,
-    store: RunStore | str | Path | None = None,
-    again: bool = False,
-    announce: Callable[[Todo], None] | None = None,
-    progress: Progress | None = None,
+    **how: Unpack[RunOptions],
 ) -> Safety:
     """Count the lock-ins of a policy over random problems, another one in every run.
 
@@ -79,12 +70,7 @@ def measure_safety(
         horizon: The rounds of a run.
         seed: The same seed gives the same runs.
         problems: The function that draws a problem, as "package.module:function".
-        workers: The number of processes.
-        runner: Where runs are made, in place of `workers`.
-        store: Where they are kept.
-        again: Run again what is there already.
-        announce: Called with what there is to do, where there is a store.
-        progress: Called as `progress(done, all, what)` now and then.
+        **how: Where and how runs are made, as `latesum.lab.engine.run` takes it.
 
     >>> measure_safety(4, horizon=20_000).lock_ins
     0
@@ -97,15 +83,9 @@ def measure_safety(
     spec = PolicySpec(spec.name, {**dict.fromkeys(untold), **spec.parameters})
     setting = Setting(
         problems, spec, horizon, seed=seed, measures=("regret", "suspect", "lock_in"),
-        misled={} if told == 1 else {"mean_delay": told}, policy_name=policy,
+        told={} if told == 1 else {"mean_delay": told}, policy_name=policy,
     )  # fmt: skip
-    kept = RunStore(store) if isinstance(store, (str, Path)) else store
-    with chosen_runner(workers) as local:
-        results = run(
-            [setting], replications, runner=runner or local, store=kept, again=again,
-            announce=announce, progress=progress, what=f"{policy}, told {told:g}",
-        )  # fmt: skip
-    (runs,) = results.runs.values()
+    (runs,) = run([setting], replications, what=f"{policy}, told {told:g}", **how).runs.values()
     lock_ins = int(runs.measured["lock_in"].sum())
     final = runs.regrets[:, -1]
     return Safety(

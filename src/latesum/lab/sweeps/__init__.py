@@ -5,20 +5,19 @@ What is in the folder already is not run again.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Unpack
 
-from latesum.lab.engine import Progress, Todo, run
+from latesum.lab.engine import RunOptions, run
 from latesum.lab.results import Results
-from latesum.lab.runners import Runner, chosen_runner
 from latesum.lab.stats import RatioOfMeans, ratio_of_means
 from latesum.lab.store import RunStore
 from latesum.lab.sweeps.experiment import Experiment
 from latesum.lab.sweeps.file import load
 from latesum.lab.sweeps.grid import Grid
 
-__all__ = ["Experiment", "Grid", "SweepResults", "load", "run_sweep", "sweep_results"]
+__all__ = ["Experiment", "Grid", "SweepResults", "load", "run_sweep"]
 
 
 @dataclass(frozen=True)
@@ -51,41 +50,22 @@ class SweepResults(Results):
         ]
 
 
-def sweep_results(grid: Grid, results: Results) -> SweepResults:
-    """The part of some results that belongs to a grid."""
-    runs = {
-        (each.problem_name, each.policy_name): results.runs[each.problem_name, each.policy_name]
-        for each in grid.settings
-    }
-    return SweepResults(grid.settings, runs, grid)
-
-
 def run_sweep(
     experiment: Experiment | Grid,
     folder: str | Path,
     *,
-    workers: int = 1,
-    runner: Runner | None = None,
-    again: bool = False,
     source: str | Path | None = None,
     tables: str | None = None,
-    announce: Callable[[Todo], None] | None = None,
-    progress: Progress | None = None,
+    **how: Unpack[RunOptions],
 ) -> SweepResults:
     """Run what is missing of an experiment, merge its tables, and return all of it.
-
-    The results do not depend on `workers` or `runner`, nor on how often the work was interrupted.
 
     Args:
         experiment: What to run, such as `load` gives.
         folder: Where results are kept.
-        workers: The number of processes.
-        runner: Where runs are made, in place of `workers`.
-        again: Run again what is there already.
         source: The file that the experiment comes from. Two files of one name do not share tables.
         tables: The folder for the tables, within `folder`; that of the experiment's name without.
-        announce: Called with what there is to do before anything long starts.
-        progress: Called as `progress(done, all, what)` now and then.
+        **how: Where and how runs are made, as `latesum.lab.engine.run` takes it.
 
     >>> import tempfile
     >>> experiment = Experiment(
@@ -104,10 +84,7 @@ def run_sweep(
     about = {"digest": asked.digest, "experiment": asked.described()}
     place = {} if source is None else {"source": str(Path(source).resolve())}
     store.claim(tables, grid.settings, {**about, **place})
-    with chosen_runner(workers) as local:
-        results = run(
-            grid.settings, grid.replications, runner=runner or local, store=store, again=again,
-            announce=announce, progress=progress, what=asked.name,
-        )  # fmt: skip
+    how["store"] = store
+    results = run(grid.settings, grid.replications, what=asked.name, **how)
     store.merge(tables, results, asked.described())
-    return sweep_results(grid, results)
+    return SweepResults(grid.settings, results.runs, grid)

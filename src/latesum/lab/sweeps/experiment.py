@@ -19,42 +19,6 @@ _QUICK_REPLICATIONS = 20
 class _Entry(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    def given(self) -> dict[str, Any]:
-        """What was written."""
-        return self.model_dump(exclude_unset=True)
-
-
-class CalendarEntry(_Entry):
-    """How rates change: as `Calendar` has it, or weekly with `rounds_per_day`."""
-
-    step: int | None = None
-    factors: list[float] | None = None
-    drift_to: list[float] | None = None
-    drift_over: int | None = None
-    rounds_per_day: int | None = None
-    weekdays: list[float] | None = None
-    hours: list[float] | None = None
-
-
-class BackgroundEntry(_Entry):
-    """What is in every total whatever is played, as `Background` has it."""
-
-    mean: float = 0.0
-    sd: float = 0.0
-    counts: bool = False
-
-
-class ReportingEntry(_Entry):
-    """What happens to a total on its way, as `Reporting` has it."""
-
-    missing: float = 0.0
-    noise: float = 0.0
-    final_after: int = 0
-    first_share: float = 1.0
-    first_error: float = 0.0
-    together: int = 1
-    summed: bool = False
-
 
 class ProblemEntry(_Entry):
     """A problem, or a grid of them: several arms, several delays, or both."""
@@ -65,9 +29,10 @@ class ProblemEntry(_Entry):
     delay_per_arm: list[str] | None = None
     #: In place of arms and delay: a function that draws another problem for every run.
     drawn_by: str | None = None
-    calendar: CalendarEntry | None = None
-    background: BackgroundEntry | None = None
-    reporting: ReportingEntry | None = None
+    #: What `Calendar` (or `Calendar.weekly`), `Background` and `Reporting` take.
+    calendar: dict[str, Any] | None = None
+    background: dict[str, Any] | None = None
+    reporting: dict[str, Any] | None = None
     name: str | None = None
     #: What policies are told of the delay, where that is not what is true of it.
     told: dict[str, Value] = {}

@@ -11,15 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from latesum._checks import InvalidInput
-from latesum.lab.sweeps.experiment import (
-    BackgroundEntry,
-    CalendarEntry,
-    Experiment,
-    PolicyEntry,
-    ProblemEntry,
-    Ratio,
-    ReportingEntry,
-)
+from latesum.lab.sweeps.experiment import Experiment, PolicyEntry, ProblemEntry, Ratio
 from latesum.lab.sweeps.grid import Grid, Location, Misplaced, where
 
 Lines = dict[Location, int]
@@ -28,9 +20,6 @@ _ENTRIES: dict[str, type[BaseModel]] = {
     "problems": ProblemEntry,
     "policies": PolicyEntry,
     "ratio": Ratio,
-    "calendar": CalendarEntry,
-    "background": BackgroundEntry,
-    "reporting": ReportingEntry,
 }
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -29,6 +30,17 @@ class Misplaced(InvalidInput):
         super().__init__(f"{where(location)}: {message}")
         self.location = location
         self.message = message
+
+
+@contextlib.contextmanager
+def placed(*location: str | int, about: str = "") -> Iterator[None]:
+    """What is refused within is refused with its place."""
+    try:
+        yield
+    except Misplaced:
+        raise
+    except InvalidInput as refusal:
+        raise Misplaced(location, f"{about}{refusal}") from None
 
 
 def where(location: Location) -> str:
@@ -68,7 +80,8 @@ class Grid:
                 asked = experiment.problems[listed.place]
                 if entry.problems is not None and not {listed.name, asked.name} & {*entry.problems}:
                     continue
-                try:
+                about = f"for the problem {listed.name!r}: "
+                with placed("policies", place, "policy", about=about):
                     setting = Setting(
                         listed.problem, _told(spec, asked.told), listed.horizon,
                         seed=experiment.seed, reports=reports_of(*listed.reports),
@@ -77,12 +90,6 @@ class Grid:
                         problem_name=listed.name, policy_name=name,
                     )  # fmt: skip
                     setting.check()
-                except Misplaced:
-                    raise
-                except InvalidInput as refusal:
-                    raise Misplaced(
-                        ("policies", place, "policy"), f"for the problem {listed.name!r}: {refusal}"
-                    ) from None
                 settings.append(setting)
                 counts.append(entry.replications or experiment.replications)
         _check_names(experiment, settings)
@@ -154,20 +161,18 @@ def _written_problems(place: int, entry: ProblemEntry) -> Iterator[tuple[str, Pr
 
 def _problem(place: int, entry: ProblemEntry, means: list[Any], delays: tuple[str, ...]) -> Problem:
     key = "delay" if entry.delay_per_arm is None else "delay_per_arm"
-    try:
+    with placed("problems", place, key):
         parsed = [parse_delay(text) for text in delays]
         if entry.delay_per_arm is not None and len(parsed) != len(means):
             raise InvalidInput(f"give one delay for each of the {len(means)} arms.")
-        key = "arms" if len(parsed) == 1 else key
-        data: dict[str, Any] = {"arms": means, "delay": parsed[0] if len(parsed) == 1 else parsed}
-        problem = problem_from(data)
-        for key in ("calendar", "background", "reporting"):
-            part = getattr(entry, key)
-            if part is not None:
-                data[key] = part.given()
+    data: dict[str, Any] = {"arms": means, "delay": parsed[0] if len(parsed) == 1 else parsed}
+    with placed("problems", place, "arms"):
+        problem: Problem = problem_from(data)
+    for key in ("calendar", "background", "reporting"):
+        if (part := getattr(entry, key)) is not None:
+            data[key] = part
+            with placed("problems", place, key):
                 problem = problem_from(data)
-    except InvalidInput as refusal:
-        raise Misplaced(("problems", place, key), str(refusal)) from None
     return problem
 
 
@@ -181,10 +186,8 @@ def _policies(experiment: Experiment) -> Iterator[tuple[int, str, PolicySpec]]:
             if not value:
                 location = ("policies", place, "parameters", key)
                 raise Misplaced(location, "the list is empty; give at least one value.")
-        try:
+        with placed("policies", place, "policy"):
             spec = PolicySpec.parse(entry.policy)
-        except InvalidInput as refusal:
-            raise Misplaced(("policies", place, "policy"), str(refusal)) from None
         for key in choices:
             if key in spec.parameters:
                 raise Misplaced(("policies", place, "parameters", key), f"{key} is given twice.")
@@ -202,7 +205,8 @@ def _check_told(told: dict[str, Value], place: int) -> None:
         return
     known = {key for name in registry.available() for key in registry.accepted_parameters(name)}
     for key in told:
-        _known(key, known, "parameter of a policy", ("problems", place, "told", key))
+        with placed("problems", place, "told", key):
+            known_name(key, known, "parameter of a policy")
 
 
 def _told(spec: PolicySpec, told: dict[str, Value]) -> PolicySpec:
@@ -214,10 +218,8 @@ def _told(spec: PolicySpec, told: dict[str, Value]) -> PolicySpec:
 
 
 def _measures(experiment: Experiment) -> tuple[str, ...]:
-    try:
+    with placed("measures"):
         measures_of(experiment.measures)
-    except InvalidInput as refusal:
-        raise Misplaced(("measures",), str(refusal)) from None
     more = [text for text in experiment.measures if text not in USUAL_MEASURES]
     return (*USUAL_MEASURES, *more)
 
@@ -245,16 +247,10 @@ def _check_names(experiment: Experiment, settings: list[Setting]) -> None:
     named = {entry.name for entry in experiment.problems if entry.name} | problems
     for place, entry in enumerate(experiment.policies):
         for name in entry.problems or []:
-            _known(name, named, "problem", ("policies", place, "problems"))
-    ratio = experiment.ratio
-    if ratio and ratio.policy is not None:
-        _known(ratio.policy, policies, "policy", ("ratio", "policy"))
-    if ratio and ratio.problem is not None:
-        _known(ratio.problem, problems, "problem", ("ratio", "problem"))
-
-
-def _known(name: str, known: Iterable[str], kind: str, location: Location) -> None:
-    try:
-        known_name(name, set(known), kind)
-    except InvalidInput as refusal:
-        raise Misplaced(location, str(refusal)) from None
+            with placed("policies", place, "problems"):
+                known_name(name, named, "problem")
+    for kind, known in (("policy", policies), ("problem", problems)):
+        asked = getattr(experiment.ratio, kind, None)
+        with placed("ratio", kind):
+            if asked is not None:
+                known_name(asked, known, kind)

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
+from typing import Unpack
 
 from latesum._checks import known_name
-from latesum.lab.engine import Progress, Todo, todo
-from latesum.lab.runners import OnDask, Runner, chosen_runner
+from latesum.lab.engine import RunOptions, todo
+from latesum.lab.runners import OnDask
 from latesum.lab.store import RunStore
 from latesum.lab.sweeps import Grid, SweepResults, run_sweep
 
@@ -70,16 +71,13 @@ def run_paper(
     quick: bool = False,
     replications: int | None = None,
     seed: int | None = None,
-    workers: int = 1,
-    runner: Runner | None = None,
-    again: bool = False,
-    announce: Callable[[Todo], None] | None = None,
-    progress: Progress | None = None,
+    **how: Unpack[RunOptions],
 ) -> PaperRun:
     """Run the experiments of some figures; what is in the folder already is not run again.
 
     Figures share the runs that they have in common. What is not as published, a quick look or
-    another seed, has tables and a report in a folder of its own within `folder`.
+    another seed, has tables and a report in a folder of its own within `folder`. Where and how runs
+    are made is said as in `latesum.lab.engine.run`.
     """
     started = time.perf_counter()
     asked: dict[str, Grid] = {}
@@ -92,30 +90,27 @@ def run_paper(
         elif quick:
             grid = grid.quicker()
         asked[figure] = grid
-    within = [] if replications is None else [f"{replications}-runs"]
-    within += ["quick"] if quick and replications is None else []
-    within += [] if seed is None else [f"seed-{seed}"]
-    within_folder = "-".join(within)
-    left = todo(
-        [setting for grid in asked.values() for setting in grid.settings],
-        [count for grid in asked.values() for count in grid.replications],
-        RunStore(folder), again=again,
-    )  # fmt: skip
+    named = [] if replications is None else [f"{replications}-runs"]
+    named += ["quick"] if quick and replications is None else []
+    named += [] if seed is None else [f"seed-{seed}"]
+    within = "-".join(named)
+    again, announce = how.pop("again", False), how.pop("announce", None)
+    settings = [setting for grid in asked.values() for setting in grid.settings]
+    counts = [count for grid in asked.values() for count in grid.replications]
+    left = todo(settings, counts, RunStore(folder), again=again)
     if announce:
         announce(left)
-    with chosen_runner(workers) as local:
-        results = {
-            figure: run_sweep(
-                grid, folder, runner=runner or local, progress=progress,
-                tables=f"{within_folder}/{figure}" if within_folder else figure,
-            )
-            for figure, grid in asked.items()
-        }  # fmt: skip
-    where = f"{workers} process{'es' if workers > 1 else ''}"
+    results = {
+        figure: run_sweep(grid, folder, tables=str(Path(within, figure)), **how)
+        for figure, grid in asked.items()
+    }
+    workers, runner = how.get("workers", 1), how.get("runner")
+    where = "a Dask cluster" if isinstance(runner, OnDask) else (
+        f"{workers} process{'es' if workers > 1 else ''}"
+    )  # fmt: skip
     return PaperRun(
-        results, Path(folder) / within_folder, time.perf_counter() - started, left.runs_left,
-        left.all_runs - left.runs_left, "a Dask cluster" if isinstance(runner, OnDask) else where,
-        quick,
+        results, Path(folder, within), time.perf_counter() - started, left.runs_left,
+        left.all_runs - left.runs_left, where, quick,
     )  # fmt: skip
 
 

@@ -26,10 +26,10 @@ figcaption { font-size: 0.85rem; color: #444; }
 
 
 @dataclass
-class Page:
+class Document:
     """A page that is written down block by block, for Markdown and for HTML at once.
 
-    >>> page = Page("A page")
+    >>> page = Document("A page")
     >>> page.paragraph("It has *one* paragraph & a `name`.")
     >>> print(page.markdown())
     # A page

@@ -11,7 +11,7 @@ import numpy as np
 from latesum._extras import require
 from latesum.lab.figures import COLOURS, save
 from latesum.lab.results import Floats
-from latesum.lab.studies.paper.published import Curve, curves
+from latesum.lab.studies.paper.published import PublishedCurve, curves
 from latesum.lab.sweeps import SweepResults
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ def _darker(colour: str) -> tuple[float, ...]:
     return tuple(part / 2.2 for part in to_rgb(colour))
 
 
-def _published(results: SweepResults, name: str) -> Curve | None:
+def _published(results: SweepResults, name: str) -> PublishedCurve | None:
     figure = results.experiment.published
     return curves(figure).get(name) if figure else None
 

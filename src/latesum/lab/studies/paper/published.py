@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 READING_ERROR = 0.00005
 
 
-class Curve(NamedTuple):
+class PublishedCurve(NamedTuple):
     """A published curve: the regret ratio `y` at round (or mean delay) `x`."""
 
     x: Floats
@@ -31,7 +31,7 @@ class Curve(NamedTuple):
 
 
 @functools.cache
-def curves(figure: str) -> dict[str, Curve]:
+def curves(figure: str) -> dict[str, PublishedCurve]:
     """The published curves of a figure, by their names.
 
     Figure 5 was published in two panels; what is in both is returned once.
@@ -48,10 +48,12 @@ def curves(figure: str) -> dict[str, Curve]:
         if row["figure"] == figure and not row["curve"].endswith(" lower"):
             name = row["curve"].removesuffix(" upper")
             points.setdefault(name, []).append((float(row["x"]), float(row["y"])))
-    return {name: Curve(*np.array(values).T) for name, values in points.items()}
+    return {name: PublishedCurve(*np.array(values).T) for name, values in points.items()}
 
 
-def bend_near(curve: Curve, expected: float, reach: float = 0.03, span: float = 0.04) -> float:
+def bend_near(
+    curve: PublishedCurve, expected: float, reach: float = 0.03, span: float = 0.04
+) -> float:
     """Where the curve bends most sharply within `reach` of a round, as a share of it.
 
     Around each of its points there two straight lines that meet in that point are fitted to the
@@ -59,7 +61,7 @@ def bend_near(curve: Curve, expected: float, reach: float = 0.03, span: float = 
     curve is a chain of points, thinned out where it is straight, so it bends at one of them.
 
     >>> x = np.arange(1.0, 2000.0)
-    >>> bend_near(Curve(x, np.abs(x - 1000.0)), 1015)
+    >>> bend_near(PublishedCurve(x, np.abs(x - 1000.0)), 1015)
     1000.0
     """
     x = np.linspace(expected * (1 - span), min(expected * (1 + span), curve.x[-1]), 241)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from latesum.lab.runners import InProcesses
 from latesum.lab.studies.paper import PaperRun, draw, published_replications
-from latesum.lab.studies.paper.document import Page
+from latesum.lab.studies.paper.document import Document
 from latesum.lab.studies.paper.published import curves
 from latesum.lab.studies.paper.verdicts import (
     MOST_ERRORS,
@@ -103,7 +103,7 @@ def write_report(run: PaperRun, *, workers: int = 1) -> Written:
         for figure, results in run.results.items()
         for row in end_ratios(results, published_replications(figure))
     ]
-    page = Page("The experiments of ODAAF's paper, run again")
+    page = Document("The experiments of ODAAF's paper, run again")
     _summary(page, run, ratios, jumps)
     for (figure, results), drawn in zip(run.results.items(), pictures, strict=True):
         page.heading(f"Figure {figure}")
@@ -137,7 +137,7 @@ def _settings(figure: str, results: SweepResults) -> str:
     return text + "."
 
 
-def _summary(page: Page, run: PaperRun, ratios: list[EndRatio], jumps: list[Jumps]) -> None:
+def _summary(page: Document, run: PaperRun, ratios: list[EndRatio], jumps: list[Jumps]) -> None:
     holding = sum(row.holds for row in ratios)
     all_jumps, good = sum(len(row.ours) for row in jumps), sum(row.holding for row in jumps)
     text = (
@@ -158,7 +158,7 @@ def _summary(page: Page, run: PaperRun, ratios: list[EndRatio], jumps: list[Jump
         )
 
 
-def _end_ratios(page: Page, ratios: list[EndRatio]) -> None:
+def _end_ratios(page: Document, ratios: list[EndRatio]) -> None:
     page.heading("Where the curves end")
     page.paragraph(
         "Ratios of mean regrets at the horizon. The standard error is ours, of a ratio of means "
@@ -191,7 +191,7 @@ def _end_ratios(page: Page, ratios: list[EndRatio]) -> None:
         page.paragraph(f"*{row.figure} {row.curve}.* {text}")
 
 
-def _over_problems(page: Page, figure: str, results: SweepResults) -> None:
+def _over_problems(page: Document, figure: str, results: SweepResults) -> None:
     """The values of a figure whose curves run over problems."""
     known = curves(figure)
     rows = []
@@ -210,7 +210,7 @@ def _over_problems(page: Page, figure: str, results: SweepResults) -> None:
     page.table(columns, rows)
 
 
-def _jumps(page: Page, jumps: Sequence[Jumps]) -> None:
+def _jumps(page: Document, jumps: Sequence[Jumps]) -> None:
     if not jumps:
         return
     page.heading("When the curves jump")
@@ -224,15 +224,10 @@ def _jumps(page: Page, jumps: Sequence[Jumps]) -> None:
     for row in jumps:
         worst = max(row.shifts, key=abs)
         same = ["=" if p == o else f"{p:,}" for p, o in zip(row.published, row.ours, strict=True)]
-        rows.append(
-            [
-                f"{row.figure} {row.curve}",
-                ", ".join(f"{jump:,}" for jump in row.ours),
-                ", ".join(same),
-                f"{worst:+.2%}",
-                f"{row.holding} of {len(row.ours)}",
-            ]
-        )
+        rounds = ", ".join(f"{jump:,}" for jump in row.ours)
+        holding = f"{row.holding} of {len(row.ours)}"
+        name = f"{row.figure} {row.curve}"
+        rows.append([name, rounds, ", ".join(same), f"{worst:+.2%}", holding])
     columns = ["curve", "ours", "published (= the same round)", "largest difference", "within 0.5%"]
     page.table(columns, rows, text=(1, 2))
     for row in jumps:
@@ -249,7 +244,7 @@ def _jumps(page: Page, jumps: Sequence[Jumps]) -> None:
                 page.paragraph(f"*{row.figure} {row.curve}, {ours:,} and {theirs:,}.* {reason}")
 
 
-def _made(page: Page, run: PaperRun) -> None:
+def _made(page: Document, run: PaperRun) -> None:
     page.heading("How this was made")
     libraries = ("latesum", "numpy", "numba", "scipy", "pyarrow", "matplotlib")
     seeds = sorted({results.experiment.seed for results in run.results.values()})

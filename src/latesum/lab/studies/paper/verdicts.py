@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from latesum.lab.run import Run
-from latesum.lab.studies.paper.published import READING_ERROR, Curve, bend_near, curves
+from latesum.lab.studies.paper.published import READING_ERROR, PublishedCurve, bend_near, curves
 from latesum.lab.sweeps import SweepResults
 from latesum.policies import ODAAF
 
@@ -143,5 +143,5 @@ def _changes(run: Run) -> list[int]:
     ]
 
 
-def _has_point_near(curve: Curve, jump: int) -> bool:
+def _has_point_near(curve: PublishedCurve, jump: int) -> bool:
     return bool(np.abs(curve.x / jump - 1).min() <= MOST_SHIFT)
