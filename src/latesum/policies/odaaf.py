@@ -184,22 +184,23 @@ class ODAAF(Policy):
         self._eliminations: list[list[Any]] = []
 
     def _snapshot(self) -> Any:
+        # The survivors and the eliminations are never changed in place.
         return [
             self._phases_done,
-            self._in_order.copy(),
+            self._in_order,
             self._rounds.copy(),
             self._sums.copy(),
             self._pending.copy(),
             self._stretches.copy(),
             self._bridge_left,
-            self._eliminations.copy(),
+            self._eliminations,
         ]
 
     def _restore(self, learned: Any) -> None:
-        self._phases_done, self._bridge_left = learned[0], learned[6]
-        self._in_order, self._rounds, self._sums = map(list.copy, learned[1:4])
-        self._pending, self._stretches = map(list.copy, learned[4:6])
-        self._eliminations = learned[7].copy()
+        self._phases_done, self._in_order, rounds, sums, pending, stretches, *others = learned
+        self._rounds, self._sums = rounds.copy(), sums.copy()
+        self._pending, self._stretches = pending.copy(), stretches.copy()
+        self._bridge_left, self._eliminations = others
 
     def _learn(self, play: Play) -> None:
         arm, rounds, total, purpose, _ = play
@@ -218,20 +219,20 @@ class ODAAF(Policy):
     def _finish_phases(self) -> None:
         """Steps 2 and 3 for every phase whose n_m all surviving arms have reached by now."""
         while len(self._in_order) > 1 and self._phases_done < len(self.phase_rounds):
-            needed = self.phase_rounds[self._phases_done]
+            needed, known = self.phase_rounds[self._phases_done], self._rounds
             for arm in self._in_order:
-                if self._rounds[arm] < needed:
+                if known[arm] < needed:
                     return
             tolerance = self.first_tolerance / 2**self._phases_done
-            leader = self._leader()
-            best = self._mean(leader)
+            means = {arm: self._sums[arm] / known[arm] for arm in self._in_order}
+            leader = max(means, key=means.__getitem__)
+            best = means[leader]
             survivors = []
-            for arm in sorted(self._in_order):
-                mean = self._mean(arm)
+            for arm in sorted(means):
+                mean = means[arm]
                 if mean + tolerance < best:
-                    self._eliminations.append(
-                        [self._phases_done + 1, tolerance, arm, mean, leader, best]
-                    )
+                    dropped = [self._phases_done + 1, tolerance, arm, mean, leader, best]
+                    self._eliminations = [*self._eliminations, dropped]
                 else:
                     survivors.append(arm)
             if self.order == "leader first":
@@ -242,15 +243,15 @@ class ODAAF(Policy):
             self._phases_done += 1
 
     def _next(self) -> Stretch:
-        left = self.horizon - self.rounds_told
-        if left <= 0 or len(self._in_order) == 1 or self._phases_done == len(self.phase_rounds):
+        left, in_order = self.horizon - self.rounds_told, self._in_order
+        if left <= 0 or len(in_order) == 1 or self._phases_done == len(self.phase_rounds):
             # Past the horizon: the answer stands, for another horizon each time.
             until_then = self.horizon - self.rounds_told % self.horizon
             return Stretch(self._leader(), until_then, "commit")
         if self._bridge_left:
             return Stretch(self._leader(), min(self._bridge_left, left), "bridge")
         needed = self.phase_rounds[self._phases_done]
-        for arm in self._in_order:
+        for arm in in_order:
             missing = needed - self._rounds[arm] - self._pending[arm]
             if missing > 0:
                 return Stretch(arm, min(missing, left), "learn")
@@ -260,6 +261,8 @@ class ODAAF(Policy):
         return self._sums[arm] / self._rounds[arm] if self._rounds[arm] else -math.inf
 
     def _leader(self) -> int:
+        if len(self._in_order) == 1:
+            return self._in_order[0]
         return max(self._in_order, key=self._mean)
 
     def _forget(self, arm: int) -> None:
