@@ -13,7 +13,7 @@ import time
 import numpy as np
 
 from latesum import Problem, simulate
-from latesum.lab.roster import policy_for
+from latesum.lab.setting import policy_for
 from latesum.lab.tables import new_table, terminal
 
 HORIZON = 250_000

@@ -17,9 +17,11 @@ import numba
 import numpy as np
 
 from latesum import ODAAF, Problem
+from latesum.lab import Setting
 from latesum.lab.comparison import default_checkpoints
-from latesum.lab.replication import replicate
+from latesum.lab.engine import Chunk, run_chunk
 from latesum.lab.tables import new_table, terminal
+from latesum.policies import PolicySpec
 
 ARMS, DELAY, MEAN_DELAY, BOUND = (0.5, 0.6), "uniform(0, 100)", 50, 100
 REPETITIONS = 7
@@ -68,13 +70,15 @@ def main() -> None:
         horizon: ODAAF.bounded(2, horizon, mean_delay=MEAN_DELAY, delay_bound=BOUND)
         for horizon in (short, long)
     }
-    checkpoints = {horizon: default_checkpoints(horizon) for horizon in policies}
+    settings = {
+        horizon: Setting(
+            problem, PolicySpec.of(policy), horizon, checkpoints=default_checkpoints(horizon)
+        )
+        for horizon, policy in policies.items()
+    }
 
     def stretches(horizon):
-        return lambda number: replicate(
-            problem, policies[horizon], horizon,
-            seed=(1, number), checkpoints=checkpoints[horizon],
-        )  # fmt: skip
+        return lambda number: run_chunk(Chunk(settings[horizon], number, number + 1))
 
     contestants = {
         f"stretches, horizon {short:,}": (stretches(short), 500, short),

@@ -11,6 +11,7 @@ import pytest
 
 from latesum import delays
 from latesum._checks import InvalidInput
+from latesum._registry import DELAYS
 from latesum.delays import base
 from latesum.errors import NotConforming
 
@@ -73,12 +74,28 @@ def test_the_command_line_knows_the_delays_of_an_installed_package(tmp_path):
     assert "did you mean 'twice'?" in " ".join(misspelt.stderr.split())
 
 
+@pytest.fixture
+def unread(monkeypatch):
+    """Entry points are read once per process; here they are read anew, and forgotten."""
+    monkeypatch.setattr(DELAYS, "_known", dict(DELAYS._known))
+    DELAYS.__dict__.pop("_brought", None)
+    yield
+    DELAYS.__dict__.pop("_brought", None)
+
+
+@pytest.mark.usefixtures("unread")
 @pytest.mark.parametrize(
     ("entries", "sentence"),
     [
-        ({"uniform": "own_delays:Twice"}, "calls something 'uniform'"),
-        ({"twice": "own_delays:Thrice"}, "'twice' cannot be loaded from the package own_delays"),
-        ({"twice": "no_such_module:Twice"}, "'twice' cannot be loaded from the package own_delays"),
+        ({"uniform": "own_delays:Twice"}, "brings a delay 'uniform'"),
+        (
+            {"twice": "own_delays:Thrice"},
+            "the delay 'twice' of the package 'own_delays' cannot be loaded",
+        ),
+        (
+            {"twice": "no_such_module:Twice"},
+            "the delay 'twice' of the package 'own_delays' cannot be loaded",
+        ),
     ],
 )
 def test_a_package_at_fault_is_named(tmp_path, monkeypatch, entries, sentence):
@@ -87,11 +104,12 @@ def test_a_package_at_fault_is_named(tmp_path, monkeypatch, entries, sentence):
         delays.parse("twice(30)")
 
 
+@pytest.mark.usefixtures("unread")
 def test_two_packages_must_not_use_one_name(tmp_path, monkeypatch):
     for name in ("own_delays", "other_delays"):
         folder = _package(tmp_path / name, name, {"twice": f"{name}:Twice"})
         monkeypatch.syspath_prepend(str(folder))
-    with pytest.raises(InvalidInput, match="both call something 'twice'"):
+    with pytest.raises(InvalidInput, match="brings a delay 'twice', and there is one of that name"):
         delays.parse("twice(30)")
 
 
@@ -129,7 +147,7 @@ class _Sure(delays.Delay):
 @pytest.fixture
 def sure(monkeypatch):
     """The delay above, registered for one test."""
-    monkeypatch.setattr("latesum.delays.parsing._ADDED", {})
+    monkeypatch.setattr(DELAYS, "_known", dict(DELAYS._known))
     delays.register("sure", _Sure)
     return _Sure
 
@@ -173,12 +191,12 @@ def test_taken_names_are_refused(sure):
         delays.register("uniform", sure)
     with pytest.raises(InvalidInput, match="needs a name such as"):
         delays.register("not a name", sure)
-    with pytest.raises(InvalidInput, match="needs a function"):
+    with pytest.raises(InvalidInput, match="cannot be called"):
         delays.register("number", 3)
 
 
 def test_what_makes_no_delay_is_refused(monkeypatch):
-    monkeypatch.setattr("latesum.delays.parsing._ADDED", {})
+    monkeypatch.setattr(DELAYS, "_known", dict(DELAYS._known))
     delays.register("number", lambda: 3)
     with pytest.raises(InvalidInput, match="makes 3, which is not a delay"):
         delays.parse("mixture((1, number()))")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from latesum.lab import sweep
-from latesum.lab.experiment import Experiment
+from latesum.lab import engine
+from latesum.lab.sweeps import Experiment, run_sweep
 
 EXPERIMENT = Experiment.model_validate(
     {
@@ -19,7 +19,7 @@ EXPERIMENT = Experiment.model_validate(
 )
 
 if __name__ == "__main__":
-    sweep._SECONDS_PER_CHUNK = 0.01
+    engine._SECONDS_PER_CHUNK = 0.01
     print("ready", flush=True)
-    sweep.run_sweep(EXPERIMENT, sys.argv[1], workers=int(sys.argv[2]))
+    run_sweep(EXPERIMENT, sys.argv[1], workers=int(sys.argv[2]))
     print("done", flush=True)

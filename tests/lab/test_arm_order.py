@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from latesum import Comparison, InvalidInput, Oracle, Problem, compare
-from latesum.lab.arm_order import in_random_order, random_order
-from latesum.lab.league import ENTRANTS, Entrant, run_league
-from latesum.lab.league.problems import PROBLEMS, Setting
-from latesum.lab.replication import replicate
-from latesum.lab.roster import policy_for
+from latesum import InvalidInput, Oracle, Problem, compare
+from latesum.lab.setting import ORDER, Setting, arm_order, policy_for, reports_of
+from latesum.lab.studies.league import ENTRANTS, Entrant, run_league
+from latesum.lab.studies.league_problems import PROBLEMS, LeagueProblem
+from latesum.policies.spec import PolicySpec
 
 DELAYS = ["constant(0)", "uniform(0, 9)", "poisson(4).clipped(20)"]
 PROBLEM = Problem([0.3, 0.4, 0.8], DELAYS)
@@ -23,13 +22,14 @@ TEXTS = {name: entrant.text for name, entrant in ENTRANTS.items()} | {
 DAILY = PROBLEMS["daily totals, two days late"]
 
 
-def _directly(problem, text, horizon, number, seed=1, **reports):
+def random_order(n_arms, seed):
+    return arm_order(n_arms, np.random.SeedSequence(seed[0], spawn_key=(seed[1], ORDER)))
+
+
+def _directly(problem, text, horizon, number, seed=1, bucket=1, report_lag=0):
     """A run of the problem as it is listed; returns its regret at the end."""
-    end = np.array([horizon])
-    policy = policy_for(text, problem, horizon)
-    return replicate(
-        problem, policy, horizon, seed=(seed, number), checkpoints=end, **reports
-    ).regrets
+    spec, reports = PolicySpec.parse(text), reports_of(bucket, report_lag)
+    return [Setting(problem, spec, horizon, seed=seed, reports=reports).run(number).regret()]
 
 
 def test_all_orders_come_equally_often():
@@ -57,7 +57,7 @@ def test_what_a_policy_knows_of_single_arms_follows_the_order():
     assert result.runs["o"].ended_on_best.all()
     assert not result.runs["o"].regrets.any()
     for number in range(9):
-        listed, policy = in_random_order(PROBLEM, "ducb", HORIZON, (1, number))
+        listed, policy = Setting(PROBLEM, PolicySpec("ducb"), HORIZON, order=ORDER).met_by(number)
         assert repr(policy) == repr(policy_for("ducb", listed, HORIZON))
 
 
@@ -70,8 +70,10 @@ def test_workers_change_nothing():
     ]
     assert results[0].description == results[1].description
     for name in few:
-        for one, other in zip(results[0].runs[name], results[1].runs[name], strict=True):
-            assert one.tobytes() == other.tobytes()
+        one, other = results[0].runs[name].measured, results[1].runs[name].measured
+        assert list(one) == list(other)
+        for measure in one:
+            assert one[measure].tobytes() == other[measure].tobytes()
 
 
 def test_the_order_is_as_given_unless_it_is_asked_for():
@@ -94,7 +96,7 @@ def test_where_the_best_arm_is_listed_does_not_rank_a_policy(tmp_path):
     runs, horizon = 40, 900
     problem = Problem([0.30, 0.31, 0.315], "geometric(15)")
     settings = {
-        str(listing): Setting(problem.permuted(listing), horizon, bucket=10, report_lag=20)
+        str(listing): LeagueProblem(problem.permuted(listing), horizon, bucket=10, report_lag=20)
         for listing in permutations(range(3))
     }
     entrants = {"first": Entrant("oracle(best_arm=0)", runs)}
@@ -124,14 +126,8 @@ def test_a_fixed_sweep_on_daily_totals_meets_the_best_arm_anywhere():
     assert max(lost) > 13_000
 
 
-def test_results_of_arms_in_a_fixed_order_are_not_taken_for_those_of_the_league(tmp_path):
-    small = {"small": Setting(Problem([0.3, 0.6], "constant(3)"), 1_000)}
-    entrants = {"first": Entrant("oracle(best_arm=0)", 20)}
-    rows = run_league(tmp_path, problems=small, entrants=entrants)
-    (path,) = tmp_path.iterdir()
-    kept = Comparison.from_parquet(path)
-    kept.runs["first"].regrets[:] = 300.0  # as it was listed: the worse arm comes first
-    del kept.description["arm_order"]
-    kept.to_parquet(path)
-    assert run_league(tmp_path, problems=small, entrants=entrants) == rows
-    assert rows[0].mean < 300
+def test_results_of_arms_in_a_fixed_order_are_not_taken_for_those_of_the_league():
+    """The order is part of what names the results of a setting."""
+    problem, spec = Problem([0.3, 0.6], "constant(3)"), PolicySpec("oracle", {"best_arm": 0})
+    one, other = (Setting(problem, spec, 1_000, order=order) for order in (None, ORDER))
+    assert one.digest != other.digest

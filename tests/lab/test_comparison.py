@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from latesum import ARSUCB, ODAAF, Comparison, FixedSplit, InvalidInput, Oracle, Problem, compare
+from latesum._call_text import split_list
 from latesum.attributed import QPMD
 from latesum.lab.comparison import default_checkpoints
-from latesum.lab.roster import knowledge, policy_for, split_list
+from latesum.lab.setting import knowledge, policy_for
 
 PROBLEM = Problem([0.3, 0.6], "geometric(10)")
 POLICIES = {"ODAAF": ODAAF(2, 20_000, mean_delay=10), "split": FixedSplit(2, 20_000)}
@@ -34,7 +35,9 @@ def test_the_bytes_do_not_depend_on_the_workers(tmp_path):
     seen = []
     paths = [tmp_path / f"{workers}.parquet" for workers in (1, 2, 3)]
     for workers, path in zip((1, 2, 3), paths, strict=True):
-        _compare(workers=workers, progress=lambda done, total: seen.append(done)).to_parquet(path)
+        _compare(workers=workers, progress=lambda done, total, what: seen.append(done)).to_parquet(
+            path
+        )
     contents = [path.read_bytes() for path in paths]
     assert contents[0] == contents[1] == contents[2]
     assert seen[-1] == 24
@@ -92,7 +95,7 @@ def test_nonsense_is_refused():
 
 def test_checkpoints_are_rounds_within_the_horizon():
     for horizon in (1, 2, 17, 10**9):
-        points = default_checkpoints(horizon)
+        points = np.array(default_checkpoints(horizon))
         assert (np.diff(points) > 0).all()
         assert points[0] == 1
         assert points[-1] == horizon

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from latesum._checks import InvalidInput
-from latesum.lab import coverage
+from latesum.lab.studies import coverage
 from latesum.policies.flow_lookahead import FlowLookahead
 from latesum.world import Problem
 
@@ -13,7 +13,8 @@ from latesum.world import Problem
 @pytest.mark.parametrize("arms", ["2a", "10lin", "near one"])
 def test_lookahead_misses_no_more_often_than_stated(arms, delay):
     """30 runs of at least 8 intervals each; the rates found with 500 runs are below 0.005."""
-    at_95, at_9975 = coverage.measure_coverage("flow-lookahead", arms, delay, runs=30, seed=4)
+    case = ("flow-lookahead", arms, delay)
+    at_95, at_9975 = coverage.measure_coverage([case], replications=30, seed=4)
     assert at_95.missed <= at_95.stated
     assert at_9975.missed <= 0.01
     assert at_95.looked_at >= 240
@@ -23,7 +24,8 @@ def test_lookahead_misses_no_more_often_than_stated(arms, delay):
 @pytest.mark.parametrize("delay", coverage.BOUNDED)
 @pytest.mark.parametrize("arms", coverage.ARMS)
 def test_on_every_problem_of_the_table(arms, delay):
-    for row in coverage.measure_coverage("flow-lookahead", arms, delay, runs=400, seed=4):
+    case = ("flow-lookahead", arms, delay)
+    for row in coverage.measure_coverage([case], replications=400, seed=4):
         assert row.missed <= row.stated
 
 
@@ -40,13 +42,18 @@ def test_intervals_are_not_so_wide_that_they_say_nothing():
     assert worse.high - worse.low < 4 * 2 * 0.5 / worse.plays**0.5
 
 
-def test_the_command(capsys, monkeypatch):
-    monkeypatch.setattr(coverage, "ARMS", {"2a": coverage.ARMS["2a"]})
-    assert coverage.main(["--runs", "2"]) == 0
-    out = capsys.readouterr().out
-    assert out.count("\n") == 1 + len(coverage.BOUNDED) + len(coverage.DELAYS)
+def test_the_command_resumes(latesum, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    arguments = ("coverage", "--replications", "2", "--arms", "2a", "--workers", "1")
+    code, out, said = latesum(*arguments)
+    assert code == 0
+    assert out.count("2a") == len(coverage.BOUNDED) + len(coverage.DELAYS)
+    assert "20 runs; about" in said
+    code, again, said = latesum(*arguments)
+    assert (code, again) == (0, out)
+    assert "All 20 runs are there already" in said
 
 
 def test_nonsense_is_refused():
     with pytest.raises(InvalidInput):
-        coverage.measure_coverage("flow", "2b", "uniform")
+        coverage.measure_coverage([("flow", "2b", "uniform")])

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from latesum._checks import InvalidInput
-from latesum.lab import dask_runner, sweep
-from latesum.lab.experiment import Experiment
-from latesum.lab.sweep import run_sweep
+from latesum.lab import engine, runners
+from latesum.lab.runners import chosen_runner
+from latesum.lab.sweeps import Experiment, run_sweep
 
 distributed = pytest.importorskip("distributed")
 
@@ -44,17 +44,17 @@ def cluster() -> Iterator[Any]:
 
 @pytest.fixture(autouse=True)
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sweep, "_SECONDS_PER_CHUNK", 0.05)
+    monkeypatch.setattr(engine, "_SECONDS_PER_CHUNK", 0.05)
 
 
 def test_a_worker_killed_midway_changes_nothing(tmp_path: Path, cluster: Any) -> None:
     run_sweep(EXPERIMENT, tmp_path / "alone")
     killed: list[int] = []
-    with dask_runner.dask_runner(cluster.scheduler_address) as runner:
+    with chosen_runner(dask=cluster.scheduler_address) as runner:
         client = distributed.Client(cluster)
         workers = client.run(os.getpid)
 
-        def kill_one_midway(done: int, total: int) -> None:
+        def kill_one_midway(done: int, total: int, what: str) -> None:
             if not killed and done > total / 4:
                 killed.append(next(iter(workers.values())))
                 os.kill(killed[0], signal.SIGKILL)
@@ -68,17 +68,17 @@ def test_a_worker_killed_midway_changes_nothing(tmp_path: Path, cluster: Any) ->
 def test_what_was_done_before_is_not_sent_to_the_cluster(tmp_path: Path, cluster: Any) -> None:
     run_sweep(EXPERIMENT.with_replications(150), tmp_path)
     left = []
-    with dask_runner.dask_runner(cluster.scheduler_address) as runner:
+    with chosen_runner(dask=cluster.scheduler_address) as runner:
         run_sweep(
-            EXPERIMENT, tmp_path, runner=runner, announce=lambda plan: left.append(plan.runs_left)
+            EXPERIMENT, tmp_path, runner=runner, announce=lambda todo: left.append(todo.runs_left)
         )
     assert left == [100]
 
 
 def test_a_wrong_address_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dask_runner, "_CONNECT_SECONDS", 1)
+    monkeypatch.setattr(runners, "_CONNECT_SECONDS", 1)
     with (
         pytest.raises(InvalidInput, match="no Dask scheduler at"),
-        dask_runner.dask_runner("tcp://127.0.0.1:9"),
+        chosen_runner(dask="tcp://127.0.0.1:9"),
     ):
         pass

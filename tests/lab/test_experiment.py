@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from latesum._checks import InvalidInput
-from latesum.lab.cells import cells
-from latesum.lab.experiment import Experiment
-from latesum.lab.experiment_file import load, parse
+from latesum.lab.sweeps import Experiment, Grid, load
+from latesum.lab.sweeps.file import parse
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -50,13 +49,14 @@ def test_lists_make_a_grid() -> None:
             ],
         }
     )
-    made = cells(experiment)
+    grid = Grid.of(experiment)
+    made = grid.settings
     assert len(made) == 4 * 3
-    assert len({cell.digest for cell in made}) == 12
-    assert made[0].policy == "odaaf (first_tolerance=0.5)"
-    assert made[0].policy_text == "odaaf(first_tolerance=0.5, mean_delay=4)"
-    assert made[0].problem == "arms 0.5, 0.6, uniform(0, 5)"
-    assert made[-1].replications == 7
+    assert len({setting.digest for setting in made}) == 12
+    assert made[0].policy_name == "odaaf (first_tolerance=0.5)"
+    assert str(made[0].policy) == "odaaf(first_tolerance=0.5, mean_delay=4)"
+    assert made[0].problem_name == "arms 0.5, 0.6, uniform(0, 5)"
+    assert grid.replications[-1] == 7
 
 
 def test_told_goes_to_the_policies_that_take_it_and_have_no_own() -> None:
@@ -64,16 +64,16 @@ def test_told_goes_to_the_policies_that_take_it_and_have_no_own() -> None:
     text = text.replace(
         '"uniform(0, 10)"', '"uniform(0, 10)"\ntold = {mean_delay=7, delay_bound=20}'
     )
-    _, made = parse(text, ".toml", "file.toml", default_name="file")
-    assert made[0].policy_text == "odaaf(mean_delay=9)"
-    assert made[1].policy_text == "odaaf-b(mean_delay=7, delay_bound=20)"
+    made = parse(text, ".toml", "file.toml", default_name="file").settings
+    assert str(made[0].policy) == "odaaf(mean_delay=9)"
+    assert str(made[1].policy) == "odaaf-b(mean_delay=7, delay_bound=20)"
 
 
-def test_labels_do_not_matter_to_the_digest_of_a_cell() -> None:
-    one = parse(GOOD, ".toml", "a", default_name="a")[1][0]
-    other = parse(GOOD.replace("plain", "x"), ".toml", "b", default_name="b")[1][0]
+def test_labels_do_not_matter_to_the_digest_of_a_setting() -> None:
+    one = parse(GOOD, ".toml", "a", default_name="a").settings[0]
+    other = parse(GOOD.replace("plain", "x"), ".toml", "b", default_name="b").settings[0]
     assert one.digest == other.digest
-    third = parse(GOOD.replace("1000", "1001"), ".toml", "b", default_name="b")[1][0]
+    third = parse(GOOD.replace("1000", "1001"), ".toml", "b", default_name="b").settings[0]
     assert one.digest != third.digest
 
 
@@ -86,8 +86,8 @@ problems:
 policies:
   - {name: ODAAF, policy: odaaf}
 """
-    from_yaml = parse(yaml, ".yaml", "f.yaml", default_name="file")[0]
-    assert from_yaml == parse(GOOD, ".toml", "f.toml", default_name="file")[0]
+    from_yaml = parse(yaml, ".yaml", "f.yaml", default_name="file").experiment
+    assert from_yaml == parse(GOOD, ".toml", "f.toml", default_name="file").experiment
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_a_policy_that_cannot_run_on_a_problem_is_refused_with_the_problem() -> 
 
 @pytest.mark.parametrize("name", ["sweep.toml", "sweep.yaml"])
 def test_the_examples_are_good(name: str) -> None:
-    assert load(EXAMPLES / name).name == "sweep"
+    assert load(EXAMPLES / name).experiment.name == "sweep"
 
 
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:

@@ -1,18 +1,20 @@
 """The league: it resumes, is seeded, and counts lock-ins that are there."""
 
-import numpy as np
+import math
+
 import pytest
 
 from latesum import Problem
-from latesum.cli.league import as_markdown
-from latesum.lab.arm_order import random_order
-from latesum.lab.league import ENTRANTS, run_league
-from latesum.lab.league.lock_ins import count_lock_ins
-from latesum.lab.league.problems import PROBLEMS, Setting
+from latesum.lab.setting import ORDER, Setting, arm_order
+from latesum.lab.studies.league import ENTRANTS, Entrant, as_markdown, run_league
+from latesum.lab.studies.league_problems import PROBLEMS, LeagueProblem
+from latesum.policies.spec import PolicySpec
 
 SMALL = {
-    "late": Setting(Problem([0.3, 0.6], "exponential(5)"), 20_000),
-    "daily": Setting(Problem([0.3, 0.6], "uniform(0, 9)"), 20_000, bucket=500, report_lag=1000),
+    "late": LeagueProblem(Problem([0.3, 0.6], "exponential(5)"), 20_000),
+    "daily": LeagueProblem(
+        Problem([0.3, 0.6], "uniform(0, 9)"), 20_000, bucket=500, report_lag=1000
+    ),
 }
 FEW = {name: ENTRANTS[name] for name in ("flow", "odaaf", "odaaf-b", "qpm-d KL-UCB++")}
 
@@ -32,23 +34,34 @@ def test_every_policy_meets_every_problem_that_it_can_play(tmp_path):
 
 
 def test_it_resumes_and_gives_the_same_table(tmp_path):
-    first = run_league(tmp_path, replications=3, problems=SMALL, entrants=FEW)
-    times = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
-    next(iter(times)).unlink()
-    assert run_league(tmp_path, replications=3, problems=SMALL, entrants=FEW) == first
-    unchanged = [path for path, time in times.items() if path.stat().st_mtime_ns == time]
-    assert len(unchanged) == len(times) - 1
+    made = []
+    for _ in range(2):
+        rows = run_league(
+            tmp_path, replications=3, problems=SMALL, entrants=FEW,
+            announce=lambda todo: made.append(todo.runs_left),
+        )  # fmt: skip
+        made.append(rows)
+        next((tmp_path / "parts").rglob("*.parquet")).unlink()
+    assert made[0] == 3 * 6
+    assert made[2] == 3
+    assert made[1] == made[3]
 
 
-def test_a_run_that_stays_with_a_bad_arm_is_a_lock_in():
-    setting = Setting(Problem([0.3, 0.6], "constant(3)"), 1_000)
-    lost = np.array([300.0] * 12)
-    bad_first = sum(random_order(2, (1, number))[0] == 0 for number in range(12))
+def test_one_replication_has_no_standard_error(tmp_path):
+    rows = run_league(tmp_path, replications=1, problems=SMALL, entrants=FEW)
+    assert all(math.isnan(row.standard_error) for row in rows)
+    assert "± –" in as_markdown(rows)
+
+
+def test_a_run_that_stays_with_a_bad_arm_is_a_lock_in(tmp_path):
+    small = {"small": LeagueProblem(Problem([0.3, 0.6], "constant(3)"), 1_000)}
+    first = Setting(small["small"].problem, PolicySpec("oracle"), 1_000)
+    bad_first = sum(arm_order(2, first.seeds(number, ORDER))[0] == 0 for number in range(12))
     assert 0 < bad_first < 12
-    assert count_lock_ins(setting, "oracle(best_arm=0)", lost, seed=1) == bad_first
-    assert count_lock_ins(setting, "oracle(best_arm=1)", lost, seed=1) == 12 - bad_first
-    assert count_lock_ins(setting, "oracle(best_arm=0)", np.zeros(12), seed=1) == 0
-    assert count_lock_ins(setting, "oracle", lost, seed=1) == 0
+    texts = ("oracle(best_arm=0)", "oracle(best_arm=1)", "oracle")
+    entrants = {text: Entrant(text, 12) for text in texts}
+    rows = run_league(tmp_path, problems=small, entrants=entrants)
+    assert [row.lock_ins for row in rows] == [bad_first, 12 - bad_first, 0]
 
 
 def test_the_problems_are_those_of_the_notes_and_more():

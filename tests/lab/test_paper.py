@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,8 @@ from typer.testing import CliRunner
 from latesum import delays
 from latesum._checks import InvalidInput
 from latesum.cli.app import app
-from latesum.lab.cells import cells
-from latesum.lab.paper import (
+from latesum.lab.stats import ratio_of_means
+from latesum.lab.studies.paper import (
     FIGURES,
     PaperRun,
     experiment,
@@ -22,10 +23,9 @@ from latesum.lab.paper import (
     quick_figure,
     run_paper,
 )
-from latesum.lab.paper.published import curves
-from latesum.lab.paper.report import write_report
-from latesum.lab.paper.verdicts import EndRatio, end_ratios, jump_times
-from latesum.lab.results import ratio_of_means
+from latesum.lab.studies.paper.published import curves
+from latesum.lab.studies.paper.report import write_report
+from latesum.lab.studies.paper.verdicts import EndRatio, end_ratios, jump_times
 from latesum.policies import ODAAF
 
 
@@ -39,7 +39,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> tuple[PaperRun, Path]:
 def test_there_are_31_published_curves_and_an_experiment_for_each() -> None:
     assert sum(len(curves(figure)) for figure in FIGURES) == 31
     for figure in FIGURES:
-        asked = experiment(figure)
+        asked = experiment(figure).experiment
         assert asked.name == asked.published == figure
         policies = {entry.name for entry in asked.policies}
         assert {name.split()[0] for name in curves(figure)} <= policies
@@ -47,7 +47,7 @@ def test_there_are_31_published_curves_and_an_experiment_for_each() -> None:
 
 def test_the_settings_are_those_of_the_paper() -> None:
     for figure in FIGURES:
-        asked = experiment(figure)
+        asked = experiment(figure).experiment
         assert asked.horizon == 250_000
         assert all(problem.arms == [0.5, 0.6] for problem in asked.problems)
         counts = {"ODAAF": 1000, "ODAAF-V": 1000, "QPM-D": 5000} if figure == "5" else 200
@@ -70,15 +70,17 @@ def test_the_settings_are_those_of_the_paper() -> None:
 def test_the_phases_are_those_found_in_the_published_curves(
     figure: str, problem: str, policy: str, rounds: list[int]
 ) -> None:
-    made = cells(experiment(figure))
-    cell = next(cell for cell in made if (cell.problem, cell.policy) == (problem, policy))
-    built = cell.build()[1]
+    made = experiment(figure).settings
+    setting = next(
+        each for each in made if (each.problem_name, each.policy_name) == (problem, policy)
+    )
+    built = setting.prepared[1]
     assert isinstance(built, ODAAF)
     assert built.phase_rounds[:5] == rounds
 
 
 def test_the_law_drawn_for_a_half_normal_has_the_mean_and_the_variance_told() -> None:
-    for entry in experiment("3b").problems[2:]:
+    for entry in experiment("3b").experiment.problems[2:]:
         assert isinstance(entry.delay, str)
         law = delays.parse(entry.delay)
         # Rounding up to whole rounds adds half a round and a twelfth of variance.
@@ -118,17 +120,15 @@ def test_figures_share_their_runs(tiny: tuple[PaperRun, Path]) -> None:
 
 def test_the_report_needs_nothing_else_and_says_everything(tiny: tuple[PaperRun, Path]) -> None:
     run, folder = tiny
-    some = PaperRun(
-        {figure: run.results[figure] for figure in ("3a", "5")},
-        *(run.seconds, run.runs_made, run.runs_kept, run.workers, True),
-    )
-    written = write_report(some, folder, workers=2)
+    assert run.folder == folder / "2-runs"
+    some = replace(run, results={each: run.results[each] for each in ("3a", "5")}, quick=True)
+    written = write_report(some, workers=2)
     html, markdown = written.html.read_text(), written.markdown.read_text()
     assert not re.search(r'(src|href)="(?!data:)', html)
     assert html.count("data:image/png;base64,") == 5
     for link in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", markdown):
-        assert (folder / link).exists()
-        assert (folder / link).with_suffix(".pdf").exists()
+        assert (run.folder / link).exists()
+        assert (run.folder / link).with_suffix(".pdf").exists()
     for text in ("first tolerance", "half-normal", "Only just eliminated", "1.05", "quick look"):
         assert text.lower() in markdown.lower()
         assert text.lower() in html.lower()

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from latesum._checks import InvalidInput
-from latesum.lab import safety
+from latesum.lab import stats
+from latesum.lab.studies import safety
+from latesum.policies import register
 from latesum.policies.base import Stretch
 from latesum.policies.fixed import RoundRobin
 from latesum.world import Problem
@@ -22,40 +24,45 @@ def test_at_most_one_lock_in_of_flow_in_ten_thousand_runs(told):
     assert safety.measure_safety(10_000, told=told).lock_ins <= 1
 
 
+@register
 class _Stubborn(RoundRobin):
     """Always the same arm, the worst of those below."""
 
-    def __init__(self, n_arms, horizon, *, mean_delay, rng):
+    kind = "stubborn"
+
+    def __init__(self, n_arms):
         super().__init__(n_arms)
 
     def _next(self):
         return Stretch(0, 1_000, "learn")
 
 
+@register
 class _LateRiser(_Stubborn):
     """The best arm, but only past the horizon."""
+
+    kind = "late-riser"
 
     def _next(self):
         return Stretch(1 if self.rounds_told >= 10_000 else 0, 1_000, "learn")
 
 
-@pytest.fixture
-def one_problem(monkeypatch):
-    monkeypatch.setattr(safety, "random_problem", lambda rng: Problem([0.5, 0.6], "constant(3)"))
-    monkeypatch.setitem(safety.POLICIES, "stubborn", _Stubborn)
-    monkeypatch.setitem(safety.POLICIES, "late riser", _LateRiser)
+def one_problem(rng):
+    """A law that always draws the same."""
+    return Problem([0.5, 0.6], "constant(3)")
 
 
-@pytest.mark.usefixtures("one_problem")
 def test_a_lock_in_is_a_lock_in_only_if_it_lasts():
-    stuck = safety.measure_safety(3, policy="stubborn", horizon=10_000)
+    asked = {"horizon": 10_000, "problems": f"{__name__}:one_problem"}
+    stuck = safety.measure_safety(3, policy="stubborn", **asked)
     assert (stuck.suspects, stuck.lock_ins, stuck.upper_limit) == (3, 3, 1.0)
     assert stuck.mean_regret == pytest.approx(1_000)
-    late = safety.measure_safety(3, policy="late riser", horizon=10_000)
+    assert not safety.is_safe(stuck)
+    late = safety.measure_safety(3, policy="late-riser", **asked)
     assert (late.suspects, late.lock_ins) == (3, 0)
 
 
-def test_the_same_whoever_runs_it():
+def test_the_same_wherever_it_is_run():
     one = safety.measure_safety(6, horizon=20_000, seed=9)
     assert one == safety.measure_safety(6, horizon=20_000, seed=9, workers=2)
     assert one != safety.measure_safety(6, horizon=20_000, seed=10)
@@ -70,13 +77,27 @@ def test_the_problems_are_of_all_kinds():
 
 
 def test_the_limit_of_a_rate():
-    assert safety.rate_upper_limit(0, 10_000) == pytest.approx(1 - 0.05 ** (1 / 10_000))
-    assert safety.rate_upper_limit(1, 10_000) == pytest.approx(4.743e-4, rel=1e-3)
+    assert stats.rate_upper_limit(0, 10_000) == pytest.approx(1 - 0.05 ** (1 / 10_000))
+    assert stats.rate_upper_limit(1, 10_000) == pytest.approx(4.743e-4, rel=1e-3)
 
 
-def test_the_command(capsys):
-    assert safety.main(["--runs", "2", "--horizon", "20000", "--told", "1"]) == 0
-    assert "lock-ins" in capsys.readouterr().out
+def test_the_policy_is_told_the_mean_delay_and_no_more():
+    for policy in ("flow", "flow-lookahead", "guarded", "odaaf-s"):
+        assert safety.measure_safety(2, policy=policy, horizon=5_000).replications == 2
+    one = safety.measure_safety(6, policy="odaaf-s", told=1.0, horizon=20_000)
+    assert one != safety.measure_safety(6, policy="odaaf-s", told=0.3, horizon=20_000)
+
+
+def test_the_command_resumes(latesum, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    arguments = ("safety", "--replications", "4", "--horizon", "20000", "--told", "1")
+    code, out, said = latesum(*arguments)
+    assert code == 0
+    assert "lock-ins" in out
+    assert "4 runs; about" in said
+    code, again, said = latesum(*arguments)
+    assert (code, again) == (0, out)
+    assert "All 4 runs are there already" in said
 
 
 def test_nonsense_is_refused():
@@ -84,3 +105,5 @@ def test_nonsense_is_refused():
         safety.measure_safety(0)
     with pytest.raises(InvalidInput):
         safety.measure_safety(1, policy="fow")
+    with pytest.raises(InvalidInput, match="sees which arm paid"):
+        safety.measure_safety(1, policy="qpm-d")

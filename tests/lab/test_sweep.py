@@ -12,10 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from latesum.lab.cells import cells
-from latesum.lab.experiment import Experiment
-from latesum.lab.store import Store
-from latesum.lab.sweep import Plan, Work, plan, run_sweep
+from latesum.lab import RunStore
+from latesum.lab.engine import Todo, Work, todo
+from latesum.lab.sweeps import Experiment, Grid, run_sweep
 
 SCRIPT = Path(__file__).with_name("sweep_to_kill.py")
 
@@ -146,8 +145,8 @@ def test_chunks_take_about_a_second_and_cover_what_is_missing(tmp_path: Path) ->
             "policies": [{"policy": "odaaf"}],
         }
     )
-    (cell,) = cells(experiment)
-    made = Plan(experiment, [cell], [Work(cell, [(3, 40), (60, 100)], 0.06)])
+    (setting,) = Grid.of(experiment).settings
+    made = Todo(100, [Work(setting, [(3, 40), (60, 100)], 0.06)])
     covered = [run for chunk in made.chunks() for run in range(chunk.first, chunk.end)]
     assert covered == [*range(3, 40), *range(60, 100)]
     assert max(chunk.end - chunk.first for chunk in made.chunks()) == 16
@@ -165,5 +164,6 @@ def test_experiments_share_the_runs_that_they_have_in_common(tmp_path: Path) -> 
     run_sweep(Experiment.model_validate(content), tmp_path)
     content["name"] = "two"
     content["policies"] = [{"name": "other label", "policy": "odaaf"}, {"policy": "oracle"}]
-    planned = plan(Experiment.model_validate(content), Store(tmp_path))
-    assert [work.cell.policy for work in planned.work] == ["oracle"]
+    grid = Grid.of(Experiment.model_validate(content))
+    left = todo(grid.settings, grid.replications, RunStore(tmp_path))
+    assert [work.setting.policy_name for work in left.work] == ["oracle"]

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from latesum import InvalidInput, Problem, compare
+from latesum.lab.stats import quantile_of, share_of
 from latesum.planning import plan
-from latesum.planning.answers import quantile_of, share_of
 from latesum.planning.candidates import EQUAL_SPLIT
 from latesum.policies import registry
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from latesum._checks import InvalidInput
-from latesum.lab.simulation import play_once
+from latesum.lab import simulate
 from latesum.policies.conformance import check
 from latesum.policies.flow import Flow
 from latesum.world import Problem
@@ -35,7 +35,9 @@ def regrets(problem, policy, horizon, runs, seed=5):
         [
             sum(
                 gaps[arm] * rounds
-                for arm, rounds, *_ in play_once(problem, policy, horizon, (seed, run))
+                for arm, rounds, *_ in simulate(
+                    problem, policy, horizon, seed=seed, number=run
+                ).plays
             )
             for run in range(runs)
         ]
@@ -156,14 +158,14 @@ def test_every_index_finds_the_best_arm(index, horizon):
     policy = Flow(3, horizon, mean_delay=20, index=index)
     problem = Problem([0.3, 0.5, 0.7], "exponential(20)")
     for run in range(5):
-        plays = play_once(problem, policy, 100_000, (3, run))
+        plays = simulate(problem, policy, 100_000, seed=3, number=run).plays
         best = sum(play.rounds for play in plays if play.arm == 2)
         assert best > 95_000
 
 
 def test_past_the_horizon_it_goes_on():
     policy = Flow(2, 20_000, mean_delay=10)
-    plays = play_once(Problem([0.4, 0.6], "uniform(0, 20)"), policy, 200_000, (1, 0))
+    plays = simulate(Problem([0.4, 0.6], "uniform(0, 20)"), policy, 200_000, seed=1).plays
     late = [play for play in plays[len(plays) // 2 :] if play.arm == 0]
     assert sum(play.rounds for play in late) < 2_000
 
@@ -240,5 +242,7 @@ def test_it_lives_with_totals_in_buckets_that_are_reported_late(bucket, report_l
     """Regret as without buckets, about 180; it would be 10,000 if nothing were learned."""
     problem, policy = Problem([0.5, 0.6, 0.4], "exponential(50)"), Flow(3, 100_000, mean_delay=50)
     for run in range(3):
-        plays = play_once(problem, policy, 100_000, (1, run), bucket, report_lag)
+        plays = simulate(
+            problem, policy, 100_000, seed=1, number=run, bucket=bucket, report_lag=report_lag
+        ).plays
         assert sum(problem.gaps[arm] * rounds for arm, rounds, *_ in plays) < 600

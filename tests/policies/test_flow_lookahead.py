@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from latesum._checks import InvalidInput
-from latesum.lab.simulation import play_once
+from latesum.lab import simulate
 from latesum.policies.conformance import check
 from latesum.policies.flow_lookahead import FlowLookahead
 from latesum.world import Problem
@@ -48,7 +48,7 @@ def test_every_run_of_an_arm_is_long_enough(bound, shortest):
     problem = Problem([0.5, 0.52, 0.5], "uniform(0, 100)")
     policy = FlowLookahead(3, 100_000, mean_delay=50, delay_bound=bound)
     runs = []
-    for play in play_once(problem, policy, 100_000, (1, 0)):
+    for play in simulate(problem, policy, 100_000, seed=1).plays:
         if runs and runs[-1][0] == play.arm:
             runs[-1][1] += play.rounds
         else:
@@ -64,7 +64,7 @@ def test_regret_is_near_that_of_flow():
     regrets = [
         sum(
             0.1 * play.rounds
-            for play in play_once(problem, policy, 250_000, (2, run))
+            for play in simulate(problem, policy, 250_000, seed=2, number=run).plays
             if not play.arm
         )
         for run in range(80)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from latesum.lab.simulation import play_once
+from latesum.lab import simulate
 from latesum.policies.conformance import check
 from latesum.policies.guarded import Guarded
 from latesum.world import Problem
@@ -26,7 +26,7 @@ def test_conformance(parameters, seed):
 
 def test_every_change_of_arm_begins_with_a_guard():
     problem = Problem([0.5, 0.55], "exponential(20)")
-    plays = play_once(problem, Guarded(2, 50_000, mean_delay=20, guard=30), 50_000, (1, 0))
+    plays = simulate(problem, Guarded(2, 50_000, mean_delay=20, guard=30), 50_000, seed=1).plays
     changes = [
         (play, later)
         for before, play, later in zip([None, *plays], plays, plays[1:], strict=False)
@@ -66,7 +66,7 @@ def test_regret_on_two_arms():
     regrets = [
         sum(
             0.1 * play.rounds
-            for play in play_once(problem, policy, 250_000, (2, run))
+            for play in simulate(problem, policy, 250_000, seed=2, number=run).plays
             if not play.arm
         )
         for run in range(60)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from latesum._checks import InvalidInput
-from latesum.lab.simulation import play_once
+from latesum.lab import simulate
 from latesum.policies.conformance import check
 from latesum.policies.odaaf_s import ODAAFS
 from latesum.world import Problem
@@ -36,7 +36,7 @@ def regrets(name, runs):
         [
             sum(
                 gaps[arm] * rounds
-                for arm, rounds, *_ in play_once(problem, policy, horizon, (5, run))
+                for arm, rounds, *_ in simulate(problem, policy, horizon, seed=5, number=run).plays
             )
             for run in range(runs)
         ]

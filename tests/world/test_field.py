@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from latesum import ODAAF, InvalidInput, Oracle, Problem, RoundRobin, compare, delays, simulate
-from latesum.lab.simulation import play_once
 from latesum.policies import Policy
 from latesum.world import Background, Calendar, Discrete, FieldProblem, Reporting
 from latesum.world import buckets as buckets_module
@@ -101,7 +100,7 @@ def test_a_bucket_world_is_that_of_the_loop(arms, delay, many, monkeypatch):
 
     def shortcut(rng):
         world = BucketWorld(problem, bucket=20, buckets=9, rng=rng)
-        return [world.play(arm, buckets) for arm, buckets in plan]
+        return [world.play_buckets(arm, buckets) for arm, buckets in plan]
 
     rounds = tuple((arm, 20 * buckets) for arm, buckets in plan)
     slow = samples(
@@ -121,7 +120,7 @@ def test_a_bucket_world_follows_the_calendar_as_the_other_one_does(many, monkeyp
 
     def by_buckets(rng):
         world = BucketWorld(problem, bucket=30, buckets=12, rng=rng)
-        return [world.play(0, 5), world.play(1, 1), world.play(0, 6)]
+        return [world.play_buckets(0, 5), world.play(1, 30), world.play_buckets(0, 6)]
 
     def by_rounds(rng):
         world = problem.start(rng=np.random.default_rng([5, rng.integers(1 << 40)]))
@@ -205,7 +204,7 @@ class Recorder(Policy):
 def decisions(reporting, horizon=60):
     problem = FieldProblem([0.5, 0.6], "constant(0)", reporting=reporting)
     Recorder.seen = []
-    plays = play_once(problem, Recorder(), horizon, (1, 0), 10)
+    plays = simulate(problem, Recorder(), horizon, seed=1, bucket=10).plays
     return plays, Recorder.seen
 
 
@@ -252,7 +251,7 @@ def test_buckets_at_once_decide_as_buckets_one_by_one():
     """Without a lag nothing changes within a stretch: the same switches at the same buckets."""
     problem = Problem([0.4, 0.6], "uniform(0, 20)")
     policy = ODAAF(2, 20_000, mean_delay=10)
-    plays = play_once(problem, policy, 20_000, (3, 0), 100)
+    plays = simulate(problem, policy, 20_000, seed=3, bucket=100).plays
     alone = policy.fresh()
     for play in plays:
         for part in range(0, play.rounds, 100):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -68,6 +70,18 @@ class Base:
         elif self.name == "thompson":
             # Nothing is known: the largest of equal draws is any arm.
             memory.whole[layout.ASKED] = rng.integers(self.n_arms)
+
+
+def told_with_base(known: Mapping[str, Any], written: Mapping[str, Any]) -> dict[str, Any]:
+    """What a policy with a base is told: UCB1 unless written, and the horizon if the base asks it.
+
+    >>> told_with_base({"n_arms": 2, "horizon": 9}, {})
+    {'base': 'ucb1', 'n_arms': 2}
+    """
+    told = {"base": "ucb1", **known}
+    if BASES.get(written.get("base", "ucb1"), ("", "", ""))[2] != "horizon":
+        told.pop("horizon", None)
+    return told
 
 
 def base_index(

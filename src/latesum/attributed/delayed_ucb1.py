@@ -22,6 +22,8 @@ class DelayedUCB1(AttributedPolicy):
     References: Joulani, György, Szepesvári (2013), Online Learning under Delayed Feedback.
     """
 
+    kind = "delayed-ucb1"
+
     def __init__(self, n_arms: int, *, exploration: float = 2.0) -> None:
         super().__init__(n_arms)
         self._base = base_index("ucb1", self.n_arms, exploration=exploration)

@@ -40,6 +40,7 @@ class DUCB(AttributedPolicy):
     References: Vernade, Cappé, Perchet (2017), Stochastic Bandit Models for Delayed Conversions.
     """
 
+    kind = "ducb"
     delay_knowledge = "its distribution"
     _label = "DUCB"
     _poisson_kl = 0
@@ -147,5 +148,6 @@ class KLDUCB(DUCB):
     References: Vernade, Cappé, Perchet (2017), Stochastic Bandit Models for Delayed Conversions.
     """
 
+    kind = "kl-ducb"
     _label = "KL-DUCB"
     _poisson_kl = 1

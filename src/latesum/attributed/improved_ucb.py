@@ -27,6 +27,7 @@ class ImprovedUCB(AttributedPolicy):
     References: Auer, Ortner (2010), UCB Revisited.
     """
 
+    kind = "improved-ucb"
     delay_knowledge = "nothing: there must be none"
 
     def __init__(self, n_arms: int, *, horizon: int) -> None:

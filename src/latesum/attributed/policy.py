@@ -8,7 +8,7 @@ anonymous one: there is no `ask`, no `tell`, and a total without labels cannot b
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -74,18 +74,23 @@ class Memory:
 class AttributedPolicy(ABC):
     """A policy that sees which arm paid: every reward arrives with the arm it belongs to.
 
-    Subclasses set `name`, the label for tables, and `delay_knowledge`, what they must be told
-    about the delay. How one plays is compiled: `playable` refuses what would not be used.
+    Subclasses set `kind`, the name in the registry, `name`, the label for tables, and
+    `delay_knowledge`, what they must be told about the delay. How one plays is compiled:
+    `playable` refuses what would not be used.
     """
 
+    #: The policy's name in the registry.
+    kind: ClassVar[str]
     #: Marks these policies in tables and figures: they see more than a total.
-    sees: ClassVar[Literal["attributed"]] = "attributed"
+    sees: ClassVar[Literal["labels"]] = "labels"
     #: What the policy must be told about the delay, in words.
     delay_knowledge: ClassVar[str] = "nothing"
 
     n_arms: int
+    #: The constructor's arguments.
+    parameters: dict[str, Any]
 
-    def __new__(cls, *_: Any, **parameters: Any) -> AttributedPolicy:
+    def __new__(cls, *values: Any, **parameters: Any) -> AttributedPolicy:
         """Refuse knowledge of the delay that this policy has no use for."""
         usable = signature_of(cls).parameters
         for parameter in _DELAY_PARAMETERS:
@@ -95,7 +100,15 @@ class AttributedPolicy(ABC):
                     f"{cls.delay_knowledge} about the delay. DUCB and KLDUCB use a delay, "
                     "SBD a max_delay."
                 )
-        return super().__new__(cls)
+        policy = super().__new__(cls)
+        names = (name for name in usable if name not in parameters)
+        policy.parameters = {**dict(zip(names, values, strict=False)), **parameters}
+        return policy
+
+    @classmethod
+    def told(cls, known: Mapping[str, Any], written: Mapping[str, Any]) -> dict[str, Any]:
+        """What this policy takes of what is known of a problem, beside the parameters written."""
+        return dict(known)
 
     def __init__(self, n_arms: int) -> None:
         self.n_arms = whole_number(n_arms, "n_arms", at_least=2)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from latesum.attributed import layout_kernels as layout
-from latesum.attributed.bases import base_index
+from latesum.attributed.bases import base_index, told_with_base
 from latesum.attributed.policy import AttributedPolicy, Memory
 
 
@@ -25,6 +28,8 @@ class QPMD(AttributedPolicy):
     References: Joulani, György, Szepesvári (2013), Online Learning under Delayed Feedback.
     """
 
+    kind = "qpm-d"
+
     def __init__(
         self,
         base: str,
@@ -36,6 +41,10 @@ class QPMD(AttributedPolicy):
     ) -> None:
         super().__init__(n_arms)
         self.base = base_index(base, self.n_arms, exploration=exploration, horizon=horizon, arm=arm)
+
+    @classmethod
+    def told(cls, known: Mapping[str, Any], written: Mapping[str, Any]) -> dict[str, Any]:
+        return told_with_base(known, written)
 
     @property
     def name(self) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from latesum._checks import InvalidInput, known_name, whole_number
 from latesum.attributed import layout_kernels as layout
-from latesum.attributed.bases import base_index
+from latesum.attributed.bases import base_index, told_with_base
 from latesum.attributed.policy import AttributedPolicy, Memory
 from latesum.world.problem import Problem
 
@@ -39,6 +41,7 @@ class SBD(AttributedPolicy):
     Heuristics, Prior Data, and Evaluation in Bandits.
     """
 
+    kind = "sbd"
     delay_knowledge = "the largest delay (max_delay)"
 
     def __init__(
@@ -56,6 +59,10 @@ class SBD(AttributedPolicy):
         self.base = base_index(base, self.n_arms, exploration=exploration, horizon=horizon, arm=arm)
         self.heuristic = known_name(heuristic, _HEURISTICS, "heuristic")
         self.max_delay = whole_number(max_delay, "max_delay")
+
+    @classmethod
+    def told(cls, known: Mapping[str, Any], written: Mapping[str, Any]) -> dict[str, Any]:
+        return told_with_base(known, written)
 
     @property
     def name(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 
 def main() -> None:
@@ -11,6 +12,10 @@ def main() -> None:
     from latesum._extras import MissingExtra
     from latesum.cli.app import app
 
+    # A policy, delay or measure of your own may lie in a file of the folder you are in; last, so
+    # that no file there is taken for a library.
+    if str(Path.cwd()) not in sys.path:
+        sys.path.append(str(Path.cwd()))
     try:
         app()
     except (InvalidInput, MissingExtra) as refusal:

@@ -10,10 +10,9 @@ from latesum.cli import (
     delays_fit,
     demo,
     describe,
-    league,
-    paper,
     plan,
     serve,
+    studies,
     sweep,
     theory,
     tokens,
@@ -30,9 +29,11 @@ app.add_typer(tokens.app, name="token")
 app.command("compare")(compare.compare_policies)
 app.command("demo")(demo.demo)
 app.command("serve")(serve.serve)
-app.command("paper")(paper.paper)
+app.command("paper")(studies.paper)
 app.command("sweep")(sweep.sweep)
-app.command("league")(league.league)
+app.command("league")(studies.league)
+app.command("safety")(studies.safety)
+app.command("coverage")(studies.coverage)
 app.command("schedule")(theory.show_schedule)
 app.command("bounds")(theory.show_bounds)
 app.command("policies")(describe.list_policies)

@@ -7,11 +7,12 @@ from typing import Annotated
 
 import typer
 
+from latesum._extras import require
 from latesum.cli.compare import show_comparison
-from latesum.cli.options import progress_bar
+from latesum.cli.options import working
 from latesum.lab import compare
 from latesum.lab.figures import plot_headline
-from latesum.lab.roster import available, policy_for
+from latesum.policies import registry
 from latesum.world import Problem
 
 HORIZON = 250_000
@@ -33,23 +34,17 @@ def demo(
     replications: Annotated[int, typer.Option(help="How often each policy is run.")] = 100,
 ) -> None:
     """The paper's problem with every policy: a table here, figures in a folder."""
-    from latesum.lab.paper import quick_figure
+    for library, extra in (("matplotlib", "plots"), ("pyarrow", "lab"), ("pydantic", "lab")):
+        require(library, extra)  # before the work, not after it
+    from latesum.lab.studies.paper import quick_figure
 
     out.mkdir(parents=True, exist_ok=True)
     problem = Problem([0.5, 0.6], "uniform(0, 100)")
     # Improved UCB is for undelayed rewards only.
-    names = [*(name for name in available() if name != "improved-ucb"), SAME_INDEX]
-    roster = {name: policy_for(name, problem, HORIZON) for name in names}
-    with progress_bar("runs") as progress:
-        result = compare(
-            problem,
-            roster,
-            HORIZON,
-            replications=replications,
-            seed=1,
-            workers=2,
-            progress=progress,
-        )
+    names = [name for name in registry.available(None) if name != "improved-ucb"]
+    policies = {name: name for name in [*names, SAME_INDEX]}
+    with working(2, None) as how:
+        result = compare(problem, policies, HORIZON, replications=replications, seed=1, **how)
     show_comparison(result)
     headline = out / "regret.png"
     plot_headline(result, HEADLINE, headline)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Annotated
 
 import numpy as np
 import typer
 
 from latesum import delays
+from latesum._registry import POLICIES
 from latesum._terminal import new_table, terminal
 from latesum.delays import Delay
-from latesum.lab.roster import ATTRIBUTED
 from latesum.policies import registry
 
 _BARS = " ▁▂▃▄▅▆▇█"
@@ -29,9 +28,9 @@ def list_policies() -> None:
         accepted = registry.accepted_parameters(name)
         needs = ", ".join(each.replace("_", " ") for each in told if each in accepted)
         table.add_row(name, needs or "nothing", registry.describe(name))
-    for name, builder in ATTRIBUTED.items():
-        first_sentence = (inspect.getdoc(builder) or "").split("\n")[0]
-        table.add_row(f"{name} *", builder.delay_knowledge, first_sentence)
+    for name in registry.available("labels"):
+        knows = POLICIES.find(name).delay_knowledge
+        table.add_row(f"{name} *", knows, registry.describe(name))
     table.caption = "* sees which arm paid: a yardstick, not for totals"
     terminal().print(table)
 

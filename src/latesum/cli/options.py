@@ -1,61 +1,178 @@
-"""What several commands read and show in the same way."""
+"""What several commands read, say and show in the same way."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from latesum._checks import InvalidInput
-from latesum.lab.roster import split_list
+import typer
+
+from latesum._call_text import split_list
+from latesum._checks import InvalidInput, whole_number
 from latesum.world import Problem
+
+if TYPE_CHECKING:
+    from latesum.lab.engine import Progress, RunOptions, Todo
+
+Workers = Annotated[int | None, typer.Option(help="The number of processes; one per core without.")]
+Dask = Annotated[
+    str | None, typer.Option(help="Run on the Dask scheduler at this address, or on 'local'.")
+]
+Again = Annotated[bool, typer.Option("--again", help="Run again what is there already.")]
+Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")]
+Kept = Annotated[
+    Path | None, typer.Option(help="Keep the runs in this folder, and go on from those there.")
+]
 
 
 def read_problem(arms: str, delay: str) -> Problem:
     """The problem written as a list of means and a delay, or one delay for each arm by ';'."""
-    means = []
+    means: list[float | str] = []
     for text in split_list(arms):
         try:
             means.append(float(text))
         except ValueError:
-            raise InvalidInput(f"--arms takes means between 0 and 1, not {text!r}.") from None
+            if "(" not in text:
+                raise InvalidInput(
+                    f'--arms takes means between 0 and 1, or rewards such as "beta(6, 4)", '
+                    f"not {text!r}."
+                ) from None
+            means.append(text)
     delays = [part.strip() for part in delay.split(";")]
     return Problem(means, delays[0] if len(delays) == 1 else delays)
 
 
+def worker_count(workers: int | None) -> int:
+    """The number of processes asked for, or one per core."""
+    if workers is None:
+        return os.cpu_count() or 1
+    return whole_number(workers, "--workers", at_least=1)
+
+
+def check_folder(path: Path | None) -> None:
+    """Refuse before an hour of work what could not be written after it."""
+    if path is not None and not path.absolute().parent.is_dir():
+        raise InvalidInput(f"the folder of {path} does not exist; make it first.")
+
+
+def say(text: str) -> None:
+    """A remark that is not a result."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def announcer(workers: int) -> Callable[[Todo], None]:
+    """Says how much there is to do before it starts."""
+
+    def announce(todo: Todo) -> None:
+        runs, left = todo.all_runs, todo.runs_left
+        if not left:
+            say(f"All {runs:,} runs are there already; --again runs them again.")
+            return
+        kept = f", {runs - left:,} of them there already" if left < runs else ""
+        say(
+            f"{runs:,} runs{kept}; about {duration(todo.seconds(workers))} with {workers} worker(s)."
+        )
+
+    return announce
+
+
+def duration(seconds: float) -> str:
+    """A time to read.
+
+    >>> duration(0.4), duration(80), duration(4000)
+    ('a second', '80 s', '67 minutes')
+    """
+    if seconds < 1.5:
+        return "a second"
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} minutes"
+
+
 @contextlib.contextmanager
-def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
+def working(
+    workers: int, dask: str | None, folder: Path | None = None, again: bool = False
+) -> Iterator[RunOptions]:
+    """Where and how a command makes its runs; `folder` is where they are kept, if they are.
+
+    An interrupt ends with a sentence that says how to go on from there.
+    """
+    from latesum.lab.runners import chosen_runner
+
+    try:
+        with chosen_runner(workers, dask) as runner, progress_bar() as progress:
+            yield {
+                "workers": workers, "runner": runner, "store": folder, "again": again,
+                "progress": progress, "announce": announcer(workers),
+            }  # fmt: skip
+    except KeyboardInterrupt:
+        if folder is None:
+            raise
+        say(
+            f"\nlatesum: interrupted. What is done is kept in {folder}: run the same command again "
+            "and it goes on from there."
+        )
+        # At once: chunks that are under way are not worth waiting for.
+        sys.stderr.flush()
+        os._exit(130)
+    except OSError as error:
+        if folder is None:
+            raise
+        what = f"cannot write in {folder}" if error.errno else "the work was broken off"
+        raise InvalidInput(
+            f"{what}: {error.strerror or error}; what is done is kept, run the same command again "
+            "when that is mended."
+        ) from None
+
+
+@contextlib.contextmanager
+def progress_bar() -> Iterator[Progress]:
     """A progress bar on a terminal; a line now and then where there is none."""
     if not sys.stderr.isatty():
-        yield _plain_lines(what)
+        yield plain_lines(time.monotonic)
         return
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import BarColumn, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bars
 
-    columns = TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(what, total=None)
-        yield lambda done, total: progress.update(task, completed=done, total=total)
+    columns = (
+        TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn(),
+    )  # fmt: skip
+    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
+        tasks: dict[str, TaskID] = {}
+
+        def show(done: int, total: int, what: str) -> None:
+            if what not in tasks:  # a bar and a clock of its own for each thing that is done
+                for task in tasks.values():
+                    bars.update(task, visible=False)
+                tasks[what] = bars.add_task(what, total=total)
+            bars.update(tasks[what], completed=done, total=total)
+
+        yield show
 
 
-def _plain_lines(what: str) -> Callable[[int, int], None]:
-    started = last = time.monotonic()
+def plain_lines(now: Callable[[], float]) -> Progress:
+    """Lines for a log: at most one in five seconds, with how long it takes from there.
 
-    def show(done: int, total: int) -> None:
-        nonlocal last
-        now = time.monotonic()
-        if now - last >= max(5, (now - started) / 10):
-            last = now
-            left = (now - started) / done * (total - done)
-            print(
-                f"{what}: {done} of {total}, about {left:.0f} s left", file=sys.stderr, flush=True
-            )
+    >>> from itertools import count
+    >>> show = plain_lines(count(0, 10).__next__)
+    >>> show(1, 4, "runs"), show(2, 4, "runs")      # the clock of what is new begins with it
+    (None, None)
+    """
+    started = said = before = now()
+    doing: str | None = None
+
+    def show(done: int, total: int, what: str) -> None:
+        nonlocal started, said, before, doing
+        if what != doing:
+            started, doing = before, what
+        before = now()
+        if before - said >= max(5, (before - started) / 10):
+            said = before
+            left = (before - started) / done * (total - done) if done else 0.0
+            say(f"{what}: {done / total:.0%}, about {duration(left)} left")
 
     return show

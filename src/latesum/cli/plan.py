@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from latesum._call_text import split_list
 from latesum._checks import InvalidInput
-from latesum.cli.options import progress_bar
+from latesum.cli.options import Dask, Kept, Seed, Workers, check_folder, worker_count, working
 
 
 def plan_campaign(
@@ -38,8 +38,13 @@ def plan_campaign(
     percentile: Annotated[float, typer.Option(help="And gains even at this percentile.")] = 0.05,
     longer: Annotated[float, typer.Option(help='"Go, but" runs so many times as long.')] = 2.0,
     replications: Annotated[int, typer.Option(help="How often each policy is run.")] = 1000,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")] = 1,
-    workers: Annotated[int | None, typer.Option(help="How many processes to use.")] = None,
+    policies: Annotated[
+        str | None, typer.Option(help="What is tried: candidates, policies, package.module:Class.")
+    ] = None,
+    seed: Seed = 1,
+    workers: Workers = None,
+    dask: Dask = None,
+    store: Kept = None,
     quick: Annotated[
         bool, typer.Option(help="Do not try what happens if beliefs are wrong.")
     ] = False,
@@ -50,21 +55,21 @@ def plan_campaign(
     from latesum.planning import plan
 
     for path in out or []:
-        if not path.absolute().parent.is_dir():
-            raise InvalidInput(f"the folder of {path} does not exist; make it first.")
+        check_folder(path)
         if path.suffix.lower() not in (".html", ".htm", ".json"):
             raise InvalidInput(f"a plan is written as .html or .json, not {path.name!r}.")
         try:  # before the simulation, not after it
             tempfile.TemporaryFile(dir=path.absolute().parent).close()
         except OSError as error:
             raise InvalidInput(f"{path} cannot be written: {error.strerror}.") from None
-    with progress_bar("runs") as show:
+    with working(worker_count(workers), dask, store) as how:
+        how["announce"] = None
         found = plan(
             options=options, lift=lift, traffic=traffic, late=late, run_for=run_for, rate=rate,
             mean=mean, low=low, high=high, sd=sd, bucket=bucket, switch_cost=switch_cost,
             delay_unit=delay_unit, ended_well=ends_right, percentile=percentile, longer=longer,
-            check_beliefs=not quick, replications=replications, seed=seed, workers=workers,
-            progress=_only_counts(show),
+            policies=None if policies is None else split_list(policies),
+            check_beliefs=not quick, replications=replications, seed=seed, **how,
         )  # fmt: skip
     for path in out or []:
         found.save(path)
@@ -74,7 +79,3 @@ def plan_campaign(
     print(found)
     for path in out or []:
         print(f"The plan: {path}")
-
-
-def _only_counts(show: Callable[[int, int], None]) -> Callable[[str, int, int], None]:
-    return lambda stage, done, total: show(done, total)

@@ -11,7 +11,7 @@ from latesum import theory
 from latesum._checks import InvalidInput
 from latesum._terminal import new_table, terminal
 from latesum.cli.options import read_problem
-from latesum.lab.roster import knowledge
+from latesum.lab.setting import knowledge
 from latesum.policies import ODAAF, registry
 from latesum.policies.schedules import KnownBound, KnownMean, KnownVariance, Naive, Schedule
 
@@ -31,10 +31,8 @@ def show_schedule(
     if policy not in _SCHEDULED:
         raise InvalidInput(f"{policy!r} has no phases; take one of {', '.join(_SCHEDULED)}.")
     given = {
-        "mean_delay": mean_delay,
-        "delay_bound": delay_bound,
-        "delay_variance": delay_variance,
-    }
+        "mean_delay": mean_delay, "delay_bound": delay_bound, "delay_variance": delay_variance
+    }  # fmt: skip
     accepted = registry.accepted_parameters(policy)
     told = {name: value for name, value in given.items() if value is not None}
     for name in given:
@@ -47,15 +45,8 @@ def show_schedule(
         policy, n_arms=arms, horizon=horizon, first_tolerance=first_tolerance, **told
     )
     assert isinstance(built, ODAAF)
-    columns = [
-        "phase",
-        "tolerance",
-        "rounds per arm",
-        "new rounds",
-        "bridge",
-        "ends by",
-        "half-width",
-    ]
+    columns = ["phase", "tolerance", "rounds per arm", "new rounds", "bridge", "ends by"]
+    columns.append("half-width")
     table = new_table(f"{policy}, {arms} arms, horizon {horizon:,}", columns)
     before = end = 0
     for phase, rounds in enumerate(built.phase_rounds, start=1):

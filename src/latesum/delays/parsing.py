@@ -7,26 +7,27 @@ those of this table: latesum's own laws, those registered, and those of installe
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from latesum._checks import InvalidInput, known_name
-from latesum._plugins import load, plugins
+from latesum._registry import DELAYS
 from latesum.delays.base import Delay
 
-_GROUP = "latesum.delays"
 _EXAMPLES = '"uniform(0, 100)", "exponential(50)" or "exponential(50).clipped(75)"'
+#: The place of a delay of one's own, package.module:Name(, or text in quotes, which is left alone.
+_PLACES = re.compile(r"""("[^"]*"|'[^']*')|([A-Za-z_][\w.]*):([A-Za-z_]\w*)(?=\s*\()""")
+_COLON = "__colon__"
 _METHODS = ("clipped", "truncated")
 
 Law = Callable[..., Delay]
 _Function = TypeVar("_Function", bound=Law)
-_OWN: dict[str, Law] = {}  # latesum's own laws
-_ADDED: dict[str, Law] = {}  # registered, or loaded from an installed package
 
 
 def law(function: _Function) -> _Function:
     """Add one of latesum's own laws to the table, under the function's name."""
-    _OWN[function.__name__] = function
+    DELAYS.add(function.__name__, function)
     return function
 
 
@@ -46,14 +47,7 @@ def register(name: str, function: Law) -> None:
     """
     if not (isinstance(name, str) and name.isidentifier()) or name in _METHODS:
         raise InvalidInput(f"a delay needs a name such as 'my_delay', not {name!r}.")
-    if not callable(function):
-        raise InvalidInput(f"the delay {name!r} needs a function that makes it, not {function!r}.")
-    known = _OWN.get(name) or _ADDED.get(name)
-    if known is not None and not _same(known, function):
-        raise InvalidInput(f"there is a delay {name!r} already; choose another name.")
-    if known is None and name in plugins(_GROUP, _OWN):
-        raise InvalidInput(f"an installed package has a delay {name!r}; choose another name.")
-    _ADDED[name] = function
+    DELAYS.register(name, function)
 
 
 def available() -> list[str]:
@@ -62,11 +56,14 @@ def available() -> list[str]:
     >>> available()[:3]
     ['constant', 'uniform', 'geometric']
     """
-    return list(dict.fromkeys([*_OWN, *_ADDED, *plugins(_GROUP, _OWN)]))
+    return DELAYS.names()
 
 
 def parse(text: str | Delay) -> Delay:
     """Read a delay such as "uniform(0, 100)"; a delay is returned as it is.
+
+    One of your own is known by the name of an entry point of the group `latesum.delays`, or by its
+    place: "package.module:Name(...)".
 
     Args:
         text: the call that makes the delay, or the delay itself.
@@ -79,7 +76,9 @@ def parse(text: str | Delay) -> Delay:
     if not isinstance(text, str):
         raise InvalidInput(f"a delay is written as text such as {_EXAMPLES}, not {text!r}.")
     try:
-        tree = ast.parse(text.strip(), mode="eval").body
+        # A colon is not Python: the place goes through the parser as a name with attributes.
+        plain = _PLACES.sub(lambda m: m[1] or f"{m[2]}.{_COLON}.{m[3]}", text.strip())
+        tree = ast.parse(plain, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise InvalidInput(f"cannot read the delay {text!r}; write {_EXAMPLES}.") from None
     value = _evaluate(tree, text)
@@ -106,8 +105,11 @@ def _evaluate(node: ast.expr, text: str) -> Any:
 
 def _call(node: ast.Call, text: str) -> Any:
     function: Law
+    place = ast.unparse(node.func)
     if isinstance(node.func, ast.Name):
-        function = _named(node.func.id)
+        function = DELAYS.find(node.func.id)
+    elif f".{_COLON}." in place and isinstance(node.func, ast.Attribute) and "(" not in place:
+        function = DELAYS.find(place.replace(f".{_COLON}.", ":"))
     elif isinstance(node.func, ast.Attribute):
         parent = _evaluate(node.func.value, text)
         if not isinstance(parent, Delay):
@@ -125,22 +127,3 @@ def _call(node: ast.Call, text: str) -> Any:
     if not isinstance(made, Delay):
         raise InvalidInput(f"{ast.unparse(node)} in {text!r} makes {made!r}, which is not a delay.")
     return made
-
-
-def _named(name: str) -> Law:
-    known = _OWN.get(name) or _ADDED.get(name)
-    if known is None:
-        found = plugins(_GROUP, _OWN)
-        entry = found[known_name(name, [*_OWN, *_ADDED, *found], "delay")]
-        known = _ADDED[name] = load(entry)
-    return known
-
-
-def _same(known: Law, function: Law) -> bool:
-    """Whether this is one function, or one that was defined again, as a notebook's cells do."""
-    name = getattr(function, "__qualname__", "<no name>")
-    defined_again = (known.__module__, getattr(known, "__qualname__", None)) == (
-        function.__module__,
-        name,
-    )
-    return known is function or (defined_again and "<" not in name)

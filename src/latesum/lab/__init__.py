@@ -1,17 +1,24 @@
 """Experiments: simulate one run, compare policies over many, keep and show the results."""
 
-from latesum.lab.comparison import Comparison, Summary, compare
-from latesum.lab.replication import Replication, replicate
+from latesum.lab.comparison import Comparison, compare, simulate
+from latesum.lab.engine import run
+from latesum.lab.measures import register_measure
+from latesum.lab.results import Results, Runs, Summary
 from latesum.lab.run import PlayedStretch, Run
-from latesum.lab.simulation import simulate
+from latesum.lab.setting import Setting
+from latesum.lab.store import RunStore
 
 __all__ = [
     "Comparison",
     "PlayedStretch",
-    "Replication",
+    "Results",
     "Run",
+    "RunStore",
+    "Runs",
+    "Setting",
     "Summary",
     "compare",
-    "replicate",
+    "register_measure",
+    "run",
     "simulate",
 ]

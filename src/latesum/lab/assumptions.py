@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from latesum.attributed import AttributedPolicy
-from latesum.lab.simulation import AnyPolicy
+from latesum.lab.setting import AnyPolicy
 from latesum.world import FieldProblem, Problem
 
 #: Policies that learn nothing, and so assume nothing about how.

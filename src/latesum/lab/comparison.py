@@ -1,25 +1,28 @@
-"""Several policies on one problem, many times over, and what came of it."""
+"""One run of a policy on a problem, and several policies on one problem, many times over."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from latesum._checks import InvalidInput, whole_number
+from latesum._checks import InvalidInput
+from latesum._extras import require
 from latesum.attributed import AttributedPolicy
-from latesum.attributed.playable import refuse_unplayable
-from latesum.lab.arm_order import in_random_order
+from latesum.attributed import run as run_attributed
+from latesum.lab import stats
 from latesum.lab.assumptions import broken_assumptions
-from latesum.lab.parallel import in_chunks
-from latesum.lab.replication import Replication, replicate
-from latesum.lab.roster import policy_for
-from latesum.lab.simulation import AnyPolicy, refuse_live_data
+from latesum.lab.engine import RunOptions, run
+from latesum.lab.results import Runs, Summary, from_column, to_columns
+from latesum.lab.run import Run
+from latesum.lab.setting import ORDER, USUAL_MEASURES, WORLD, AnyPolicy, Setting, reports_of
+from latesum.policies import Play
+from latesum.policies.spec import PolicySpec
 from latesum.world import Problem
 
 if TYPE_CHECKING:
@@ -31,33 +34,10 @@ Integers = NDArray[np.int64]
 _FORMAT = "1"
 
 
-class Summary(NamedTuple):
-    """How one policy ended: its regret over all replications, and what else matters."""
-
-    policy: str
-    mean: float
-    standard_error: float
-    median: float
-    percentile_95: float
-    percentile_99: float
-    worst: float
-    ended_on_best: float
-    switches: float
-
-
-class Runs(NamedTuple):
-    """All replications of one policy."""
-
-    regrets: Floats  # one row a replication, one column a checkpoint
-    ended_on_best: NDArray[np.bool_]
-    switches: Integers
-
-
 @dataclass(frozen=True)
 class Comparison:
     """The result of `compare`: it prints as a table, plots, and is saved as Parquet."""
 
-    checkpoints: Integers
     runs: dict[str, Runs]
     description: dict[str, Any]
 
@@ -66,14 +46,19 @@ class Comparison:
         """The names of the policies compared."""
         return list(self.runs)
 
+    @property
+    def checkpoints(self) -> Integers:
+        """The rounds at which regret was kept."""
+        return next(iter(self.runs.values())).checkpoints
+
     def mean_regret(self, policy: str) -> Floats:
         """The mean regret at every checkpoint."""
         mean: Floats = self.runs[policy].regrets.mean(axis=0)
         return mean
 
     def standard_error(self, policy: str) -> Floats:
-        """The standard error of the mean regret at every checkpoint."""
-        error: Floats = _standard_error(self.runs[policy].regrets)
+        """The standard error of the mean regret at every checkpoint; NaN for a single run."""
+        error: Floats = stats.standard_error(self.runs[policy].regrets)
         return error
 
     def quantile(self, policy: str, share: float) -> Floats:
@@ -82,25 +67,13 @@ class Comparison:
         return quantile
 
     def summary(self) -> list[Summary]:
-        """One row a policy, at the horizon."""
-        rows = []
-        for name, (regrets, ended_on_best, switches) in self.runs.items():
-            final = regrets[:, -1]
-            median, percentile_95, percentile_99 = np.quantile(final, [0.5, 0.95, 0.99]).tolist()
-            rows.append(
-                Summary(
-                    name,
-                    float(final.mean()),
-                    float(_standard_error(final)),
-                    median,
-                    percentile_95,
-                    percentile_99,
-                    float(final.max()),
-                    float(ended_on_best.mean()),
-                    float(switches.mean()),
-                )
-            )
-        return rows
+        """One row per policy, at the horizon."""
+        problem = self.description["problem"]
+        return [runs.summary(problem, name) for name, runs in self.runs.items()]
+
+    def to_json(self) -> dict[str, Any]:
+        """What was compared, and the summary, as JSON values."""
+        return {**self.description, "policies": [row.to_json() for row in self.summary()]}
 
     def __str__(self) -> str:
         from latesum.lab.tables import comparison_table
@@ -115,26 +88,21 @@ class Comparison:
 
     def to_parquet(self, path: str | Path) -> None:
         """Save everything in one file, written aside and renamed so that it is never half there."""
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        columns: dict[str, list[Any]] = {
-            "policy": [], "replication": [], "regret": [],
-            "ended_on_best": [], "switches": [], "regret_at_checkpoints": [],
-        }  # fmt: skip
-        for name, (regrets, ended_on_best, switches) in self.runs.items():
-            columns["policy"] += [name] * len(regrets)
-            columns["replication"] += range(len(regrets))
-            columns["regret"] += regrets[:, -1].tolist()
-            columns["ended_on_best"] += ended_on_best.tolist()
-            columns["switches"] += switches.tolist()
-            columns["regret_at_checkpoints"] += regrets.tolist()
+        pa, pq = require("pyarrow", "lab"), require("pyarrow.parquet", "lab")
+        tables = []
+        for name, runs in self.runs.items():
+            columns = to_columns(runs.measured)
+            first = {
+                "policy": pa.array([name] * len(runs)), "replication": np.arange(len(runs)),
+                "regret": runs.regrets[:, -1], "regret_at_checkpoints": columns.pop("regret"),
+            }  # fmt: skip
+            tables.append(pa.table({**first, **columns}))
         about = {
             "latesum_comparison": _FORMAT,
             "checkpoints": json.dumps(self.checkpoints.tolist()),
             "description": json.dumps(self.description, sort_keys=True),
         }
-        table = pa.table(columns).replace_schema_metadata(about)
+        table = pa.concat_tables(tables).combine_chunks().replace_schema_metadata(about)
         path = Path(path)
         aside = path.with_name(path.name + ".part")
         try:
@@ -146,8 +114,7 @@ class Comparison:
     @classmethod
     def from_parquet(cls, path: str | Path) -> Comparison:
         """Read what `to_parquet` saved."""
-        import pyarrow.parquet as pq
-
+        pq = require("pyarrow.parquet", "lab")
         try:
             table = pq.read_table(path)
         except (OSError, ValueError) as error:
@@ -155,17 +122,62 @@ class Comparison:
         about = {key.decode(): value for key, value in (table.schema.metadata or {}).items()}
         if about.get("latesum_comparison") != _FORMAT.encode():
             raise InvalidInput(f"{path} was not written by this version's Comparison.to_parquet.")
+        checkpoints = np.array(json.loads(about["checkpoints"]), dtype=np.int64)
         names = table["policy"].to_numpy()
         runs = {}
         for name in dict.fromkeys(names.tolist()):
-            rows = table.filter(names == name)
-            runs[name] = Runs(
-                np.array(rows["regret_at_checkpoints"].to_pylist()),
-                rows["ended_on_best"].to_numpy(),
-                rows["switches"].to_numpy(),
-            )
-        checkpoints = np.array(json.loads(about["checkpoints"]), dtype=np.int64)
-        return cls(checkpoints, runs, json.loads(about["description"]))
+            rows = table.filter(names == name).drop_columns(["policy", "replication", "regret"])
+            measured = {
+                measure.removesuffix("_at_checkpoints"): from_column(rows[measure])
+                for measure in rows.column_names
+            }
+            order = ["regret", *(measure for measure in measured if measure != "regret")]
+            runs[name] = Runs(checkpoints, {measure: measured[measure] for measure in order})
+        return cls(runs, json.loads(about["description"]))
+
+
+def simulate(
+    problem: Problem,
+    policy: AnyPolicy,
+    horizon: int,
+    *,
+    seed: int,
+    number: int = 0,
+    bucket: int = 1,
+    report_lag: int = 0,
+) -> Run:
+    """Play a fresh copy of `policy` for `horizon` rounds.
+
+    With `bucket` or `report_lag` the policy lives with data as they are in practice: it decides
+    only at the ends of buckets, on totals that become known some time after the end of theirs.
+
+    Args:
+        problem: What is played.
+        policy: What decides; the object itself is left as it is.
+        horizon: The number of rounds.
+        seed: The same seed gives the same run.
+        number: Which run of that seed: number 3 is the fourth replication that `compare` makes.
+        bucket: The rounds between two decisions, where they are not taken in any round.
+        report_lag: The rounds after which a bucket's total becomes known.
+
+    >>> from latesum import ODAAF, Problem, simulate
+    >>> policy = ODAAF.bounded(2, 250_000, mean_delay=50, delay_bound=100)
+    >>> simulate(Problem([0.5, 0.6], "uniform(0, 100)"), policy, 250_000, seed=1)
+    Run(250,000 rounds, 12 stretches, regret 2,049.1)
+    """
+    reports = reports_of(bucket, report_lag)
+    setting = Setting(problem, PolicySpec.of(policy), horizon, seed=seed, reports=reports)
+    setting.check()
+    if not isinstance(policy, AttributedPolicy):
+        return setting.run(number)
+    seen = run_attributed(
+        problem, policy, setting.horizon, seed_sequence=setting.seeds(number, WORLD), record=True
+    )
+    assert seen.starts is not None
+    assert seen.arms is not None
+    lengths = np.diff(np.append(seen.starts, setting.horizon)).tolist()
+    plays = [Play(arm, rounds) for arm, rounds in zip(seen.arms.tolist(), lengths, strict=True)]
+    return Run(problem, plays)
 
 
 def compare(
@@ -175,18 +187,28 @@ def compare(
     *,
     replications: int,
     seed: int,
-    workers: int = 1,
     bucket: int = 1,
     report_lag: int = 0,
     random_order: bool = False,
-    progress: Callable[[int, int], None] | None = None,
+    measures: Sequence[str] = (),
+    **how: Unpack[RunOptions],
 ) -> Comparison:
-    """Play every policy `replications` times; the result does not depend on `workers`.
+    """Play every policy `replications` times; the result does not depend on where that is done.
 
-    A policy may be given as text, such as "flow"; it is then told what is true of the problem. With
-    `random_order` the order of the arms is drawn anew in every replication, the same for all
-    policies, which must be text, since each of them is built for the order that it meets.
-    `progress(done, all)` is called now and then with the number of runs.
+    Args:
+        problem: What is played.
+        policies: Policies by name. One may be given as text, such as "flow" or
+            "package.module:Class"; it is then told what is true of the problem.
+        horizon: The number of rounds.
+        replications: How often each policy is run.
+        seed: The same seed gives the same result.
+        bucket: The rounds between two decisions, where they are not taken in any round.
+        report_lag: The rounds after which a bucket's total becomes known.
+        random_order: Whether the order of the arms is drawn anew in every replication, the same
+            for all policies; these must be text then, since each is built for the order it meets.
+        measures: What is kept of every run beside regret, `ended_on_best` and `switches`.
+        **how: Where and how runs are made: `workers`, a folder `store` to keep them in, `progress`
+            and the rest of what `latesum.lab.engine.run` takes.
 
     >>> from latesum import ODAAF, Problem, compare
     >>> problem = Problem([0.2, 0.8], "uniform(0, 10)")
@@ -195,11 +217,6 @@ def compare(
     >>> result.summary()[0].ended_on_best
     1.0
     """
-    horizon = whole_number(horizon, "the horizon", at_least=1)
-    replications = whole_number(replications, "the number of replications", at_least=1)
-    workers = whole_number(workers, "the number of workers", at_least=1)
-    bucket = whole_number(bucket, "the bucket", at_least=1)
-    report_lag = whole_number(report_lag, "the report lag")
     if not policies:
         raise InvalidInput("give at least one policy to compare, as {name: policy}.")
     if random_order and not all(isinstance(policy, str) for policy in policies.values()):
@@ -207,88 +224,40 @@ def compare(
             "in random order a policy is built for the arms as each run meets them: give policies "
             'as text, such as "flow".'
         )
-    built = {
-        name: policy_for(policy, problem, horizon) if isinstance(policy, str) else policy
-        for name, policy in policies.items()
-    }
-    for name, policy in built.items():
-        if policy.n_arms != problem.n_arms:
-            raise InvalidInput(
-                f"{name} chooses among {policy.n_arms} arms and the problem has {problem.n_arms}."
-            )
-        if isinstance(policy, AttributedPolicy):
-            refuse_live_data(problem, policy, bucket, report_lag)
-            refuse_unplayable(policy, problem)
-    checkpoints = default_checkpoints(horizon)
-    texts = {
-        name: text for name, text in policies.items() if random_order and isinstance(text, str)
-    }
-    job = _Job(problem, built, texts, horizon, seed, bucket, report_lag, checkpoints)
-    tasks = [(name, number) for name in policies for number in range(replications)]
-    rows = in_chunks(job, tasks, workers=workers, progress=progress)
-    runs = {}
-    for index, name in enumerate(policies):
-        regrets, ended_on_best, switches = zip(
-            *rows[index * replications : (index + 1) * replications], strict=True
+    reports = reports_of(bucket, report_lag)
+    settings = [
+        Setting(
+            problem,
+            PolicySpec.parse(policy) if isinstance(policy, str) else PolicySpec.of(policy),
+            horizon, seed=seed, reports=reports, checkpoints=default_checkpoints(horizon),
+            measures=(*USUAL_MEASURES, *measures), order=ORDER if random_order else None,
+            policy_name=name,
         )
-        runs[name] = Runs(np.array(regrets), np.array(ended_on_best), np.array(switches))
+        for name, policy in policies.items()
+    ]  # fmt: skip
+    results = run(settings, replications, **how)
+    built = {setting.policy_name: setting.prepared[1] for setting in settings}
     description = {
         "problem": repr(problem),
-        "horizon": horizon,
-        "replications": replications,
+        "horizon": settings[0].horizon,
+        "replications": len(next(iter(results.runs.values()))),
         "seed": seed,
-        "bucket": bucket,
-        "report_lag": report_lag,
+        "bucket": reports.bucket,
+        "report_lag": reports.lag,
         "arm_order": "random" if random_order else "as given",
         "sees_more": [n for n, p in built.items() if isinstance(p, AttributedPolicy)],
         "broken_assumptions": [list(each) for each in broken_assumptions(problem, built)],
     }
-    return Comparison(checkpoints, runs, description)
+    return Comparison({policy: runs for (_, policy), runs in results.runs.items()}, description)
 
 
-def default_checkpoints(horizon: int) -> Integers:
+def default_checkpoints(horizon: int, count: int = 200, early: int = 100) -> tuple[int, ...]:
     """Rounds at which regret is kept: dense at first, even later, the horizon last.
 
-    >>> default_checkpoints(10).tolist()
-    [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
+    >>> default_checkpoints(10)
+    (1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
     """
-    early = np.geomspace(1, horizon, 100)
-    even = np.linspace(1, horizon, 200)
-    return np.unique(np.rint(np.concatenate([early, even])).astype(np.int64))
-
-
-@dataclass(frozen=True)
-class _Job:
-    """One replication of one policy, wherever it is run."""
-
-    problem: Problem
-    policies: dict[str, AnyPolicy]
-    texts: dict[str, str]  # of the policies that meet the arms in random order
-    horizon: int
-    seed: int
-    bucket: int
-    report_lag: int
-    checkpoints: Integers
-
-    def __call__(self, task: tuple[str, int]) -> Replication:
-        name, number = task
-        seed = (self.seed, number)
-        problem, policy = self.problem, self.policies[name]
-        if name in self.texts:
-            problem, policy = in_random_order(problem, self.texts[name], self.horizon, seed)
-        return replicate(
-            problem,
-            policy,
-            self.horizon,
-            seed=seed,
-            checkpoints=self.checkpoints,
-            bucket=self.bucket,
-            report_lag=self.report_lag,
-        )
-
-
-def _standard_error(values: Floats) -> Any:
-    """The standard error of the mean along the first axis; 0 for a single replication."""
-    if len(values) < 2:
-        return np.zeros(values.shape[1:])
-    return values.std(axis=0, ddof=1) / np.sqrt(len(values))
+    if not isinstance(horizon, int) or horizon < 1:
+        return ()  # the setting refuses it, in a sentence
+    spread = np.concatenate([np.geomspace(1, horizon, early), np.linspace(1, horizon, count)])
+    return tuple(np.unique(np.rint(spread).astype(np.int64)).tolist())

@@ -1,154 +1,152 @@
-"""The results of an experiment: regrets by problem and policy, and ratios with their errors."""
+"""The runs of settings: what was measured, by problem and policy, and its summary."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from latesum.lab.cells import Cell
-from latesum.lab.experiment import Experiment
-from latesum.lab.store import RunRows, Store
+from latesum._checks import InvalidInput, known_name
+from latesum.lab import stats
+from latesum.lab.setting import Setting
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+#: What was measured in the runs of a setting: by measure, one row per run.
+Rows = Mapping[str, NDArray[Any]]
 
 
-class CellSummary(NamedTuple):
-    """How one policy ended on one problem."""
+class Summary(NamedTuple):
+    """How one policy ended on one problem: its regret over all runs, and what else matters."""
 
     problem: str
     policy: str
     replications: int
     mean: float
-    standard_error: float
+    standard_error: float  # NaN for a single run
     median: float
     percentile_95: float
+    percentile_99: float
+    worst: float
     ended_on_best: float
+    switches: float
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON values; a standard error that there is not is null."""
+        return {key: None if value != value else value for key, value in self._asdict().items()}
 
 
-class RatioOfMeans(NamedTuple):
-    """A ratio of two mean regrets at every checkpoint.
+@dataclass(frozen=True)
+class Runs:
+    """All runs of one policy on one problem, in the order of their numbers."""
 
-    `error` is its standard error (delta method). Runs of one number draw from the same seed in
-    every cell, so numerator and denominator may be correlated, and `error` allows for that.
-    `error_if_independent(n)` is what somebody has whose numerator and denominator are independent
-    and have n runs each.
-    """
+    checkpoints: Integers
+    measured: Rows
 
-    value: Floats
-    error: Floats
-    relative_variance_per_run: Floats
+    @property
+    def regrets(self) -> Floats:
+        """One row per run, one column per checkpoint."""
+        return self.measured["regret"]
 
-    def error_if_independent(self, replications: int) -> Floats:
-        """The standard error with so many runs of each that have nothing to do with each other."""
-        error: Floats = np.abs(self.value) * np.sqrt(self.relative_variance_per_run / replications)
-        return error
+    @property
+    def ended_on_best(self) -> NDArray[np.bool_]:
+        """Whether each run ended on the best arm."""
+        return self.measured["ended_on_best"]
 
+    @property
+    def switches(self) -> Integers:
+        """How often the arm changed in each run."""
+        return self.measured["switches"]
 
-def ratio_of_means(above: Floats, below: Floats) -> RatioOfMeans:
-    """The ratio of the means of two samples; rows are runs, columns checkpoints.
+    def __len__(self) -> int:
+        return len(next(iter(self.measured.values())))
 
-    >>> ratio = ratio_of_means(np.array([[2.0], [4.0]]), np.array([[1.0], [2.0]]))
-    >>> ratio.value.tolist(), ratio.error.tolist()              # in step: no error at all
-    ([2.0], [0.0])
-    """
-    mean_above, mean_below = above.mean(axis=0), below.mean(axis=0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        value = mean_above / mean_below
-        relative_above, relative_below = above / mean_above - 1, below / mean_below - 1
-        variance_above, variance_below = _variance(relative_above), _variance(relative_below)
-        squared = variance_above / len(above) + variance_below / len(below)
-        if len(above) == len(below) > 1:
-            squared = _variance(relative_above - relative_below) / len(above)
-        error = np.abs(value) * np.sqrt(squared)
-    return RatioOfMeans(value, error, variance_above + variance_below)
+    def summary(self, problem: str, policy: str) -> Summary:
+        """The runs in one row, at the horizon."""
+        final = self.regrets[:, -1]
+        median, percentile_95, percentile_99 = np.quantile(final, [0.5, 0.95, 0.99]).tolist()
+        return Summary(
+            problem, policy, len(final), float(final.mean()), float(stats.standard_error(final)),
+            median, percentile_95, percentile_99, float(final.max()),
+            float(self.ended_on_best.mean()), float(self.switches.mean()),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Results:
-    """An experiment and all its runs."""
+    """Settings and their runs, by the names of problem and policy."""
 
-    experiment: Experiment
-    cells: list[Cell]
-    rows: dict[tuple[str, str], RunRows]
+    settings: Sequence[Setting]
+    runs: dict[tuple[str, str], Runs] = field(repr=False)
 
     @classmethod
-    def read(cls, store: Store, experiment: Experiment, cells: Sequence[Cell]) -> Results:
-        """The results in a store; all runs must be there."""
-        rows = {(cell.problem, cell.policy): store.read(cell) for cell in cells}
-        return cls(experiment, list(cells), rows)
+    def of(cls, settings: Sequence[Setting], rows: Sequence[Rows]) -> Results:
+        """Settings and what was measured in the runs of each."""
+        runs: dict[tuple[str, str], Runs] = {}
+        for setting, each in zip(settings, rows, strict=True):
+            names = (setting.problem_name, setting.policy_name)
+            if names in runs:
+                raise InvalidInput(
+                    f"two settings are {names[1]!r} on {names[0]!r}; give each a name of its own."
+                )
+            runs[names] = Runs(setting.checkpoint_rounds, each)
+        return cls(list(settings), runs)
 
     @property
     def problems(self) -> list[str]:
         """The names of the problems."""
-        return list(dict.fromkeys(cell.problem for cell in self.cells))
+        return list(dict.fromkeys(problem for problem, _ in self.runs))
 
     @property
     def policies(self) -> list[str]:
         """The names of the policies."""
-        return list(dict.fromkeys(cell.policy for cell in self.cells))
+        return list(dict.fromkeys(policy for _, policy in self.runs))
 
     @property
     def checkpoints(self) -> Integers:
-        """The rounds at which regret was kept."""
-        return np.array(self.cells[0].checkpoints, dtype=np.int64)
+        """The rounds at which regret was kept, those of the first setting."""
+        return self.settings[0].checkpoint_rounds
 
-    def cell(self, problem: str, policy: str) -> Cell:
+    def setting(self, problem: str, policy: str) -> Setting:
         """One policy on one problem."""
-        return next(c for c in self.cells if (c.problem, c.policy) == (problem, policy))
+        names = [(each.problem_name, each.policy_name) for each in self.settings]
+        return self.settings[names.index((problem, policy))]
+
+    def __getitem__(self, names: tuple[str, str]) -> Runs:
+        problem, policy = names
+        known_name(problem, self.problems, "problem here")
+        known_name(policy, [p for q, p in self.runs if q == problem], "policy on this problem")
+        return self.runs[problem, policy]
 
     def regrets(self, problem: str, policy: str) -> Floats:
-        """One row a run, one column a checkpoint."""
-        return self.rows[problem, policy].regrets
+        """One row per run, one column per checkpoint."""
+        return self[problem, policy].regrets
 
-    def ratio(self, problem: str, policy: str) -> RatioOfMeans:
-        """The ratio that the experiment asks for."""
-        asked = self.experiment.ratio
-        assert asked is not None, "the experiment asks for no ratio"
-        below = self.regrets(asked.problem or problem, asked.policy or policy)
-        return ratio_of_means(self.regrets(problem, policy), below)
-
-    def ratios(self) -> list[tuple[str, str, RatioOfMeans]]:
-        """All ratios (problem, policy, ratio), without those that are 1 by definition."""
-        asked = self.experiment.ratio
-        if asked is None:
-            return []
-        return [
-            (cell.problem, cell.policy, self.ratio(cell.problem, cell.policy))
-            for cell in self.cells
-            if cell.policy != asked.policy
-        ]
-
-    def summary(self) -> list[CellSummary]:
-        """One row a policy and problem, at the horizon."""
-        rows = []
-        for cell in self.cells:
-            final = self.regrets(cell.problem, cell.policy)[:, -1]
-            error = float(np.sqrt(_variance(final) / len(final)))
-            median, high = np.quantile(final, [0.5, 0.95]).tolist()
-            ended = float(self.rows[cell.problem, cell.policy].ended_on_best.mean())
-            rows.append(
-                CellSummary(
-                    cell.problem,
-                    cell.policy,
-                    len(final),
-                    float(final.mean()),
-                    error,
-                    median,
-                    high,
-                    ended,
-                )
-            )
-        return rows
+    def summary(self) -> list[Summary]:
+        """One row per policy and problem, at the horizon."""
+        return [runs.summary(problem, policy) for (problem, policy), runs in self.runs.items()]
 
 
-def _variance(values: Floats) -> Floats:
-    """Along the first axis; 0 for a single run."""
-    if len(values) < 2:
-        return np.zeros(values.shape[1:])
-    variance: Floats = values.var(axis=0, ddof=1)
-    return variance
+def to_columns(measured: Rows) -> dict[str, Any]:
+    """What was measured as columns of an Arrow table; an array per run is a list there."""
+    import pyarrow as pa
+
+    return {
+        name: pa.array(values if values.ndim == 1 else list(values))
+        for name, values in measured.items()
+    }
+
+
+def from_column(column: Any) -> NDArray[Any]:
+    """The opposite of `to_columns`, of one column."""
+    import pyarrow as pa
+
+    column = column.combine_chunks()
+    if pa.types.is_list(column.type):
+        flat: NDArray[Any] = column.flatten().to_numpy(zero_copy_only=False)
+        return flat.reshape(len(column), -1)
+    values: NDArray[Any] = column.to_numpy(zero_copy_only=False)
+    return values

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
-from typing import Literal, NamedTuple, overload
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput
-from latesum.policies import Play
-from latesum.world import FieldProblem, Problem
+from latesum.attributed import AttributedRun
+from latesum.policies import Play, Policy
+from latesum.world import Problem
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -28,11 +31,29 @@ class PlayedStretch(NamedTuple):
 
 
 class Run:
-    """The stretches that were played, and the regret after any number of rounds."""
+    """The stretches that were played, and the regret after any number of rounds.
 
-    def __init__(self, problem: Problem, plays: list[Play]) -> None:
+    What else a measure may ask: `plays`, as they were told; `problem`, with its arms as this run met them; `policy`, as it was
+    at the end; `checkpoints`, the rounds at which the regret is kept; and `bucket`, the rounds
+    between two decisions.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        plays: Sequence[Play],
+        *,
+        policy: Policy | None = None,
+        checkpoints: Integers | None = None,
+        bucket: int = 1,
+        longer: Callable[[int], Run] | None = None,
+    ) -> None:
         self.problem = problem
-        self._plays = plays
+        self.policy = policy
+        self.checkpoints = checkpoints
+        self.bucket = bucket
+        self._longer = longer
+        self.plays = plays
         self._ends = np.cumsum([0] + [play[1] for play in plays])
         gaps = problem.gaps
         if problem.changes:
@@ -51,19 +72,59 @@ class Run:
         """What was played, in order."""
         return [
             PlayedStretch(int(start), play.rounds, play.arm, play.purpose, play.total)
-            for start, play in zip(self._ends[:-1], self._plays, strict=True)
+            for start, play in zip(self._ends[:-1], self.plays, strict=True)
         ]
+
+    @property
+    def ends(self) -> Integers:
+        """The rounds after which the arm could change: 0, and the end of every stretch."""
+        return self._ends
+
+    @property
+    def arms(self) -> list[int]:
+        """The arm of every stretch."""
+        return [play[0] for play in self.plays]
 
     @property
     def last_arm(self) -> int:
         """The arm that was played at the end."""
-        return self._plays[-1][0]
+        return self.plays[-1][0]
+
+    @functools.cached_property
+    def answer(self) -> int:
+        """The arm that the policy would go on with: the one that looks best to it at the end."""
+        if self.policy is None:
+            raise InvalidInput("a baseline that sees which arm paid does not say which looks best.")
+        estimates = [row for row in self.policy.estimates() if row.mean is not None]
+        still_in = [row for row in estimates if row.active] or estimates
+        return max(still_in, key=lambda row: row.mean if row.mean is not None else -1.0).arm
+
+    def continued(self, until: int) -> Run:
+        """The same run, played on until `until` rounds; its first part is this one."""
+        if self._longer is None:
+            raise InvalidInput("this run cannot be played on.")
+        return self._longer(until)
+
+    def policies_after(self, rounds: Sequence[int]) -> Iterator[Policy]:
+        """The policy as it was after the first stretch that ends at each of `rounds`, or later.
+
+        It is told everything again, so totals that were reported late are known at once here.
+        """
+        if self.policy is None:
+            raise InvalidInput("of this run it is not known what its policy believed.")
+        told = self.policy.fresh()
+        plays, played = iter(self.plays), 0
+        for wanted in rounds:
+            while played < min(wanted, self.horizon):
+                play = next(plays)
+                told.tell(*play)
+                played += play[1]
+            yield told
 
     @property
     def switches(self) -> int:
         """How often the arm changed."""
-        arms = [play[0] for play in self._plays]
-        return sum(one != other for one, other in itertools.pairwise(arms))
+        return sum(one != other for one, other in itertools.pairwise(self.arms))
 
     @overload
     def regret(self, at: int | None = None, *, rewards: Rewards = "generated") -> float: ...
@@ -96,22 +157,21 @@ class Run:
 
     def _lost(self, index: int, rounds: Integers) -> Floats:
         """What is lost in the first `rounds` rounds of a play, where means change over time."""
-        assert isinstance(self.problem, FieldProblem)
         start = self._ends[index]
-        arm = self._plays[index].arm
+        arm = self.plays[index].arm
         both = self.problem.lost_by(arm, np.append(start + rounds, start))
         lost: Floats = both[:-1] - both[-1]
         return lost
 
     def _changing_regret(self, rounds: int) -> float:
-        index = min(int(np.searchsorted(self._ends, rounds, side="right")), len(self._plays)) - 1
+        index = min(int(np.searchsorted(self._ends, rounds, side="right")), len(self.plays)) - 1
         inside = self._lost(index, np.array([rounds - self._ends[index]]))[0]
         return float(self._regret_at_ends[index] + inside)
 
     def _received_regret(self, rounds: int) -> float:
         problem, best = self.problem, self.problem.best
         lost = problem.means[best] * _arrived(problem, best, int(rounds))
-        for start, play in zip(self._ends, self._plays, strict=False):
+        for start, play in zip(self._ends, self.plays, strict=False):
             if start >= rounds:
                 break
             since_start = int(rounds - start)
@@ -124,8 +184,33 @@ class Run:
 
     def __repr__(self) -> str:
         return (
-            f"Run({self.horizon:,} rounds, {len(self._plays):,} stretches, "
+            f"Run({self.horizon:,} rounds, {len(self.plays):,} stretches, "
             f"regret {self.regret():,.1f})"
+        )
+
+
+class LabelledRun(Run):
+    """A run of a baseline that sees which arm paid: only its plays at the checkpoints are kept."""
+
+    def __init__(self, problem: Problem, seen: AttributedRun, checkpoints: Integers) -> None:
+        self.problem, self.checkpoints, self.policy = problem, checkpoints, None
+        self._seen = seen
+
+    horizon = property(lambda self: int(self.checkpoints[-1]))
+    last_arm = property(lambda self: self._seen.last_arm)  # type: ignore[assignment]
+    switches = property(lambda self: self._seen.switches)  # type: ignore[assignment]
+
+    def regret(self, at: Any = None, *, rewards: Rewards = "generated") -> Any:
+        """The regret at the checkpoints, or at the end without `at`."""
+        regrets = self._seen.plays @ np.array(self.problem.gaps)
+        return float(regrets[-1]) if at is None else regrets
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise InvalidInput(
+            f"a baseline that sees which arm paid decides in every round: of its runs no {name} are "
+            "kept, and measures of stretches are for policies that see totals."
         )
 
 

@@ -1,105 +1,103 @@
-"""Where chunks of runs are made: in this process, or in several on this machine.
+"""Where work is done: in this process, in several on this machine, or on a Dask cluster.
 
-A runner takes chunks and yields each with its result as soon as it is there, in any order. It
-keeps nothing: whoever called it writes results down one by one.
+A runner takes a function and tasks for it, and yields the number of a task and its result as soon
+as it is there, in any order. It keeps nothing: the caller writes results down one by one.
 """
 
 from __future__ import annotations
 
-import functools
+import asyncio
+import contextlib
 import os
 import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from concurrent.futures import CancelledError
+from typing import Any, Protocol
 
-import numpy as np
+from latesum._checks import InvalidInput, whole_number
+from latesum._extras import require
 
-from latesum._checks import InvalidInput
-from latesum.lab.cells import Cell
-from latesum.lab.replication import replicate
-from latesum.lab.simulation import AnyPolicy
-from latesum.lab.store import RunRows
-from latesum.world import Problem
-
-
-class Chunk(NamedTuple):
-    """Runs `first` to `end` - 1 of a cell."""
-
-    cell: Cell
-    first: int
-    end: int
+#: A task may lose its worker this many times before it is taken for the cause.
+_ALLOWED_FAILURES = 10
+_CONNECT_SECONDS = 10
 
 
-Runner = Callable[[Sequence[Chunk]], Iterator[tuple[Chunk, RunRows]]]
+class Runner(Protocol):
+    """Where work is done, and by how many workers."""
+
+    workers: int
+
+    def __call__(
+        self, job: Callable[[Any], Any], tasks: Sequence[Any]
+    ) -> Iterator[tuple[int, Any]]:
+        """The number of each task and `job(task)`, in any order."""
 
 
-def run_chunk(chunk: Chunk) -> RunRows:
-    """Make the runs of a chunk: a pure function, the same wherever and however often it is run."""
-    problem, policy = _built(chunk.cell)
-    cell = chunk.cell
-    checkpoints = np.array(cell.checkpoints, dtype=np.int64)
-    runs = [
-        replicate(
-            problem, policy, cell.horizon, seed=(cell.seed, number), checkpoints=checkpoints,
-            bucket=cell.bucket, report_lag=cell.report_lag,
-        )
-        for number in range(chunk.first, chunk.end)
-    ]  # fmt: skip
-    return RunRows(
-        np.array([run.regrets for run in runs], dtype=np.float64),
-        np.array([run.ended_on_best for run in runs], dtype=bool),
-        np.array([run.switches for run in runs], dtype=np.int64),
-    )
+class InThisProcess:
+    """One task after the other.
+
+    >>> list(InThisProcess()(abs, [-1, 2]))
+    [(0, 1), (1, 2)]
+    """
+
+    workers = 1
+
+    def __call__(
+        self, job: Callable[[Any], Any], tasks: Sequence[Any]
+    ) -> Iterator[tuple[int, Any]]:
+        for number, task in enumerate(tasks):
+            yield number, job(task)
 
 
-@functools.lru_cache(maxsize=64)
-def _built(cell: Cell) -> tuple[Problem, AnyPolicy]:
-    return cell.build()
+class InProcesses:
+    """`workers` processes on this machine."""
 
+    def __init__(self, workers: int) -> None:
+        self.workers = workers
 
-def in_this_process(chunks: Sequence[Chunk]) -> Iterator[tuple[Chunk, RunRows]]:
-    """One chunk after the other."""
-    for chunk in chunks:
-        yield chunk, run_chunk(chunk)
-
-
-def in_processes(workers: int) -> Runner:
-    """A runner with so many processes on this machine."""
-
-    def run(chunks: Sequence[Chunk]) -> Iterator[tuple[Chunk, RunRows]]:
+    def __call__(
+        self, job: Callable[[Any], Any], tasks: Sequence[Any]
+    ) -> Iterator[tuple[int, Any]]:
+        if self.workers == 1 or len(tasks) <= 1:
+            yield from InThisProcess()(job, tasks)
+            return
         import multiprocessing
         from concurrent.futures import ProcessPoolExecutor, as_completed
         from concurrent.futures.process import BrokenProcessPool
 
-        if not chunks:
-            return
+        # A forked process has the job and the tasks already, so that they need not be picklable.
         method = "fork" if sys.platform == "linux" else "spawn"
         pool = ProcessPoolExecutor(
-            min(workers, len(chunks)),
+            min(self.workers, len(tasks)),
             multiprocessing.get_context(method),
             initializer=_prepare_worker,
-            initargs=(os.getpid(),),
+            initargs=(os.getpid(), job, tasks),
         )
         try:
-            waiting = {pool.submit(run_chunk, chunk): chunk for chunk in chunks}
+            waiting = {pool.submit(_do_task, number): number for number in range(len(tasks))}
             for future in as_completed(waiting):
                 yield waiting.pop(future), future.result()
         except BrokenProcessPool:
             raise InvalidInput(
-                "a worker process was ended from outside (out of memory?); what is done is kept: "
-                "run the same command again, with fewer --workers if memory is short."
+                "a worker process was ended from outside (out of memory?); what is kept in a folder "
+                "stays: run the same command again, with fewer --workers if memory is short."
             ) from None
-        finally:
+        except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
+            raise
+        pool.shutdown()  # waited for: a pool that is closing while Python exits prints an error
 
-    return run
+
+_work: tuple[Callable[[Any], Any], Sequence[Any]]
 
 
-def _prepare_worker(parent: int) -> None:
-    """An interrupt is for the parent to handle, and nobody works for a parent that is gone."""
+def _prepare_worker(parent: int, job: Callable[[Any], Any], tasks: Sequence[Any]) -> None:
+    """An interrupt is for the parent to handle, and a worker ends with its parent."""
+    global _work
+    _work = job, tasks
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def leave_with_parent() -> None:
@@ -108,3 +106,104 @@ def _prepare_worker(parent: int) -> None:
         os._exit(1)
 
     threading.Thread(target=leave_with_parent, daemon=True).start()
+
+
+def _do_task(number: int) -> Any:
+    job, tasks = _work
+    return job(tasks[number])
+
+
+class OnDask:
+    """The cluster of a `distributed.Client`. Dask is the extra `cluster`.
+
+    Results come back to this process as they complete. A worker that is lost takes only the tasks
+    with it that it was working on or had not handed over; the scheduler gives those to the others,
+    and since a task is a pure function, the result is the same.
+    """
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self.workers = max(sum(client.nthreads().values()), 1)
+        _refuse_other_versions(client)
+
+    def __call__(
+        self, job: Callable[[Any], Any], tasks: Sequence[Any]
+    ) -> Iterator[tuple[int, Any]]:
+        distributed = require("distributed", "cluster")
+        lost = (CancelledError, asyncio.CancelledError, OSError, distributed.KilledWorker)
+        waiting = {
+            self._client.submit(job, task, pure=False, retries=_ALLOWED_FAILURES): number
+            for number, task in enumerate(tasks)
+        }
+        try:
+            for future in distributed.as_completed(list(waiting)):
+                try:
+                    result = future.result()  # waits again if the worker was lost meanwhile
+                except lost as error:
+                    raise InvalidInput(
+                        f"the Dask cluster was lost ({error}); what is kept in a folder stays: run "
+                        "the same command again and it goes on from there."
+                    ) from None
+                yield waiting.pop(future), result
+                future.release()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+@contextlib.contextmanager
+def chosen_runner(workers: int = 1, dask: str | None = None) -> Iterator[Runner]:
+    """This process, several, or a Dask cluster: "local", or the address of its scheduler.
+
+    "local" starts a cluster of `workers` processes for the time being; an address is such as
+    "tcp://host:8786".
+    """
+    workers = whole_number(workers, "the number of workers", at_least=1)
+    if dask is None:
+        yield InProcesses(workers) if workers > 1 else InThisProcess()
+        return
+    distributed = require("distributed", "cluster")
+    import dask as dask_library
+
+    with contextlib.ExitStack() as stack:
+        if dask == "local":
+            failures = {"distributed.scheduler.allowed-failures": _ALLOWED_FAILURES}
+            stack.enter_context(dask_library.config.set(failures))
+            # Without a dashboard: nothing of ours listens beyond this machine.
+            cluster = distributed.LocalCluster(
+                n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None,
+                host="127.0.0.1",
+            )  # fmt: skip
+            client = stack.enter_context(distributed.Client(stack.enter_context(cluster)))
+        else:
+            try:
+                client = distributed.Client(dask, timeout=_CONNECT_SECONDS)
+            except (OSError, ValueError, TypeError) as error:
+                raise InvalidInput(
+                    f"there is no Dask scheduler at {dask!r} ({error}); write the address that "
+                    "`dask scheduler` printed, or --dask local."
+                ) from None
+            stack.enter_context(client)
+        yield OnDask(client)
+
+
+def _refuse_other_versions(client: Any) -> None:
+    """Workers with another latesum might make other runs of the same numbers."""
+    here = _installed_version()
+    try:
+        there = set(client.run(_installed_version).values())
+    except Exception as error:  # whatever a worker says that cannot load a function of ours
+        raise InvalidInput(
+            f"the workers of the cluster cannot load latesum ({error}); install latesum {here} there."
+        ) from None
+    if there - {here}:
+        raise InvalidInput(
+            f"the workers of the cluster have latesum {', '.join(sorted(there))} and this is {here}; "
+            "install the same version everywhere."
+        )
+
+
+def _installed_version() -> str:
+    from latesum._version import __version__
+
+    return __version__

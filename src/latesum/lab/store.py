@@ -2,13 +2,13 @@
 
 A store is a folder:
 
-    store.json                        the version of this layout, and of latesum
-    parts/<cell>/000000-000079.parquet    runs 0 to 79 of one cell, one row a run
-    <experiment>/manifest.json        the experiment, its digest and its cells
-    <experiment>/runs.parquet         merged: one row a run
-    <experiment>/checkpoints.parquet  merged: one row a run and checkpoint
+    store.json                            the version of this layout, and of latesum
+    parts/<digest>/000000-000079.parquet  runs 0 to 79 of one setting, one row per run
+    <name>/manifest.json                  an experiment: its settings, and which parts are theirs
+    <name>/runs.parquet                   merged: one row per run
+    <name>/checkpoints.parquet            merged: one row per run and checkpoint
 
-A cell's folder is named by a digest of everything its runs depend on, and a run depends on
+A setting's folder is named by a digest of everything its runs depend on, and a run depends on
 nothing else. So two experiments share the runs that they have in common, a run made twice is the
 same twice, and it does not matter which process renamed its part last.
 """
@@ -22,46 +22,39 @@ import re
 import secrets
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput
-from latesum.lab.cells import Cell
-from latesum.lab.experiment import STORE_VERSION, Experiment, describe
+from latesum._extras import require
+from latesum.lab.results import Results, Rows, from_column, to_columns
+from latesum.lab.setting import RUNS_VERSION, Setting
 
 _PART = re.compile(r"(\d+)-(\d+)\.parquet")
 _ASIDE = ".aside-"
-#: Leftovers of killed processes are swept away when no living one can be writing them.
+#: Leftovers of killed processes are removed when no living one can be writing them.
 _ABANDONED_AFTER = 3600.0
 
 
-class RunRows(NamedTuple):
-    """Runs of one cell, in the order of their numbers."""
-
-    regrets: NDArray[np.float64]  # one row a run, one column a checkpoint
-    ended_on_best: NDArray[np.bool_]
-    switches: NDArray[np.int64]
-
-
-class Store:
+class RunStore:
     """A folder of results.
 
     >>> import tempfile
     >>> folder = tempfile.mkdtemp()
-    >>> Store(folder).folder == Path(folder)
+    >>> RunStore(folder).folder == Path(folder)
     True
     """
 
     def __init__(self, folder: str | Path) -> None:
         from latesum._version import __version__
 
+        require("pyarrow", "lab")
         self.folder = Path(folder)
         mark = self.folder / "store.json"
-        ours = {"store": STORE_VERSION, "latesum": __version__}
+        ours = {"store": RUNS_VERSION, "latesum": __version__}
         if mark.exists():
             try:
                 theirs = json.loads(mark.read_text())
@@ -71,7 +64,7 @@ class Store:
                 raise InvalidInput(
                     f"{self.folder} was written by latesum {theirs.get('latesum')} (store version "
                     f"{theirs.get('store')}) and this is {__version__} (store version "
-                    f"{STORE_VERSION}), whose runs may differ; take another folder with --out, or "
+                    f"{RUNS_VERSION}), whose runs may differ; take another folder with --out, or "
                     "delete this one."
                 )
         try:
@@ -87,49 +80,42 @@ class Store:
                 "with --out."
             ) from None
 
-    def missing(self, cell: Cell) -> list[tuple[int, int]]:
-        """The runs of a cell that are not there yet, as ranges (first, past the last)."""
-        wanted = np.ones(cell.replications, dtype=bool)
-        for first, end, _ in self._parts(cell):
+    def missing(self, setting: Setting, replications: int) -> list[tuple[int, int]]:
+        """The runs that are not there yet, as ranges (first, past the last)."""
+        wanted = np.ones(replications, dtype=bool)
+        for first, end, _ in self._parts(setting):
             wanted[first:end] = False
         edges = np.flatnonzero(np.diff(np.concatenate([[False], wanted, [False]])))
         return [(int(first), int(end)) for first, end in edges.reshape(-1, 2)]
 
-    def has(self, cell: Cell, first: int, end: int) -> bool:
+    def has(self, setting: Setting, first: int, end: int) -> bool:
         """Whether another process has written exactly this part meanwhile."""
-        return self._part(cell, first, end).exists()
+        return self._part(setting, first, end).exists()
 
-    def write_part(self, cell: Cell, first: int, rows: RunRows) -> None:
-        """Keep runs `first`, `first` + 1, ... of a cell."""
+    def write_part(self, setting: Setting, first: int, rows: Rows) -> None:
+        """Keep runs `first`, `first` + 1, ... of a setting."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        end = first + len(rows.regrets)
-        table = pa.table(
-            {
-                "replication": pa.array(range(first, end), pa.int64()),
-                "ended_on_best": pa.array(rows.ended_on_best, pa.bool_()),
-                "switches": pa.array(rows.switches, pa.int64()),
-                "regret_at_checkpoints": pa.array(list(rows.regrets), pa.list_(pa.float64())),
-            }
-        ).replace_schema_metadata({"cell": json.dumps(cell.setting, sort_keys=True)})
-        path = self._part(cell, first, end)
+        end = first + len(next(iter(rows.values())))
+        columns = {"replication": pa.array(range(first, end), pa.int64()), **to_columns(rows)}
+        about = {"setting": json.dumps(setting.to_json(), sort_keys=True)}
+        path = self._part(setting, first, end)
         path.parent.mkdir(parents=True, exist_ok=True)
         with self._aside(path) as aside:
+            table = pa.table(columns).replace_schema_metadata(about)
             pq.write_table(table, aside, compression="zstd")
             _settle(aside)
             aside.replace(path)
 
-    def read(self, cell: Cell) -> RunRows:
-        """All runs of a cell; they must be there."""
+    def read(self, setting: Setting, replications: int) -> Rows:
+        """All runs of a setting; they must be there."""
         import pyarrow.parquet as pq
 
-        regrets = np.empty((cell.replications, len(cell.checkpoints)))
-        ended = np.zeros(cell.replications, dtype=bool)
-        switches = np.zeros(cell.replications, dtype=np.int64)
-        found = np.zeros(cell.replications, dtype=bool)
-        for first, end, path in self._parts(cell):
-            if first >= cell.replications:
+        found = np.zeros(replications, dtype=bool)
+        rows: dict[str, Any] = {}
+        for first, end, path in self._parts(setting):
+            if first >= replications:
                 continue
             try:
                 table = pq.read_table(path)
@@ -138,54 +124,67 @@ class Store:
                     f"{path} cannot be read ({error}); delete it and run again: only its runs "
                     "are made anew."
                 ) from None
-            kept = min(end, cell.replications) - first
-            values = table["regret_at_checkpoints"].combine_chunks().flatten().to_numpy()
-            regrets[first : first + kept] = values.reshape(end - first, -1)[:kept]
-            ended[first : first + kept] = table["ended_on_best"].to_numpy()[:kept]
-            switches[first : first + kept] = table["switches"].to_numpy()[:kept]
+            kept = min(end, replications) - first
+            for name in setting.measures:
+                values = from_column(table[name])
+                if name not in rows:
+                    rows[name] = np.zeros((replications, *values.shape[1:]), dtype=values.dtype)
+                rows[name][first : first + kept] = values[:kept]
             found[first : first + kept] = True
         if not found.all():
             raise InvalidInput(
-                f"{int((~found).sum())} runs of {cell.policy} on {cell.problem} are missing in "
-                f"{self.folder}; run the experiment again to finish it."
+                f"{int((~found).sum())} runs of {setting.policy_name} on {setting.problem_name} are "
+                f"missing in {self.folder}; run the experiment again to finish it."
             )
-        return RunRows(regrets, ended, switches)
+        return rows
 
-    def forget(self, cell: Cell) -> None:
-        """Throw the runs of a cell away."""
-        shutil.rmtree(self.folder / "parts" / cell.digest, ignore_errors=True)
+    def forget(self, setting: Setting) -> None:
+        """Throw the runs of a setting away."""
+        shutil.rmtree(self.folder / "parts" / setting.digest, ignore_errors=True)
 
-    def write_manifest(self, experiment: Experiment, cells: list[Cell]) -> None:
-        """Say what the experiment is, for readers and for whoever finds the folder."""
+    def claim(self, name: str, settings: Sequence[Setting], about: Mapping[str, Any]) -> Path:
+        """Say in a folder `name` what the experiment is; returns the folder.
+
+        `about` is what to write down. If it has a "source", the file that the experiment comes
+        from, a folder that holds another experiment from another file is refused.
+        """
+        folder = self.folder / name
+        path = folder / "manifest.json"
         content = {
-            "store": STORE_VERSION,
-            "digest": experiment.digest,
-            "experiment": describe(experiment),
-            "cells": [
-                {"problem": cell.problem, "policy": cell.policy, "parts": cell.digest}
-                for cell in cells
+            "store": RUNS_VERSION,
+            **about,
+            "settings": [
+                {"problem": each.problem_name, "policy": each.policy_name, "parts": each.digest}
+                for each in settings
             ],
         }
-        folder = self.folder / experiment.name
-        folder.mkdir(exist_ok=True)
-        self._write_text(folder / "manifest.json", json.dumps(content, indent=1) + "\n")
+        there: dict[str, Any] = {}
+        with contextlib.suppress(OSError, ValueError):
+            there = json.loads(path.read_text())
+        source = there.get("source", about.get("source"))
+        if source != about.get("source") and there.get("settings") != content["settings"]:
+            raise InvalidInput(
+                f"{folder} holds the results of another experiment of this name, from {source}; give "
+                "one of them another name, or take another folder with --out."
+            )
+        folder.mkdir(parents=True, exist_ok=True)
+        self._write_text(path, json.dumps(content, indent=1) + "\n")
+        return folder
 
-    def merge(self, experiment: Experiment, cells: list[Cell]) -> dict[str, Path]:
+    def merge(self, name: str, results: Results, about: Mapping[str, Any]) -> dict[str, Path]:
         """Write the two tables of a finished experiment; the same runs give the same bytes."""
-        from latesum.lab.merging import write_tables
-
-        folder = self.folder / experiment.name
-        folder.mkdir(exist_ok=True)
+        folder = self.folder / name
+        folder.mkdir(parents=True, exist_ok=True)
         paths = {"runs": folder / "runs.parquet", "checkpoints": folder / "checkpoints.parquet"}
         with self._aside(paths["runs"]) as runs, self._aside(paths["checkpoints"]) as checkpoints:
-            write_tables(runs, checkpoints, experiment, ((cell, self.read(cell)) for cell in cells))
+            _write_tables(runs, checkpoints, results, about)
             for aside, path in ((runs, paths["runs"]), (checkpoints, paths["checkpoints"])):
                 _settle(aside)
                 aside.replace(path)
         return paths
 
-    def _parts(self, cell: Cell) -> list[tuple[int, int, Path]]:
-        folder = self.folder / "parts" / cell.digest
+    def _parts(self, setting: Setting) -> list[tuple[int, int, Path]]:
+        folder = self.folder / "parts" / setting.digest
         if not folder.is_dir():
             return []
         parts = []
@@ -194,12 +193,12 @@ class Store:
                 parts.append((int(match[1]), int(match[2]) + 1, path))
         return parts
 
-    def _part(self, cell: Cell, first: int, end: int) -> Path:
-        return self.folder / "parts" / cell.digest / f"{first:06d}-{end - 1:06d}.parquet"
+    def _part(self, setting: Setting, first: int, end: int) -> Path:
+        return self.folder / "parts" / setting.digest / f"{first:06d}-{end - 1:06d}.parquet"
 
     @contextlib.contextmanager
     def _aside(self, path: Path) -> Iterator[Path]:
-        """A name nobody else uses, beside `path`; nothing is left of it if writing fails."""
+        """A name of its own, beside `path`; nothing is left of it if writing fails."""
         aside = path.with_name(f"{_ASIDE}{os.getpid()}-{secrets.token_hex(6)}")
         try:
             yield aside
@@ -222,3 +221,31 @@ def _settle(path: Path) -> None:
     """Make sure that what is renamed is on the disk, not only on its way there."""
     with path.open("rb") as file:
         os.fsync(file.fileno())
+
+
+def _write_tables(
+    runs_path: Path, checkpoints_path: Path, results: Results, about: Mapping[str, Any]
+) -> None:
+    """One row per run, and one per run and checkpoint; the same results give the same bytes."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    tables: tuple[list[Any], list[Any]] = ([], [])
+    for (problem, policy), runs in results.runs.items():
+        number, rounds = np.arange(len(runs)), runs.checkpoints
+        last = {**to_columns(runs.measured), "regret": runs.regrets[:, -1]}
+        every = {
+            "replication": np.repeat(number, len(rounds)), "round": np.tile(rounds, len(number)),
+            "regret": runs.regrets.ravel(),
+        }  # fmt: skip
+        for kept, columns in zip(tables, ({"replication": number, **last}, every), strict=True):
+            size = len(columns["replication"])
+            labels = {
+                key: pa.array([name] * size).dictionary_encode()
+                for key, name in (("problem", problem), ("policy", policy))
+            }
+            kept.append(pa.table({**labels, **columns}))
+    metadata = {"experiment": json.dumps(about, sort_keys=True)}
+    for path, kept in zip((runs_path, checkpoints_path), tables, strict=True):
+        table = pa.concat_tables(kept, promote_options="default").unify_dictionaries()
+        pq.write_table(table.replace_schema_metadata(metadata), path, compression="zstd")

@@ -158,7 +158,7 @@ def make_settings(
     settings = Settings(
         name=name,
         options=_options(options),
-        policy=known_name(policy, registry.available(), "policy"),
+        policy=registry.checked_name(policy),
         parameters={
             key: _in_rounds(key, value, buckets, expected) for key, value in parameters.items()
         },

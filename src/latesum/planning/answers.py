@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from latesum.lab.play import InBuckets
+from latesum.lab.results import Runs
+from latesum.lab.setting import Setting
+from latesum.lab.stats import Uncertain, mean_of, quantile_of, share_of
 from latesum.planning.beliefs import Beliefs
 from latesum.planning.candidates import Candidate
-from latesum.planning.runs import Floats, Outcome
 from latesum.planning.words import unit_hours
+from latesum.world import Problem
 
-#: All limits are 95% ones.
-_Z = 1.959964
+#: Makes the runs of some settings: how many of each, and what they are for.
+Simulate = Callable[[Sequence[Setting], int, str], list[Runs]]
 
-
-class Uncertain(NamedTuple):
-    """A number and 95% confidence limits for what endless simulation would give."""
-
-    value: float
-    low: float
-    high: float
+#: The child of a run's seed that the order of the options is drawn from. Plans have no reports to
+#: draw, and had this one before there was another: so their numbers stay what they were.
+_ORDER = 2
 
 
 @dataclass(frozen=True)
-class Answer:
+class Forecast:
     """How one policy does in the user's campaign. Rewards are in the user's unit, times in hours.
 
     `loss` is against always playing the best; `gain` is over an equal split, both net of the cost
@@ -54,13 +55,11 @@ class Answer:
 
     def to_json(self) -> dict[str, Any]:
         """The numbers, as JSON values; a time that is infinite is null."""
+        label, spec, about = self.candidate
         result: dict[str, Any] = {
-            "label": self.candidate.label,
-            "policy": self.candidate.policy,
-            "parameters": self.candidate.parameters,
-            "about": self.candidate.about,
+            "label": label, "policy": spec.name, "parameters": spec.parameters, "about": about,
             "replications": self.replications,
-        }
+        }  # fmt: skip
         for name in (
             "reward", "loss", "gain", "worst_gain", "ended_well", "ended_wrong", "settled_after",
             "settled_late", "switches",
@@ -74,69 +73,52 @@ class Answer:
         return result
 
 
+def setting_for(
+    beliefs: Beliefs,
+    candidate: Candidate,
+    seed: tuple[int, ...],
+    *,
+    problem: Problem | None = None,
+    told: Beliefs | None = None,
+) -> Setting:
+    """A candidate in the campaign that is believed in; the options stand in any order.
+
+    `problem` is what is true where that is not what is believed, and `told` are the beliefs that the
+    campaign is set up by where `beliefs` are what it is judged by.
+    """
+    told = told or beliefs
+    within = beliefs.lift / (beliefs.high - beliefs.low)
+    measures = (f"{name}({within=})" for name in ("ends_right", "settled_after", "on_good"))
+    return Setting(
+        problem or beliefs.problem(), candidate.spec, told.horizon, seed=seed,
+        reports=InBuckets(told.bucket_rounds), world="buckets", order=_ORDER, told=None,
+        measures=("regret", "switches", *measures), policy_name=candidate.label,
+    )  # fmt: skip
+
+
 def answer_of(
-    beliefs: Beliefs, candidate: Candidate, outcome: Outcome, percentile: float
-) -> Answer:
+    beliefs: Beliefs, candidate: Candidate, setting: Setting, runs: Runs, percentile: float
+) -> Forecast:
     """Put the runs of one candidate together; `percentile` is the one of `worst_gain`."""
+    ends_right, settled_after, on_good = (
+        runs.measured[name] for name in setting.measures if "within" in name
+    )
     scale = beliefs.high - beliefs.low
-    costs = beliefs.switch_cost * outcome.switches
-    loss = outcome.loss * scale + costs
-    gain = outcome.equal_split_loss * scale - loss
+    loss = runs.regrets[:, -1] * scale + beliefs.switch_cost * runs.switches
+    gain = _equal_split_loss(setting) * scale - loss
     most = max(beliefs.option_means) * beliefs.horizon
     hours = unit_hours(beliefs.bucket)
-    return Answer(
-        candidate,
-        mean_of(most - loss),
-        mean_of(loss),
-        mean_of(gain),
-        quantile_of(gain, percentile),
-        share_of(int(outcome.ended_well.sum()), len(outcome.ended_well)),
-        quantile_of(outcome.settled_after * hours, 0.5),
-        quantile_of(outcome.settled_after * hours, 0.8),
-        mean_of(outcome.switches.astype(np.float64)),
-        tuple(float(share) for share in outcome.on_good),
-        len(loss),
-    )
+    return Forecast(
+        candidate, mean_of(most - loss), mean_of(loss), mean_of(gain), quantile_of(gain, percentile),
+        share_of(int(ends_right.sum()), len(ends_right)), quantile_of(settled_after * hours, 0.5),
+        quantile_of(settled_after * hours, 0.8), mean_of(runs.switches.astype(np.float64)),
+        tuple(float(share) for share in on_good.mean(axis=0)), len(loss),
+    )  # fmt: skip
 
 
-def mean_of(values: Floats) -> Uncertain:
-    """A mean with its limits.
-
-    >>> mean_of(np.array([1.0, 2.0, 3.0])).value
-    2.0
-    """
-    mean = float(values.mean())
-    error = float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else math.inf
-    return Uncertain(mean, mean - _Z * error, mean + _Z * error)
-
-
-def share_of(count: int, total: int) -> Uncertain:
-    """A share with Wilson's limits.
-
-    >>> [round(number, 3) for number in share_of(80, 100)]
-    [0.8, 0.711, 0.867]
-    """
-    share = count / total
-    centre = (share + _Z**2 / (2 * total)) / (1 + _Z**2 / total)
-    half = (
-        math.sqrt(share * (1 - share) / total + (_Z / (2 * total)) ** 2) * _Z / (1 + _Z**2 / total)
-    )
-    return Uncertain(
-        share, max(min(centre - half, share), 0.0), min(max(centre + half, share), 1.0)
-    )
-
-
-def quantile_of(values: Floats, share: float) -> Uncertain:
-    """A quantile with limits from the order of the values.
-
-    >>> quantile_of(np.arange(100.0), 0.5)
-    Uncertain(value=49.0, low=39.0, high=59.0)
-    """
-    ordered = np.sort(values)
-    count = len(ordered)
-    place = max(math.ceil(share * count) - 1, 0)
-    half = _Z * math.sqrt(count * share * (1 - share))
-    low = max(math.floor(share * count - half) - 1, 0)
-    high = min(math.ceil(share * count + half) - 1, count - 1)
-    low, high = min(low, place), max(high, place)
-    return Uncertain(float(ordered[place]), float(ordered[low]), float(ordered[high]))
+def _equal_split_loss(setting: Setting) -> float:
+    """What a split in equal parts loses against always playing the best, in scaled rewards."""
+    problem = setting.problem
+    assert isinstance(problem, Problem)
+    end = np.array([setting.horizon])
+    return float(np.mean([problem.lost_by(arm, end)[0] for arm in range(problem.n_arms)]))

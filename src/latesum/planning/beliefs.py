@@ -169,25 +169,25 @@ class Beliefs:
 
     def to_json(self) -> dict[str, Any]:
         """The numbers, as JSON values."""
+        names = (
+            "options",
+            "mean",
+            "lift",
+            "low",
+            "high",
+            "sd",
+            "bucket",
+            "run_hours",
+            "switch_cost",
+        )
+        delay = self.delay().mean
         return {
-            "options": self.options,
-            "mean": self.mean,
-            "lift": self.lift,
-            "low": self.low,
-            "high": self.high,
-            "sd": self.sd,
+            **{name: getattr(self, name) for name in names},
             "means": None if self.means is None else list(self.means),
-            "traffic_per_hour": self.traffic,
-            "late": self.lateness.said,
-            "mean_delay_hours": self.hours(self.delay().mean),
-            "mean_delay_rounds": self.delay().mean,
-            "bucket": self.bucket,
-            "bucket_rounds": self.bucket_rounds,
-            "buckets": self.buckets,
-            "run_hours": self.run_hours,
-            "horizon": self.horizon,
-            "switch_cost": self.switch_cost,
-        }
+            "traffic_per_hour": self.traffic, "late": self.lateness.said,
+            "mean_delay_hours": self.hours(delay), "mean_delay_rounds": delay,
+            "bucket_rounds": self.bucket_rounds, "buckets": self.buckets, "horizon": self.horizon,
+        }  # fmt: skip
 
 
 def read_beliefs(

@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
+from latesum._checks import InvalidInput
+from latesum._registry import POLICIES
 from latesum.planning.beliefs import Beliefs
-from latesum.policies import Policy, registry
+from latesum.policies import Policy
+from latesum.policies.spec import PolicySpec
 
 
 class Candidate(NamedTuple):
-    """A policy by its name in the registry and its parameters, and what to call it."""
+    """A policy with its parameters, and what to call it."""
 
     label: str
-    policy: str
-    parameters: dict[str, Any]
+    spec: PolicySpec
     about: str
 
     def build(self) -> Policy:
         """The policy itself."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what a short phase breaks, the simulation shows
-            return registry.build(self.policy, **self.parameters)
+            policy: Policy = self.spec.build()
+        return policy
 
 
 #: With more buckets than this, policies that decide in nearly every one take too long to simulate.
@@ -44,31 +48,63 @@ def candidates_for(beliefs: Beliefs) -> list[Candidate]:
     delay = beliefs.delay()
     told = {"n_arms": options, "horizon": horizon, "mean_delay": _rounded(delay.mean)}
     about = "optimistic; balances out late rewards of other options"
-    found = [Candidate("flow", "flow", told, about)]
+    found = [Candidate("flow", PolicySpec("flow", told), about)]
     if delay.bound is not None:
         about = "the paper's phases, knowing the mean and the bound of the delay"
-        found.append(Candidate("odaaf-b", "odaaf-b", {**told, "delay_bound": delay.bound}, about))
+        spec = PolicySpec("odaaf-b", {**told, "delay_bound": delay.bound})
+        found.append(Candidate("odaaf-b", spec, about))
     else:
-        found.append(
-            Candidate("odaaf", "odaaf", told, "the paper's phases, knowing the mean delay")
-        )
+        about = "the paper's phases, knowing the mean delay"
+        found.append(Candidate("odaaf", PolicySpec("odaaf", told), about))
     if beliefs.buckets <= MOST_DECISIONS:
         about = "optimistic; knows nothing of the delay"
-        found.append(Candidate("ars-ucb", "ars-ucb", {"n_arms": options}, about))
+        found.append(Candidate("ars-ucb", PolicySpec("ars-ucb", {"n_arms": options}), about))
     for label, share in (("quarter test", 0.25), ("half test", 0.5)):
         buckets = max(round(beliefs.buckets * share / options), 1) * options
         if buckets < beliefs.buckets:
             parameters = {"n_arms": options, "horizon": buckets * beliefs.bucket_rounds}
             about = f"each option once in the first {share:.0%} of the run, then the best"
-            found.append(Candidate(label, "fixed-split", parameters, about))
+            found.append(Candidate(label, PolicySpec("fixed-split", parameters), about))
     about = "each option for its share of the whole run; the best is known at the end"
     whole = {"n_arms": options, "horizon": horizon}
-    found.append(Candidate(EQUAL_SPLIT, "fixed-split", whole, about))
+    found.append(Candidate(EQUAL_SPLIT, PolicySpec("fixed-split", whole), about))
     return found
 
 
+def chosen_candidates(beliefs: Beliefs, labels: Sequence[str] | None) -> list[Candidate]:
+    """Those of the candidates that are asked for, and other policies, written as text.
+
+    A policy that is no candidate, such as "guarded" or "package.module:Class", is told what is
+    believed.
+    """
+    candidates = candidates_for(beliefs)
+    if labels is None:
+        return candidates
+    known = {candidate.label: candidate for candidate in candidates}
+    chosen = [candidate for candidate in candidates if candidate.label in labels]
+    for text in labels:
+        if text in known:
+            continue
+        spec = PolicySpec.parse(text)
+        if ":" not in spec.name and spec.name not in POLICIES.names():
+            raise InvalidInput(
+                f"there is no candidate {text!r} here; there are {', '.join(known)}, and any policy "
+                "by its name."
+            )
+        if spec.sees != "totals":
+            raise InvalidInput(f"{text} sees which arm paid, and a campaign does not.")
+        delay = beliefs.delay()
+        told = {
+            "n_arms": beliefs.options, "horizon": beliefs.horizon,
+            "mean_delay": _rounded(delay.mean), "delay_variance": delay.variance,
+            "delay_bound": delay.bound,
+        }  # fmt: skip
+        chosen.append(Candidate(text, spec.told(told), "as asked for"))
+    return chosen
+
+
 def _rounded(mean: float) -> float:
-    """To four figures: nobody knows a mean delay better."""
+    """To four figures: a mean delay is not known better than that."""
     if mean <= 0:
         return 0.0
     digits = 3 - math.floor(math.log10(mean))

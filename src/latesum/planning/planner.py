@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
-from typing import Any
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Unpack
 
-from latesum._checks import InvalidInput, finite_number, whole_number
-from latesum.planning.answers import answer_of
+from latesum._checks import finite_number, whole_number
+from latesum.lab.engine import RunOptions, run
+from latesum.lab.results import Runs
+from latesum.lab.setting import Setting
+from latesum.planning.answers import answer_of, setting_for
 from latesum.planning.beliefs import read_beliefs
-from latesum.planning.candidates import candidates_for
+from latesum.planning.candidates import chosen_candidates
 from latesum.planning.result import Plan
-from latesum.planning.runs import run_campaigns
-from latesum.planning.verdict import Thresholds, campaign_for, judge, next_best, recommend
+from latesum.planning.verdict import Thresholds, judge, next_best, recommend
 from latesum.planning.what_if import wrong_beliefs
 
-Progress = Callable[[str, int, int], None]
-
-#: So many runs decide whether a change would make it a go: enough to tell 80% from 70%.
+#: This many runs decide whether a change would make it a go: enough to tell 80% from 70%.
 _SEARCH_REPLICATIONS = 120
 
 
@@ -45,8 +47,7 @@ def plan(
     check_beliefs: bool = True,
     replications: int = 1000,
     seed: int = 1,
-    workers: int | None = None,
-    progress: Progress | None = None,
+    **how: Unpack[RunOptions],
 ) -> Plan:
     """Will it work, how long will it take, which policy: by simulating the campaign many times.
 
@@ -59,11 +60,12 @@ def plan(
 
     It is a go if the run ends on the best option or one within the lift in at least `ended_well`
     of runs and gains over an equal split even at `percentile`; "go, but" if it is with fewer
-    options or a run at most `longer` times as long. `policies` restricts what is tried, by label.
-    What happens if beliefs are wrong is found with a fifth of the replications.
+    options or a run at most `longer` times as long. `policies` says what is tried: labels of
+    candidates, and other policies as text, such as "guarded" or "package.module:Class". What happens
+    if beliefs are wrong is found with a fifth of the replications.
 
-    `progress(stage, done, all)` is called now and then. The result depends on `seed`, and not on
-    `workers`.
+    The result depends on `seed`, and not on `workers` (one per core unless given) or what else says
+    where and how runs are made, as in `latesum.lab.engine.run`: `runner`, `store`, `progress`.
 
     >>> from latesum.planning import plan
     >>> found = plan(
@@ -83,42 +85,39 @@ def plan(
         finite_number(longer, "how many times as long a run may be", at_least=1),
     )
     replications = whole_number(replications, "the number of replications", at_least=20)
-    workers = whole_number(workers or os.cpu_count() or 1, "the number of workers", at_least=1)
-    candidates = candidates_for(beliefs)
-    if policies is not None:
-        known = [candidate.label for candidate in candidates]
-        for label in policies:
-            if label not in known:
-                raise InvalidInput(
-                    f"there is no candidate {label!r} here; there are {', '.join(known)}."
-                )
-        candidates = [candidate for candidate in candidates if candidate.label in policies]
+    how["workers"] = how.get("workers") or os.cpu_count() or 1
+    seed = whole_number(seed, "the seed")
+    candidates = chosen_candidates(beliefs, policies)
 
-    def stage(name: str) -> Callable[[int, int], None] | None:
-        return None if progress is None else (lambda done, total: progress(name, done, total))
+    def simulate(settings: Sequence[Setting], replications: int, what: str) -> list[Runs]:
+        numbered = [
+            replace(setting, problem_name=f"{number}") for number, setting in enumerate(settings)
+        ]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what a short phase breaks, the simulation shows
+            return list(run(numbered, replications, what=what, **how).runs.values())
 
     started = time.perf_counter()
-    outcomes = run_campaigns(
-        [campaign_for(beliefs, candidate, (seed, 0)) for candidate in candidates],
-        replications, workers=workers, progress=stage("policies"),
-    )  # fmt: skip
+    settings = [setting_for(beliefs, candidate, (seed, 0)) for candidate in candidates]
     answers = tuple(
-        answer_of(beliefs, candidate, outcome, thresholds.percentile)
-        for candidate, outcome in zip(candidates, outcomes, strict=True)
+        answer_of(beliefs, candidate, setting, runs, thresholds.percentile)
+        for candidate, setting, runs in zip(
+            candidates, settings, simulate(settings, replications, "policies"), strict=True
+        )
     )
     seconds = time.perf_counter() - started
     recommended, reason = recommend(list(answers), thresholds)
     fewer = max(replications // 5, 20)
     verdict = judge(
-        beliefs, recommended, thresholds, replications=min(fewer, _SEARCH_REPLICATIONS), seed=seed, workers=workers,
-        progress=stage("what would have to change"),
+        beliefs, recommended, thresholds, simulate, seed=seed,
+        replications=min(fewer, _SEARCH_REPLICATIONS),
     )  # fmt: skip
     what_ifs = []
     if check_beliefs:
+        runner_up = next_best(list(answers), recommended)
         what_ifs = wrong_beliefs(
-            beliefs, recommended, next_best(list(answers), recommended), thresholds,
-            replications=fewer, seed=seed, workers=workers, progress=stage("wrong beliefs"),
-        )  # fmt: skip
+            beliefs, recommended, runner_up, thresholds, simulate, replications=fewer, seed=seed
+        )
     return Plan(
         beliefs, answers, recommended, reason, verdict, tuple(what_ifs), thresholds, seed, seconds
     )

@@ -27,24 +27,15 @@ def render_body(plan: Plan) -> str:
 
 def _render(plan: Plan, *, whole: bool) -> str:
     candidate = plan.recommended.candidate
-    handed_on = {"policy": candidate.policy, "parameters": candidate.parameters}
+    handed_on = {"policy": candidate.spec.name, "parameters": candidate.spec.parameters}
     text: str = _template().render(
-        whole=whole,
-        plan=plan,
-        beliefs=plan.beliefs,
-        unit="conversions" if plan.beliefs.is_rate else "reward",
-        verdict=plan.verdict,
-        recommended=plan.recommended,
-        handed_on=json.dumps(handed_on, indent=2),
-        share_over_time=figures.share_over_time(plan),
+        whole=whole, plan=plan, beliefs=plan.beliefs, verdict=plan.verdict,
+        unit="conversions" if plan.beliefs.is_rate else "reward", recommended=plan.recommended,
+        handed_on=json.dumps(handed_on, indent=2), share_over_time=figures.share_over_time(plan),
         ends_right=figures.ends_right(plan),
-        if_wrong=figures.if_wrong(plan) if plan.what_ifs else "",
-        amount=amount,
-        ordinal=ordinal,
-        percent=percent,
-        time_of=time_of,
-        with_limits=with_limits,
-    )
+        if_wrong=figures.if_wrong(plan) if plan.what_ifs else "", amount=amount, ordinal=ordinal,
+        percent=percent, time_of=time_of, with_limits=with_limits,
+    )  # fmt: skip
     return text
 
 

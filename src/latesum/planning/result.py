@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from latesum._checks import InvalidInput
-from latesum.planning.answers import Answer, Uncertain
+from latesum.lab.stats import Uncertain
+from latesum.planning.answers import Forecast
 from latesum.planning.beliefs import Beliefs
 from latesum.planning.candidates import MOST_DECISIONS
-from latesum.planning.verdict import Thresholds, Verdict
+from latesum.planning.verdict import PlanVerdict, Thresholds
 from latesum.planning.what_if import WhatIf
 from latesum.planning.words import as_time, unit_hours
 from latesum.policies import Policy
+from latesum.policies.spec import PolicySpec
 
 _FORMAT = 1
 
@@ -28,10 +30,10 @@ class Plan:
     """
 
     beliefs: Beliefs
-    answers: tuple[Answer, ...]
-    recommended: Answer
+    answers: tuple[Forecast, ...]
+    recommended: Forecast
     reason: str
-    verdict: Verdict
+    verdict: PlanVerdict
     what_ifs: tuple[WhatIf, ...]
     thresholds: Thresholds
     seed: int
@@ -51,7 +53,8 @@ class Plan:
     def policy(self, **changes: Any) -> Policy:
         """The recommended policy, with its parameters or with some of them changed."""
         candidate = self.recommended.candidate
-        return candidate._replace(parameters={**candidate.parameters, **changes}).build()
+        spec = PolicySpec(candidate.spec.name, {**candidate.spec.parameters, **changes})
+        return candidate._replace(spec=spec).build()
 
     def to_json(self) -> dict[str, Any]:
         """Everything as JSON values.
@@ -69,8 +72,8 @@ class Plan:
             "verdict": self.verdict.to_json(),
             "recommendation": {
                 "label": candidate.label,
-                "policy": candidate.policy,
-                "parameters": candidate.parameters,
+                "policy": candidate.spec.name,
+                "parameters": candidate.spec.parameters,
                 "reason": self.reason,
                 "every": self.beliefs.bucket,
                 "bucket": self.beliefs.bucket_rounds,

@@ -34,38 +34,24 @@ def headline(plan: Plan) -> str:
         lines.append(f"{start}{ways}. Found with {verdict.replications} replications each.")
     if verdict.not_enough:
         lines.append(verdict.not_enough)
-    parameters = ", ".join(f"{name}={value}" for name, value in candidate.parameters.items())
-    lines.append(f"Policy: {candidate.policy}({parameters}), because {plan.reason}.")
+    lines.append(f"Policy: {candidate.spec}, because {plan.reason}.")
     return "\n".join(_wrapped(lines))
 
 
 def policies_table(plan: Plan) -> TextTable:
-    """One row a policy."""
-    beliefs = plan.beliefs
-    unit = "conversions" if beliefs.is_rate else "reward"
-    at = f"at {plan.thresholds.percentile:.0%}"
-    columns = [
-        "policy",
-        f"{unit} lost",
-        "gain over split",
-        at,
-        "ends right",
-        "settles after",
-        "switches",
-    ]
+    """One row per policy."""
+    unit = "conversions" if plan.beliefs.is_rate else "reward"
+    columns = ["policy", f"{unit} lost", "gain over split", f"at {plan.thresholds.percentile:.0%}"]
+    columns += ["ends right", "settles after", "switches"]
     title = f"{plan.recommended.replications:,} simulated runs; ± and brackets are 95% limits"
     table = new_table(title, columns)
     for answer in plan.answers:
         mark = " <" if answer is plan.recommended else ""
         table.add_row(
-            answer.candidate.label + mark,
-            with_limits(answer.loss),
-            with_limits(answer.gain),
-            f"{answer.worst_gain.value:,.0f}",
-            percent(answer.ended_well),
-            time_of(answer.settled_after),
-            f"{answer.switches.value:,.1f}",
-        )
+            answer.candidate.label + mark, with_limits(answer.loss), with_limits(answer.gain),
+            f"{answer.worst_gain.value:,.0f}", percent(answer.ended_well),
+            time_of(answer.settled_after), f"{answer.switches.value:,.1f}",
+        )  # fmt: skip
     return table
 
 
@@ -85,14 +71,11 @@ def beliefs_table(plan: Plan) -> TextTable:
     for what_if in plan.what_ifs:
         answer, runner_up = what_if.answer, what_if.runner_up
         table.add_row(
-            what_if.belief,
-            with_limits(answer.loss),
-            with_limits(answer.gain),
-            percent(answer.ended_well),
-            time_of(answer.settled_after).split(" (")[0],
+            what_if.belief, with_limits(answer.loss), with_limits(answer.gain),
+            percent(answer.ended_well), time_of(answer.settled_after).split(" (")[0],
             "yes" if what_if.still_passes else "no",
             *([] if runner_up is None else [f"{runner_up.ended_well.value:.0%}"]),
-        )
+        )  # fmt: skip
     return table
 
 

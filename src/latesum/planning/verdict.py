@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from latesum.planning.answers import Answer, answer_of
+from latesum.planning.answers import Forecast, Simulate, answer_of, setting_for
 from latesum.planning.beliefs import Beliefs
 from latesum.planning.candidates import EQUAL_SPLIT, Candidate, candidates_for
-from latesum.planning.runs import Campaign, run_campaigns
 from latesum.planning.searches import Step, searches_for
 from latesum.planning.words import ordinal
 
@@ -46,18 +44,15 @@ class Change:
 
     def to_json(self) -> dict[str, Any]:
         """As JSON values."""
+        spec = self.candidate.spec
         return {
-            "what": self.what,
-            "factor": self.factor,
-            "sentence": self.sentence,
-            "policy": self.candidate.policy,
-            "parameters": self.candidate.parameters,
-            "ended_well": self.ended_well,
-        }
+            "what": self.what, "factor": self.factor, "sentence": self.sentence,
+            "policy": spec.name, "parameters": spec.parameters, "ended_well": self.ended_well,
+        }  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Verdict:
+class PlanVerdict:
     """`answer` is "go", "go, but" or "no-go"."""
 
     answer: str
@@ -68,21 +63,16 @@ class Verdict:
 
     def to_json(self) -> dict[str, Any]:
         """As JSON values."""
-        return {
-            "answer": self.answer,
-            "reason": self.reason,
-            "changes": [change.to_json() for change in self.changes],
-            "not_enough": self.not_enough,
-            "replications": self.replications,
-        }
+        changes = [change.to_json() for change in self.changes]
+        return {**vars(self), "changes": changes}
 
 
-def passes(answer: Answer, thresholds: Thresholds) -> bool:
+def passes(answer: Forecast, thresholds: Thresholds) -> bool:
     """Whether a policy meets the thresholds."""
     return answer.ended_well.value >= thresholds.ended_well and answer.worst_gain.value > 0
 
 
-def recommend(answers: list[Answer], thresholds: Thresholds) -> tuple[Answer, str]:
+def recommend(answers: list[Forecast], thresholds: Thresholds) -> tuple[Forecast, str]:
     """The policy to take and why: the largest gain among those that pass, else the surest."""
     deciding = [answer for answer in answers if answer.candidate.label != EQUAL_SPLIT]
     passing = [answer for answer in deciding if passes(answer, thresholds)]
@@ -103,7 +93,7 @@ def recommend(answers: list[Answer], thresholds: Thresholds) -> tuple[Answer, st
     return best, "none meets both thresholds, and it most often ends on a good option"
 
 
-def next_best(answers: list[Answer], recommended: Answer) -> Answer | None:
+def next_best(answers: list[Forecast], recommended: Forecast) -> Forecast | None:
     """The policy to take if the recommended one were not there: it may be the sturdier one."""
     others = [
         answer
@@ -115,14 +105,13 @@ def next_best(answers: list[Answer], recommended: Answer) -> Answer | None:
 
 def judge(
     beliefs: Beliefs,
-    recommended: Answer,
+    recommended: Forecast,
     thresholds: Thresholds,
+    simulate: Simulate,
     *,
     replications: int,
     seed: int,
-    workers: int,
-    progress: Callable[[int, int], None] | None = None,
-) -> Verdict:
+) -> PlanVerdict:
     """The verdict; where it is not a go, simulation finds what would make it one."""
     shares = f"{recommended.ended_well.value:.0%} of runs"
     if passes(recommended, thresholds):
@@ -133,7 +122,7 @@ def judge(
         )
         if recommended.ended_well.low < thresholds.ended_well or recommended.worst_gain.low <= 0:
             reason += " It is close: within the uncertainty of the simulation it might fail."
-        return Verdict("go", reason, (), recommended.replications)
+        return PlanVerdict("go", reason, (), recommended.replications)
     missed = []
     if recommended.ended_well.value < thresholds.ended_well:
         missed.append(
@@ -145,14 +134,7 @@ def judge(
             f"at its {ordinal(thresholds.percentile)} percentile {recommended.candidate.label} does "
             "not gain over an equal split"
         )
-    found, tried = _search(
-        beliefs,
-        thresholds,
-        replications=replications,
-        seed=seed,
-        workers=workers,
-        progress=progress,
-    )
+    found, tried = _search(beliefs, thresholds, simulate, replications=replications, seed=seed)
     small = [
         change
         for change in found
@@ -162,21 +144,20 @@ def judge(
     reason = "; ".join(missed) + "."
     reason = reason[0].upper() + reason[1:]
     if small:
-        return Verdict("go, but", reason, tuple(small), replications)
+        return PlanVerdict("go, but", reason, tuple(small), replications)
     helps = {change.what for change in found}
     useless = [_ALONE[what].format(factor) for what, factor in tried.items() if what not in helps]
     not_enough = f"Not enough by itself: {'; '.join(useless)}." if useless else ""
-    return Verdict("no-go", reason, tuple(found), replications, not_enough)
+    return PlanVerdict("no-go", reason, tuple(found), replications, not_enough)
 
 
 def _search(
     beliefs: Beliefs,
     thresholds: Thresholds,
+    simulate: Simulate,
     *,
     replications: int,
     seed: int,
-    workers: int,
-    progress: Callable[[int, int], None] | None,
 ) -> tuple[list[Change], dict[str, float]]:
     """The smallest change of each kind that makes it a go, by bisection, all kinds at once.
 
@@ -191,50 +172,45 @@ def _search(
         if not open_kinds:
             break
         steps = [kinds[kind][sum(bounds[kind]) // 2] for kind in open_kinds]
-        changes = _try(steps, thresholds, replications=replications, seed=seed, workers=workers)
+        what = f"what would have to change ({turn + 1} of at most {most})"
+        changes = _try(steps, thresholds, simulate, what, replications=replications, seed=seed)
         for kind, change in zip(open_kinds, changes, strict=True):
             middle = sum(bounds[kind]) // 2
             if change is None:
                 bounds[kind][0] = middle + 1
             else:
                 passed[kind], bounds[kind][1] = change, middle
-        if progress:
-            progress(turn + 1, most)
     tried = {steps[-1][0]: steps[-1][1] for steps in kinds if steps}
     return [change for change in passed if change is not None], tried
 
 
 def _try(
-    steps: list[Step], thresholds: Thresholds, *, replications: int, seed: int, workers: int
+    steps: list[Step],
+    thresholds: Thresholds,
+    simulate: Simulate,
+    what: str,
+    *,
+    replications: int,
+    seed: int,
 ) -> list[Change | None]:
     """For each step the change, if it makes it a go."""
     tried = [
-        (number, changed, candidate)
+        (number, changed, candidate, setting_for(changed, candidate, (seed, 1)))
         for number, (_, _, changed, _) in enumerate(steps)
         for candidate in candidates_for(changed)
         if candidate.label in _SEARCHED
     ]
-    campaigns = [campaign_for(changed, candidate, (seed, 1)) for _, changed, candidate in tried]
-    outcomes = run_campaigns(campaigns, replications, workers=workers)
+    runs = simulate([setting for *_, setting in tried], replications, what)
     changes: list[Change | None] = []
-    for number, (what, factor, _, sentence) in enumerate(steps):
+    for number, (kind, factor, _, sentence) in enumerate(steps):
         answers = [
-            answer_of(changed, candidate, outcome, thresholds.percentile)
-            for (index, changed, candidate), outcome in zip(tried, outcomes, strict=True)
+            answer_of(changed, candidate, setting, made, thresholds.percentile)
+            for (index, changed, candidate, setting), made in zip(tried, runs, strict=True)
             if index == number
         ]
         best, _ = recommend(answers, thresholds)
         good = passes(best, thresholds)
         changes.append(
-            Change(what, factor, sentence, best.candidate, best.ended_well.value) if good else None
+            Change(kind, factor, sentence, best.candidate, best.ended_well.value) if good else None
         )
     return changes
-
-
-def campaign_for(beliefs: Beliefs, candidate: Candidate, seed: tuple[int, ...]) -> Campaign:
-    """The campaign that is believed in, with a candidate."""
-    scale = beliefs.high - beliefs.low
-    return Campaign(
-        beliefs.problem(), candidate.build(), beliefs.bucket_rounds, beliefs.buckets,
-        beliefs.lift / scale, seed,
-    )  # fmt: skip

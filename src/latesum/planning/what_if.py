@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from latesum.planning.answers import Answer, answer_of
+from latesum.planning.answers import Forecast, Simulate, answer_of, setting_for
 from latesum.planning.beliefs import Beliefs
-from latesum.planning.runs import Campaign, run_campaigns
 from latesum.planning.verdict import Thresholds, passes
 from latesum.world import Problem
 
@@ -18,9 +16,9 @@ class WhatIf:
     """A belief that is wrong, and what becomes of the recommended policy then."""
 
     belief: str
-    answer: Answer
+    answer: Forecast
     still_passes: bool
-    runner_up: Answer | None  # how the next best policy does in the same world
+    runner_up: Forecast | None  # how the next best policy does in the same world
 
     def to_json(self) -> dict[str, Any]:
         """As JSON values."""
@@ -40,32 +38,27 @@ class WhatIf:
 
 def wrong_beliefs(
     beliefs: Beliefs,
-    recommended: Answer,
-    runner_up: Answer | None,
+    recommended: Forecast,
+    runner_up: Forecast | None,
     thresholds: Thresholds,
+    simulate: Simulate,
     *,
     replications: int,
     seed: int,
-    workers: int,
-    progress: Callable[[int, int], None] | None = None,
 ) -> list[WhatIf]:
     """The recommended policy and the next best, told what is believed, in other worlds."""
     policies = [each.candidate for each in (recommended, runner_up) if each is not None]
     worlds = _worlds(beliefs)
-    scale = beliefs.high - beliefs.low
-    campaigns = [
-        Campaign(
-            problem, candidate.build(), beliefs.bucket_rounds, beliefs.buckets,
-            changed.lift / scale, (seed, 2),
-        )
+    settings = [
+        setting_for(changed, candidate, (seed, 2), problem=problem, told=beliefs)
         for _, changed, problem in worlds
         for candidate in policies
-    ]  # fmt: skip
-    outcomes = iter(run_campaigns(campaigns, replications, workers=workers, progress=progress))
+    ]
+    made = iter(zip(settings, simulate(settings, replications, "wrong beliefs"), strict=True))
     rows = []
     for sentence, changed, _ in worlds:
         answers = [
-            answer_of(changed, candidate, next(outcomes), thresholds.percentile)
+            answer_of(changed, candidate, *next(made), thresholds.percentile)
             for candidate in policies
         ]
         other = answers[1] if len(answers) > 1 else None

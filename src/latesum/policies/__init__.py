@@ -12,6 +12,7 @@ from latesum.policies.odaaf import ODAAF
 from latesum.policies.odaaf_s import ODAAFS
 from latesum.policies.registry import available, build, from_state, register
 from latesum.policies.restarting import Restarting
+from latesum.policies.spec import PolicySpec
 
 __all__ = [
     "ARSUCB",
@@ -26,6 +27,7 @@ __all__ = [
     "Oracle",
     "Play",
     "Policy",
+    "PolicySpec",
     "Restarting",
     "RoundRobin",
     "Stretch",

@@ -72,13 +72,16 @@ class ODAAF(Policy):
         bridge: bool | None = None,
         order: Order = "fixed",
         names: Sequence[str] | None = None,
-    ) -> Self:
+    ) -> ODAAF:
         """ODAAF-B: the mean delay and a bound on the delay are known.
 
         >>> ODAAF.bounded(2, 250_000, mean_delay=50, delay_bound=100).ask().rounds
         1076
         """
-        return object.__new__(cls)._set_up("odaaf-b", KnownBound(mean_delay, delay_bound), locals())
+        return ODAAFB(
+            n_arms, horizon, mean_delay, delay_bound, first_tolerance=first_tolerance,
+            bridge=bridge, order=order, names=names,
+        )  # fmt: skip
 
     @classmethod
     def variance(
@@ -93,14 +96,16 @@ class ODAAF(Policy):
         bridge: bool | None = None,
         order: Order = "fixed",
         names: Sequence[str] | None = None,
-    ) -> Self:
+    ) -> ODAAF:
         """ODAAF-V: the delay's mean and variance are known; `tightened` is the remark with V / E.
 
         >>> ODAAF.variance(2, 250_000, mean_delay=50, delay_variance=2500).ask().rounds
         44421
         """
-        schedule = KnownVariance(mean_delay, delay_variance, tightened)
-        return object.__new__(cls)._set_up("odaaf-v", schedule, locals())
+        return ODAAFV(
+            n_arms, horizon, mean_delay, delay_variance, tightened=tightened,
+            first_tolerance=first_tolerance, bridge=bridge, order=order, names=names,
+        )  # fmt: skip
 
     @classmethod
     def naive(
@@ -113,13 +118,16 @@ class ODAAF(Policy):
         bridge: bool | None = None,
         order: Order = "fixed",
         names: Sequence[str] | None = None,
-    ) -> Self:
+    ) -> ODAAF:
         """The naive approach of the paper's last appendix: only a bound on the delay is known.
 
         >>> ODAAF.naive(2, 250_000, delay_bound=100).ask().rounds
         638
         """
-        return object.__new__(cls)._set_up("naive", Naive(delay_bound), locals())
+        return NaiveODAAF(
+            n_arms, horizon, delay_bound, first_tolerance=first_tolerance, bridge=bridge,
+            order=order, names=names,
+        )  # fmt: skip
 
     def _set_up(self, kind: str, schedule: Schedule, arguments: dict[str, Any]) -> Self:
         self.kind = kind
@@ -176,22 +184,23 @@ class ODAAF(Policy):
         self._eliminations: list[list[Any]] = []
 
     def _snapshot(self) -> Any:
+        # The survivors and the eliminations are never changed in place.
         return [
             self._phases_done,
-            self._in_order.copy(),
+            self._in_order,
             self._rounds.copy(),
             self._sums.copy(),
             self._pending.copy(),
             self._stretches.copy(),
             self._bridge_left,
-            self._eliminations.copy(),
+            self._eliminations,
         ]
 
     def _restore(self, learned: Any) -> None:
-        self._phases_done, self._bridge_left = learned[0], learned[6]
-        self._in_order, self._rounds, self._sums = map(list.copy, learned[1:4])
-        self._pending, self._stretches = map(list.copy, learned[4:6])
-        self._eliminations = learned[7].copy()
+        self._phases_done, self._in_order, rounds, sums, pending, stretches, *others = learned
+        self._rounds, self._sums = rounds.copy(), sums.copy()
+        self._pending, self._stretches = pending.copy(), stretches.copy()
+        self._bridge_left, self._eliminations = others
 
     def _learn(self, play: Play) -> None:
         arm, rounds, total, purpose, _ = play
@@ -210,20 +219,20 @@ class ODAAF(Policy):
     def _finish_phases(self) -> None:
         """Steps 2 and 3 for every phase whose n_m all surviving arms have reached by now."""
         while len(self._in_order) > 1 and self._phases_done < len(self.phase_rounds):
-            needed = self.phase_rounds[self._phases_done]
+            needed, known = self.phase_rounds[self._phases_done], self._rounds
             for arm in self._in_order:
-                if self._rounds[arm] < needed:
+                if known[arm] < needed:
                     return
             tolerance = self.first_tolerance / 2**self._phases_done
-            leader = self._leader()
-            best = self._mean(leader)
+            means = {arm: self._sums[arm] / known[arm] for arm in self._in_order}
+            leader = max(means, key=means.__getitem__)
+            best = means[leader]
             survivors = []
-            for arm in sorted(self._in_order):
-                mean = self._mean(arm)
+            for arm in sorted(means):
+                mean = means[arm]
                 if mean + tolerance < best:
-                    self._eliminations.append(
-                        [self._phases_done + 1, tolerance, arm, mean, leader, best]
-                    )
+                    dropped = [self._phases_done + 1, tolerance, arm, mean, leader, best]
+                    self._eliminations = [*self._eliminations, dropped]
                 else:
                     survivors.append(arm)
             if self.order == "leader first":
@@ -234,15 +243,15 @@ class ODAAF(Policy):
             self._phases_done += 1
 
     def _next(self) -> Stretch:
-        left = self.horizon - self.rounds_told
-        if left <= 0 or len(self._in_order) == 1 or self._phases_done == len(self.phase_rounds):
+        left, in_order = self.horizon - self.rounds_told, self._in_order
+        if left <= 0 or len(in_order) == 1 or self._phases_done == len(self.phase_rounds):
             # Past the horizon: the answer stands, for another horizon each time.
             until_then = self.horizon - self.rounds_told % self.horizon
             return Stretch(self._leader(), until_then, "commit")
         if self._bridge_left:
             return Stretch(self._leader(), min(self._bridge_left, left), "bridge")
         needed = self.phase_rounds[self._phases_done]
-        for arm in self._in_order:
+        for arm in in_order:
             missing = needed - self._rounds[arm] - self._pending[arm]
             if missing > 0:
                 return Stretch(arm, min(missing, left), "learn")
@@ -252,6 +261,8 @@ class ODAAF(Policy):
         return self._sums[arm] / self._rounds[arm] if self._rounds[arm] else -math.inf
 
     def _leader(self) -> int:
+        if len(self._in_order) == 1:
+            return self._in_order[0]
         return max(self._in_order, key=self._mean)
 
     def _forget(self, arm: int) -> None:
@@ -294,3 +305,64 @@ class ODAAF(Policy):
                 f"then drops those more than {tolerance:g} below the best."
             )
         return sentences
+
+
+class ODAAFB(ODAAF):
+    """ODAAF-B: the mean delay and a bound on the delay are known."""
+
+    kind = "odaaf-b"
+
+    def __init__(
+        self,
+        n_arms: int,
+        horizon: int,
+        mean_delay: float,
+        delay_bound: int,
+        *,
+        first_tolerance: float = 0.5,
+        bridge: bool | None = None,
+        order: Order = "fixed",
+        names: Sequence[str] | None = None,
+    ) -> None:
+        self._set_up("odaaf-b", KnownBound(mean_delay, delay_bound), locals())
+
+
+class ODAAFV(ODAAF):
+    """ODAAF-V: the delay's mean and variance are known; `tightened` is the remark with V / E."""
+
+    kind = "odaaf-v"
+
+    def __init__(
+        self,
+        n_arms: int,
+        horizon: int,
+        mean_delay: float,
+        delay_variance: float,
+        *,
+        tightened: bool = False,
+        first_tolerance: float = 0.5,
+        bridge: bool | None = None,
+        order: Order = "fixed",
+        names: Sequence[str] | None = None,
+    ) -> None:
+        schedule = KnownVariance(mean_delay, delay_variance, tightened)
+        self._set_up("odaaf-v", schedule, locals())
+
+
+class NaiveODAAF(ODAAF):
+    """The naive approach of the paper's last appendix: only a bound on the delay is known."""
+
+    kind = "naive"
+
+    def __init__(
+        self,
+        n_arms: int,
+        horizon: int,
+        delay_bound: int,
+        *,
+        first_tolerance: float = 0.5,
+        bridge: bool | None = None,
+        order: Order = "fixed",
+        names: Sequence[str] | None = None,
+    ) -> None:
+        self._set_up("naive", Naive(delay_bound), locals())

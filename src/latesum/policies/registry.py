@@ -1,14 +1,16 @@
-"""Policies by name, for files and the command line. A new policy is one line here."""
+"""Policies by name, for files and the command line. A new policy is one line here.
+
+The names of baselines that see which arm paid stand in the same registry (`latesum._registry`), so
+that no name means two things; `build` gives policies that decide from totals only.
+"""
 
 from __future__ import annotations
 
-import functools
 import inspect
-from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, TypeVar
 
-from latesum._checks import InvalidInput, known_name
-from latesum._signatures import signature_of
+from latesum._checks import InvalidInput
+from latesum._registry import POLICIES
 from latesum.policies.ars_ucb import ARSUCB
 from latesum.policies.base import Policy
 from latesum.policies.clw import CLW
@@ -16,46 +18,56 @@ from latesum.policies.fixed import FixedSplit, Oracle, RoundRobin
 from latesum.policies.flow import Flow
 from latesum.policies.flow_lookahead import FlowLookahead
 from latesum.policies.guarded import Guarded
-from latesum.policies.odaaf import ODAAF
+from latesum.policies.odaaf import ODAAF, ODAAFB, ODAAFV, NaiveODAAF
 from latesum.policies.odaaf_s import ODAAFS
+from latesum.policies.spec import ALIASES, PolicySpec
 
-_BUILDERS: dict[str, Callable[..., Policy]] = {
-    "odaaf": ODAAF,
-    "odaaf-b": ODAAF.bounded,
-    "odaaf-v": ODAAF.variance,
-    "odaaf-v-tightened": functools.partial(ODAAF.variance, tightened=True),
-    "naive": ODAAF.naive,
-    "flow": Flow,
-    "flow-lookahead": FlowLookahead,
-    "odaaf-s": ODAAFS,
-    "guarded": Guarded,
-    "clw": CLW,
-    "ars-ucb": ARSUCB,
-    "fixed-split": FixedSplit,
-    "round-robin": RoundRobin,
-    "oracle": Oracle,
-}
+_Class = TypeVar("_Class", bound=type[Policy])
+
+_OURS: tuple[type[Policy], ...] = (
+    ODAAF, ODAAFB, ODAAFV, NaiveODAAF, Flow, FlowLookahead, ODAAFS, Guarded, CLW, ARSUCB, FixedSplit,
+    RoundRobin, Oracle,
+)  # fmt: skip
+for _class in _OURS:
+    POLICIES.add(_class.kind, _class)
 
 
-def available() -> list[str]:
-    """The names that `build` knows.
+def available(sees: Literal["totals", "labels"] | None = "totals") -> list[str]:
+    """The names of the policies that see totals, of the baselines that see labels, or of both.
+
+    Baselines are known once `latesum.attributed` or `latesum.lab` is imported.
 
     >>> "odaaf-b" in available()
     True
     """
-    return list(_BUILDERS)
+    if sees is None:
+        return [*available("totals"), *available("labels")]
+    names = [name for name in POLICIES.names() if ":" not in name] + list(ALIASES)
+    return [name for name in names if PolicySpec.parse(name).sees == sees]
 
 
-def register(name: str, builder: Callable[..., Policy]) -> None:
-    """Make your own policy known by a name, to `build` and so to files and the command line."""
-    _BUILDERS[name] = builder
+def register(policy: _Class) -> _Class:
+    """Make your own class of policies known by its `kind`, in this process; also as a decorator.
+
+    For files and the command line, give its place as the name, "package.module:Class", or let
+    your package bring it by an entry point of the group `latesum.policies`.
+
+    Args:
+        policy: A subclass of `Policy` with a `kind` that no other policy has.
+
+    >>> @register
+    ... class Lazy(RoundRobin):
+    ...     kind = "lazy"
+    >>> build("lazy", n_arms=2).kind
+    'lazy'
+    """
+    POLICIES.add(getattr(policy, "kind", ""), policy)
+    return policy
 
 
 def describe(name: str) -> str:
     """The first sentence about a policy."""
-    builder = _BUILDERS[known_name(name, _BUILDERS, "policy")]
-    described = builder.func if isinstance(builder, functools.partial) else builder
-    return (inspect.getdoc(described) or "").split("\n")[0]
+    return (inspect.getdoc(POLICIES.find(PolicySpec.parse(name).name)) or "").split("\n")[0]
 
 
 def accepted_parameters(name: str) -> list[str]:
@@ -64,7 +76,7 @@ def accepted_parameters(name: str) -> list[str]:
     >>> accepted_parameters("odaaf")[:3]
     ['n_arms', 'horizon', 'mean_delay']
     """
-    return list(signature_of(_BUILDERS[known_name(name, _BUILDERS, "policy")]).parameters)
+    return PolicySpec.parse(name).accepted
 
 
 def optional_parameters(name: str) -> list[str]:
@@ -73,9 +85,21 @@ def optional_parameters(name: str) -> list[str]:
     >>> "mean_delay" in optional_parameters("odaaf")
     False
     """
-    builder = _BUILDERS[known_name(name, _BUILDERS, "policy")]
-    parameters = signature_of(builder).parameters.values()
-    return [each.name for each in parameters if each.default is not inspect.Parameter.empty]
+    return PolicySpec.parse(name).optional
+
+
+def checked_name(name: str) -> str:
+    """The name, if it is that of a policy that decides from totals; any other is refused.
+
+    >>> checked_name("latesum.policies.flow:Flow")
+    'latesum.policies.flow:Flow'
+    """
+    if PolicySpec.parse(name).sees != "totals":
+        raise InvalidInput(
+            f"{name} sees which arm paid: it is a yardstick for simulations, and cannot decide from "
+            "totals."
+        )
+    return name
 
 
 def build(name: str, **parameters: Any) -> Policy:
@@ -84,14 +108,8 @@ def build(name: str, **parameters: Any) -> Policy:
     >>> build("odaaf", n_arms=2, horizon=1000, mean_delay=5).kind
     'odaaf'
     """
-    accepted = accepted_parameters(name)
-    for parameter in parameters:
-        known_name(parameter, accepted, f"parameter of {name!r}")
-    try:
-        signature_of(_BUILDERS[name]).bind(**parameters)
-    except TypeError as error:
-        raise InvalidInput(f"{name} cannot be built: {error}.") from None
-    return _BUILDERS[name](**parameters)
+    policy: Policy = PolicySpec.parse(checked_name(name)).adding(parameters).build()
+    return policy
 
 
 def from_state(state: dict[str, Any]) -> Policy:
@@ -106,8 +124,5 @@ def from_state(state: dict[str, Any]) -> Policy:
     if not isinstance(state, dict) or "policy" not in state:
         raise InvalidInput("this is not a saved policy: it has no 'policy' entry.")
     kind = state["policy"]
-    if kind == Restarting.kind:
-        return Restarting.from_state(state)
-    builder: Any = _BUILDERS[known_name(kind, _BUILDERS, "policy")]
-    owner = getattr(builder, "__self__", builder)
-    return owner.from_state(state)  # type: ignore[no-any-return]
+    owner: type[Policy] = Restarting if kind == Restarting.kind else POLICIES.find(kind)
+    return owner.from_state(state)

@@ -32,8 +32,8 @@ class BucketWorld:
 
     >>> problem = Problem([0.02, 0.03], "exponential(30000)")
     >>> world = BucketWorld(problem, bucket=10_000, buckets=90, rng=np.random.default_rng(1))
-    >>> world.play(0, 2), world.buckets_played
-    (119.0, 2)
+    >>> world.play_buckets(0, 2), world.play(0, 30_000), world.buckets_played
+    (119.0, 425.0, 5)
     """
 
     def __init__(
@@ -48,8 +48,15 @@ class BucketWorld:
         self._reach = [longest(delay) for delay in problem.delays]
         self.buckets_played = 0
 
-    def play(self, arm: int, buckets: int) -> float:
-        """Play `arm` for so many buckets and return the total that arrives during them."""
+    def play(self, arm: int, rounds: int) -> float:
+        """Play `arm` for `rounds` rounds, which are whole buckets; the total that arrives."""
+        buckets, more = divmod(rounds, self._bucket)
+        if more:
+            raise InvalidInput(f"this world is played in whole buckets of {self._bucket} rounds.")
+        return self.play_buckets(arm, buckets)
+
+    def play_buckets(self, arm: int, buckets: int) -> float:
+        """Play `arm` for `buckets` buckets and return the total that arrives during them."""
         start, end = self.buckets_played, self.buckets_played + buckets
         if end > self._buckets:
             raise InvalidInput(f"this world ends after {self._buckets} buckets.")

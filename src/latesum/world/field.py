@@ -155,9 +155,8 @@ class FieldProblem(Problem):
         return self.gaps_at(max(rounds - 1, 0))[arm] == 0
 
     def lost_by(self, arm: int, rounds: Integers) -> Floats:
-        """What playing `arm` all the time has lost to the best of each moment, after `rounds`."""
         if self.calendar is None:
-            return self.gaps[arm] * np.asarray(rounds, dtype=np.float64)
+            return super().lost_by(arm, rounds)
         step = self.calendar.step
         steps = -(-int(np.max(rounds, initial=0)) // step)
         # Rounded up to a power of two, so that runs of different lengths share the table.

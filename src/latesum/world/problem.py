@@ -108,6 +108,14 @@ class Problem:
             )
         return arms
 
+    def lost_by(self, arm: int, rounds: Integers) -> Floats:
+        """What playing `arm` all the time has lost to the best of each moment, after `rounds`.
+
+        >>> Problem([0.5, 0.6], "constant(2)").lost_by(0, np.array([10, 20])).round(6).tolist()
+        [1.0, 2.0]
+        """
+        return self.gaps[arm] * np.asarray(rounds, dtype=np.float64)
+
     def start(self, *, rng: np.random.Generator) -> World:
         """A world in which nothing has been played yet.
 

@@ -1,0 +1,149 @@
+"""Things that are known by a name: built in, registered by a program, or brought by a package.
+
+A name is looked up in this order: what latesum has and what a program registered; for a name such
+as "package.module:Class", that object of that module; and the entry points of installed packages.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+from latesum._checks import InvalidInput, known_name
+
+
+class Registry:
+    """Names of one kind of thing, with no two things of one name.
+
+    `what` is what a thing is called in messages, `group` the group of entry points that packages
+    may bring more by, and `check(name, thing)` refuses what does not belong here. For a thing
+    named by its place, as "package.module:Class", `name` is None.
+
+    >>> tools = Registry("tool", "latesum.no_such_group")
+    >>> tools.add("hammer", print)
+    >>> tools.find("hammer") is print, tools.names()
+    (True, ['hammer'])
+    >>> tools.add("hammer", len)
+    Traceback (most recent call last):
+    ...
+    latesum._checks.InvalidInput: there is a tool 'hammer' already; choose another name.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        group: str,
+        check: Callable[[str | None, Any], None] = lambda name, thing: None,
+    ) -> None:
+        self.what = what
+        self.group = group
+        self._check = check
+        self._known: dict[str, Any] = {}
+
+    def add(self, name: str, thing: Any) -> None:
+        """Make a thing known in this process; a name that is taken is refused."""
+        self._check(name, thing)
+        if not _same(self._known.get(name, thing), thing):
+            raise InvalidInput(f"there is a {self.what} {name!r} already; choose another name.")
+        self._known[name] = thing
+
+    def register(self, name: str, thing: Any) -> None:
+        """As `add`, for what a user brings: names of installed packages are taken as well."""
+        if name not in self._known and name in self._brought:
+            raise InvalidInput(
+                f"an installed package has a {self.what} {name!r}; choose another name."
+            )
+        self.add(name, thing)
+
+    def names(self) -> list[str]:
+        """All names, those that packages bring last."""
+        return [*self._known, *(name for name in self._brought if name not in self._known)]
+
+    def find(self, name: object) -> Any:
+        """The thing of this name, loaded if need be."""
+        if isinstance(name, str) and name in self._known:
+            return self._known[name]
+        if isinstance(name, str) and ":" in name:
+            return self._at_place(name)
+        known_name(name, self.names(), self.what)
+        entry = self._brought[str(name)]
+        thing = self._load(entry.load, f"the {self.what} {name!r} of {_package(entry)}")
+        self._check(str(name), thing)
+        self._known[str(name)] = thing
+        return thing
+
+    @functools.cached_property
+    def _brought(self) -> dict[str, Any]:
+        """The entry points of installed packages, read when a name is first missed."""
+        from importlib.metadata import entry_points
+
+        brought: dict[str, Any] = {}
+        for entry in entry_points(group=self.group):
+            if entry.name in self._known or entry.name in brought:
+                raise InvalidInput(
+                    f"{_package(entry)} brings a {self.what} {entry.name!r}, and there is one of "
+                    "that name already; remove the package, or give its entry point another name."
+                )
+            brought[entry.name] = entry
+        return brought
+
+    def _at_place(self, name: str) -> Any:
+        module, _, path = name.partition(":")
+
+        def load() -> Any:
+            thing: Any = importlib.import_module(module)
+            for part in path.split("."):
+                thing = getattr(thing, part)
+            return thing
+
+        thing = self._load(load, f"the {self.what} {name!r}")
+        self._check(None, thing)
+        self._known[name] = thing
+        return thing
+
+    def _load(self, load: Callable[[], Any], described: str) -> Any:
+        try:
+            return load()
+        except (ImportError, AttributeError, ValueError) as error:
+            raise InvalidInput(
+                f"{described} cannot be loaded: {error}; a {self.what} of your own is named "
+                f"package.module:Name, and Python must find that module."
+            ) from error
+
+
+def _same(known: Any, thing: Any) -> bool:
+    """Whether this is one thing, or one that was defined again, as a notebook's cells do."""
+    name = getattr(thing, "__qualname__", "<no name>")
+    place = getattr(known, "__module__", None), getattr(known, "__qualname__", None)
+    return known is thing or ("<" not in name and place == (thing.__module__, name))
+
+
+def _package(entry: Any) -> str:
+    return f"the package {entry.dist.name!r}" if entry.dist else f"the entry point {entry.value!r}"
+
+
+def _check_policy(name: str | None, thing: Any) -> None:
+    kind = getattr(thing, "kind", None)
+    if not isinstance(thing, type) or getattr(thing, "sees", None) not in ("totals", "labels"):
+        raise InvalidInput(f"{thing!r} is no policy: give a subclass of latesum.Policy.")
+    if not isinstance(kind, str) or (name is not None and name != kind):
+        raise InvalidInput(
+            f"{thing.__name__} has the kind {kind!r}; a policy is registered under its kind"
+            + ("." if name is None else f", and {name!r} is another name.")
+        )
+    if name is None:
+        POLICIES.add(kind, thing)  # a saved state names the kind, and no two kinds are the same
+
+
+def _check_callable(name: str | None, thing: Any) -> None:
+    if not callable(thing):
+        raise InvalidInput(f"{thing!r} cannot be called, and so is no {name or 'name'} here.")
+
+
+#: What decides, by `kind`: policies that see totals and baselines that see labels alike. Each room
+#: adds its own.
+POLICIES = Registry("policy", "latesum.policies", _check_policy)
+#: What makes a delay of the arguments that are written behind its name.
+DELAYS = Registry("delay", "latesum.delays", _check_callable)

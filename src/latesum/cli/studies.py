@@ -1,0 +1,178 @@
+"""`latesum paper`, `league`, `safety` and `coverage`: studies that come with latesum."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from latesum._checks import known_name, whole_number
+from latesum._extras import require
+from latesum._terminal import new_table, terminal
+from latesum.cli.options import Again, Dask, Seed, Workers, say, worker_count, working
+
+Replications = Annotated[int | None, typer.Option(help="At most this many runs of each.")]
+
+
+def paper(
+    figures: Annotated[
+        list[str] | None, typer.Argument(help="Some of 3a, 3b, 5, 6a, 6b; all without.")
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Far fewer runs: a look, not a comparison.")
+    ] = False,
+    replications: Annotated[
+        int | None, typer.Option(help="This many runs of each policy; as published without.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Another seed than the files have.")
+    ] = None,
+    workers: Workers = None,
+    out: Annotated[Path, typer.Option(help="The folder for everything.")] = Path("paper-results"),
+    dask: Dask = None,
+    again: Again = False,
+    show: Annotated[
+        str | None, typer.Option(help="Print the experiment file of this figure and stop.")
+    ] = None,
+) -> None:
+    """Run the paper's experiments again, beside its published curves, with a report."""
+    for library, extra in (("matplotlib", "plots"), ("pyarrow", "lab"), ("pydantic", "lab")):
+        require(library, extra)  # before an hour of work, not after it
+    from latesum.lab.studies.paper import FIGURES, experiment_text, run_paper
+    from latesum.lab.studies.paper.report import write_report
+    from latesum.lab.studies.paper.verdicts import digits
+
+    if show is not None:
+        print(experiment_text(show), end="")
+        return
+    chosen = [known_name(figure, FIGURES, "figure of the paper") for figure in figures or FIGURES]
+    chosen = sorted(set(chosen), key=FIGURES.index)
+    if replications is not None:
+        replications = whole_number(replications, "--replications", at_least=1)
+    count = worker_count(workers)
+    with working(count, dask, out, again) as how:
+        run = run_paper(chosen, out, quick=quick, replications=replications, seed=seed, **how)
+    say("Drawing and writing the report.")
+    written = write_report(run, workers=count)
+    columns = ["curve", "published", "ours", "± s.e.", "errors apart", "verdict"]
+    table = new_table("Where the curves end", columns)
+    for row in written.ratios:
+        table.add_row(
+            f"{row.figure} {row.curve}", digits(row.published, 4), digits(row.ours, 4),
+            digits(row.standard_error, 2), row.errors_text, row.verdict,
+        )  # fmt: skip
+    terminal().print(table)
+    holding, jumps = sum(row.holds for row in written.ratios), written.jumps
+    print(f"{holding} of {len(written.ratios)} end ratios agree.")
+    if jumps:
+        good, known = sum(row.holding for row in jumps), sum(len(row.ours) for row in jumps)
+        print(f"{good} of {known} jumps are within 0.5% of the published rounds.")
+    if quick:
+        print("A quick look: with few runs, agreement says little.")
+    print(f"The report: {written.html}")
+
+
+def league(
+    out: Annotated[Path, typer.Option(help="The folder for results; it resumes there.")] = Path(
+        "league-results"
+    ),
+    replications: Replications = None,
+    seed: Seed = 1,
+    workers: Workers = None,
+    dask: Dask = None,
+    again: Again = False,
+) -> None:
+    """Every policy on seventeen problems: regret, tails, lock-ins, the price of anonymity."""
+    from latesum.lab.studies.league import as_markdown, cells_of, run_league
+
+    with working(worker_count(workers), dask, out, again) as how:
+        rows = run_league(out, replications=replications, seed=seed, **how)
+    columns = ["policy", "mean", "± s.e.", "99%", "worst", "lock-ins", "switches", "price", "runs"]
+    for problem, group in groupby(rows, key=lambda row: row.problem):
+        table = new_table(problem, columns)
+        for row in group:
+            table.add_row(*cells_of(row))
+        terminal().print(table)
+    markdown = out / "league.md"
+    markdown.write_text(as_markdown(rows), encoding="utf-8")
+    print(
+        "Lock-ins: runs that play arms at least 0.02 worse for most of their last half, and again "
+        "at ten times the horizon.\nPrice: of anonymity, the mean over that of the policy with the "
+        f"same index that sees which arm paid.\nThe same as Markdown: {markdown}"
+    )
+
+
+def safety(
+    policy: Annotated[
+        str, typer.Option(help="A name from `latesum policies`, or package.module:Class.")
+    ] = "flow",
+    told: Annotated[
+        list[float] | None, typer.Option(help="It is told the mean delay times this: 1 and 0.8.")
+    ] = None,
+    replications: Annotated[int, typer.Option(help="The number of runs.")] = 10_000,
+    horizon: Annotated[int, typer.Option(help="The rounds of a run.")] = 200_000,
+    seed: Seed = 0,
+    workers: Workers = None,
+    dask: Dask = None,
+    out: Annotated[Path, typer.Option(help="The folder for results; it resumes there.")] = Path(
+        "safety-results"
+    ),
+    again: Again = False,
+) -> None:
+    """Count how often a policy gets stuck with a bad option, on random problems; 1 if too often."""
+    from latesum.lab.stats import number_text
+    from latesum.lab.studies.safety import is_safe, measure_safety
+
+    with working(worker_count(workers), dask, out, again) as how:
+        rows = [
+            measure_safety(
+                replications, policy=policy, told=factor, horizon=horizon, seed=seed, **how
+            )
+            for factor in told or [1.0, 0.8]
+        ]
+    columns = ["policy", "told", "runs", "suspects", "lock-ins", "95% limit", "mean", "worst"]
+    table = new_table("Lock-ins on random problems", columns)
+    for row in rows:
+        table.add_row(
+            row.policy, f"{row.told:g}", f"{row.replications:,}", f"{row.suspects:,}",
+            f"{row.lock_ins:,}", f"{row.upper_limit:.2e}", number_text(row.mean_regret),
+            number_text(row.worst_regret),
+        )  # fmt: skip
+    terminal().print(table)
+    if not all(is_safe(row) for row in rows):
+        raise typer.Exit(1)
+
+
+def coverage(
+    replications: Annotated[int, typer.Option(help="The runs of each policy and problem.")] = 500,
+    arms: Annotated[
+        list[str] | None, typer.Option(help="Only these arms, such as 2a; all without.")
+    ] = None,
+    seed: Seed = 0,
+    workers: Workers = None,
+    dask: Dask = None,
+    out: Annotated[Path, typer.Option(help="The folder for results; it resumes there.")] = Path(
+        "coverage-results"
+    ),
+    again: Again = False,
+) -> None:
+    """How often reported intervals miss the truth; 1 if those that are proved miss too often."""
+    from latesum.lab.studies.coverage import ARMS, CASES, LEVELS, measure_coverage
+
+    for name in arms or []:
+        known_name(name, ARMS, "set of arms")
+    cases = [case for case in CASES if not arms or case[1] in arms]
+    with working(worker_count(workers), dask, out, again) as how:
+        rows = measure_coverage(cases, replications=replications, seed=seed, **how)
+    columns = ["policy", "delay", "arms"]
+    for level in LEVELS:
+        columns += [f"missed at {100 * level:g}%", "worst"]
+    table = new_table("Intervals that miss", columns)
+    for (policy, named, delay), group in groupby(rows, key=lambda row: row[:3]):
+        numbers = [f"{number:.4f}" for row in group for number in (row.missed, row.worst)]
+        table.add_row(policy, delay, named, *numbers)
+    terminal().print(table)
+    if not all(row.holds for row in rows):
+        raise typer.Exit(1)

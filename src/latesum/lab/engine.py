@@ -1,0 +1,273 @@
+"""The only way runs are made: settings in, results out, here or elsewhere, kept or not."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple, TypedDict
+
+import numpy as np
+
+from latesum._checks import InvalidInput, whole_number
+from latesum.lab.measures import measures_of
+from latesum.lab.results import Results, Rows
+from latesum.lab.runners import Runner, chosen_runner
+from latesum.lab.setting import Setting
+from latesum.lab.store import RunStore
+
+#: What a chunk should take where results are kept: little is lost with one, and handing it out
+#: costs nothing beside it.
+_SECONDS_PER_CHUNK = 1.0
+_MOST_RUNS_PER_CHUNK = 1024
+#: Where they are not: few enough chunks to cost nothing, enough for a progress bar.
+_CHUNKS_PER_WORKER = 16
+#: A run that takes longer than this is measured on a tenth of its rounds.
+_LONG_RUN = 0.5
+
+#: Called now and then with what is done, of all there is to do, and what it is.
+Progress = Callable[[int, int, str], None]
+
+
+class Chunk(NamedTuple):
+    """Runs `first` to `end` - 1 of a setting."""
+
+    setting: Setting
+    first: int
+    end: int
+
+
+def run_chunk(chunk: Chunk) -> Rows:
+    """Make the runs of a chunk: a pure function, the same wherever and however often it is run."""
+    setting = chunk.setting
+    measures = measures_of(setting.measures)
+    taken: dict[str, list[object]] = {name: [] for name in measures}
+    for number in range(chunk.first, chunk.end):
+        made = setting.run(number)
+        for name, measure in measures.items():
+            taken[name].append(measure(made))
+    return {name: np.array(values) for name, values in taken.items()}
+
+
+class Work(NamedTuple):
+    """What is left to do of a setting, and how long one run takes."""
+
+    setting: Setting
+    missing: list[tuple[int, int]]
+    seconds_per_run: float
+
+    @property
+    def runs(self) -> int:
+        """How many runs are left."""
+        return sum(end - first for first, end in self.missing)
+
+
+@dataclass(frozen=True)
+class Todo:
+    """What is left to do before all runs are there."""
+
+    all_runs: int
+    work: list[Work]
+
+    @property
+    def runs_left(self) -> int:
+        """The runs that are not in the store yet."""
+        return sum(work.runs for work in self.work)
+
+    def seconds(self, workers: int = 1) -> float:
+        """About how long the rest takes with `workers` workers."""
+        return sum(work.runs * work.seconds_per_run for work in self.work) / workers
+
+    def chunks(self) -> list[Chunk]:
+        """The rest, cut up; the slowest settings first, so that no long chunk ends alone."""
+        chunks = []
+        for work in sorted(self.work, key=lambda work: -work.seconds_per_run):
+            size = _runs_per_chunk(work.seconds_per_run)
+            for first, end in work.missing:
+                edges = [first, *range((first // size + 1) * size, end, size), end]
+                chunks += [
+                    Chunk(work.setting, start, stop) for start, stop in itertools.pairwise(edges)
+                ]
+        return chunks
+
+
+def todo(
+    settings: Sequence[Setting],
+    replications: int | Sequence[int],
+    store: RunStore,
+    *,
+    again: bool = False,
+) -> Todo:
+    """Find out what is missing in a store, and measure one short run of each setting that is.
+
+    With `again`, everything is: what is there is thrown away.
+    """
+    counts = _counts(settings, replications)
+    wanted: dict[str, tuple[Setting, int]] = {}
+    for setting, count in zip(settings, counts, strict=True):
+        known = wanted.get(setting.digest, (setting, 0))
+        wanted[setting.digest] = (known[0], max(known[1], count))
+    work = []
+    for setting, count in wanted.values():
+        setting.check()
+        if again:
+            store.forget(setting)
+        if missing := store.missing(setting, count):
+            work.append(Work(setting, missing, _seconds_per_run(setting)))
+    return Todo(sum(counts), work)
+
+
+class RunOptions(TypedDict, total=False):
+    """Where and how runs are made: what every study hands on to `run`."""
+
+    workers: int
+    runner: Runner | None
+    store: RunStore | str | Path | None
+    again: bool
+    announce: Callable[[Todo], None] | None
+    progress: Progress | None
+
+
+def run(
+    settings: Sequence[Setting],
+    replications: int | Sequence[int],
+    *,
+    workers: int = 1,
+    runner: Runner | None = None,
+    store: RunStore | str | Path | None = None,
+    again: bool = False,
+    announce: Callable[[Todo], None] | None = None,
+    progress: Progress | None = None,
+    what: str = "runs",
+) -> Results:
+    """Make all runs that are not in the store yet, and return all of them.
+
+    The results do not depend on the runner, nor on how often the work was interrupted.
+
+    Args:
+        settings: What to run; settings with the same digest share their runs.
+        replications: How often: one number, or one for each setting.
+        workers: The number of processes.
+        runner: Where runs are made, in place of `workers`; see `latesum.lab.runners`.
+        store: A folder in which runs are kept as they come in, and found again.
+        again: Make anew what is in the store.
+        announce: With a store, called with what there is to do before it is begun.
+        progress: Called as `progress(done, all, what)` now and then. The numbers are runs, or
+            milliseconds of work where it was measured how long the runs of each setting take.
+        what: What `progress` is told that this is.
+
+    >>> from latesum import Problem
+    >>> from latesum.policies import PolicySpec
+    >>> problem = Problem([0.2, 0.8], "uniform(0, 9)")
+    >>> one = Setting(problem, PolicySpec.parse("odaaf"), 1_000, policy_name="odaaf")
+    >>> run([one], 3).summary()[0].ended_on_best
+    1.0
+    """
+    counts = _counts(settings, replications)
+    with chosen_runner(workers) as local:
+        runner = runner or local
+        if store is None:
+            return Results.of(settings, _in_memory(settings, counts, runner, progress, what))
+        store = store if isinstance(store, RunStore) else RunStore(store)
+        left = todo(settings, counts, store, again=again)
+        if announce:
+            announce(left)
+        if left.work:
+            _into(store, left, runner, progress, what)
+    rows = [store.read(*each) for each in zip(settings, counts, strict=True)]
+    return Results.of(settings, rows)
+
+
+def _counts(settings: Sequence[Setting], replications: int | Sequence[int]) -> list[int]:
+    given = replications if isinstance(replications, Sequence) else [replications] * len(settings)
+    if len(given) != len(settings):
+        raise InvalidInput(f"give one number of replications, or one for each of {len(settings)}.")
+    return [whole_number(each, "the number of replications", at_least=1) for each in given]
+
+
+def _in_memory(
+    settings: Sequence[Setting],
+    counts: list[int],
+    runner: Runner,
+    progress: Progress | None,
+    what: str,
+) -> list[Rows]:
+    for setting in settings:
+        setting.check()
+    size = max(1, sum(counts) // (runner.workers * _CHUNKS_PER_WORKER))
+    if len(settings) > 1:
+        size = min(size, max(1, min(counts) // 4))
+    by_setting = [
+        [(place, start, min(start + size, count)) for start in range(0, count, size)]
+        for place, count in enumerate(counts)
+    ]
+    # A chunk of each setting in turn, so that what is done says how long the rest takes.
+    places = [each for turn in itertools.zip_longest(*by_setting) for each in turn if each]
+    chunks = [Chunk(settings[place], first, end) for place, first, end in places]
+    parts: dict[tuple[int, int], Rows] = {}
+    done, total = 0, sum(counts)
+    for number, rows in runner(run_chunk, chunks):
+        place, first, end = places[number]
+        parts[place, first] = rows
+        done += end - first
+        if progress:
+            progress(done, total, what)
+    return [
+        {
+            name: np.concatenate([parts[place, first][name] for _, first, _ in cut])
+            for name in parts[place, 0]
+        }
+        for place, cut in enumerate(by_setting)
+    ]
+
+
+def _into(
+    store: RunStore, left: Todo, runner: Runner, progress: Progress | None, what: str
+) -> None:
+    """Make the runs that are left, and write every chunk as soon as it is there."""
+    milliseconds = {work.setting.digest: 1000 * work.seconds_per_run for work in left.work}
+    # Another process may have been faster since it was found out what is left.
+    chunks = [chunk for chunk in left.chunks() if not store.has(*chunk)]
+    costs = [milliseconds[each.setting.digest] * (each.end - each.first) for each in chunks]
+    done, total = 0.0, sum(costs)
+    for number, rows in runner(run_chunk, chunks):
+        store.write_part(chunks[number].setting, chunks[number].first, rows)
+        done += costs[number]
+        if progress:
+            progress(round(done), round(total), what)
+
+
+def _runs_per_chunk(seconds_per_run: float) -> int:
+    """A power of two, so that small differences in speed do not move the edges of chunks."""
+    size = 1
+    while size < _MOST_RUNS_PER_CHUNK and 2 * size * seconds_per_run <= _SECONDS_PER_CHUNK:
+        size *= 2
+    return size
+
+
+_measured: dict[str, float] = {}
+
+
+def _seconds_per_run(setting: Setting) -> float:
+    """How long one run takes, measured on one after a first that compiles what it needs."""
+    if setting.digest not in _measured:
+        tenth = max(1, setting.horizon // 10)
+        run_chunk(Chunk(_shortened(setting, min(tenth, 1000)), 0, 1))
+        seconds = 10 * _seconds(_shortened(setting, tenth))
+        _measured[setting.digest] = seconds if seconds > _LONG_RUN else _seconds(setting)
+    return _measured[setting.digest]
+
+
+def _seconds(setting: Setting) -> float:
+    started = time.perf_counter()
+    run_chunk(Chunk(setting, 0, 1))
+    return time.perf_counter() - started
+
+
+def _shortened(setting: Setting, rounds: int) -> Setting:
+    """The setting cut off after `rounds` rounds, for measuring only."""
+    bucket = setting.reports.bucket
+    rounds = min(-(-rounds // bucket) * bucket, setting.horizon)
+    return replace(setting, horizon=rounds, checkpoints=())

@@ -1,0 +1,170 @@
+"""What is kept of a run: a measure is a function of a `Run`, known by its name.
+
+A measure gives a number, a truth value, or an array that has the same length in every run. It is
+written with its parameters as "lock_in(gap=0.05)", and one of your own as
+"package.module:function"; `register_measure` gives it a shorter name.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latesum._call_text import read_call
+from latesum._checks import InvalidInput
+from latesum._registry import Registry
+from latesum._signatures import signature_of
+from latesum.lab.run import Run
+
+Floats = NDArray[np.float64]
+Measure = Callable[..., Any]
+_Function = TypeVar("_Function", bound=Measure)
+
+MEASURES = Registry("measure", "latesum.measures")
+
+#: Arms that are worse than the best by less do no harm worth counting.
+HARMFUL_GAP = 0.02
+#: A lock-in is one that is still there when the run is played on to this many horizons.
+LONGER = 10
+#: Of the time that is left, this share must go to a good option for the run to have settled.
+SETTLED_SHARE = 0.95
+#: Intervals are looked at in the first decision after these shares of the horizon.
+COVERAGE_SHARES = (1 / 64, 1 / 16, 1 / 4, 1.0)
+
+
+def register_measure(name: str) -> Callable[[_Function], _Function]:
+    """Make a function of a run known as a measure, in this process.
+
+    >>> @register_measure("stretches")
+    ... def stretches(run):
+    ...     return len(run.stretches)
+    >>> measures_of(["regret", "stretches"])["stretches"] is stretches
+    True
+    """
+
+    def register(function: _Function) -> _Function:
+        MEASURES.add(name, function)
+        return function
+
+    return register
+
+
+def measures_of(texts: Sequence[str]) -> dict[str, Measure]:
+    """The functions that are written, by their texts."""
+    found: dict[str, Measure] = {}
+    for text in texts:
+        name, parameters = read_call(text, "measure")
+        measure = MEASURES.find(name)
+        try:
+            signature_of(measure).bind(None, **parameters)
+        except TypeError as error:
+            raise InvalidInput(f"the measure {text!r} cannot be taken: {error}.") from None
+        found[text] = functools.partial(measure, **parameters) if parameters else measure
+    return found
+
+
+@register_measure("regret")
+def regret(run: Run) -> Any:
+    """The regret at every checkpoint."""
+    return run.regret(run.checkpoints)
+
+
+@register_measure("ended_on_best")
+def ended_on_best(run: Run) -> bool:
+    """Whether no arm was better than the one that was played last."""
+    return run.problem.is_best(run.last_arm, run.horizon)
+
+
+@register_measure("switches")
+def switches(run: Run) -> int:
+    """How often the arm changed."""
+    return run.switches
+
+
+@register_measure("suspect")
+def suspect(run: Run, gap: float = HARMFUL_GAP) -> bool:
+    """Whether arms that are worse by `gap` were played for more than half of the last half."""
+    harmful = np.array([each >= gap for each in run.problem.gaps])
+    half = run.horizon // 2
+    late = np.diff(np.maximum(run.ends, half))
+    return bool(late[harmful[run.arms]].sum() > (run.horizon - half) / 2)
+
+
+@register_measure("lock_in")
+def lock_in(run: Run, gap: float = HARMFUL_GAP, longer: int = LONGER) -> bool:
+    """Whether a run is suspect, and again when it is played on to `longer` times its horizon.
+
+    The first alone may be honest exploration: with a dozen close arms there is a lot to find out.
+    """
+    if max(run.problem.gaps) < gap or run.regret() < gap * run.horizon / 4:
+        return False
+    return suspect(run, gap) and suspect(run.continued(longer * run.horizon), gap)
+
+
+@register_measure("ends_right")
+def ends_right(run: Run, within: float = 0.0) -> bool:
+    """Whether the arm that looks best to the policy at the end is less than `within` below it."""
+    return _is_good(run, within)[run.answer]
+
+
+@register_measure("settled_after")
+def settled_after(run: Run, within: float = 0.0) -> float:
+    """The first bucket from which on nearly all are on a good arm; infinite if there is none.
+
+    An arm is good if it is less than `within` below the best. A run that does not end right never
+    settles.
+    """
+    if not ends_right(run, within):
+        return math.inf
+    good = np.array(_is_good(run, within))[run.arms]
+    ends = -(-run.ends // run.bucket)
+    good_left = np.append(np.cumsum((np.diff(ends) * good)[::-1])[::-1], 0).tolist()
+    last = int(ends[-1])
+    for place, (start, end) in enumerate(itertools.pairwise(ends.tolist())):
+        # The share of good buckets among those left falls in a good stretch and rises in a bad one:
+        # the first bucket is the start of a good stretch, or lies where a bad one is short enough.
+        if not good[place]:
+            start = max(start, math.floor(last - good_left[place] / SETTLED_SHARE) - 1)
+        for bucket in range(start, min(start + 3, end)):
+            left = good_left[place] - (bucket - start if good[place] else 0)
+            if left / (last - bucket) >= SETTLED_SHARE:
+                return float(bucket)
+    return math.inf
+
+
+@register_measure("on_good")
+def on_good(run: Run, within: float = 0.0, moments: int = 60) -> NDArray[np.bool_]:
+    """Whether a good arm is played, at `moments` moments that are spread over the run."""
+    good = np.array(_is_good(run, within))[run.arms]
+    buckets = -(-run.horizon // run.bucket)
+    at = np.linspace(0, buckets - 1, min(moments, buckets)).astype(int) * run.bucket
+    shown: NDArray[np.bool_] = good[np.searchsorted(run.ends, at, side="right") - 1]
+    return shown
+
+
+@register_measure("missed")
+def missed(run: Run, levels: Sequence[float] = (0.95, 0.9975)) -> Floats:
+    """1 where an interval missed the true mean and 0 where it did not, by level, time and arm.
+
+    The times are the first decisions after a 64th, a 16th, a quarter and all of the horizon; an
+    arm that was not played by then has NaN.
+    """
+    times = [math.ceil(share * run.horizon) for share in COVERAGE_SHARES]
+    result = np.full((len(levels), len(times), run.problem.n_arms), np.nan)
+    for time, policy in enumerate(run.policies_after(times)):
+        for place, level in enumerate(levels):
+            for row in policy.estimates(level):
+                if row.plays:
+                    truth = run.problem.means[row.arm]
+                    result[place, time, row.arm] = not row.low <= truth <= row.high
+    return result.ravel()
+
+
+def _is_good(run: Run, within: float) -> list[bool]:
+    return [gap < within - 1e-12 or gap <= 1e-12 for gap in run.problem.gaps]

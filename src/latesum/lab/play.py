@@ -1,0 +1,213 @@
+"""The one loop of simulation: a policy asks, the world plays, and what is reported is told.
+
+How totals become known is an object: `AtOnce`, `InBuckets` or `Poor`. Each makes a feed, which
+stands between the policy and the loop: it decides on what is known by then, says how long the
+stretch lasts, and takes in what was played.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple, Union
+
+import numpy as np
+
+from latesum._checks import whole_number
+from latesum.policies import Play, Policy, Stretch
+from latesum.world import Reporting, World
+from latesum.world.buckets import BucketWorld
+
+
+@dataclass(frozen=True)
+class AtOnce:
+    """A total is known as soon as its stretch is over, and decisions are taken in any round."""
+
+    bucket = 1
+    lag = 0
+
+    def feed(self, policy: Policy, rng: np.random.Generator | None) -> Feed:
+        """What stands between the policy and the loop in one run."""
+        return _AtOnceFeed(policy)
+
+
+@dataclass(frozen=True)
+class InBuckets:
+    """Decisions are taken at the ends of buckets of `bucket` rounds, on totals that are known
+    `lag` rounds after the end of theirs."""
+
+    bucket: int
+    lag: int = 0
+
+    def __post_init__(self) -> None:
+        whole_number(self.bucket, "the bucket", at_least=1)
+        whole_number(self.lag, "the report lag")
+
+    def feed(self, policy: Policy, rng: np.random.Generator | None) -> Feed:
+        """What stands between the policy and the loop in one run; `rng` is for poor reports."""
+        if self.lag or isinstance(self, Poor):
+            return _LateFeed(policy, self, rng)
+        return _BucketFeed(policy, self.bucket)
+
+
+@dataclass(frozen=True)
+class Poor(InBuckets):
+    """As in buckets, and reported poorly: missing, noisy, restated, several at once."""
+
+    reporting: Reporting = field(default_factory=Reporting)
+
+
+Reports = AtOnce | InBuckets | Poor
+Feed = Union["_AtOnceFeed", "_LateFeed"]
+
+
+class Game:
+    """A policy in a world. It can be played on: what is not known yet is kept between calls."""
+
+    def __init__(
+        self,
+        world: World | BucketWorld,
+        policy: Policy,
+        reports: Reports = AtOnce(),  # noqa: B008 - frozen
+        *,
+        rng: np.random.Generator | None = None,
+    ) -> None:
+        self._world = world
+        self._feed = reports.feed(policy, rng)
+        self.rounds_played = 0
+
+    def play(self, until: int) -> Iterator[Play]:
+        """Play until this many rounds have been played in all; the last stretch may be cut short.
+
+        >>> from latesum import ODAAF, Problem
+        >>> world = Problem([0.5, 0.6], "constant(2)").start(rng=np.random.default_rng(1))
+        >>> game = Game(world, ODAAF(2, 1000, mean_delay=2))
+        >>> [play.rounds for play in game.play(400)], [play.rounds for play in game.play(500)]
+        ([274, 126], [100])
+        """
+        world, feed = self._world, self._feed
+        while (left := until - self.rounds_played) > 0:
+            stretch = feed.ask()
+            rounds = feed.rounds(stretch, left)
+            arm = stretch[0]
+            play = Play(arm, rounds, world.play(arm, rounds), stretch[2], stretch[3])
+            feed.take(play)
+            self.rounds_played += rounds
+            yield play
+
+
+class _AtOnceFeed:
+    def __init__(self, policy: Policy) -> None:
+        self.ask = policy.ask
+        self._tell = policy.tell
+
+    def rounds(self, stretch: Stretch, left: int) -> int:
+        part = stretch[4]
+        return min(stretch[1], left) if part is None else min(stretch[1], left, part)
+
+    def take(self, play: Play) -> None:
+        self._tell(*play)
+
+
+class _BucketFeed(_AtOnceFeed):
+    """Totals are known at the ends of buckets, so nothing can change within a stretch."""
+
+    def __init__(self, policy: Policy, bucket: int) -> None:
+        super().__init__(policy)
+        self._bucket = bucket
+
+    def rounds(self, stretch: Stretch, left: int) -> int:
+        buckets = -(-stretch[1] // self._bucket)
+        if stretch[4] is not None:
+            buckets = min(buckets, max(1, stretch[4] // self._bucket))
+        return min(buckets * self._bucket, left)
+
+
+class _Report(NamedTuple):
+    """What becomes known of a play, and when."""
+
+    play: Play  # with the total that will stand in the end; None if it is missing forever
+    first: float | None  # the total before it is restated
+    known_at: int
+    final_at: int
+
+
+class _LateFeed:
+    """One bucket at a time; what is not known yet is told to a copy, as pending.
+
+    A total that is missing forever is told as an override in the end: it was played, and nothing
+    will be learned from it.
+    """
+
+    def __init__(self, policy: Policy, reports: InBuckets, rng: np.random.Generator | None) -> None:
+        self._policy = policy
+        self._bucket, self._lag = reports.bucket, reports.lag
+        self._reporting = reports.reporting if isinstance(reports, Poor) else Reporting()
+        self._rng = rng or np.random.default_rng(0)  # an exact report draws nothing
+        self._now = 0
+        self._waiting: list[Play] = []  # played, and in no report yet
+        self._reports: deque[_Report] = deque()
+
+    def ask(self) -> Stretch:
+        now = self._now
+        while self._reports and self._reports[0].final_at <= now:
+            play = self._reports.popleft().play
+            purpose = "override" if play.total is None else play.purpose
+            self._policy.tell(play.arm, play.rounds, play.total, purpose, play.number)
+        if not self._reports and not self._waiting:
+            return self._policy.ask()
+        deciding = self._policy.copy()
+        known = [
+            report.play._replace(total=report.first if report.known_at <= now else None)
+            for report in self._reports
+        ]
+        for play in _joined(
+            known + [play._replace(total=None) for play in self._waiting], deciding
+        ):
+            deciding.tell(*play)
+        return deciding.ask()
+
+    def rounds(self, stretch: Stretch, left: int) -> int:
+        return min(self._bucket, left)
+
+    def take(self, play: Play) -> None:
+        self._now += play.rounds
+        self._waiting.append(play)
+        if len(self._waiting) == self._reporting.together:
+            known_at = self._now + self._lag
+            final_at = known_at + self._reporting.final_after * self._bucket
+            for each in _as_reported(self._waiting, self._reporting):
+                self._reports.append(self._report(each, known_at, final_at))
+            self._waiting = []
+
+    def _report(self, play: Play, known_at: int, final_at: int) -> _Report:
+        reporting, rng = self._reporting, self._rng
+        if play.total is None or reporting.is_missing(rng):
+            return _Report(play._replace(total=None), None, known_at, final_at)
+        total = reporting.noisy(play.total, rng)
+        first = reporting.first_report(total, rng) if final_at > known_at else total
+        return _Report(play._replace(total=total), first, known_at, final_at)
+
+
+def _joined(plays: list[Play], policy: Policy) -> list[Play]:
+    """Pending parts of one stretch in one piece, where the policy would take them so anyway."""
+    if policy.learns_from != "stretches":
+        return plays
+    joined: list[Play] = []
+    for play in plays:
+        last = joined[-1] if joined else None
+        if play.total is None and last is not None and last._replace(rounds=play.rounds) == play:
+            joined[-1] = play._replace(rounds=last.rounds + play.rounds)
+        else:
+            joined.append(play)
+    return joined
+
+
+def _as_reported(plays: list[Play], reporting: Reporting) -> list[Play]:
+    if not reporting.summed or len(plays) == 1:
+        return plays
+    if len({(play.arm, play.purpose) for play in plays}) > 1:  # one sum of several options
+        return [play._replace(total=None) for play in plays]
+    total = sum(play.total or 0.0 for play in plays)
+    return [plays[0]._replace(rounds=sum(play.rounds for play in plays), total=total)]

@@ -1,0 +1,1 @@
+"""Studies: lists of settings and a report. The paper's figures, the league, safety, coverage."""

@@ -1,0 +1,156 @@
+"""The league table: every policy on a fixed set of problems, good and bad for it.
+
+Results are kept in a folder, so that a league that was stopped goes on where it was. The same seed
+gives the same table. In every run the order of the arms is drawn at random, for all policies the
+same: one that tries arms in a fixed order would otherwise be ranked by where the best one is
+listed.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple, Unpack
+
+from latesum._checks import InvalidInput
+from latesum.lab.engine import RunOptions, run
+from latesum.lab.setting import ORDER, USUAL_MEASURES, Setting, reports_of
+from latesum.lab.stats import number_text
+from latesum.lab.studies.league_problems import PROBLEMS, LeagueProblem
+from latesum.policies.spec import PolicySpec
+
+
+class Entrant(NamedTuple):
+    """A policy of the league: its text, how often it is run, and who has the same index."""
+
+    text: str
+    replications: int
+    #: The policy with the same index that sees which arm paid: the price of anonymity is the
+    #: ratio of the two mean regrets.
+    same_index: str | None = None
+
+
+ENTRANTS: dict[str, Entrant] = {
+    "flow": Entrant("flow", 500, "qpm-d KL-UCB++"),
+    "flow, UCB1": Entrant("flow(index='ucb1')", 200, "qpm-d UCB1"),
+    "flow-lookahead": Entrant("flow-lookahead", 200, "qpm-d KL-UCB++"),
+    "guarded": Entrant("guarded", 500, "qpm-d KL-UCB++"),
+    "odaaf-s": Entrant("odaaf-s", 500),
+    "ars-ucb": Entrant("ars-ucb", 200),
+    "odaaf": Entrant("odaaf", 200),
+    "odaaf-b": Entrant("odaaf-b", 200),
+    "odaaf-v": Entrant("odaaf-v", 200),
+    "odaaf-v-tightened": Entrant("odaaf-v-tightened", 200),
+    "round-robin": Entrant("round-robin(stretch=1000)", 20),
+    "qpm-d UCB1": Entrant("qpm-d", 100),
+    "qpm-d KL-UCB++": Entrant("qpm-d(base='kl-ucb++')", 100),
+}
+
+
+class LeagueRow(NamedTuple):
+    """How one policy did on one problem."""
+
+    problem: str
+    policy: str
+    replications: int
+    mean: float
+    standard_error: float
+    percentile_99: float
+    worst: float
+    switches: float
+    lock_ins: int | None  # None where they are not counted: baselines, changing rates
+    price_of_anonymity: float | None
+
+
+def run_league(
+    folder: str | Path,
+    *,
+    replications: int | None = None,
+    seed: int = 1,
+    problems: dict[str, LeagueProblem] = PROBLEMS,
+    entrants: dict[str, Entrant] = ENTRANTS,
+    **how: Unpack[RunOptions],
+) -> list[LeagueRow]:
+    """Run what is missing in `folder`, and return all rows; at most `replications` runs each.
+
+    >>> import tempfile
+    >>> few = {"two": LeagueProblem(PROBLEMS["two arms, exponential(50)"].problem, 20_000)}
+    >>> some = {name: ENTRANTS[name] for name in ("odaaf", "qpm-d UCB1")}
+    >>> rows = run_league(tempfile.mkdtemp(), replications=3, problems=few, entrants=some)
+    >>> [row.policy for row in rows]
+    ['odaaf', 'qpm-d UCB1']
+    """
+    settings = [
+        setting
+        for problem, played in problems.items()
+        for name, entrant in entrants.items()
+        if (setting := _setting(problem, played, name, entrant.text, seed)) is not None
+    ]
+    counts = [entrants[setting.policy_name].replications for setting in settings]
+    if replications is not None:
+        counts = [min(count, replications) for count in counts]
+    how["store"] = folder
+    results = run(settings, counts, what="the league", **how)
+    means = {(row.problem, row.policy): row.mean for row in results.summary()}
+    rows = []
+    for row in results.summary():
+        lock_ins = results[row.problem, row.policy].measured.get("lock_in")
+        yardstick = means.get((row.problem, entrants[row.policy].same_index or ""))
+        rows.append(
+            LeagueRow(
+                row.problem, row.policy, row.replications, row.mean, row.standard_error,
+                row.percentile_99, row.worst, row.switches,
+                None if lock_ins is None else int(lock_ins.sum()),
+                row.mean / yardstick if yardstick else None,
+            )
+        )  # fmt: skip
+    return rows
+
+
+def _setting(
+    problem: str, played: LeagueProblem, name: str, text: str, seed: int
+) -> Setting | None:
+    """A policy on a problem, or None where it cannot be told what it must know, or cannot play."""
+    spec = PolicySpec.parse(text)
+    counts_lock_ins = spec.sees == "totals" and not played.problem.changes
+    try:
+        setting = Setting(
+            played.problem, spec, played.horizon, seed=seed, order=ORDER,
+            reports=reports_of(played.bucket, played.report_lag),
+            measures=(*USUAL_MEASURES, "lock_in") if counts_lock_ins else USUAL_MEASURES,
+            problem_name=problem, policy_name=name,
+        )  # fmt: skip
+        setting.check()
+    except InvalidInput:
+        return None
+    return setting
+
+
+def cells_of(row: LeagueRow) -> list[str]:
+    """A row for a table: policy, mean, error, 99%, worst, lock-ins, switches, price, runs."""
+    return [
+        row.policy,
+        *map(number_text, (row.mean, row.standard_error, row.percentile_99, row.worst)),
+        "" if row.lock_ins is None else f"{row.lock_ins / row.replications:.1%}",
+        number_text(row.switches),
+        "" if row.price_of_anonymity is None else f"{row.price_of_anonymity:.1f}",
+        f"{row.replications}",
+    ]
+
+
+def as_markdown(rows: list[LeagueRow]) -> str:
+    """Mean ± standard error (99th percentile), one row per problem, one column per policy."""
+    problems = list(dict.fromkeys(row.problem for row in rows))
+    policies = list(dict.fromkeys(row.policy for row in rows))
+    found = {(row.problem, row.policy): row for row in rows}
+    lines = ["| problem | " + " | ".join(policies) + " |", "|---" * (len(policies) + 1) + "|"]
+    for problem in problems:
+        cells = []
+        for policy in policies:
+            row = found.get((problem, policy))
+            cells.append(
+                f"{row.mean:,.0f} ± {number_text(row.standard_error, 0)} ({row.percentile_99:,.0f})"
+                if row
+                else "–"
+            )
+        lines.append(f"| {problem} | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"

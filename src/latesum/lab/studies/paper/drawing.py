@@ -1,0 +1,231 @@
+"""Figures of the paper's experiments: ours over the published ones, and regret with quantiles."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from latesum._extras import require
+from latesum.lab.figures import COLOURS, save
+from latesum.lab.results import Floats
+from latesum.lab.studies.paper.published import PublishedCurve, curves
+from latesum.lab.sweeps import SweepResults
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_BAND = 1.96
+#: As in the original: what knows only the mean is solid, what knows more is dotted.
+_LINES: tuple[Any, ...] = ("-", (0, (1.2, 1.1)), "--", "-.")
+_PUBLISHED: dict[str, Any] = {"color": "black", "linewidth": 0.8, "zorder": 4}
+_PUBLISHED_POINTS = {**_PUBLISHED, "linestyle": "none", "marker": "x", "markersize": 6}
+#: The first rounds of a run, where ratios of tiny regrets mean nothing, are not drawn.
+_FROM_SHARE = 0.0005
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """An empty figure with small letters, fit for a column or two of print."""
+    require("matplotlib", "plots")
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    # Text in PDF as text, not as outlines: some journals ask for it.
+    matplotlib.rcParams["pdf.fonttype"] = 42
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def write(figure: Figure, folder: Path, name: str) -> list[Path]:
+    """Write a figure as PDF and as PNG."""
+    paths = [folder / f"{name}.pdf", folder / f"{name}.png"]
+    for path in paths:
+        save(figure, path)
+        figure.set_layout_engine("none")  # laid out once is enough
+    return paths
+
+
+def ratio_figure(results: SweepResults) -> Figure:
+    """All curves in one frame, as the paper has them, over the published ones."""
+    figure = new_figure(6.4, 4.4)
+    axes = figure.subplots()
+    policies = _drawn_policies(results)
+    for colour, problem in zip(COLOURS, results.problems, strict=False):
+        for line, policy in zip(_LINES, policies, strict=False):
+            _draw_ratio(axes, results, problem, policy, colour, line)
+    _frame(axes, results)
+    _legend(axes, results, policies, results.problems)
+    return figure
+
+
+def ratio_by_problem(results: SweepResults) -> Figure:
+    """The same curves with a frame for each delay, where they do not hide each other."""
+    columns = 2
+    rows = -(-len(results.problems) // columns)
+    figure = new_figure(7.2, 2.7 * rows)
+    frames = figure.subplots(rows, columns, sharex=True, squeeze=False).ravel()
+    policies = _drawn_policies(results)
+    for axes, colour, problem in zip(frames, COLOURS, results.problems, strict=False):
+        for line, policy in zip(_LINES, policies, strict=False):
+            _draw_ratio(axes, results, problem, policy, colour, line)
+        _frame(axes, results)
+        axes.set_title(problem, fontsize=9)
+        _legend(axes, results, policies, [problem])
+    for axes in frames[len(results.problems) :]:
+        axes.set_visible(False)
+    for axes in frames[: len(results.problems) - columns]:
+        axes.set_xlabel("")
+    return figure
+
+
+def over_problems_figure(results: SweepResults) -> Figure:
+    """End ratios over the problems' x: all policies above, those near 1 larger below."""
+    figure = new_figure(6.4, 5.6)
+    above, below = figure.subplots(2, 1, sharex=True, height_ratios=[3, 2])
+    known = curves(results.experiment.published) if results.experiment.published else {}
+    x = np.array([results.grid.x[p] for p in results.problems], dtype=float)
+    steepest = max(results.policies, key=lambda policy: _ends(results, policy)[0][-1])
+    for colour, policy in zip(COLOURS, results.policies, strict=False):
+        value, error = _ends(results, policy)
+        for axes in (above, below):
+            if axes is below and policy == steepest:
+                continue
+            axes.errorbar(
+                x, value, yerr=_BAND * error, color=colour, linewidth=1.6, capsize=2,
+                marker="o", markersize=4, label=policy,
+            )  # fmt: skip
+            if policy in known:
+                axes.plot(known[policy].x, known[policy].y, **_PUBLISHED_POINTS)
+    for axes in (above, below):
+        axes.set_ylabel("relative increase in regret")
+        axes.grid(True, alpha=0.25, linewidth=0.5)
+    if known:
+        above.plot([], [], label="published", **_PUBLISHED_POINTS)
+    handles, labels = above.get_legend_handles_labels()
+    order = sorted(range(len(labels)), key=lambda place: labels[place] == "published")
+    above.legend([handles[i] for i in order], [labels[i] for i in order], fontsize=8, frameon=False)
+    below.set_xlabel("mean delay")
+    return figure
+
+
+def regret_figure(results: SweepResults) -> Figure:
+    """Our own view: the mean regret of every policy with the range of 90% of its runs."""
+    columns = 2 if len(results.problems) > 1 else 1
+    shown = results.problems[: 2 * 6]
+    rows = -(-len(shown) // columns)
+    figure = new_figure(3.6 * columns, 2.5 * rows + 0.4)
+    frames = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
+    for axes, problem in zip(frames, shown, strict=False):
+        for colour, policy in zip(COLOURS, results.policies, strict=False):
+            if (problem, policy) not in results.runs:
+                continue
+            regrets = results.regrets(problem, policy)
+            rounds = results[problem, policy].checkpoints
+            low, median, high = np.quantile(regrets, [0.05, 0.5, 0.95], axis=0)
+            axes.plot(rounds, regrets.mean(axis=0), color=colour, linewidth=1.4, label=policy)
+            axes.plot(rounds, median, color=colour, linewidth=0.8, linestyle=":")
+            axes.fill_between(rounds, low, high, color=colour, alpha=0.2, linewidth=0)
+        axes.set_title(textwrap.fill(problem, 48), fontsize=9 if len(problem) < 48 else 7.5)
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        axes.set_xlim(max(10, results.checkpoints[-1] / 2500), results.checkpoints[-1])
+        axes.set_ylim(bottom=1)
+        axes.grid(True, alpha=0.25, linewidth=0.5)
+    for axes in frames[len(shown) :]:
+        axes.set_visible(False)
+    handles, labels = frames[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=4, fontsize=8, frameon=False)
+    figure.supxlabel("rounds", fontsize=9)
+    figure.supylabel("regret: mean (solid), median (dotted), 90% of the runs", fontsize=9)
+    return figure
+
+
+def regret_at_horizon_figure(results: SweepResults) -> Figure:
+    """Our own view of a figure over problems: how the runs of each policy are spread."""
+    figure = new_figure(2.6 * len(results.policies) + 0.4, 3.4)
+    frames = figure.subplots(1, len(results.policies), squeeze=False).ravel()
+    for axes, colour, policy in zip(frames, COLOURS, results.policies, strict=False):
+        finals = [results.regrets(problem, policy)[:, -1] for problem in results.problems]
+        x = [results.grid.x[problem] or 0.0 for problem in results.problems]
+        low, median, high = (
+            np.array([np.quantile(final, share) for final in finals]) for share in (0.05, 0.5, 0.95)
+        )
+        axes.fill_between(x, low, high, color=colour, alpha=0.2, linewidth=0)
+        axes.plot(x, [final.mean() for final in finals], color=colour, linewidth=1.4)
+        axes.plot(x, median, color=colour, linewidth=0.8, linestyle=":")
+        axes.set_title(policy, fontsize=9)
+        axes.set_ylim(bottom=0)
+        axes.grid(True, alpha=0.25, linewidth=0.5)
+    figure.supxlabel("mean delay", fontsize=9)
+    figure.supylabel("regret at the horizon", fontsize=9)
+    return figure
+
+
+def _drawn_policies(results: SweepResults) -> list[str]:
+    ratio = results.experiment.ratio
+    return [policy for policy in results.policies if ratio is None or policy != ratio.policy]
+
+
+def _draw_ratio(
+    axes: Any, results: SweepResults, problem: str, policy: str, colour: str, line: Any
+) -> None:
+    ratio = results.ratio(problem, policy)
+    rounds = results.checkpoints
+    shown = (rounds >= _FROM_SHARE * rounds[-1]) & np.isfinite(ratio.value)
+    low = (ratio.value - _BAND * ratio.error)[shown]
+    high = (ratio.value + _BAND * ratio.error)[shown]
+    axes.fill_between(rounds[shown], low, high, color=colour, alpha=0.2, linewidth=0)
+    axes.plot(rounds[shown], ratio.value[shown], color=colour, linestyle=line, linewidth=1.7)
+    curve = _published(results, f"{policy} {problem}")
+    if curve is not None:
+        later = curve.x >= _FROM_SHARE * rounds[-1]
+        style = {**_PUBLISHED, "color": _darker(colour)}
+        axes.plot(curve.x[later], curve.y[later], linestyle=line, **style)
+
+
+def _darker(colour: str) -> tuple[float, ...]:
+    """Half way to black: a published curve has the colour of ours, only darker and thinner."""
+    from matplotlib.colors import to_rgb
+
+    return tuple(part / 2.2 for part in to_rgb(colour))
+
+
+def _published(results: SweepResults, name: str) -> PublishedCurve | None:
+    figure = results.experiment.published
+    return curves(figure).get(name) if figure else None
+
+
+def _frame(axes: Any, results: SweepResults) -> None:
+    ratio = results.experiment.ratio
+    axes.set_xlabel("round")
+    axes.set_ylabel(f"regret over that of {ratio.policy}" if ratio else "ratio of regrets")
+    axes.set_xlim(0, results.checkpoints[-1])
+    axes.set_ylim(bottom=0)
+    axes.grid(True, alpha=0.25, linewidth=0.5)
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value / 1000:g}k" if value else "0")
+
+
+def _legend(axes: Any, results: SweepResults, policies: list[str], problems: list[str]) -> None:
+    from matplotlib.lines import Line2D
+
+    entries = []
+    if len(problems) > 1:
+        entries += [
+            Line2D([], [], color=colour, linewidth=1.7, label=problem)
+            for colour, problem in zip(COLOURS, problems, strict=False)
+        ]
+    colour = COLOURS[results.problems.index(problems[0])] if len(problems) == 1 else "0.35"
+    entries += [
+        Line2D([], [], color=colour, linestyle=line, linewidth=1.7, label=policy)
+        for line, policy in zip(_LINES, policies, strict=False)
+    ]
+    if results.experiment.published:
+        entries.append(Line2D([], [], label="published (thin, darker)", **_PUBLISHED))
+    axes.legend(handles=entries, fontsize=7.5, frameon=False, ncols=2 if len(problems) > 1 else 1)
+
+
+def _ends(results: SweepResults, policy: str) -> tuple[Floats, Floats]:
+    ratios = [results.ratio(problem, policy) for problem in results.problems]
+    value = np.array([ratio.value[-1] for ratio in ratios])
+    return value, np.array([ratio.error[-1] for ratio in ratios])

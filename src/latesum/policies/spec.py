@@ -1,0 +1,141 @@
+"""A policy as data: its name and its parameters, as files, commands and saved settings have it."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from latesum._call_text import read_call, write_call
+from latesum._checks import InvalidInput, known_name
+from latesum._registry import POLICIES
+from latesum._signatures import signature_of
+from latesum.delays import Delay
+
+#: Names that stand for a policy with a parameter.
+ALIASES: dict[str, tuple[str, dict[str, Any]]] = {
+    "odaaf-v-tightened": ("odaaf-v", {"tightened": True}),
+}
+
+
+@dataclass(frozen=True)
+class PolicySpec:
+    """A policy's name in the registry, or its place "package.module:Class", and its parameters.
+
+    >>> spec = PolicySpec.parse("flow(index='ucb1')")
+    >>> spec.name, spec.parameters, str(spec)
+    ('flow', {'index': 'ucb1'}, "flow(index='ucb1')")
+    >>> spec.told({"n_arms": 2, "horizon": 1000, "mean_delay": 5.0}).build().kind
+    'flow'
+    """
+
+    name: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    #: The policy that this is the spec of, where there was one before there was a spec.
+    policy: Any = field(default=None, compare=False, repr=False)
+
+    @classmethod
+    def parse(cls, text: str) -> PolicySpec:
+        """Read "name" or "name(parameter=value, ...)"."""
+        name, parameters = read_call(text, "policy")
+        name, fixed = ALIASES.get(name, (name, {}))
+        for key in fixed:
+            if key in parameters:
+                raise InvalidInput(f"{text!r} says {key} twice; write {name}(...) instead.")
+        return cls(name, {**fixed, **parameters})
+
+    @classmethod
+    def of(cls, policy: Any) -> PolicySpec:
+        """The spec of a policy that is there already; `build` then gives that policy."""
+        name, own = policy.kind, type(policy)
+        if name not in POLICIES.names() or POLICIES.find(name) is not own:
+            name = f"{own.__module__}:{own.__qualname__}"
+        # A class that makes its objects in a way of its own may keep no parameters.
+        return cls(name, _plain(getattr(policy, "parameters", {"is": repr(policy)})), policy)
+
+    def __str__(self) -> str:
+        return write_call(self.name, self.parameters)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    @property
+    def sees(self) -> str:
+        """What the policy sees: "totals", or "labels" if it sees which arm paid."""
+        return str(self._class.sees)
+
+    @property
+    def accepted(self) -> list[str]:
+        """The names of the parameters that the policy takes."""
+        return list(signature_of(self._class).parameters)
+
+    @property
+    def optional(self) -> list[str]:
+        """Those of them that it can do without."""
+        parameters = signature_of(self._class).parameters.values()
+        return [each.name for each in parameters if each.default is not inspect.Parameter.empty]
+
+    def adding(self, parameters: Mapping[str, Any]) -> PolicySpec:
+        """The same with more parameters; one that is there already is refused."""
+        for key in parameters:
+            if key in self.parameters:
+                raise InvalidInput(f"{key} is given twice.")
+        return PolicySpec(self.name, {**self.parameters, **parameters})
+
+    def told(self, knowledge: Mapping[str, Any]) -> PolicySpec:
+        """The same, with what is not written filled in from what is known.
+
+        `knowledge` has values by the names of parameters; what is not known is None or not
+        finite there. A policy that must be told something that is not known is refused.
+        """
+        choose = getattr(self._class, "told", None)
+        wanted = knowledge if choose is None else choose(knowledge, self.parameters)
+        accepted, optional = self.accepted, self.optional
+        given = {}
+        for key, value in wanted.items():
+            if key not in accepted or key in self.parameters:
+                continue
+            if not _is_unknown(value):
+                given[key] = value
+            elif key not in optional:
+                raise InvalidInput(
+                    f"{self.name} must be told the {key.replace('_', ' ')}, and there is none "
+                    f"here; write {self.name}({key}=...), or use a delay that has one."
+                )
+        return PolicySpec(self.name, {**given, **self.parameters})
+
+    def build(self) -> Any:
+        """The policy: a `Policy`, or an `AttributedPolicy` where the spec `sees` labels."""
+        if self.policy is not None:
+            return self.policy
+        for key in self.parameters:
+            known_name(key, self.accepted, f"parameter of {self.name!r}")
+        try:
+            signature_of(self._class).bind(**self.parameters)
+        except TypeError as error:
+            raise InvalidInput(f"{self.name} cannot be built: {error}.") from None
+        return self._class(**self.parameters)
+
+    @property
+    def _class(self) -> Any:
+        return type(self.policy) if self.policy is not None else POLICIES.find(self.name)
+
+
+def _is_unknown(value: object) -> bool:
+    """Whether this is what a delay does not have: no bound, no finite variance."""
+    return value is None or (isinstance(value, float) and not math.isfinite(value))
+
+
+def _plain(value: Any) -> Any:
+    """A parameter as a file would have it."""
+    if isinstance(value, Delay):
+        return value.text
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in value.items()}
+    return [_plain(each) for each in value] if isinstance(value, (list, tuple)) else value

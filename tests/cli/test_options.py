@@ -1,0 +1,128 @@
+"""What commands say of the time that is left, and which folder they write to."""
+
+import sys
+
+import pytest
+
+from latesum.cli.options import plain_lines
+
+SWEEP = """
+horizon = 500
+replications = 2
+problems = [{ name = "p", arms = [0.4, 0.6], delay = "constant(3)" }]
+policies = [{ policy = "%s" }]
+"""
+
+
+@pytest.fixture
+def clock():
+    """A clock that is set by hand."""
+
+    class Clock:
+        now = 0.0
+
+        def __call__(self):
+            return self.now
+
+    return Clock()
+
+
+def test_the_time_left_follows_from_the_share_of_the_work(clock, capsys):
+    show = plain_lines(clock)
+    for done in range(1, 11):
+        clock.now += 10
+        show(done * 1000, 100_000, "runs")
+    said = capsys.readouterr().err.splitlines()
+    assert said[-1] == "runs: 10%, about 15 minutes left"
+
+
+def test_the_clock_begins_anew_with_what_is_new(clock, capsys):
+    """After 1,000 s of one thing, the first tenth of another in 10 s leaves 90 s and no more."""
+    show = plain_lines(clock)
+    for done in range(1, 101):
+        clock.now += 10
+        show(done, 100, "policies")
+    for done in (100, 200):
+        clock.now += 10
+        show(done, 1000, "wrong beliefs")
+    said = capsys.readouterr().err.splitlines()
+    assert said[-1] == "wrong beliefs: 20%, about 80 s left"
+
+
+def test_two_files_of_one_name_do_not_share_a_folder(latesum, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for folder, policy in (("a", "odaaf"), ("b", "oracle")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "mine.toml").write_text(SWEEP % policy)
+    assert latesum("sweep", "a/mine.toml", "--workers", "1")[0] == 0
+    tables = {path: path.read_bytes() for path in (tmp_path / "mine-results/mine").iterdir()}
+    code, _, said = latesum("sweep", "b/mine.toml", "--workers", "1")
+    assert code == 2
+    assert "holds the results of another experiment of this name, from" in said
+    assert "a/mine.toml; give one of them another name" in said
+    assert tables == {
+        path: path.read_bytes() for path in (tmp_path / "mine-results/mine").iterdir()
+    }
+    assert latesum("sweep", "b/mine.toml", "--workers", "1", "--out", "other")[0] == 0
+    # The same file, changed, goes on where it was; and so does one that was moved.
+    (tmp_path / "a/mine.toml").write_text(SWEEP % "flow")
+    assert latesum("sweep", "a/mine.toml", "--workers", "1")[0] == 0
+    (tmp_path / "a").rename(tmp_path / "c")
+    assert latesum("sweep", "c/mine.toml", "--workers", "1")[0] == 0
+
+
+def test_a_quick_look_does_not_replace_the_report_of_a_larger_run(latesum, tmp_path, monkeypatch):
+    from latesum.lab.studies import paper
+
+    monkeypatch.chdir(tmp_path)
+    usual = paper.experiment("3a").with_replications(3)
+    monkeypatch.setattr(paper, "experiment", lambda figure: usual)
+    assert latesum("paper", "3a", "--workers", "2")[0] == 0
+    report = tmp_path / "paper-results/report.html"
+    before = report.read_bytes(), (tmp_path / "paper-results/3a/runs.parquet").read_bytes()
+    for more, folder in ((("--quick",), "quick"), (("--replications", "2"), "2-runs")):
+        code, out, _ = latesum("paper", "3a", "--workers", "2", *more)
+        assert code == 0
+        assert f"paper-results/{folder}/report.html" in out.replace("\n", "")
+        assert (tmp_path / "paper-results" / folder / "3a/runs.parquet").exists()
+    assert before == (
+        report.read_bytes(),
+        (tmp_path / "paper-results/3a/runs.parquet").read_bytes(),
+    )
+
+
+@pytest.mark.parametrize("command", [("demo",), ("paper", "3a")])
+def test_a_missing_extra_is_said_before_any_work(latesum, tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setattr("latesum.lab.engine.run_chunk", None)  # nothing may be run
+    code, out, said = latesum(*command)
+    assert code == 2
+    assert "pip install 'latesum[plots]'" in said
+    assert out == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_runs_of_a_comparison_and_of_a_plan_are_kept_and_found_again(
+    latesum, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    compare = [
+        "compare", "--arms", "0.3,0.6", "--delay", "uniform(0,10)", "--policies", "odaaf,flow",
+        "--horizon", "2000", "--replications", "4", "--store", "kept", "--json",
+    ]  # fmt: skip
+    plan = [
+        "plan", "--options", "2", "--rate", "0.1", "--lift", "40%", "--traffic", "1000 per day",
+        "--late", "8 hours", "--run-for", "8 weeks", "--replications", "20", "--workers", "1",
+        "--quick", "--store", "kept", "--json",
+    ]  # fmt: skip
+    for command in (compare, plan):
+        first = latesum(*command)
+        assert first[0] == 0
+        parts = {path: path.stat().st_mtime_ns for path in (tmp_path / "kept/parts").rglob("*.p*")}
+        assert parts
+        assert latesum(*command)[:2] == first[:2]
+        again = {path: path.stat().st_mtime_ns for path in (tmp_path / "kept/parts").rglob("*.p*")}
+        assert again == parts
+        without = [word for word in command if word not in ("--store", "kept")]
+        assert latesum(*without)[1] == first[1]

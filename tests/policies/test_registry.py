@@ -1,0 +1,166 @@
+"""Policies by name take the parameters of their `__init__`, whichever Python reads them.
+
+Of a class with a `__new__`, `inspect.signature` is that of `__new__`; on Python 3.11.2 of an
+inherited one too. A `__new__` of the class itself is read so by every Python: `_with_new`.
+"""
+
+import inspect
+
+import pytest
+
+from latesum import Problem, simulate
+from latesum._checks import InvalidInput
+from latesum._registry import POLICIES, Registry
+from latesum.lab.setting import policy_for
+from latesum.policies import Policy, PolicySpec, RoundRobin, from_state, registry
+
+PROBLEM = Problem([0.3, 0.6], "uniform(0, 20)")
+
+
+def _with_new(policy):
+    class Variant(policy):
+        def __new__(cls, *args, **options):
+            return object.__new__(cls)
+
+    assert list(inspect.signature(Variant).parameters) == ["args", "options"]
+    return Variant
+
+
+def _of_init(policy):
+    """The names after `self`, from the code of the `__init__` that runs."""
+    code = policy.__init__.__code__
+    return list(code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount])
+
+
+@pytest.mark.parametrize("name", registry.available("labels"))
+def test_a_baseline_with_a_new_of_its_own_is_told_the_same(name, monkeypatch):
+    problem = Problem([0.3, 0.6], "constant(0)") if name == "improved-ucb" else PROBLEM
+    usual = policy_for(name, problem, 500)
+    monkeypatch.setitem(POLICIES._known, name, _with_new(POLICIES.find(name)))
+    told = policy_for(name, problem, 500)
+    assert repr(told).partition("(")[2] == repr(usual).partition("(")[2]
+    assert list(simulate(problem, told, 500, seed=1).stretches) == list(
+        simulate(problem, usual, 500, seed=1).stretches
+    )
+    with pytest.raises(InvalidInput, match=f"no parameter of '{name}' 'args'.*Known: .*n_arms"):
+        policy_for(f"{name}(args=1)", problem, 500)
+
+
+@pytest.mark.parametrize("name", [n for n in registry.available() if n != "odaaf-v-tightened"])
+def test_a_policy_with_a_new_of_its_own_is_told_the_same(name, monkeypatch):
+    accepted, optional = registry.accepted_parameters(name), registry.optional_parameters(name)
+    usual = policy_for(name, PROBLEM, 500)
+    assert accepted == _of_init(POLICIES.find(name))
+    monkeypatch.setitem(POLICIES._known, name, _with_new(POLICIES.find(name)))
+    assert registry.accepted_parameters(name) == accepted
+    assert registry.optional_parameters(name) == optional
+    assert policy_for(name, PROBLEM, 500).to_state() == usual.to_state()
+    with pytest.raises(InvalidInput, match=f"{name} cannot be built: missing .* 'n_arms'"):
+        registry.build(name)
+
+
+class Lazy(RoundRobin):
+    """In turns, and that is all."""
+
+    kind = "lazy-one"
+
+
+@pytest.fixture
+def known(monkeypatch):
+    """The registry, which forgets afterwards what a test has registered."""
+    monkeypatch.setattr(POLICIES, "_known", dict(POLICIES._known))
+
+
+@pytest.mark.usefixtures("known")
+def test_a_policy_of_ones_own_is_known_by_its_kind():
+    assert registry.register(Lazy) is Lazy
+    registry.register(Lazy)  # the same again is no collision
+    assert "lazy-one" in registry.available()
+    policy = registry.build("lazy-one", n_arms=3)
+    assert isinstance(from_state(policy.to_state()), Lazy)
+    assert registry.describe("lazy-one") == "In turns, and that is all."
+
+
+@pytest.mark.usefixtures("known")
+@pytest.mark.parametrize("name", ["flow", "qpm-d"])
+def test_a_name_that_is_taken_is_refused_whatever_its_owner_sees(name):
+    taken = type("Taken", (RoundRobin,), {"kind": name})
+    with pytest.raises(InvalidInput, match=f"there is a policy '{name}' already"):
+        registry.register(taken)
+
+
+def test_what_is_no_policy_is_refused():
+    with pytest.raises(InvalidInput, match="is no policy"):
+        registry.register(print)
+    with pytest.raises(InvalidInput, match="has the kind None"):
+        registry.register(type("Nameless", (Policy,), {}))
+    with pytest.raises(
+        InvalidInput, match="'lazy-one'; a policy is registered under its kind, and 'x'"
+    ):
+        POLICIES.add("x", Lazy)
+
+
+def test_a_baseline_that_sees_labels_is_not_built_for_totals():
+    with pytest.raises(InvalidInput, match="qpm-d sees which arm paid"):
+        registry.build("qpm-d", n_arms=2)
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("no_such_module:Thing", "cannot be loaded: No module named 'no_such_module'"),
+        ("latesum:Thing", "cannot be loaded.*has no attribute 'Thing'"),
+        ("latesum:Problem", "is no policy"),
+        ("flwo", "did you mean 'flow'"),
+    ],
+)
+def test_a_name_that_leads_nowhere_is_refused(name, says):
+    with pytest.raises(InvalidInput, match=says):
+        PolicySpec.parse(name).build()
+
+
+def test_a_spec_is_text_and_back():
+    for text in (
+        "flow",
+        "flow(index='ucb1')",
+        "odaaf-b(mean_delay=2.5, delay_bound=9, names=['a', 'b'])",
+    ):
+        assert str(PolicySpec.parse(text)) == text
+        assert PolicySpec.parse(text) == PolicySpec.parse(text)
+    assert str(PolicySpec.parse("odaaf-v-tightened")) == "odaaf-v(tightened=True)"
+    spec = PolicySpec.of(registry.build("odaaf", n_arms=2, horizon=100, mean_delay=3))
+    again = PolicySpec.parse(str(spec)).build()
+    assert again.ask() == spec.build().ask()
+
+
+def test_the_spec_of_a_class_that_is_not_registered_is_its_place():
+    spec = PolicySpec.of(Lazy(2))
+    assert spec.name.endswith("test_registry:Lazy")
+    assert spec.build().kind == "lazy-one"
+
+
+class _Entry:
+    """An entry point of some package."""
+
+    dist = None
+
+    def __init__(self, name):
+        self.name, self.value = name, "some:thing"
+
+    def load(self):
+        raise ImportError("no module named some")
+
+
+def test_entry_points_that_collide_or_cannot_be_loaded_are_refused(monkeypatch):
+    names = ["hammer"]
+    monkeypatch.setattr(
+        "importlib.metadata.entry_points", lambda group: [_Entry(name) for name in names]
+    )
+    tools = Registry("tool", "some.group")
+    with pytest.raises(InvalidInput, match=r"the tool 'hammer'.*cannot be loaded: no module"):
+        tools.find("hammer")
+    tools = Registry("tool", "some.group")
+    tools.add("hammer", print)
+    assert tools.find("hammer") is print  # what is known needs no look at packages
+    with pytest.raises(InvalidInput, match="brings a tool 'hammer', and there is one"):
+        tools.names()
