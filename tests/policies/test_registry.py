@@ -20,9 +20,12 @@ PROBLEM = Problem([0.3, 0.6], "uniform(0, 20)")
 def _with_new(policy):
     class Variant(policy):
         def __new__(cls, *args, **options):
+            if issubclass(cls, Policy):  # which keeps the arguments there, and its own signature
+                return super().__new__(cls, *args, **options)
             return object.__new__(cls)
 
-    assert list(inspect.signature(Variant).parameters) == ["args", "options"]
+    if not issubclass(policy, Policy):
+        assert list(inspect.signature(Variant).parameters) == ["args", "options"]
     return Variant
 
 
