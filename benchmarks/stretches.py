@@ -17,9 +17,9 @@ import numba
 import numpy as np
 
 from latesum import ODAAF, Problem
+from latesum._terminal import new_table, terminal
 from latesum.lab.comparison import default_checkpoints
 from latesum.lab.replication import replicate
-from latesum.lab.tables import new_table, terminal
 
 ARMS, DELAY, MEAN_DELAY, BOUND = (0.5, 0.6), "uniform(0, 100)", 50, 100
 REPETITIONS = 7

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from latesum._checks import InvalidInput
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 
 def plugins(group: str, taken: Collection[str]) -> dict[str, EntryPoint]:
@@ -19,6 +21,8 @@ def plugins(group: str, taken: Collection[str]) -> dict[str, EntryPoint]:
     >>> plugins("latesum.no_such_group", taken=["uniform"])
     {}
     """
+    from importlib.metadata import entry_points  # imported late: it brings the email package
+
     found: dict[str, EntryPoint] = {}
     for entry in entry_points(group=group):
         if entry.name in taken:

@@ -8,10 +8,12 @@ import sys
 def main() -> None:
     """Run the command line; bad input ends with one sentence and exit code 2."""
     from latesum._checks import InvalidInput
-    from latesum._extras import MissingExtra
-    from latesum.cli.app import app
+    from latesum._extras import MissingExtra, need
 
     try:
+        need("cli")
+        from latesum.cli.app import app
+
         app()
     except (InvalidInput, MissingExtra) as refusal:
         print(f"latesum: {refusal}", file=sys.stderr)

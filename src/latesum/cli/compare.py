@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from latesum._checks import InvalidInput
+from latesum._extras import need
 from latesum._terminal import terminal
 from latesum.cli.options import progress_bar, read_problem
 from latesum.lab import Comparison, compare
@@ -33,6 +34,10 @@ def compare_policies(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, not a table.")] = False,
 ) -> None:
     """Run policies on one problem many times and compare their regret."""
+    if out:
+        need("lab")
+    if plot:
+        need("plots")
     for path in (plot, out):
         _check_folder(path)
     problem = read_problem(arms, delay)

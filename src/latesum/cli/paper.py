@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from latesum._checks import known_name, whole_number
+from latesum._extras import need
 from latesum._terminal import new_table, terminal
 from latesum.cli.options import progress_bar
 from latesum.cli.sweep import Again, Dask, Workers, announce, resumable, say, worker_count
@@ -36,7 +37,6 @@ def paper(
     ] = None,
 ) -> None:
     """Run the paper's experiments again, beside its published curves, with a report."""
-    from latesum._extras import require
     from latesum.lab.paper import FIGURES, experiment_text, run_paper
     from latesum.lab.paper.report import write_report
     from latesum.lab.paper.verdicts import digits
@@ -49,7 +49,8 @@ def paper(
     chosen = sorted(set(chosen), key=FIGURES.index)
     if replications is not None:
         replications = whole_number(replications, "--replications", at_least=1)
-    require("matplotlib", "plots")  # before an hour of work, not after it
+    if dask is not None:
+        need("cluster")
     count = worker_count(workers)
 
     def announce_all(plans: list[Plan]) -> None:

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from latesum._checks import InvalidInput
+from latesum._extras import require
 from latesum.cli.options import progress_bar
 
 
@@ -54,6 +55,8 @@ def plan_campaign(
             raise InvalidInput(f"the folder of {path} does not exist; make it first.")
         if path.suffix.lower() not in (".html", ".htm", ".json"):
             raise InvalidInput(f"a plan is written as .html or .json, not {path.name!r}.")
+        if path.suffix.lower() != ".json":
+            require("jinja2", "lab")
         try:  # before the simulation, not after it
             tempfile.TemporaryFile(dir=path.absolute().parent).close()
         except OSError as error:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from latesum._checks import InvalidInput, whole_number
+from latesum._extras import need
 from latesum._terminal import new_table, terminal
 from latesum.cli.options import progress_bar
 
@@ -48,6 +49,8 @@ def sweep(
     from latesum.lab.store import Store
     from latesum.lab.sweep import chosen_runner, make_runs, plan
 
+    if dask is not None:
+        need("cluster")
     experiment = load(file)
     if replications is not None:
         number = whole_number(replications, "--replications", at_least=1)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput, whole_number
+from latesum._extras import need
 from latesum.attributed import AttributedPolicy
 from latesum.lab.assumptions import broken_assumptions
 from latesum.lab.parallel import in_chunks
@@ -112,6 +113,7 @@ class Comparison:
 
     def to_parquet(self, path: str | Path) -> None:
         """Save everything in one file, written aside and renamed so that it is never half there."""
+        need("lab")
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -143,6 +145,7 @@ class Comparison:
     @classmethod
     def from_parquet(cls, path: str | Path) -> Comparison:
         """Read what `to_parquet` saved."""
+        need("lab")
         import pyarrow.parquet as pq
 
         try:

@@ -1,6 +1,11 @@
+# ruff: noqa: E402
 """Reading an experiment from a TOML or YAML file; what is wrong is named with its line."""
 
 from __future__ import annotations
+
+from latesum._extras import need
+
+need("lab")  # before anything of it is imported
 
 import difflib
 import re

@@ -1,4 +1,9 @@
+# ruff: noqa: E402
 """A campaign on real data: its log, its stores, its pages."""
+
+from latesum._extras import need
+
+need("live")  # before anything of it is imported
 
 from latesum.live.campaign import Campaign, system_clock
 from latesum.live.ledger import Decision, Entry

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from latesum._checks import InvalidInput
+from latesum._extras import need
 from latesum.lab.comparison import Comparison, compare
 from latesum.lab.league.lock_ins import count_lock_ins
 from latesum.lab.league.problems import PROBLEMS, Setting
@@ -82,6 +83,7 @@ def run_league(
     >>> [row.policy for row in rows]
     ['odaaf', 'qpm-d UCB1']
     """
+    need("lab")
     folder = Path(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
