@@ -6,6 +6,8 @@ import importlib
 import importlib.util
 from typing import Any
 
+from latesum.errors import MissingExtra as MissingExtra
+
 #: The modules that each extra brings; pyproject.toml says in which versions.
 EXTRAS = {
     "cli": ("typer", "rich"),
@@ -16,10 +18,6 @@ EXTRAS = {
     "postgres": ("psycopg",),
     "server": ("fastapi", "uvicorn", "httpx", "prometheus_client", "chartkick"),
 }
-
-
-class MissingExtra(ImportError):
-    """A library that is not part of the light core is needed; the message says what to install."""
 
 
 def need(*extras: str) -> None:
@@ -51,7 +49,7 @@ def require(module: str, extra: str) -> Any:
     >>> require("no_such_library", "plots")
     Traceback (most recent call last):
     ...
-    latesum._extras.MissingExtra: this needs no_such_library; install it with: pip install 'latesum[plots]'
+    latesum.errors.MissingExtra: this needs no_such_library; install it with: pip install 'latesum[plots]'
     """
     try:
         return importlib.import_module(module)

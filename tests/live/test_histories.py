@@ -8,7 +8,8 @@ import pytest
 from sqlalchemy import inspect
 
 from latesum import InvalidInput
-from latesum.live import Campaign, Moved, Store
+from latesum.errors import Moved
+from latesum.live import Campaign, Store
 from latesum.live.migrate import schema_version
 from latesum.live.moving import (
     export_campaign,

@@ -85,7 +85,7 @@ def base_index(
     >>> base_index("kl-ucb", 2, exploration=0.5)
     Traceback (most recent call last):
     ...
-    latesum._checks.InvalidInput: the base 'kl-ucb' has no exploration; only 'ucb1' has.
+    latesum.errors.InvalidInput: the base 'kl-ucb' has no exploration; only 'ucb1' has.
     """
     name = known_name(name, BASES, "base")
     own = BASES[name][2]

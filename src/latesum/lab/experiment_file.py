@@ -51,7 +51,7 @@ def parse(
     >>> parse("horizon = 10", ".toml", "small.toml", default_name="small")
     Traceback (most recent call last):
     ...
-    latesum._checks.InvalidInput: small.toml: replications: this is missing; add it.
+    latesum.errors.InvalidInput: small.toml: replications: this is missing; add it.
     small.toml: problems: this is missing; add it.
     small.toml: policies: this is missing; add it.
     """

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from latesum._checks import InvalidInput
+from latesum.errors import Conflicting, UnknownBucket
 from latesum.live.bookkeeping import Bookkeeper, why_unknown
 from latesum.live.buckets import When
 from latesum.live.deciding import Choice, Planner, carry, choose, told_plays
 from latesum.live.following import Follower
 from latesum.live.ledger import Decision, Entry, Ledger, decision_of
 from latesum.live.operators import Operated
-from latesum.live.recording import Conflicting, Recorded, Row, UnknownBucket, check_row
+from latesum.live.recording import Recorded, Row, check_row
 from latesum.live.settings import Settings, make_settings
 from latesum.live.store import Store, Stored, Writer
 from latesum.policies import Estimate, Policy

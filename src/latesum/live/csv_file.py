@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from latesum._checks import InvalidInput
-from latesum.live.recording import BadField, Row
+from latesum.errors import BadField, BadFile
+from latesum.live.recording import Row
 
 _BUCKET_NAMES = ("bucket", "date", "day", "hour", "week", "time")
 _FIELDS = ("rounds", "total", "status", "shown")
@@ -23,17 +24,6 @@ _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _PLAIN = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 _GROUPED = re.compile(r"[+-]?\d{1,3}([,. '\u00a0\u202f]\d{3})+([.,]\d+)?")
-
-
-class BadFile(InvalidInput):
-    """A file cannot be imported; `problems` has one sentence for each bad place."""
-
-    def __init__(self, problems: list[str]) -> None:
-        self.problems = problems
-        shown = problems[:20]
-        if len(problems) > len(shown):
-            shown.append(f"and {len(problems) - len(shown)} more.")
-        super().__init__("the file cannot be imported, and nothing was.\n  " + "\n  ".join(shown))
 
 
 class FileRow(NamedTuple):

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from latesum._checks import InvalidInput
+from latesum.errors import BadField, BadFile
 from latesum.live.campaign import Campaign
-from latesum.live.csv_file import BadFile, Totals, read_totals
-from latesum.live.recording import BadField, Recorded, Row, check_row
+from latesum.live.csv_file import Totals, read_totals
+from latesum.live.recording import Recorded, Row, check_row
 
 
 class Imported(NamedTuple):

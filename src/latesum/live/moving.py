@@ -7,10 +7,11 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from latesum._checks import InvalidInput
+from latesum.errors import UnknownCampaign
 from latesum.live.deciding import Planner, carry, choose
 from latesum.live.ledger import Entry, Ledger
 from latesum.live.settings import Settings
-from latesum.live.store import Store, Stored, UnknownCampaign
+from latesum.live.store import Store, Stored
 
 EXPORT_VERSION = 1
 

@@ -8,8 +8,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import ValidationError
 
+from latesum.errors import Conflicting, UnknownBucket
 from latesum.live.importing import Imported, import_totals
-from latesum.live.recording import Conflicting, Recorded, Row, UnknownBucket
+from latesum.live.recording import Recorded, Row
 from latesum.service.desk import Desk
 from latesum.service.errors import AT_THE_DOOR, Refused, documented
 from latesum.service.group_commit import Terms
