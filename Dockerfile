@@ -4,7 +4,7 @@ WORKDIR /build
 COPY pyproject.toml README.md LICENSE ./
 COPY src ./src
 RUN python -m venv /opt/latesum \
-    && /opt/latesum/bin/pip install --no-cache-dir '.[server,postgres]'
+    && /opt/latesum/bin/pip install --no-cache-dir '.[cli,server,postgres]'
 
 FROM python:3.11-slim
 COPY --from=build /opt/latesum /opt/latesum

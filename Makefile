@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test test-slow kill-test lint format lock clean benchmarks
+.PHONY: demo test test-slow test-release kill-test lint format lock clean benchmarks
 
 demo: $(READY)
 	$(BIN)/latesum demo --out demo-output
@@ -13,6 +13,10 @@ test: lint
 
 test-slow: $(READY)
 	$(BIN)/python -m pytest -n auto --dist worksteal -m slow
+
+# Needs the package index: installs the built wheel with and without extras, as a user would.
+test-release: $(READY)
+	$(BIN)/python -m pytest -m release tests/root/test_release.py
 
 kill-test: $(READY)
 	$(BIN)/python tests/live/killtest.py --moments 200
@@ -43,9 +47,9 @@ $(READY): requirements/dev.lock pyproject.toml
 	touch $(READY)
 
 lock: $(READY)
-	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	  --no-annotate --no-header --upgrade -o requirements/dev.lock requirements/dev.in
+	  --no-annotate --no-header --upgrade --extra all --no-emit-package latesum \
+	  -o requirements/dev.lock pyproject.toml requirements/dev.in
 
 clean:
 	rm -rf .venv demo-output .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -13,8 +13,8 @@ import time
 import numpy as np
 
 from latesum import Problem, simulate
+from latesum._terminal import new_table, terminal
 from latesum.lab.setting import policy_for
-from latesum.lab.tables import new_table, terminal
 
 HORIZON = 250_000
 PROBLEMS = {"two arms": [0.5, 0.6], "ten arms": [0.6] + [0.5] * 9}

@@ -147,8 +147,8 @@ def upload_request(name: str, buckets: int) -> Any:
 
 def cost_of_columns(store: Path, name: str, columns: int, times: int = 50) -> float:
     """The CPU seconds that a file of one row takes, refused or not; the middle of some."""
+    from latesum.errors import BadFile
     from latesum.live import Campaign
-    from latesum.live.csv_file import BadFile
     from latesum.live.importing import import_totals
 
     names = ",".join(["bucket", "total", *(f"c{number}" for number in range(columns - 2))])

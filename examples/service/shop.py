@@ -7,7 +7,8 @@ import sys
 from html import escape
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from latesum.service.client import Client, ServiceError
+from latesum.errors import ServiceError
+from latesum.service.client import Client
 
 SERVICE = os.environ.get("LATESUM_SERVICE", "http://127.0.0.1:8000")
 CAMPAIGN = "banner"

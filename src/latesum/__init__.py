@@ -1,50 +1,74 @@
-"""Deciding from totals that arrive late, with no word of which choice earned them."""
+"""Deciding from totals that arrive late, with no word of which choice earned them.
 
-from __future__ import annotations
+Everything here is imported when it is first used: `import latesum` itself costs next to nothing,
+and a name that needs an extra (`Campaign`) says which one where it is missing.
+"""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from latesum import delays, lab, policies, theory, world
-from latesum._checks import InvalidInput
-from latesum._extras import MissingExtra
 from latesum._version import __version__
-from latesum.lab import Comparison, Run, compare, simulate
-from latesum.planning import Plan, plan
-from latesum.policies import (
-    ARSUCB,
-    CLW,
-    ODAAF,
-    ODAAFS,
-    FixedSplit,
-    Flow,
-    FlowLookahead,
-    Guarded,
-    Oracle,
-    Policy,
-    Restarting,
-    RoundRobin,
-    Stretch,
-)
-from latesum.world import (
-    Background,
-    Bernoulli,
-    Beta,
-    Calendar,
-    Constant,
-    Discrete,
-    FieldProblem,
-    Problem,
-    Reporting,
-    Reward,
-    Scaled,
-    Uniform,
-    World,
-)
 
-if TYPE_CHECKING:
-    from latesum.live import Campaign
+if _TYPE_CHECKING:
+    from latesum import attributed, delays, errors, lab, policies, theory, world
+    from latesum import live as live
+    from latesum.errors import InvalidInput, MissingExtra
+    from latesum.lab import Comparison, Run, compare, simulate
+    from latesum.live import Campaign as Campaign
+    from latesum.planning import Plan, plan
+    from latesum.policies import (
+        ARSUCB,
+        CLW,
+        ODAAF,
+        ODAAFS,
+        FixedSplit,
+        Flow,
+        FlowLookahead,
+        Guarded,
+        Oracle,
+        Play,
+        Policy,
+        Restarting,
+        RoundRobin,
+        Stretch,
+    )
     from latesum.service.client import Client
+    from latesum.world import (
+        Background,
+        Bernoulli,
+        Beta,
+        Calendar,
+        Constant,
+        Discrete,
+        FieldProblem,
+        Problem,
+        Reporting,
+        Reward,
+        Scaled,
+        Uniform,
+        World,
+    )
 
+#: Where each public name comes from; a module comes from itself.
+_HOMES = {
+    "latesum.errors": ("InvalidInput", "MissingExtra"),
+    "latesum.lab": ("Comparison", "Run", "compare", "simulate"),
+    "latesum.live": ("Campaign",),
+    "latesum.planning": ("Plan", "plan"),
+    "latesum.policies": (
+        "ARSUCB", "CLW", "FixedSplit", "Flow", "FlowLookahead", "Guarded", "ODAAF", "ODAAFS",
+        "Oracle", "Play", "Policy", "Restarting", "RoundRobin", "Stretch",
+    ),
+    "latesum.service.client": ("Client",),
+    "latesum.world": (
+        "Background", "Bernoulli", "Beta", "Calendar", "Constant", "Discrete", "FieldProblem",
+        "Problem", "Reporting", "Reward", "Scaled", "Uniform", "World",
+    ),
+}  # fmt: skip
+_MODULES = ("attributed", "delays", "errors", "lab", "live", "policies", "theory", "world")
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+
+#: Public too, but importing them needs an extra: `from latesum import *` must do without them.
+_WITH_EXTRAS = ("Campaign", "live")
 
 __all__ = [
     "ARSUCB",
@@ -55,7 +79,6 @@ __all__ = [
     "Bernoulli",
     "Beta",
     "Calendar",
-    "Campaign",
     "Client",
     "Comparison",
     "Constant",
@@ -69,6 +92,7 @@ __all__ = [
     "MissingExtra",
     "Oracle",
     "Plan",
+    "Play",
     "Policy",
     "Problem",
     "Reporting",
@@ -81,8 +105,10 @@ __all__ = [
     "Uniform",
     "World",
     "__version__",
+    "attributed",
     "compare",
     "delays",
+    "errors",
     "lab",
     "plan",
     "policies",
@@ -92,14 +118,17 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """What needs a database or HTTP library is imported when it is first used."""
-    if name == "Campaign":
-        from latesum.live import Campaign
+def __getattr__(name: str) -> object:
+    from importlib import import_module
 
-        return Campaign
-    if name == "Client":
-        from latesum.service.client import Client
+    if name in _MODULES:
+        return import_module(f"latesum.{name}")
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'latesum' has no attribute {name!r}")
+    value = getattr(import_module(_HOME_OF[name]), name)
+    globals()[name] = value
+    return value
 
-        return Client
-    raise AttributeError(f"module 'latesum' has no attribute {name!r}")
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *_WITH_EXTRAS])

@@ -1,4 +1,4 @@
-"""Refusing bad input at the door, in one sentence that says what would be right."""
+"""Refusing bad input where it comes in, in one sentence that says what would be right."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ import math
 import operator
 from collections.abc import Iterable
 
-
-class InvalidInput(ValueError):
-    """Something the caller passed cannot be used; the message says what would be right."""
+from latesum.errors import InvalidInput as InvalidInput
 
 
 def whole_number(value: object, name: str, *, at_least: int = 0) -> int:
@@ -21,7 +19,7 @@ def whole_number(value: object, name: str, *, at_least: int = 0) -> int:
     >>> whole_number(2.5, "rounds")
     Traceback (most recent call last):
     ...
-    latesum._checks.InvalidInput: rounds must be a whole number of at least 0, not 2.5.
+    latesum.errors.InvalidInput: rounds must be a whole number of at least 0, not 2.5.
     """
     number = None
     if isinstance(value, float) and value.is_integer():
@@ -49,7 +47,7 @@ def finite_number(
     >>> finite_number(float("nan"), "mean", at_least=0, at_most=1)
     Traceback (most recent call last):
     ...
-    latesum._checks.InvalidInput: mean must be a number of at least 0 and at most 1, not nan.
+    latesum.errors.InvalidInput: mean must be a number of at least 0 and at most 1, not nan.
     """
     try:
         number = math.nan if isinstance(value, (bool, str)) else float(value)  # type: ignore[arg-type]
@@ -89,7 +87,7 @@ def known_name(name: object, known: Iterable[str], kind: str) -> str:
     >>> known_name("unifrom", ["uniform", "poisson"], "delay")
     Traceback (most recent call last):
     ...
-    latesum._checks.InvalidInput: there is no delay 'unifrom'; did you mean 'uniform'? Known: poisson, uniform.
+    latesum.errors.InvalidInput: there is no delay 'unifrom'; did you mean 'uniform'? Known: poisson, uniform.
     """
     names = sorted(known)
     if isinstance(name, str) and name in names:

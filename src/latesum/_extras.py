@@ -3,25 +3,66 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from typing import Any
 
+from latesum.errors import MissingExtra as MissingExtra
 
-class MissingExtra(ImportError):
-    """A library that is not part of the light core is needed; the message says what to install."""
+#: The modules that each extra brings; pyproject.toml says in which versions.
+EXTRAS = {
+    "cli": ("typer", "rich"),
+    "cluster": ("dask", "distributed"),
+    "lab": ("pyarrow", "pydantic", "yaml", "jinja2"),
+    "live": ("sqlalchemy", "alembic", "jinja2", "pydantic"),
+    "plots": ("matplotlib",),
+    "postgres": ("psycopg",),
+    "server": ("fastapi", "uvicorn", "httpx", "prometheus_client", "chartkick"),
+}
+
+
+def need(*extras: str) -> None:
+    """Refuse before any work is done what would fail later, for want of an extra.
+
+    Nothing is imported: it costs a look into the folder of installed packages.
+
+    Args:
+        *extras: names of extras, such as "lab".
+
+    >>> need("lab", "live")
+    """
+    missing = {
+        extra: [module for module in EXTRAS[extra] if not _is_installed(module)] for extra in extras
+    }
+    lacking = [extra for extra, modules in missing.items() if modules]
+    if lacking:
+        modules = dict.fromkeys(module for extra in lacking for module in missing[extra])
+        raise MissingExtra(_sentence(", ".join(modules), ",".join(lacking)))
 
 
 def require(module: str, extra: str) -> Any:
     """Import `module`, or say which extra brings it.
 
+    Args:
+        module: the module to import.
+        extra: the extra that brings it.
+
     >>> require("no_such_library", "plots")
     Traceback (most recent call last):
     ...
-    latesum._extras.MissingExtra: this needs no_such_library; install it with: pip install 'latesum[plots]'
+    latesum.errors.MissingExtra: this needs no_such_library; install it with: pip install 'latesum[plots]'
     """
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        library = module.partition(".")[0]
-        raise MissingExtra(
-            f"this needs {library}; install it with: pip install 'latesum[{extra}]'"
-        ) from error
+        raise MissingExtra(_sentence(module.partition(".")[0], extra)) from error
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def _sentence(libraries: str, extras: str) -> str:
+    return f"this needs {libraries}; install it with: pip install 'latesum[{extras}]'"

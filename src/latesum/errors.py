@@ -1,7 +1,123 @@
-"""What latesum raises."""
+"""What latesum raises, all in one place.
+
+    LatesumError
+    ├── InvalidInput (a ValueError)        what was passed cannot be used; says what would be right
+    │   ├── BadField                       one field of a record; `column` names it
+    │   │   └── BadRows                    several rows; `problems` has the place of each
+    │   ├── BadFile                        a file of totals; `problems` names each bad place
+    │   ├── Conflicting                    another value for a bucket whose value is final
+    │   ├── UnknownBucket                  a record for a bucket without a decision
+    │   ├── UnknownCampaign                no campaign of that name in the store
+    │   └── Moved                          the campaign is in another store now
+    ├── MissingExtra (an ImportError)      a library is not installed; says which extra brings it
+    ├── NotConforming (an AssertionError)  a policy or delay of one's own breaks the protocol
+    └── ServiceError (a RuntimeError)      the service refused; `status` is that of HTTP
+        └── Unreachable                    the service did not answer
+
+Every message is a sentence for people. On the command line `InvalidInput` and `MissingExtra` end
+with that sentence and exit code 2; the service answers `InvalidInput` with a 4xx status and the
+same sentence.
+
+>>> from latesum import delays, errors
+>>> try:
+...     delays.parse("unifrom(0, 100)")
+... except errors.LatesumError as error:
+...     print(str(error).partition(" Known")[0])
+there is no delay 'unifrom'; did you mean 'uniform'?
+"""
 
 from __future__ import annotations
 
+__all__ = [
+    "BadField",
+    "BadFile",
+    "BadRows",
+    "Conflicting",
+    "InvalidInput",
+    "LatesumError",
+    "MissingExtra",
+    "Moved",
+    "NotConforming",
+    "ServiceError",
+    "UnknownBucket",
+    "UnknownCampaign",
+    "Unreachable",
+]
 
-class NotConforming(AssertionError):
+
+#: After this many bad rows the others are not looked at.
+MOST_PROBLEMS = 20
+
+
+class LatesumError(Exception):
+    """The root of everything that latesum raises by intent."""
+
+
+class InvalidInput(LatesumError, ValueError):
+    """Something the caller passed cannot be used; the message says what would be right."""
+
+
+class BadField(InvalidInput):
+    """One field of a record cannot be used; `column` names it."""
+
+    def __init__(self, column: str, sentence: str) -> None:
+        super().__init__(sentence)
+        self.column = column
+
+
+class BadRows(BadField):
+    """Rows cannot be used: `problems` has the place of each, from 0, and what is wrong with it."""
+
+    def __init__(self, problems: list[tuple[int, BadField]]) -> None:
+        self.problems = problems
+        first = problems[0][1]
+        super().__init__(first.column, str(first))
+
+
+class BadFile(InvalidInput):
+    """A file cannot be imported; `problems` has a sentence for each of the first bad places."""
+
+    def __init__(self, problems: list[str]) -> None:
+        self.problems = problems[:MOST_PROBLEMS]
+        if len(problems) >= MOST_PROBLEMS:
+            self.problems.append(f"These are the first {MOST_PROBLEMS}; there may be more.")
+        super().__init__(
+            "the file cannot be imported, and nothing was.\n  " + "\n  ".join(self.problems)
+        )
+
+
+class Conflicting(InvalidInput):
+    """The bucket's value is final, and this is another one."""
+
+
+class UnknownBucket(InvalidInput):
+    """The campaign has no decision for that bucket, so nothing can be recorded for it."""
+
+
+class UnknownCampaign(InvalidInput):
+    """There is no campaign of that name in the store."""
+
+
+class Moved(InvalidInput):
+    """The campaign lives in another store now."""
+
+
+class MissingExtra(LatesumError, ImportError):
+    """A library that is not part of the light core is needed; the message says what to install."""
+
+
+class NotConforming(LatesumError, AssertionError):
     """A policy or a delay of one's own breaks the protocol; the message says where."""
+
+
+class ServiceError(LatesumError, RuntimeError):
+    """The service refused; the message is its sentence."""
+
+    def __init__(self, status: int, sentence: str, details: list[str]) -> None:
+        super().__init__(sentence)
+        self.status = status
+        self.details = details
+
+
+class Unreachable(ServiceError):
+    """The service did not answer, however often it was asked."""

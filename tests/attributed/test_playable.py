@@ -16,8 +16,8 @@ from latesum.attributed import (
     run,
 )
 from latesum.attributed import layout_kernels as at
+from latesum.attributed.memory import Memory
 from latesum.attributed.playable import KINDS
-from latesum.attributed.policy import Memory
 
 PROBLEM = Problem([0.1, 0.6], "constant(0)")
 HORIZON = 1_000

@@ -203,6 +203,43 @@ def test_files_and_dates(tmp_path):
     assert delays.fit(tmp_path / "triangle.csv").mean == fitted.mean
 
 
+def test_a_csv_file_as_people_write_it(tmp_path):
+    """A mark of its encoding, blanks around values, blank lines, empty cells, quoted values."""
+    file = tmp_path / "late.csv"
+    file.write_text('\ufeff delay , "censored"\n1, no\n\n3,"no"\n 4 ,0\n8,false\n9,YES\n', "utf-8")
+    wanted = {"delay": [1, 3, 4, 8, 9], "censored": [0, 0, 0, 0, 1]}
+    assert delays.fit(file, largest=20).mean == delays.fit(wanted, largest=20).mean
+    bins = tmp_path / "bins.csv"
+    bins.write_text("from,to,count\n0,1,300\n1,7,200\n7,,20\n", encoding="utf-8")
+    assert (
+        delays.fit(bins).mean
+        == delays.fit({"from": [0, 1, 7], "to": [1, 7, None], "count": [300, 200, 20]}).mean
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "is empty"),
+        ("delay,censored\n", "has no rows"),
+        ("delay\n1\n2,3\n", "line 3 has 2 values, and the first line names 1 columns"),
+        ("delay,delay\n1,2\n", "two columns 'delay'"),
+        ('delay\n1\n"2\n', "cannot read .* as CSV"),
+        ("delay\n1\nsoon\n", "row 2 of .*: 'delay' must be a number of at least 0, not 'soon'"),
+        ("delay\n1\nNA\n", "row 2 of .*: 'delay' must be a number of at least 0, not None"),
+        (
+            "bucket,as_of,total\n2025-03-01,2025-03-01,3\n2025-03-32,2025-04-01,4\n",
+            "'2025-03-32' is none",
+        ),
+    ],
+)
+def test_a_csv_file_that_cannot_be_used_is_refused(tmp_path, text, says):
+    file = tmp_path / "late.csv"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(InvalidInput, match=says):
+        delays.fit(file)
+
+
 def test_the_tail_is_warned_of():
     rng = np.random.default_rng(5)
     source, _ = single(exponential(10), 500, lambda _, n: np.full(n, 25.0))(rng)

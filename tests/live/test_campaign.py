@@ -3,7 +3,8 @@
 import pytest
 
 from latesum import InvalidInput
-from latesum.live import BadField, Campaign, Conflicting, UnknownBucket
+from latesum.errors import BadField, Conflicting, UnknownBucket
+from latesum.live import Campaign
 from latesum.live.deciding import told_plays
 from latesum.live.describing import describe_entry
 from latesum.live.html import status_html

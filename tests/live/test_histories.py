@@ -8,7 +8,8 @@ import pytest
 from sqlalchemy import inspect
 
 from latesum import InvalidInput
-from latesum.live import Campaign, Moved, Store
+from latesum.errors import Moved
+from latesum.live import Campaign, Store
 from latesum.live.deciding import Planner, choose
 from latesum.live.describing import describe_entry
 from latesum.live.migrate import schema_version

@@ -10,13 +10,14 @@ import pytest
 from sqlalchemy import event
 
 from latesum import InvalidInput
+from latesum.errors import BadField, BadFile
 from latesum.live import Campaign, Row
 from latesum.live.batches import BATCH
-from latesum.live.csv_file import BadFile, read_totals
+from latesum.live.csv_file import read_totals
 from latesum.live.importing import import_totals
 from latesum.live.ledger import Value
 from latesum.live.maturity import Maturity
-from latesum.live.recording import BadField, judge
+from latesum.live.recording import judge
 
 
 def calls(work, *arguments, **more):

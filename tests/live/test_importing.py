@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from latesum import InvalidInput
-from latesum.live.csv_file import BadFile
+from latesum.errors import BadFile
 from latesum.live.importing import import_totals
 
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from latesum import InvalidInput
-from latesum.live import Campaign, Conflicting, Store
+from latesum.errors import Conflicting
+from latesum.live import Campaign, Store
 from latesum.live.deciding import Planner, choose
 from latesum.live.moving import replay_log
 from latesum.policies import registry

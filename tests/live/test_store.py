@@ -10,7 +10,8 @@ import pytest
 from sqlalchemy.exc import IntegrityError
 
 from latesum import InvalidInput
-from latesum.live import Moved, Store, UnknownCampaign
+from latesum.errors import Moved, UnknownCampaign
+from latesum.live import Store
 
 NOW = datetime(2026, 3, 1, 12, 30, 15, 123456, tzinfo=UTC)
 SETTINGS = {"options": ["Größe A", "B"], "numbers": [1, 2.5, None]}

@@ -5,7 +5,8 @@ import pytest
 from service_settings import SETTINGS
 
 from latesum._checks import InvalidInput
-from latesum.service.client import Client, ServiceError, Unreachable
+from latesum.errors import ServiceError, Unreachable
+from latesum.service.client import Client
 
 
 class Unlucky(httpx.BaseTransport):

@@ -7,9 +7,10 @@ from service_killtest import kill_at_random_moments
 from service_process import ServiceProcess
 from service_settings import SETTINGS
 
+from latesum.errors import ServiceError
 from latesum.live import Store
 from latesum.service import Tokens
-from latesum.service.client import Client, ServiceError
+from latesum.service.client import Client
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

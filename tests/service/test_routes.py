@@ -265,7 +265,8 @@ def test_records_that_come_together_have_their_own_verdicts(service, operator, c
     """One transaction for many, but one conflict or bad value does not spoil the others."""
     import asyncio
 
-    from latesum.live.recording import BadField, Recorded, Row
+    from latesum.errors import BadField
+    from latesum.live.recording import Recorded, Row
     from latesum.service.group_commit import Terms
 
     for bucket in range(1, 6):

@@ -10,7 +10,7 @@ import numpy as np
 
 from latesum._checks import InvalidInput, finite_number, known_name, whole_number
 from latesum.attributed import layout_kernels as layout
-from latesum.attributed.policy import Memory
+from latesum.attributed.memory import Memory
 
 #: The bases by name, with the one parameter each may take.
 BASES: dict[str, tuple[int, str, str | None]] = {
@@ -99,7 +99,7 @@ def base_index(
     >>> base_index("kl-ucb", 2, exploration=0.5)
     Traceback (most recent call last):
     ...
-    latesum._checks.InvalidInput: the base 'kl-ucb' has no exploration; only 'ucb1' has.
+    latesum.errors.InvalidInput: the base 'kl-ucb' has no exploration; only 'ucb1' has.
     """
     name = known_name(name, BASES, "base")
     own = BASES[name][2]

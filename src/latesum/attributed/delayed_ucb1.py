@@ -6,7 +6,8 @@ import numpy as np
 
 from latesum.attributed import layout_kernels as layout
 from latesum.attributed.bases import base_index
-from latesum.attributed.policy import AttributedPolicy, Memory
+from latesum.attributed.memory import Memory
+from latesum.attributed.policy import AttributedPolicy
 
 
 class DelayedUCB1(AttributedPolicy):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from latesum.attributed.layout_kernels import DrawnBlock
-from latesum.attributed.policy import Floats, Integers
+from latesum.attributed.memory import Floats, Integers
 from latesum.world.problem import Problem
 from latesum.world.rewards import Bernoulli
 

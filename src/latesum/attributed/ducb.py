@@ -9,7 +9,8 @@ import numpy as np
 
 from latesum._checks import InvalidInput, finite_number, whole_number
 from latesum.attributed import layout_kernels as layout
-from latesum.attributed.policy import AttributedPolicy, Integers, Memory
+from latesum.attributed.memory import Integers, Memory
+from latesum.attributed.policy import AttributedPolicy
 from latesum.delays import Delay, parse
 from latesum.world.problem import Problem
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from latesum._checks import whole_number
 from latesum.attributed import layout_kernels as layout
-from latesum.attributed.policy import AttributedPolicy, Memory
+from latesum.attributed.memory import Memory
+from latesum.attributed.policy import AttributedPolicy
 
 
 class ImprovedUCB(AttributedPolicy):

@@ -12,9 +12,9 @@ import numpy as np
 
 from latesum._checks import InvalidInput
 from latesum.attributed import layout_kernels as layout
+from latesum.attributed.memory import Memory
 
 if TYPE_CHECKING:
-    from latesum.attributed.policy import AttributedPolicy, Memory
     from latesum.world.problem import Problem
 
 _POSSIBLE = (
@@ -38,9 +38,7 @@ _BASES = {
 _HEURISTICS = _named("NO_HEURISTIC", "THOMPSON_HEURISTIC", "GREEDY_HEURISTIC")
 
 
-def memory_of(
-    policy: AttributedPolicy, rng: np.random.Generator, problem: Problem | None = None
-) -> Memory:
+def memory_of(policy: Any, rng: np.random.Generator, problem: Problem | None = None) -> Memory:
     """The memory of `policy` before its first round, if the compiled code plays it as it should.
 
     `problem`: what will be played; without one the policy is stepped by hand.
@@ -56,12 +54,10 @@ def memory_of(
     ...
     latesum._checks.InvalidInput: Mine.choose would never be called: ...
     """
-    from latesum.attributed.policy import AttributedPolicy, Memory
-
     label = type(policy).__name__
     _refuse_unused_methods(type(policy))
     if problem is not None:
-        AttributedPolicy.check(policy, problem)  # whatever a check of its own leaves out
+        refuse_other_arms(policy, problem)  # whatever a check of its own leaves out
     memory = policy.new_memory(rng)
     if not isinstance(memory, Memory):
         raise InvalidInput(
@@ -74,7 +70,16 @@ def memory_of(
     return memory
 
 
-def refuse_unplayable(policy: AttributedPolicy, problem: Problem) -> None:
+def refuse_other_arms(policy: Any, problem: Problem) -> None:
+    """Refuse a problem with another number of arms than the policy was made for."""
+    if problem.n_arms != policy.n_arms:
+        raise InvalidInput(
+            f"{policy.name} was made for {policy.n_arms} arms and the problem has "
+            f"{problem.n_arms}; make it with n_arms={problem.n_arms}."
+        )
+
+
+def refuse_unplayable(policy: Any, problem: Problem) -> None:
     """Refuse a policy before the first of many runs.
 
     >>> from latesum.attributed import QPMD
@@ -84,7 +89,7 @@ def refuse_unplayable(policy: AttributedPolicy, problem: Problem) -> None:
     memory_of(policy, np.random.default_rng(0), problem)
 
 
-def _refuse_unused_methods(policy: type[AttributedPolicy]) -> None:
+def _refuse_unused_methods(policy: type) -> None:
     """Refuse methods of a subclass that neither a run nor the class that it extends would call."""
     from latesum import attributed
 
@@ -180,7 +185,7 @@ def _refuse_unless(holds: bool, label: str, place: str, wanted: str) -> None:
         raise InvalidInput(f"the memory of {label} must have {wanted} in {place}. {_POSSIBLE}")
 
 
-def _refuse_delays(policy: AttributedPolicy, problem: Problem) -> None:
+def _refuse_delays(policy: Any, problem: Problem) -> None:
     for delay in problem.delays:
         if delay.bound != 0:
             raise InvalidInput(

@@ -9,7 +9,8 @@ import numpy as np
 
 from latesum.attributed import layout_kernels as layout
 from latesum.attributed.bases import base_index, told_with_base
-from latesum.attributed.policy import AttributedPolicy, Memory
+from latesum.attributed.memory import Memory
+from latesum.attributed.policy import AttributedPolicy
 
 
 class QPMD(AttributedPolicy):

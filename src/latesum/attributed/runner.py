@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from latesum._checks import InvalidInput, whole_number
 from latesum.attributed import layout_kernels as layout
 from latesum.attributed.draws import BLOCK, Draws
+from latesum.attributed.memory import Integers, Memory
 from latesum.attributed.playable import memory_of
-from latesum.attributed.policy import AttributedPolicy, Integers, Memory
+from latesum.attributed.policy import AttributedPolicy
 from latesum.world.problem import Problem
 
 #: Rewards with a delay this long wait in a heap instead of the ring. More than a block, so that

@@ -11,7 +11,8 @@ import numpy as np
 from latesum._checks import InvalidInput, known_name, whole_number
 from latesum.attributed import layout_kernels as layout
 from latesum.attributed.bases import base_index, told_with_base
-from latesum.attributed.policy import AttributedPolicy, Memory
+from latesum.attributed.memory import Memory
+from latesum.attributed.policy import AttributedPolicy
 from latesum.world.problem import Problem
 
 _HEURISTICS = {

@@ -9,14 +9,16 @@ from pathlib import Path
 def main() -> None:
     """Run the command line; bad input ends with one sentence and exit code 2."""
     from latesum._checks import InvalidInput
-    from latesum._extras import MissingExtra
-    from latesum.cli.app import app
+    from latesum._extras import MissingExtra, need
 
     # A policy, delay or measure of your own may lie in a file of the folder you are in; last, so
     # that no file there is taken for a library.
     if str(Path.cwd()) not in sys.path:
         sys.path.append(str(Path.cwd()))
     try:
+        need("cli")
+        from latesum.cli.app import app
+
         app()
     except (InvalidInput, MissingExtra) as refusal:
         print(f"latesum: {refusal}", file=sys.stderr)

@@ -1,44 +1,131 @@
-"""All commands, put together."""
+"""All commands, put together; a command is imported when it is used, and not for `--help`."""
 
 from __future__ import annotations
 
-import typer
+from importlib import import_module
+from typing import Any, NamedTuple
 
-from latesum.cli import (
-    campaign,
-    compare,
-    delays_fit,
-    demo,
-    describe,
-    plan,
-    serve,
-    studies,
-    sweep,
-    theory,
-    tokens,
-)
+import typer
+from typer.core import TyperGroup
+from typer.main import get_command
+
+from latesum._extras import need
+
+
+class Command(NamedTuple):
+    """Where a command is, what it is for, and which extras it cannot do without."""
+
+    where: str  # module:name of a function, or of a group of commands
+    help: str  # as the function's docstring says it
+    extras: tuple[str, ...] = ()
+
+
+COMMANDS = {
+    "compare": Command(
+        "compare:compare_policies",
+        "Run policies on one problem many times and compare their regret.",
+    ),
+    "demo": Command(
+        "demo:demo",
+        "The paper's problem with every policy: a table here, figures in a folder.",
+        ("lab", "plots"),
+    ),
+    "serve": Command(
+        "serve:serve",
+        "Serve campaigns over HTTP, and a page that shows what runs and why.",
+        ("live", "server"),
+    ),
+    "paper": Command(
+        "studies:paper",
+        "Run the paper's experiments again, beside its published curves, with a report.",
+        ("lab", "plots"),
+    ),
+    "sweep": Command(
+        "sweep:sweep",
+        "Run a grid of problems and policies from a file; it resumes where it was stopped.",
+        ("lab",),
+    ),
+    "league": Command(
+        "studies:league",
+        "Every policy on seventeen problems: regret, tails, lock-ins, the price of anonymity.",
+        ("lab",),
+    ),
+    "safety": Command(
+        "studies:safety",
+        "Count how often a policy gets stuck with a bad option, on random problems; 1 if too often.",
+        ("lab",),
+    ),
+    "coverage": Command(
+        "studies:coverage",
+        "How often reported intervals miss the truth; 1 if those that are proved miss too often.",
+        ("lab",),
+    ),
+    "schedule": Command("theory:show_schedule", "The phases of ODAAF and their lengths."),
+    "bounds": Command(
+        "theory:show_bounds",
+        "What theory promises for a problem: the regret bounds, and what nobody can beat.",
+    ),
+    "policies": Command(
+        "describe:list_policies", "The policies there are, and what each must be told."
+    ),
+    "delays": Command(
+        "delays_fit:delays_command",
+        "The mean, variance and bound of a delay; or of one fitted to data: `delays fit FILE`.",
+    ),
+    "plan": Command(
+        "plan:plan_campaign",
+        "Will it work, how long will it take, which policy: answered by simulating your campaign.",
+    ),
+    "campaign": Command(
+        "campaign:app",
+        "Campaigns on real data: what to show in each hour, day or week, from totals that come "
+        "late.",
+        ("live",),
+    ),
+    "token": Command(
+        "tokens:app", "Tokens for `latesum serve`; only their hashes are kept.", ("live",)
+    ),
+}
+
+
+def load(name: str) -> Any:
+    """The command of this name with its options, imported now."""
+    module, _, attribute = COMMANDS[name].where.partition(":")
+    found = getattr(import_module(f"latesum.cli.{module}"), attribute)
+    if not isinstance(found, typer.Typer):
+        alone = typer.Typer(add_completion=False)
+        alone.command(name)(found)
+        found = alone
+    return get_command(found)
+
+
+class _Commands(TyperGroup):
+    """Stubs for `--help`; the command that is called takes the place of its stub."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name = args[0] if args else ""
+        if name in COMMANDS:
+            if "--help" not in args:
+                need(*COMMANDS[name].extras)
+            self.commands[name] = load(name)
+        return super().resolve_command(ctx, args)
+
 
 app = typer.Typer(
     help="Decide from totals that arrive late.",
+    cls=_Commands,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-app.add_typer(campaign.app, name="campaign")
-app.add_typer(tokens.app, name="token")
-app.command("compare")(compare.compare_policies)
-app.command("demo")(demo.demo)
-app.command("serve")(serve.serve)
-app.command("paper")(studies.paper)
-app.command("sweep")(sweep.sweep)
-app.command("league")(studies.league)
-app.command("safety")(studies.safety)
-app.command("coverage")(studies.coverage)
-app.command("schedule")(theory.show_schedule)
-app.command("bounds")(theory.show_bounds)
-app.command("policies")(describe.list_policies)
-app.command("delays")(delays_fit.delays_command)
-app.command("plan")(plan.plan_campaign)
+
+
+def _stub() -> None:
+    """Stands in the list of commands."""
+
+
+for _name, _command in COMMANDS.items():
+    app.command(_name, help=_command.help)(_stub)
 
 
 @app.callback(invoke_without_command=True)

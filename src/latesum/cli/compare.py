@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from latesum._call_text import split_list
+from latesum._extras import need
 from latesum._terminal import terminal
 from latesum.cli.options import Dask, Kept, Seed, check_folder, read_problem, working
 from latesum.lab import Comparison, compare
@@ -44,6 +45,10 @@ def compare_policies(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, not a table.")] = False,
 ) -> None:
     """Run policies on one problem many times and compare their regret."""
+    if out:
+        need("lab")
+    if plot:
+        need("plots")
     for path in (plot, out):
         check_folder(path)
     problem = read_problem(arms, delay)

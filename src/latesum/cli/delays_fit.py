@@ -10,6 +10,7 @@ import typer
 
 from latesum import delays
 from latesum._checks import InvalidInput
+from latesum._extras import need
 from latesum._terminal import new_table, terminal
 from latesum.cli.describe import show_delay
 from latesum.delays import FittedDelay
@@ -47,6 +48,8 @@ def delays_command(
         return
     if file is None:
         raise InvalidInput("say which file: latesum delays fit FILE")
+    if plot:
+        need("plots")
     given: Any = kind
     fitted = delays.fit(
         file, kind=given, unit=unit, column=column, censored=censored, largest=largest,

@@ -11,6 +11,7 @@ import typer
 
 from latesum._call_text import split_list
 from latesum._checks import InvalidInput
+from latesum._extras import require
 from latesum.cli.options import Dask, Kept, Seed, Workers, check_folder, worker_count, working
 
 
@@ -58,6 +59,8 @@ def plan_campaign(
         check_folder(path)
         if path.suffix.lower() not in (".html", ".htm", ".json"):
             raise InvalidInput(f"a plan is written as .html or .json, not {path.name!r}.")
+        if path.suffix.lower() != ".json":
+            require("jinja2", "lab")
         try:  # before the simulation, not after it
             tempfile.TemporaryFile(dir=path.absolute().parent).close()
         except OSError as error:

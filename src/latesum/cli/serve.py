@@ -10,7 +10,6 @@ from typing import Annotated
 
 import typer
 
-from latesum import _extras
 from latesum._checks import InvalidInput, finite_number, known_name, whole_number
 from latesum.cli.campaign_options import address
 
@@ -39,8 +38,6 @@ def serve(
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
 ) -> None:
     """Serve campaigns over HTTP, and a page that shows what runs and why."""
-    for library in ("fastapi", "chartkick"):
-        _extras.require(library, "server")
     from latesum.live import Store
     from latesum.service import Configuration, Tokens
     from latesum.service.app import create_app

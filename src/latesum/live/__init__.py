@@ -1,9 +1,15 @@
+# ruff: noqa: E402
 """A campaign on real data: its log, its stores, its pages."""
 
+from latesum._extras import need
+
+need("live")  # before anything of it is imported
+
+from latesum.errors import BadField, Conflicting, Moved, UnknownBucket, UnknownCampaign
 from latesum.live.campaign import Campaign, system_clock
 from latesum.live.ledger import Decision, Entry
-from latesum.live.recording import BadField, Conflicting, Recorded, Row, UnknownBucket
-from latesum.live.store import Moved, Store, UnknownCampaign
+from latesum.live.recording import Recorded, Row
+from latesum.live.store import Store
 
 __all__ = [
     "BadField",

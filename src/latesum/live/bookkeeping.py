@@ -8,11 +8,12 @@ from datetime import datetime
 from typing import NamedTuple
 
 from latesum._checks import InvalidInput
+from latesum.errors import MOST_PROBLEMS, BadField, BadRows
 from latesum.live.batches import CheckWanted, always_wanted, in_batches
 from latesum.live.deciding import carry
 from latesum.live.ledger import Decision, Entry, Ledger, Value, Verdict, decision_of
 from latesum.live.maturity import Maturity
-from latesum.live.recording import MOST_PROBLEMS, BadField, BadRows, Recorded, Row, judge
+from latesum.live.recording import Recorded, Row, judge
 from latesum.live.settings import Settings
 from latesum.live.store import Draft, Writer
 

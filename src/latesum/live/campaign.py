@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from latesum._checks import InvalidInput
+from latesum.errors import Conflicting, UnknownBucket
 from latesum.live.batches import CheckWanted, always_wanted, in_batches
 from latesum.live.bookkeeping import Bookkeeper, check_gap, why_unknown
 from latesum.live.buckets import When
@@ -18,7 +19,7 @@ from latesum.live.following import Follower
 from latesum.live.ledger import Decision, Entry, Ledger, decision_of
 from latesum.live.maturity import Maturity
 from latesum.live.operators import Operated
-from latesum.live.recording import Conflicting, Recorded, Row, UnknownBucket, check_row
+from latesum.live.recording import Recorded, Row, check_row
 from latesum.live.rules import RULES_VERSION, check_rules
 from latesum.live.settings import Settings, make_settings
 from latesum.live.store import Store, Stored, Writer

@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from latesum._checks import InvalidInput, shortened
+from latesum.errors import MOST_PROBLEMS, BadField, BadFile
 from latesum.live.batches import CheckWanted, always_wanted, in_batches
-from latesum.live.recording import MOST_PROBLEMS, BadField, Row
+from latesum.live.recording import Row
 
 #: Five columns are used; a report has some more.
 MOST_COLUMNS = 100
@@ -36,18 +37,6 @@ _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _PLAIN = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 _GROUPED = re.compile(r"[+-]?\d{1,3}([,. '\u00a0\u202f]\d{3})+([.,]\d+)?")
-
-
-class BadFile(InvalidInput):
-    """A file cannot be imported; `problems` has a sentence for each of the first bad places."""
-
-    def __init__(self, problems: list[str]) -> None:
-        self.problems = problems[:MOST_PROBLEMS]
-        if len(problems) >= MOST_PROBLEMS:
-            self.problems.append(f"These are the first {MOST_PROBLEMS}; there may be more.")
-        super().__init__(
-            "the file cannot be imported, and nothing was.\n  " + "\n  ".join(self.problems)
-        )
 
 
 class FileRow(NamedTuple):

@@ -25,7 +25,7 @@ def parse_duration(value: str | timedelta, name: str) -> timedelta:
     >>> parse_duration("soon", "the delay")
     Traceback (most recent call last):
     ...
-    latesum._checks.InvalidInput: the delay must be a span of time such as '2 days' or '36 hours', not 'soon'.
+    latesum.errors.InvalidInput: the delay must be a span of time such as '2 days' or '36 hours', not 'soon'.
     """
     if isinstance(value, timedelta) and value >= timedelta(0):
         return value

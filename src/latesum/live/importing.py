@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from latesum._checks import InvalidInput
+from latesum.errors import MOST_PROBLEMS, BadField, BadFile, BadRows
 from latesum.live.batches import CheckWanted, always_wanted, in_batches
 from latesum.live.campaign import Campaign
-from latesum.live.csv_file import BadFile, Totals, read_totals
-from latesum.live.recording import MOST_PROBLEMS, BadField, BadRows, Recorded, Row, check_row
+from latesum.live.csv_file import Totals, read_totals
+from latesum.live.recording import Recorded, Row, check_row
 
 
 class Imported(NamedTuple):

@@ -7,11 +7,12 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from latesum._checks import InvalidInput
+from latesum.errors import UnknownCampaign
 from latesum.live.deciding import Planner, carry, choose
 from latesum.live.ledger import Entry, Ledger, decision_of
 from latesum.live.rules import check_rules, rules_of
 from latesum.live.settings import Settings
-from latesum.live.store import Store, Stored, UnknownCampaign
+from latesum.live.store import Store, Stored
 
 EXPORT_VERSION = 1
 

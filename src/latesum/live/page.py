@@ -1,6 +1,11 @@
+# ruff: noqa: E402
 """The status of a campaign in the terminal, for people who do not read code."""
 
 from __future__ import annotations
+
+from latesum._extras import need
+
+need("cli")  # before anything of it is imported
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Group, RenderableType

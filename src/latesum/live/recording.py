@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from latesum._checks import InvalidInput, finite_number, known_name, whole_number
+from latesum.errors import BadField
 from latesum.live.buckets import When
 from latesum.live.ledger import STATUSES, Value, Verdict, said
 from latesum.live.maturity import Maturity
@@ -13,33 +14,6 @@ from latesum.live.settings import Settings
 #: Limits far above anything real, so that no sum can overflow.
 MOST_ROUNDS = 10**12
 MOST_TOTAL = 1e15
-#: After this many bad rows the others are not looked at.
-MOST_PROBLEMS = 20
-
-
-class BadField(InvalidInput):
-    """One field of a record cannot be used; `column` names it."""
-
-    def __init__(self, column: str, sentence: str) -> None:
-        super().__init__(sentence)
-        self.column = column
-
-
-class BadRows(BadField):
-    """Rows cannot be used: `problems` has the place of each, from 0, and what is wrong with it."""
-
-    def __init__(self, problems: list[tuple[int, BadField]]) -> None:
-        self.problems = problems
-        first = problems[0][1]
-        super().__init__(first.column, str(first))
-
-
-class Conflicting(InvalidInput):
-    """The bucket's value is final, and this is another one."""
-
-
-class UnknownBucket(InvalidInput):
-    """The campaign has no decision for that bucket, so nothing can be recorded for it."""
 
 
 class Row(NamedTuple):

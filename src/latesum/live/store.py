@@ -28,6 +28,7 @@ from sqlalchemy import Connection, bindparam, insert, select, update
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from latesum._checks import InvalidInput, known_name
+from latesum.errors import Moved, UnknownCampaign
 from latesum.live import schema
 from latesum.live.engines import checked_url, make_engine
 from latesum.live.ledger import Entry
@@ -72,14 +73,6 @@ _FINISHED = (
     )
     .limit(1)
 )
-
-
-class UnknownCampaign(InvalidInput):
-    """There is no campaign of that name in the store."""
-
-
-class Moved(InvalidInput):
-    """The campaign lives in another store now."""
 
 
 class Stored(NamedTuple):

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from latesum._extras import require
 from latesum.planning import figures
 from latesum.planning.result import amount, percent, time_of, with_limits
 from latesum.planning.words import ordinal
@@ -41,8 +42,7 @@ def _render(plan: Plan, *, whole: bool) -> str:
 
 @functools.cache
 def _template() -> Any:
-    import jinja2
-
+    jinja2 = require("jinja2", "lab")
     source = Path(__file__).with_name("report.html.j2").read_text(encoding="utf-8")
     return jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(
         source

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import Any
 
 from latesum._checks import InvalidInput
+from latesum._extras import MissingExtra
 from latesum.lab.stats import Uncertain
 from latesum.planning.answers import Forecast
 from latesum.planning.beliefs import Beliefs
@@ -111,7 +113,10 @@ class Plan:
     def _repr_html_(self) -> str:
         from latesum.planning.report import render_body
 
-        return render_body(self)
+        try:
+            return render_body(self)
+        except MissingExtra:  # a notebook shows the text then
+            return f"<pre>{escape(str(self))}</pre>"
 
 
 def amount(value: float) -> str:

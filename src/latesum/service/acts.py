@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header
 
 from latesum._checks import InvalidInput
-from latesum.live.store import Moved, UnknownCampaign
+from latesum.errors import Moved, UnknownCampaign
 from latesum.service.desk import Desk
 from latesum.service.errors import AT_THE_DOOR, Refused, documented
 from latesum.service.guarded import CampaignDesk, GuardedRoute, Who, needs

@@ -1,6 +1,11 @@
+# ruff: noqa: E402
 """The application: routes behind one door."""
 
 from __future__ import annotations
+
+from latesum._extras import need
+
+need("live", "server")  # before anything of it is imported
 
 import asyncio
 import contextlib

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query, Request, Response
 
 from latesum._checks import InvalidInput
+from latesum.errors import UnknownCampaign
 from latesum.live.campaign import Campaign
 from latesum.live.describing import describe_entry
 from latesum.live.ledger import Entry
 from latesum.live.settings import Settings, make_settings
-from latesum.live.store import UnknownCampaign
 from latesum.service.desk import Desk, Desks
 from latesum.service.errors import AT_THE_DOOR, Refused, documented
 from latesum.service.guarded import AllDesks, CampaignDesk, GuardedRoute, needs, plain

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from urllib.parse import quote
 
 from latesum._checks import InvalidInput
-from latesum.service.client_sender import Sender, ServiceError, Unreachable
+from latesum.errors import ServiceError, Unreachable
+from latesum.service.client_sender import Sender
 
 __all__ = ["Client", "RowVerdict", "ServiceError", "Shown", "Unreachable"]
 

@@ -8,25 +8,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from latesum import _extras
+from latesum.errors import ServiceError, Unreachable
 
 if TYPE_CHECKING:
     import httpx
 
 _AGAIN = (429, 502, 503, 504)
 _LONGEST_PAUSE = 10.0
-
-
-class ServiceError(RuntimeError):
-    """The service refused; the message is its sentence."""
-
-    def __init__(self, status: int, sentence: str, details: list[str]) -> None:
-        super().__init__(sentence)
-        self.status = status
-        self.details = details
-
-
-class Unreachable(ServiceError):
-    """The service did not answer, however often it was asked."""
 
 
 class Sender:

@@ -14,9 +14,14 @@ from sqlalchemy.exc import DBAPIError, TimeoutError
 from starlette.exceptions import HTTPException
 
 from latesum._checks import InvalidInput
-from latesum.live.csv_file import BadFile
-from latesum.live.recording import MOST_PROBLEMS, Conflicting, UnknownBucket
-from latesum.live.store import Moved, UnknownCampaign
+from latesum.errors import (
+    MOST_PROBLEMS,
+    BadFile,
+    Conflicting,
+    Moved,
+    UnknownBucket,
+    UnknownCampaign,
+)
 from latesum.service.logs import LOGGER
 
 _PLAIN = {

@@ -14,10 +14,10 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse
 from markupsafe import Markup
 
+from latesum.errors import UnknownCampaign
 from latesum.live import figures
 from latesum.live.page import gain_sentence
 from latesum.live.status import BucketRow, Status
-from latesum.live.store import UnknownCampaign
 from latesum.service import charts
 from latesum.service.desk import Desk
 from latesum.service.doors import COOKIE

@@ -10,17 +10,11 @@ from fastapi.responses import JSONResponse
 from pydantic import ValidationError
 
 from latesum._checks import shortened
+from latesum.errors import MOST_PROBLEMS, BadRows, Conflicting, UnknownBucket
 from latesum.live.batches import CheckWanted, in_batches
 from latesum.live.campaign import Campaign
 from latesum.live.importing import Imported, import_totals
-from latesum.live.recording import (
-    MOST_PROBLEMS,
-    BadRows,
-    Conflicting,
-    Recorded,
-    Row,
-    UnknownBucket,
-)
+from latesum.live.recording import Recorded, Row
 from latesum.service.errors import AT_THE_DOOR, Refused, documented
 from latesum.service.group_commit import Terms
 from latesum.service.guarded import CampaignDesk, GuardedRoute, Who, needs

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import datetime
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,12 @@ from typing import Any
 import numpy as np
 
 from latesum._checks import InvalidInput
+from latesum._extras import require
 from latesum.delays.base import Floats
+
+#: How a cell of a CSV file says that there is no value.
+_EMPTY = ("", "na", "n/a", "nan", "null", "none")
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 Columns = dict[str, list[Any]]
 Source = str | Path | Mapping[str, Sequence[Any]] | Sequence[float]
@@ -33,22 +40,60 @@ def read_columns(source: Source) -> tuple[Columns, str]:
 
 
 def _read_file(path: Path) -> Columns:
-    import pyarrow as pa
-
     if not path.is_file():
         raise InvalidInput(f"there is no file {path}.")
+    if path.suffix.lower() in (".parquet", ".pq"):
+        return _read_parquet(path)
+    return _read_csv(path)
+
+
+def _read_parquet(path: Path) -> Columns:
+    pa = require("pyarrow", "lab")
+    pq = require("pyarrow.parquet", "lab")
     try:
-        if path.suffix.lower() in (".parquet", ".pq"):
-            import pyarrow.parquet as pq
-
-            table = pq.read_table(path)
-        else:
-            from pyarrow import csv
-
-            table = csv.read_csv(path)
+        table = pq.read_table(path)
     except (OSError, pa.ArrowInvalid) as error:
-        raise InvalidInput(f"cannot read {path} as CSV or Parquet: {error}.") from None
+        raise InvalidInput(f"cannot read {path} as Parquet: {error}.") from None
     return {name.strip(): table[name].to_pylist() for name in table.column_names}
+
+
+def _read_csv(path: Path) -> Columns:
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            reader = csv.reader(file, strict=True, skipinitialspace=True)
+            lines = [(reader.line_num, row) for row in reader if row]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InvalidInput(f"cannot read {path} as CSV: {error}.") from None
+    if not lines:
+        raise InvalidInput(f"{path} is empty.")
+    names = [name.strip() for name in lines[0][1]]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise InvalidInput(f"{path} has two columns {twice!r}; rename one of them.")
+    for line, row in lines:
+        if len(row) != len(names):
+            raise InvalidInput(
+                f"cannot read {path} as CSV: line {line} has {len(row)} values, and the first "
+                f"line names {len(names)} columns."
+            )
+    columns = zip(*(row for _, row in lines[1:]), strict=True) if lines[1:] else [()] * len(names)
+    return {name: _typed(texts) for name, texts in zip(names, columns, strict=True)}
+
+
+def _typed(texts: Sequence[str]) -> list[Any]:
+    """The texts of a column, None where there is none; dates if the first is one."""
+    values = [None if text.strip().lower() in _EMPTY else text.strip() for text in texts]
+    first = next((value for value in values if value is not None), "")
+    if isinstance(_date_or_text(first), str):
+        return values
+    return [None if value is None else _date_or_text(value) for value in values]
+
+
+def _date_or_text(text: str) -> datetime.datetime | str:
+    try:
+        return datetime.datetime.fromisoformat(text) if _DATE.match(text) else text
+    except ValueError:
+        return text
 
 
 def take(columns: Columns, name: str, where: str) -> list[Any]:
@@ -110,7 +155,8 @@ def _in_days(value: Any, name: str, where: str) -> float:
 
 def truths(values: Sequence[Any], name: str, where: str) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """A column of marks: true or false, yes or no, 1 or 0."""
-    known = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+    known = {"true": True, "yes": True, "1": True, "1.0": True}
+    known |= {"false": False, "no": False, "0": False, "0.0": False}
     marks = []
     for row, value in enumerate(values, start=1):
         text = str(int(value) if isinstance(value, (float, np.bool_)) else value).strip().lower()

@@ -1,6 +1,11 @@
+# ruff: noqa: E402
 """An experiment as data: what a sweep file says, before it is multiplied out."""
 
 from __future__ import annotations
+
+from latesum._extras import need
+
+need("lab")  # before anything of it is imported
 
 import hashlib
 import json

@@ -1,6 +1,11 @@
+# ruff: noqa: E402
 """Reading an experiment from a TOML or YAML file; what is wrong is named with its line."""
 
 from __future__ import annotations
+
+from latesum._extras import need
+
+need("lab")  # before anything of it is imported
 
 import difflib
 import re
@@ -39,7 +44,7 @@ def parse(text: str, kind: str, source: str, *, default_name: str | None = None)
     >>> parse("horizon = 10", ".toml", "small.toml", default_name="small")
     Traceback (most recent call last):
     ...
-    latesum._checks.InvalidInput: small.toml: replications: this is missing; add it.
+    latesum.errors.InvalidInput: small.toml: replications: this is missing; add it.
     small.toml: problems: this is missing; add it.
     small.toml: policies: this is missing; add it.
     """

@@ -1,0 +1,36 @@
+"""`latesum --help` is quick: it imports no command, and says the same as the commands themselves."""
+
+import subprocess
+import sys
+
+import pytest
+
+from latesum.cli.app import COMMANDS, load
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_list_says_what_the_command_says(name):
+    said = " ".join(load(name).help.split("\n\n")[0].split())
+    assert COMMANDS[name].help == said
+
+
+def test_help_imports_neither_numpy_nor_a_command():
+    code = """
+import sys
+sys.argv = ["latesum", "--help"]
+from latesum.cli import main
+try:
+    main()
+finally:
+    heavy = {"numpy", "scipy", "numba", "pyarrow", "sqlalchemy", "latesum.cli.compare", "latesum.lab"}
+    print("heavy:", sorted(heavy & set(sys.modules)))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "heavy: []"
+    assert "compare" in done.stdout
+
+
+def test_a_misspelt_command_is_named(latesum):
+    code, _, errors = latesum("campain")
+    assert code == 2
+    assert "campaign" in errors

@@ -1,0 +1,241 @@
+"""The light core works alone, and a missing extra names itself before any work is done.
+
+Each test runs in a process in which the libraries of all extras, or of some, cannot be imported:
+a finder in front of all others refuses them as if they were not installed.
+"""
+
+import pkgutil
+import re
+import subprocess
+import sys
+import textwrap
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import latesum
+from latesum._extras import EXTRAS, MissingExtra, need
+
+ROOT = Path(__file__).parents[2]
+#: Distributions whose module has another name.
+MODULES = {"pyyaml": "yaml", "prometheus-client": "prometheus_client"}
+#: What an extra's libraries bring along, blocked with them.
+MORE = ("click", "starlette", "anyio", "shellingham", "markdown_it", "pandas", "pydantic_core")
+
+BLOCK = """
+import sys
+
+class Block:
+    def __init__(self, names):
+        self.names = names
+
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in self.names:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        return None
+
+sys.meta_path.insert(0, Block({names!r}))
+"""
+
+
+def without(extras, code, *, code_expected=0):
+    """Run `code` where the libraries of `extras` are missing; returns its output and errors."""
+    names = {module for extra in extras for module in EXTRAS[extra]}
+    if set(extras) == set(EXTRAS):
+        names |= set(MORE)
+    if "cli" not in extras:
+        names -= {"pydantic"}  # newer versions of typer need it themselves
+    script = BLOCK.replace("{names!r}", repr(names)) + textwrap.dedent(code)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=300
+    )
+    assert done.returncode == code_expected, done.stderr
+    return done.stdout, done.stderr
+
+
+def test_the_table_of_extras_is_that_of_pyproject():
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = declared["optional-dependencies"]
+    assert set(extras) == {*EXTRAS, "all", "benchmarks"}
+    for extra, modules in EXTRAS.items():
+        names = [re.split(r"[\[><=;, ]", each)[0] for each in extras[extra]]
+        found = {MODULES.get(name, name) for name in names if name != "latesum"}
+        assert found == set(modules), extra
+    (everything,) = extras["all"]
+    assert set(everything.removeprefix("latesum[").removesuffix("]").split(",")) == set(EXTRAS)
+
+
+def test_the_lock_file_holds_every_extra():
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    wanted = [*declared["dependencies"]]
+    for extra in EXTRAS:
+        wanted += declared["optional-dependencies"][extra]
+    names = {re.split(r"[\[><=;, ]", each)[0] for each in wanted} - {"latesum"}
+    locked = (ROOT / "requirements" / "dev.lock").read_text(encoding="utf-8")
+    pinned = set(re.findall(r"^([a-z0-9-]+)==", locked, re.MULTILINE))
+    assert names - pinned == set()
+
+
+def test_the_core_alone_simulates_compares_plans_and_fits(tmp_path):
+    (tmp_path / "late.csv").write_text("delay,censored\n1,no\n3,no\n4,no\n8,no\n9,yes\n")
+    out, _ = without(
+        EXTRAS,
+        f"""
+        from latesum import *
+        problem = Problem([0.5, 0.6], "uniform(0, 10)")
+        print("regret", simulate(problem, Flow(2, mean_delay=5), 500, seed=1).regret())
+        print(compare(problem, {{"Flow": Flow(2, mean_delay=5)}}, 500, replications=2, seed=1))
+        print("fitted", delays.fit([1, 3, 4, 8, 9, 9]).mean.value)
+        print("file", delays.fit({str(tmp_path / "late.csv")!r}, largest=20).mean.value)
+        assert plan(options=2, rate=0.1, lift="50%", traffic="1000 per day", late="4 hours",
+                    run_for="8 weeks", replications=20, workers=1, check_beliefs=False
+                    )._repr_html_().startswith("<pre>GO")
+        print("bound", theory.__name__, attributed.QPMD("ucb1", 2).name)
+        print(plan(options=2, rate=0.1, lift="50%", traffic="1000 per day", late="4 hours",
+                   run_for="8 weeks", replications=20, workers=1, check_beliefs=False))
+        """,
+    )
+    assert "ends on best" in out
+    assert "GO" in out
+    assert "file" in out
+
+
+def test_importing_latesum_imports_no_library():
+    code = """
+    before = set(sys.modules)
+    import latesum
+    new = {name.partition(".")[0] for name in set(sys.modules) - before}
+    print(sorted(new - set(sys.stdlib_module_names) - {"latesum"}))
+    """
+    assert without([], code)[0].strip() == "[]"
+
+
+def _modules():
+    found = pkgutil.walk_packages(
+        [str(Path(latesum.__file__).parent)], "latesum.", onerror=lambda _: None
+    )
+    # Inside the service, only what is imported from outside must name the extra; migrations are
+    # run by alembic, and commands are imported by `latesum.cli.main`, which looks first.
+    outside = ("latesum.service.app", "latesum.service.client")
+    return [
+        module.name
+        for module in found
+        if not module.name.startswith(("latesum.live.", "latesum.cli."))
+        and (not module.name.startswith("latesum.service.") or module.name in outside)
+    ]
+
+
+def test_every_module_imports_with_the_core_alone_or_names_its_extra():
+    out, _ = without(
+        EXTRAS,
+        f"""
+        import importlib
+        from latesum.errors import MissingExtra
+        for name in {_modules()!r}:
+            try:
+                importlib.import_module(name)
+            except MissingExtra as missing:
+                assert "pip install 'latesum[" in str(missing)
+                print(name)
+        """,
+    )
+    needing = set(out.split())
+    assert "latesum.live" in needing
+    assert "latesum.lab" not in needing
+    assert "latesum.planning" not in needing
+    assert {name.partition(".")[2].partition(".")[0] for name in needing} <= {
+        "lab",
+        "live",
+        "service",
+        "studies",
+        "sweeps",
+    }
+
+
+@pytest.mark.parametrize(
+    ("missing", "code", "extra"),
+    [
+        (["live"], "from latesum import Campaign", "live"),
+        (["live"], "import latesum.live", "live"),
+        (["live"], "from latesum.service import Tokens", "live"),
+        (["server"], "import latesum.service.app", "server"),
+        (["server"], "import latesum; latesum.Client('http://127.0.0.1:1', token='x')", "server"),
+        (["lab"], "import latesum; latesum.Comparison.from_parquet('no.parquet')", "lab"),
+        (["lab"], "from latesum.lab.experiment_file import load", "lab"),
+        (["lab"], "from latesum.lab.league import run_league; run_league('league')", "lab"),
+        (["lab"], "import latesum; latesum.delays.fit('x.parquet')", "lab"),
+        (["plots"], "import latesum; latesum.delays.fit([1, 2, 3]).plot()", "plots"),
+    ],
+)
+def test_what_needs_an_extra_names_it(missing, code, extra, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x.parquet").write_bytes(b"")
+    _, errors = without(missing, code, code_expected=1)
+    assert "MissingExtra" in errors.splitlines()[-1]
+    assert f"pip install 'latesum[{extra}]'" in errors
+    assert [path.name for path in tmp_path.iterdir()] == ["x.parquet"]
+
+
+COMPARE = [
+    "compare", "--arms", "0.3,0.6", "--delay", "uniform(0,10)", "--policies", "flow",
+    "--horizon", "100", "--replications", "1",
+]  # fmt: skip
+PLAN = [
+    "plan", "--options", "2", "--rate", "0.1", "--lift", "50%", "--traffic", "1000 per day",
+    "--late", "4 hours", "--run-for", "8 weeks",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("missing", "arguments", "extra"),
+    [
+        (["cli"], ["--help"], "cli"),
+        (["live"], ["campaign", "list"], "live"),
+        (["live"], ["campaign", "status", "--html", "page.html"], "live"),
+        (["live"], ["token", "list"], "live"),
+        (["server"], ["serve"], "server"),
+        (["live", "server"], ["serve"], "live,server"),
+        (["lab"], ["sweep", "file.toml"], "lab"),
+        (["cluster"], ["sweep", "file.toml", "--dask", "local"], "cluster"),
+        (["cluster"], ["paper", "3a", "--dask", "local"], "cluster"),
+        (["plots"], ["paper", "3a"], "plots"),
+        (["lab"], ["league"], "lab"),
+        (["lab", "plots"], ["demo"], "lab,plots"),
+        (["plots"], [*COMPARE, "--plot", "x.png"], "plots"),
+        (["lab"], [*COMPARE, "--out", "x.parquet"], "lab"),
+        (["lab"], [*PLAN, "--out", "x.html"], "lab"),
+        (["plots"], ["delays", "fit", "late.csv", "--plot", "x.png"], "plots"),
+    ],
+)
+def test_a_command_names_the_missing_extra_and_exits_2(
+    missing, arguments, extra, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    code = f"""
+    sys.argv = ["latesum", *{arguments!r}]
+    from latesum.cli import main
+    main()
+    """
+    out, errors = without(missing, code, code_expected=2)
+    assert out == ""
+    assert errors.startswith("latesum: this needs ")
+    assert len(errors.splitlines()) == 1
+    assert f"pip install 'latesum[{extra}]'" in errors
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_help_of_a_command_needs_only_the_command_line():
+    code = """
+    sys.argv = ["latesum", "campaign", "--help"]
+    from latesum.cli import main
+    main()
+    """
+    assert "override" in without([*(set(EXTRAS) - {"cli"})], code)[0]
+
+
+def test_an_extra_that_is_there_is_not_refused():
+    need(*EXTRAS)
+    with pytest.raises(KeyError):
+        need("no-such-extra")
+    assert issubclass(MissingExtra, ImportError)

@@ -1,0 +1,134 @@
+"""The wheel as users install it: alone, with extras, and with the oldest libraries it says it takes.
+
+`make test-release` runs this; it needs the package index.
+"""
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.release
+
+ROOT = Path(__file__).parents[2]
+MEGABYTES = 450
+CORE = """
+from latesum import *
+problem = Problem([0.5, 0.6], "uniform(0, 10)")
+print(compare(problem, {"Flow": Flow(2, mean_delay=5)}, 500, replications=2, seed=1))
+print(simulate(problem, Flow(2, mean_delay=5), 500, seed=1).regret())
+print(delays.fit([1, 3, 4, 8, 9, 9]).mean.value)
+print(plan(options=2, rate=0.1, lift="50%", traffic="1000 per day", late="4 hours",
+           run_for="8 weeks", replications=20, workers=1, check_beliefs=False))
+"""
+
+
+def _run(*command, code=0, **more):
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run(
+        [str(part) for part in command], capture_output=True, text=True, check=False,
+        env=environment, **more,
+    )  # fmt: skip
+    assert done.returncode == code, done.stdout + done.stderr
+    return done
+
+
+def _uv(*arguments):
+    found = [sys.executable, "-m", "uv"] if importlib.util.find_spec("uv") else [shutil.which("uv")]
+    assert found[0], "uv is missing; make test-release installs it"
+    return _run(*found, *arguments)
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("wheel")
+    _run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder, cwd=ROOT)
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+class Environment:
+    """A virtual environment with nothing in it but what is installed here."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        _uv("venv", "--quiet", "--python", sys.executable, folder)
+
+    def install(self, *what):
+        _uv("pip", "install", "--quiet", "--python", self.folder, *what)
+
+    def python(self, code):
+        return _run(self.folder / "bin" / "python", "-c", code, cwd=self.folder).stdout
+
+    def latesum(self, *arguments, code=0):
+        return _run(self.folder / "bin" / "latesum", *arguments, code=code, cwd=self.folder)
+
+
+@pytest.fixture
+def environment(tmp_path):
+    return Environment(tmp_path / "venv")
+
+
+def test_the_core_alone(wheel, environment):
+    environment.install(wheel)
+    (packages,) = environment.folder.glob("lib/python*/site-packages")
+    there = {path.name.partition("-")[0] for path in packages.glob("*.dist-info")}
+    assert there == {"latesum", "llvmlite", "numba", "numpy", "scipy"}
+    size = sum(path.lstat().st_blocks * 512 for path in environment.folder.rglob("*"))
+    assert size < MEGABYTES * 1e6
+    out = environment.python(CORE)
+    assert "ends on best" in out
+    assert "GO" in out
+    refused = environment.latesum("--help", code=2)
+    assert refused.stderr == (
+        "latesum: this needs typer, rich; install it with: pip install 'latesum[cli]'\n"
+    )
+
+
+@pytest.mark.parametrize("extra", ["cli", "lab", "live", "server", "plots", "cluster", "postgres"])
+def test_an_extra_brings_what_it_says(wheel, environment, extra):
+    environment.install(f"{wheel}[{extra}]")
+    environment.python(f"from latesum._extras import need; need({extra!r})")
+    if extra in ("live", "server", "postgres"):
+        environment.python("import latesum; latesum.Campaign")
+
+
+def _lowest():
+    """Every requirement of the core and the extras, at the lower bound that pyproject.toml says."""
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = declared["optional-dependencies"]
+    wanted = [*declared["dependencies"]]
+    wanted += [each for extra in extras if extra != "benchmarks" for each in extras[extra]]
+    return sorted({each for each in wanted if not re.match(r"latesum|tzdata", each)})
+
+
+def test_the_oldest_libraries_that_are_allowed(wheel, environment):
+    environment.install("--resolution", "lowest-direct", *_lowest(), wheel)
+    environment.python(CORE)
+    assert "campaign" in environment.latesum("--help").stdout
+    assert "--arms" in environment.latesum("compare", "--help").stdout
+    shared = ["--arms", "0.3,0.6", "--delay", "uniform(0,10)", "--horizon", "500"]
+    environment.latesum(
+        "compare", *shared, "--policies", "flow", "--replications", "2", "--plot", "x.png",
+        "--out", "x.parquet",
+    )  # fmt: skip
+    (environment.folder / "sweep.yaml").write_text(
+        "horizon: 500\nreplications: 2\nseed: 1\nproblems:\n  - arms: [0.3, 0.6]\n"
+        "    delay: uniform(0, 10)\npolicies:\n  - policy: flow\n"
+    )
+    environment.latesum("sweep", "sweep.yaml", "--workers", "1", "--dask", "local")
+    store = ["campaign", "--store", "campaigns.db"]
+    environment.latesum(
+        *store, "new", "banners", "--options", "red,blue", "--expected-rounds", "1000",
+        "--time-basis", "arrival", "--policy", "odaaf-b", "--parameter", "horizon=90 days",
+        "--parameter", "mean_delay=12 hours", "--parameter", "delay_bound=1 day",
+    )  # fmt: skip
+    environment.latesum(*store, "next")
+    environment.latesum(*store, "status", "--html", "page.html")
+    environment.python("import latesum.service.app")

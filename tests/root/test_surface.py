@@ -1,0 +1,193 @@
+"""The public surface: what `dir(latesum)` shows, one tree of exceptions, no class name twice."""
+
+import ast
+import importlib
+import inspect
+import pkgutil
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+import latesum
+from latesum import errors
+
+SOURCE = Path(latesum.__file__).parent
+#: What users use. A name that is added or taken away is added or taken away here too.
+SURFACE = [
+    "ARSUCB",
+    "Background",
+    "Bernoulli",
+    "Beta",
+    "CLW",
+    "Calendar",
+    "Campaign",
+    "Client",
+    "Comparison",
+    "Constant",
+    "Discrete",
+    "FieldProblem",
+    "FixedSplit",
+    "Flow",
+    "FlowLookahead",
+    "Guarded",
+    "InvalidInput",
+    "MissingExtra",
+    "ODAAF",
+    "ODAAFS",
+    "Oracle",
+    "Plan",
+    "Play",
+    "Policy",
+    "Problem",
+    "Reporting",
+    "Restarting",
+    "Reward",
+    "RoundRobin",
+    "Run",
+    "Scaled",
+    "Stretch",
+    "Uniform",
+    "World",
+    "__version__",
+    "attributed",
+    "compare",
+    "delays",
+    "errors",
+    "lab",
+    "live",
+    "plan",
+    "policies",
+    "simulate",
+    "theory",
+    "world",
+]
+
+#: Public classes whose name another class has too. This list only gets shorter.
+NAMED_TWICE = {
+    "Answer",
+    "Campaign",
+    "Curve",
+    "Page",
+    "Plan",
+    "Row",
+    "RowVerdict",
+    "Store",
+    "Verdict",
+}
+#: Exceptions that are caught inside their room and never reach a user.
+INTERNAL = {
+    "latesum.lab.cells.Misplaced",
+    "latesum.service.errors.Refused",
+    "latesum.service.served.Repeated",
+}
+
+
+def _sources():
+    return sorted(SOURCE.rglob("*.py"))
+
+
+def test_dir_shows_what_users_use_and_nothing_else():
+    assert dir(latesum) == sorted(SURFACE)
+    assert set(latesum.__all__) == set(SURFACE) - {"Campaign", "live"}
+
+
+@pytest.mark.parametrize("name", sorted(SURFACE))
+def test_every_name_can_be_loaded(name):
+    value = getattr(latesum, name)
+    if inspect.isclass(value) or inspect.isfunction(value):
+        assert value.__name__ == name
+        assert inspect.getdoc(value)
+
+
+def test_type_checkers_see_the_same_names():
+    """What is imported for type checkers only is what `__getattr__` finds."""
+    tree = ast.parse((SOURCE / "__init__.py").read_text(encoding="utf-8"))
+    (block,) = [node for node in tree.body if isinstance(node, ast.If)]
+    seen = {
+        alias.name: node.module
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    modules = {name for name, home in seen.items() if home == "latesum"}
+    assert modules == set(latesum._MODULES)
+    assert {name: home for name, home in seen.items() if name not in modules} == latesum._HOME_OF
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="module 'latesum' has no attribute 'Flwo'"):
+        _ = latesum.Flwo
+
+
+def test_the_module_behind_plan_does_not_hide_it():
+    importlib.import_module("latesum.planning.planner")
+    assert inspect.isfunction(latesum.plan)
+
+
+def test_rooms_show_only_names_that_are_there():
+    for room in ("attributed", "delays", "errors", "lab", "live", "planning", "policies", "world"):
+        module = importlib.import_module(f"latesum.{room}")
+        assert [name for name in module.__all__ if not hasattr(module, name)] == []
+        assert len(set(module.__all__)) == len(module.__all__)
+
+
+def test_no_public_class_name_is_there_twice():
+    places = defaultdict(list)
+    for path in _sources():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places[node.name].append(path.relative_to(SOURCE).as_posix())
+    twice = {name: where for name, where in places.items() if len(where) > 1}
+    new = {name: where for name, where in twice.items() if name not in NAMED_TWICE}
+    assert new == {}, "give one of them another name"
+    assert set(twice) == NAMED_TWICE, "take what is mended off the list NAMED_TWICE"
+
+
+def _exceptions():
+    found = {}
+    for module in pkgutil.walk_packages([str(SOURCE)], "latesum."):
+        if ".migrations" in module.name or module.name == "latesum.cli.__main__":
+            continue  # run by alembic, or runs the command line
+        for name, value in vars(importlib.import_module(module.name)).items():
+            if not inspect.isclass(value) or not issubclass(value, Exception):
+                continue
+            if value.__module__.startswith("latesum") and not name.startswith("_"):
+                found[f"{value.__module__}.{value.__name__}"] = value
+    return found
+
+
+def test_exceptions_are_one_documented_tree_in_one_place():
+    found = _exceptions()
+    elsewhere = {name for name in found if not name.startswith("latesum.errors.")}
+    assert elsewhere == INTERNAL
+    public = {name.rpartition(".")[2] for name in found} - {
+        name.rpartition(".")[2] for name in INTERNAL
+    }
+    assert public == set(errors.__all__)
+    for name in errors.__all__:
+        assert issubclass(getattr(errors, name), errors.LatesumError)
+
+
+def test_the_tree_in_the_documentation_is_the_tree():
+    """Each line of the drawing names a class, and its indentation the class it comes from."""
+    drawn = {}
+    path = []
+    for line in errors.__doc__.splitlines():
+        stripped = line.lstrip(" │├└─")
+        name = stripped.split(" ")[0]
+        if name not in errors.__all__ or not line.startswith("    "):
+            continue
+        depth = (len(line) - len(stripped) - 4) // 4
+        path[depth:] = [name]
+        drawn[name] = path[depth - 1] if depth else "Exception"
+    assert set(drawn) == set(errors.__all__)
+    for name, parent in drawn.items():
+        assert getattr(errors, name).__bases__[0].__name__ == parent
+
+
+def test_old_ways_to_catch_still_catch():
+    assert issubclass(errors.InvalidInput, ValueError)
+    assert issubclass(errors.MissingExtra, ImportError)
+    assert issubclass(errors.NotConforming, AssertionError)
+    assert issubclass(errors.ServiceError, RuntimeError)
