@@ -5,13 +5,16 @@
 
 The service is a process of its own on loopback; the client (aiohttp, 16 connections) shares the
 machine's cores with it. Records are acknowledged after a full synchronisation of SQLite's log to
-the disk. Optuna runs its first 200 trials with the RandomSampler on SQLite in the same run.
+the disk. Optuna runs its first 200 trials with the RandomSampler on SQLite in the same run. The
+option is also asked for while eight clients send one file of 10,000 rows after the other, and the
+CPU that a file of 40,000 columns takes is compared with that of one of 40.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import json
 import subprocess
 import sys
@@ -21,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 CONNECTIONS = 16
+UPLOADS = 8
 CAMPAIGN = {
     "options": ["red", "blue", "green"],
     "policy": "odaaf",
@@ -59,13 +63,18 @@ class Served:
         self._process.wait()
 
 
-async def load(served: Served, seconds: float, request: Any) -> dict[str, float]:
-    """Sixteen connections, one request after the other on each; `request(session, n)` sends one."""
+async def load(
+    served: Served, seconds: float, request: Any, beside: Any = None
+) -> dict[str, float]:
+    """Sixteen connections, one request after the other on each; `request(session, n)` sends one.
+
+    `beside` is sent by eight more at the same time, and not measured.
+    """
     import aiohttp
 
     times: list[float] = []
     headers = {"Authorization": f"Bearer {served.token}"}
-    connector = aiohttp.TCPConnector(limit=CONNECTIONS)
+    connector = aiohttp.TCPConnector(limit=CONNECTIONS + UPLOADS)
     async with aiohttp.ClientSession(
         served.address, headers=headers, connector=connector
     ) as session:
@@ -78,9 +87,17 @@ async def load(served: Served, seconds: float, request: Any) -> dict[str, float]
                 times.append(time.perf_counter() - began)
                 number += CONNECTIONS
 
+        async def another() -> None:
+            while True:
+                await beside(session, 0)
+
+        others = [asyncio.create_task(another()) for _ in range(UPLOADS if beside else 0)]
         began = time.perf_counter()
         await asyncio.gather(*(one(number) for number in range(1, CONNECTIONS + 1)))
         passed = time.perf_counter() - began
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
     times.sort()
     return {
         "per_second": len(times) / passed,
@@ -112,6 +129,38 @@ def record_request(name: str, buckets: int) -> Any:
             assert (await answer.json())["verdict"] in ("new", "revised", "same")
 
     return send
+
+
+def upload_request(name: str, buckets: int) -> Any:
+    """Ask what would become of a file of 10,000 rows."""
+    rows = "".join(f"{number % buckets + 1},1500\n" for number in range(10_000))
+    file = f"bucket,total\n{rows}".encode()
+
+    async def send(session: Any, _: int) -> None:
+        path = f"/v1/campaigns/{name}/totals?dry_run=true"
+        async with session.post(path, data=file, headers={"Content-Type": "text/csv"}) as answer:
+            assert answer.status == 200, await answer.text()
+            await answer.read()
+
+    return send
+
+
+def cost_of_columns(store: Path, name: str, columns: int, times: int = 50) -> float:
+    """The CPU seconds that a file of one row takes, refused or not; the middle of some."""
+    from latesum.live import Campaign
+    from latesum.live.csv_file import BadFile
+    from latesum.live.importing import import_totals
+
+    names = ",".join(["bucket", "total", *(f"c{number}" for number in range(columns - 2))])
+    file = f"{names}\n1,1500{',7' * (columns - 2)}\n".encode()
+    seconds = []
+    with Campaign.open(name, store=store) as campaign:
+        for _ in range(times):
+            began = time.process_time()
+            with contextlib.suppress(BadFile):
+                import_totals(campaign, file, dry_run=True)
+            seconds.append(time.process_time() - began)
+    return sorted(seconds)[times // 2]
 
 
 def grow(served: Served, name: str, buckets: int) -> None:
@@ -173,6 +222,14 @@ def measure(seconds: float, sizes: list[int]) -> dict[str, Any]:
             found["options"] = in_turn(
                 served, seconds, sizes, lambda size: option_request(f"grown{size}")
             )
+            largest = max(sizes)
+            name = f"grown{largest}"
+            found["options_beside_uploads"] = asyncio.run(
+                load(served, seconds, option_request(name), upload_request(name, largest))
+            )
+            found["columns"] = cost_of_columns(served.store, name, 40_000) / cost_of_columns(
+                served.store, name, 40
+            )
             found["optuna_per_second"] = optuna_trials(folder)
             found["records"] = in_turn(
                 served, seconds, sizes, lambda size: record_request(f"grown{size}", size)
@@ -200,6 +257,12 @@ def main() -> None:
                 f"  a log of {size:>5,} buckets: {row['per_second']:>7,.0f} a second, "
                 f"median {row['median_ms']:.1f} ms, 99th percentile {row['p99_ms']:.1f} ms"
             )
+    beside = found["options_beside_uploads"]
+    print(
+        f"the option for now beside {UPLOADS} uploads: {beside['per_second']:,.0f} a second, "
+        f"median {beside['median_ms']:.1f} ms, 99th percentile {beside['p99_ms']:.1f} ms"
+    )
+    print(f"a file of 40,000 columns: {found['columns']:.2f} times the CPU of one of 40")
     optuna = found["optuna_per_second"]
     if optuna is None:
         print("Optuna is not installed: pip install 'latesum[benchmarks]'")

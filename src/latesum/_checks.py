@@ -70,6 +70,19 @@ def finite_number(
     raise InvalidInput(f"{name} must be {wanted}, not {value!r}.")
 
 
+#: In characters; what is longer than this resembles no name.
+_LONGEST_NAME = 100
+
+
+def shortened(text: str, most: int = 60) -> str:
+    """The text for a message, without its end where it is longer than `most` characters.
+
+    >>> shortened("a" * 100, most=10)
+    'aaaaaaaaaa...'
+    """
+    return text if len(text) <= most else text[:most] + "..."
+
+
 def known_name(name: object, known: Iterable[str], kind: str) -> str:
     """Return `name` if it is one of the `known` ones, or refuse it, naming the nearest.
 
@@ -81,6 +94,9 @@ def known_name(name: object, known: Iterable[str], kind: str) -> str:
     names = sorted(known)
     if isinstance(name, str) and name in names:
         return name
-    close = difflib.get_close_matches(str(name), names, n=1, cutoff=0.4)
+    # The search for the nearest name takes a time that grows with the square of the lengths.
+    brief = len(str(name)) <= _LONGEST_NAME
+    close = difflib.get_close_matches(str(name), names, n=1, cutoff=0.4) if brief else []
     hint = f"; did you mean {close[0]!r}?" if close else "."
-    raise InvalidInput(f"there is no {kind} {name!r}{hint} Known: {', '.join(names)}.")
+    shown = name if brief else shortened(str(name))
+    raise InvalidInput(f"there is no {kind} {shown!r}{hint} Known: {', '.join(names)}.")

@@ -136,6 +136,10 @@ def test_bad_input_ends_with_a_sentence_and_code_2(run, tmp_path):
     code, _, err = run("import", "bad.csv")
     assert code == 2
     assert "row 2, column rounds" in err
+    (tmp_path / "wide.csv").write_text("date,total" + ",c" * 20_000 + "\n")
+    code, _, err = run("import", "wide.csv")
+    assert code == 2
+    assert "at most 100 columns" in " ".join(err.split())
     (tmp_path / "early.csv").write_text("date,total\n2026-03-01,1\n")
     code, out, _ = run("import", "early.csv")
     assert code == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
@@ -9,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from latesum._checks import InvalidInput
-from latesum.live.bookkeeping import Bookkeeper, why_unknown
+from latesum.live.batches import CheckWanted, always_wanted, in_batches
+from latesum.live.bookkeeping import Bookkeeper, check_gap, why_unknown
 from latesum.live.buckets import When
 from latesum.live.deciding import Choice, Planner, carry, choose, told_plays
 from latesum.live.following import Follower
@@ -27,8 +29,8 @@ if TYPE_CHECKING:
     from latesum.live.status import Status
 
 Clock = Callable[[], datetime]
-#: Buckets that nobody asked for are filled in by as many at most; more look like a wrong clock.
-_LONGEST_GAP = 100_000
+#: Rows that are judged within the transaction that writes them; more are judged before.
+_FEW_ROWS = 100
 
 
 def system_clock() -> datetime:
@@ -204,10 +206,7 @@ class Campaign(Operated):
         last = ledger.last
         if last is None or not self.settings.buckets.timed:
             return
-        if bucket - last > _LONGEST_GAP:
-            raise InvalidInput(
-                f"{bucket - last:,} buckets have passed since the last decision; is the clock right?"
-            )
+        check_gap(bucket - last)
         for missed in range(last + 1, bucket):
             choice = carry(ledger.decisions[missed - 1])
             self._write_decision(missed, choice, now, writer, ledger)
@@ -269,27 +268,40 @@ class Campaign(Operated):
         beyond_range: bool = False,
         skip_unknown: bool = False,
         dry_run: bool = False,
+        check_wanted: CheckWanted = always_wanted,
     ) -> list[Recorded]:
         """Record many rows at once, all or none, with a verdict for each.
 
         If a row is conflicting, or of an unknown bucket (unless `skip_unknown`), nothing is
         recorded; the verdicts say which. Bad values raise before anything is written.
+        `check_wanted` is called between rows; what it raises ends it all, and nothing is written.
         """
-        checked = [check_row(row, self.settings) for row in rows]
+        checked = [check_row(row, self.settings) for row in in_batches(rows, check_wanted)]
         now = self.clock()
         allowed = {"even_if_final": even_if_final, "beyond_range": beyond_range}
-        results: list[Recorded] = []
-        with self._lock:
-            try:
-                with self.store.writing(self.stored.id) as writer:
-                    keeper = Bookkeeper(self.settings, writer, now, pages={})
-                    keeper.look_ahead(checked)
-                    results = [keeper.record(row, by, allowed) for row in checked]
-                    refused = ["conflicting"] if skip_unknown else ["conflicting", "unknown bucket"]
-                    if dry_run or any(result.verdict in refused for result in results):
-                        raise _NothingIsWritten
-            except _NothingIsWritten:
-                pass
+        refused = {"conflicting"} if skip_unknown else {"conflicting", "unknown bucket"}
+
+        def record_on(keeper: Bookkeeper) -> tuple[list[Recorded], bool]:
+            results = keeper.record_all(checked, by, allowed, check_wanted)
+            return results, any(each.verdict in refused for each in results)
+
+        drafted: Bookkeeper | None = None
+        if dry_run or len(checked) > _FEW_ROWS:
+            # To judge many rows takes long: decisions and other records must not wait for it.
+            with self.store.drafting(self.stored.id) as draft:
+                drafted = Bookkeeper(self.settings, draft, now, pages={})
+                results, stopped = record_on(drafted)
+            if dry_run or stopped or not draft.appended:
+                return results
+        with (
+            self._lock,
+            contextlib.suppress(_NothingIsWritten),
+            self.store.writing(self.stored.id) as writer,
+        ):
+            if drafted is None or not drafted.move_to(writer):
+                results, stopped = record_on(Bookkeeper(self.settings, writer, now, pages={}))
+                if stopped:
+                    raise _NothingIsWritten
         return results
 
     # Looking.

@@ -2,6 +2,10 @@
 
 The first line names the columns: `bucket` (or `date`, `day`, `hour`, `week`, `time`), and any of
 `rounds`, `total`, `status` and `shown`. Other columns are ignored.
+
+A file may come from anyone who has a token, so the cost of reading is linear in its length: rows are
+read one by one, cells of other columns are not looked at, and a table that is too wide is refused
+before it is split into cells.
 """
 
 from __future__ import annotations
@@ -10,12 +14,21 @@ import codecs
 import csv
 import io
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from latesum._checks import InvalidInput
-from latesum.live.recording import BadField, Row
+from latesum._checks import InvalidInput, shortened
+from latesum.live.batches import CheckWanted, always_wanted, in_batches
+from latesum.live.recording import MOST_PROBLEMS, BadField, Row
+
+#: Five columns are used; a report has some more.
+MOST_COLUMNS = 100
+#: In characters: room for as many long names.
+LONGEST_FIRST_LINE = 10_000
+#: In characters, of a cell that is used.
+LONGEST_CELL = 1_000
 
 _BUCKET_NAMES = ("bucket", "date", "day", "hour", "week", "time")
 _FIELDS = ("rounds", "total", "status", "shown")
@@ -26,14 +39,15 @@ _GROUPED = re.compile(r"[+-]?\d{1,3}([,. '\u00a0\u202f]\d{3})+([.,]\d+)?")
 
 
 class BadFile(InvalidInput):
-    """A file cannot be imported; `problems` has one sentence for each bad place."""
+    """A file cannot be imported; `problems` has a sentence for each of the first bad places."""
 
     def __init__(self, problems: list[str]) -> None:
-        self.problems = problems
-        shown = problems[:20]
-        if len(problems) > len(shown):
-            shown.append(f"and {len(problems) - len(shown)} more.")
-        super().__init__("the file cannot be imported, and nothing was.\n  " + "\n  ".join(shown))
+        self.problems = problems[:MOST_PROBLEMS]
+        if len(problems) >= MOST_PROBLEMS:
+            self.problems.append(f"These are the first {MOST_PROBLEMS}; there may be more.")
+        super().__init__(
+            "the file cannot be imported, and nothing was.\n  " + "\n  ".join(self.problems)
+        )
 
 
 class FileRow(NamedTuple):
@@ -45,7 +59,10 @@ class FileRow(NamedTuple):
 
 @dataclass(frozen=True)
 class Totals:
-    """A file that was read: its rows, what is wrong with others, and which column is the bucket."""
+    """A file that was read: its rows, what is wrong with others, and which column is the bucket.
+
+    With `MOST_PROBLEMS` problems it was read up to the last of them.
+    """
 
     rows: list[FileRow]
     problems: list[tuple[int, str]]
@@ -54,41 +71,100 @@ class Totals:
     ignored: tuple[str, ...]
 
 
-def read_totals(source: Path | bytes) -> Totals:
+def read_totals(
+    source: Path | bytes,
+    *,
+    most_rows: int | None = None,
+    check_wanted: CheckWanted = always_wanted,
+) -> Totals:
     """The rows of a file of totals.
+
+    Args:
+        source: The file, or its content.
+        most_rows: A file of more rows is refused; without it there is no limit.
+        check_wanted: Called before every batch of rows; what it raises ends the reading.
 
     >>> read_totals(b"date;rounds;total\\n2026-03-01;5000;1512,5\\n").rows[0].row
     Row(bucket='2026-03-01', rounds=5000, total=1512.5, status=None, shown=None)
     """
     text = _decode(_read(source) if isinstance(source, Path) else source)
-    lines = text.splitlines()
-    if not lines or not lines[0].strip():
-        raise InvalidInput("the file is empty; its first line must name the columns.")
-    separator = _separator(lines[0])
-    table = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
-    columns = [name.strip().lower() for name in table[0]]
-    bucket_column = _check_columns(columns, table[0])
-    rows, problems = [], list[tuple[int, str]]()
-    for line, cells in enumerate(table[1:], start=2):
-        if not any(cell.strip() for cell in cells):
+    separator = _separator(_first_line(text))
+    table = _cells(text, separator)
+    as_written = next(table)[1]
+    if len(as_written) > MOST_COLUMNS:
+        raise _too_wide(f"it names {len(as_written):,} columns")
+    columns = [name.strip().lower() for name in as_written]
+    bucket_column = _check_columns(columns, as_written)
+    known = {*_FIELDS, *_BUCKET_NAMES}
+    used = [(place, name) for place, name in enumerate(columns) if name in known]
+    rows, problems = list[FileRow](), list[tuple[int, str]]()
+    for line, cells in in_batches(table, check_wanted):
+        if _is_blank(cells):
             continue
+        if len(rows) == most_rows:
+            raise InvalidInput(f"the file has more than {most_rows:,} rows; send it in parts.")
         if len(cells) != len(columns):
-            sentence = (
-                f"row {line}: it has {len(cells)} columns, and the first line names {len(columns)}; "
-                'put a value that contains the separator into quotes "...".'
-            )
-            problems.append((line, sentence))
-            continue
-        row = dict(zip(columns, (cell.strip() for cell in cells), strict=True))
-        try:
-            rows.append(FileRow(line, _row(row, bucket_column, separator)))
-        except BadField as bad:
-            problems.append((line, f"row {line}, column {bad.column}: {bad}"))
+            problems.append((line, f"row {line}: {_wrong_width(len(cells), len(columns))}"))
+        else:
+            row = {name: cells[place].strip() for place, name in used}
+            try:
+                rows.append(FileRow(line, _row(row, bucket_column, separator)))
+            except BadField as bad:
+                problems.append((line, f"row {line}, column {bad.column}: {bad}"))
+        if len(problems) == MOST_PROBLEMS:
+            break
     if not rows and not problems:
         raise InvalidInput("the file has no rows below its first line.")
-    known = {*_FIELDS, *_BUCKET_NAMES}
-    ignored = tuple(name.strip() for name in table[0] if name.strip().lower() not in known)
+    ignored = tuple(name.strip() for name in as_written if name.strip().lower() not in known)
     return Totals(rows, problems, bucket_column, ignored)
+
+
+def _first_line(text: str) -> str:
+    # No more than a part of the text is looked at: a line without an end may be all of it.
+    lines = text[: LONGEST_FIRST_LINE + 1].splitlines()
+    if not lines or not lines[0].strip():
+        raise InvalidInput("the file is empty; its first line must name the columns.")
+    if len(lines[0]) > LONGEST_FIRST_LINE:
+        raise _too_wide(f"it has more than {LONGEST_FIRST_LINE:,} characters")
+    return lines[0]
+
+
+def _too_wide(why: str) -> BadFile:
+    return BadFile(
+        [
+            f"row 1: {why}, and a file of totals has at most {MOST_COLUMNS} columns; keep "
+            f"those of the bucket, {', '.join(_FIELDS[:-1])} and {_FIELDS[-1]}."
+        ]
+    )
+
+
+def _cells(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
+    """The cells of each row, with its number; the names of the columns are row 1."""
+    line = 0
+    try:
+        for cells in csv.reader(io.StringIO(text, newline=""), delimiter=separator):
+            line += 1
+            yield line, cells
+    except csv.Error:
+        raise BadFile(
+            [
+                f"row {line + 1}: it has a cell of more than {csv.field_size_limit():,} "
+                'characters; is there a quotation mark " without its second one?'
+            ]
+        ) from None
+
+
+def _is_blank(cells: list[str]) -> bool:
+    if not any(cells):
+        return True
+    return len(cells) <= MOST_COLUMNS and not any(cell.strip() for cell in cells)
+
+
+def _wrong_width(cells: int, columns: int) -> str:
+    return (
+        f"it has {cells:,} columns, and the first line names {columns}; "
+        'put a value that contains the separator into quotes "...".'
+    )
 
 
 def _read(path: Path) -> bytes:
@@ -105,7 +181,13 @@ def _decode(data: bytes) -> str:
         (codecs.BOM_UTF16_BE, "utf-16"),
     ):
         if data.startswith(mark):
-            return data.decode(encoding)
+            try:
+                return data.decode(encoding)
+            except UnicodeDecodeError:
+                raise InvalidInput(
+                    f"the file begins as {encoding.removesuffix('-sig').upper()} and does not go on "
+                    "so; save it as CSV in UTF-8."
+                ) from None
     if b"\x00" in data:
         raise InvalidInput(
             "this is not a text file (or UTF-16 without its mark); save it as CSV in UTF-8."
@@ -121,16 +203,17 @@ def _separator(header: str) -> str:
     known = {*_BUCKET_NAMES, *_FIELDS}
 
     def hits(separator: str) -> int:
-        names = (name.strip().strip('"').lower() for name in header.split(separator))
+        parts = header.split(separator, MOST_COLUMNS)
+        names = (name.strip().strip('"').lower() for name in parts)
         return sum(name in known for name in names)
 
     return max(_SEPARATORS, key=hits)
 
 
 def _check_columns(columns: list[str], as_written: list[str]) -> str:
-    there = ", ".join(name.strip() or "(no name)" for name in as_written)
-    for name in {name for name in columns if columns.count(name) > 1}:
-        if name in _FIELDS or name in _BUCKET_NAMES:
+    there = ", ".join(shortened(name.strip()) or "(no name)" for name in as_written)
+    for name in (*_BUCKET_NAMES, *_FIELDS):
+        if columns.count(name) > 1:
             raise BadFile([f"row 1: the column {name} is there twice; remove one."])
     buckets = [name for name in columns if name in _BUCKET_NAMES]
     if len(buckets) != 1:
@@ -151,13 +234,19 @@ def _check_columns(columns: list[str], as_written: list[str]) -> str:
 
 
 def _row(cells: dict[str, str], bucket_column: str, separator: str) -> Row:
+    for column, cell in cells.items():
+        if len(cell) > LONGEST_CELL:
+            raise BadField(
+                column, f"it has {len(cell):,} characters, and at most {LONGEST_CELL:,} are read."
+            )
     bucket = cells[bucket_column]
     if not bucket:
         raise BadField(bucket_column, "it is empty; say which bucket the row is for.")
     rounds = _number(cells.get("rounds", ""), "rounds", separator)
     if rounds is not None and (rounds < 0 or not rounds.is_integer()):
         raise BadField(
-            "rounds", f"{cells['rounds']!r} must be a whole number of at least 0, such as 5000."
+            "rounds",
+            f"{shortened(cells['rounds'])!r} must be a whole number of at least 0, such as 5000.",
         )
     total = _number(cells.get("total", ""), "total", separator)
     status = cells.get("status", "").lower() or None
@@ -177,13 +266,13 @@ def _number(text: str, column: str, separator: str) -> float | None:
     elif european and _DECIMAL_COMMA.fullmatch(text) and not _GROUPED.fullmatch(text):
         return float(text.replace(",", "."))
     if _GROUPED.fullmatch(text):
-        digits = re.sub(r"\D", "", text)
+        digits = shortened(re.sub(r"\D", "", text))
         raise BadField(
             column,
-            f"{text!r} can be read in two ways; write it without separators between thousands, "
+            f"{shortened(text)!r} can be read in two ways; write it without separators between thousands, "
             f"such as {digits}, and with a decimal point.",
         )
     raise BadField(
         column,
-        f"{text!r} is not a number; write digits only, or leave it empty if it is not known.",
+        f"{shortened(text)!r} is not a number; write digits only, or leave it empty if it is not known.",
     )

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from latesum._checks import InvalidInput
+from latesum.live.batches import CheckWanted, always_wanted, in_batches
 from latesum.live.campaign import Campaign
 from latesum.live.csv_file import BadFile, Totals, read_totals
-from latesum.live.recording import BadField, Recorded, Row, check_row
+from latesum.live.recording import MOST_PROBLEMS, BadField, BadRows, Recorded, Row, check_row
 
 
 class Imported(NamedTuple):
@@ -36,22 +37,27 @@ def import_totals(
     skip_unknown: bool = False,
     even_if_final: bool = False,
     beyond_range: bool = False,
+    most_rows: int | None = None,
+    check_wanted: CheckWanted = always_wanted,
 ) -> Imported:
     """Record a whole file. Bad rows raise `BadFile` with row, column and remedy.
 
     A conflicting row, or one of an unknown bucket unless `skip_unknown`, leaves everything as it
-    was, and so does a dry run; the verdicts say what would have been.
+    was, and so does a dry run; the verdicts say what would have been. A file of more than
+    `most_rows` is refused. `check_wanted` is called between rows; what it raises ends the import,
+    and nothing is written.
     """
-    totals = read_totals(source)
-    rows = _checked(campaign, totals)
+    totals = read_totals(source, most_rows=most_rows, check_wanted=check_wanted)
+    rows = _checked(campaign, totals, check_wanted)
     try:
         results = campaign.record_many(
             [row for _, row in rows], by=by, dry_run=dry_run, skip_unknown=skip_unknown,
-            even_if_final=even_if_final, beyond_range=beyond_range,
+            even_if_final=even_if_final, beyond_range=beyond_range, check_wanted=check_wanted,
         )  # fmt: skip
-    except BadField:
-        # Nothing was written; say for every row alone what is wrong with it.
-        raise BadFile(_problems(campaign, rows, even_if_final)) from None
+    except BadRows as refused:
+        raise BadFile(
+            [f"row {rows[place][0]}, column {bad.column}: {bad}" for place, bad in refused.problems]
+        ) from None
     stopped = any(
         result.verdict == "conflicting" or (result.verdict == "unknown bucket" and not skip_unknown)
         for result in results
@@ -62,12 +68,16 @@ def import_totals(
     )
 
 
-def _checked(campaign: Campaign, totals: Totals) -> list[tuple[int, Row]]:
+def _checked(
+    campaign: Campaign, totals: Totals, check_wanted: CheckWanted
+) -> list[tuple[int, Row]]:
     buckets = campaign.settings.buckets
     rows: list[tuple[int, Row]] = []
     first: dict[int, tuple[int, Row]] = {}
-    problems = totals.problems.copy()
-    for line, row in totals.rows:
+    problems = list[tuple[int, str]]()
+    for line, row in in_batches(totals.rows, check_wanted):
+        if len(problems) >= MOST_PROBLEMS:
+            break
         try:
             try:
                 number = buckets.number(row.bucket)
@@ -85,16 +95,6 @@ def _checked(campaign: Campaign, totals: Totals) -> list[tuple[int, Row]]:
             )
             problems.append((line, sentence))
         rows.append((line, row))
-    if problems:
-        raise BadFile([sentence for _, sentence in sorted(problems)])
+    if problems or totals.problems:
+        raise BadFile([sentence for _, sentence in sorted(problems + totals.problems)])
     return rows
-
-
-def _problems(campaign: Campaign, rows: list[tuple[int, Row]], even_if_final: bool) -> list[str]:
-    problems = []
-    for line, row in rows:
-        try:
-            campaign.record_many([row], dry_run=True, even_if_final=even_if_final)
-        except BadField as bad:
-            problems.append(f"row {line}, column {bad.column}: {bad}")
-    return problems

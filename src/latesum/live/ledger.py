@@ -75,7 +75,7 @@ class Value:
     final_at: datetime | None = None
     revisions: int = 0
     #: What came too late: kept here as it was said, and never used.
-    late: list[dict[str, Any]] = field(default_factory=list)
+    late: set[frozenset[tuple[str, Any]]] = field(default_factory=set)
 
     @property
     def recorded(self) -> bool:
@@ -85,7 +85,7 @@ class Value:
     def take(self, at: datetime, body: dict[str, Any]) -> None:
         """Set what a record sets; one that came too late is only kept."""
         if body["verdict"] == "too late":
-            self.late.append({key: body[key] for key in body if key != "by"})
+            self.late.add(said(body))
             return
         if body["verdict"] == "revised":
             self.revisions += 1
@@ -103,6 +103,11 @@ class Value:
                 self.known_at = at
             self.total = body["total"]
             self.looks.append(Look(at, body["total"]))
+
+
+def said(body: dict[str, Any]) -> frozenset[tuple[str, Any]]:
+    """What a record says, without who said it."""
+    return frozenset((key, value) for key, value in body.items() if key != "by")
 
 
 class Order(NamedTuple):

@@ -6,13 +6,15 @@ from typing import Any, NamedTuple
 
 from latesum._checks import InvalidInput, finite_number, known_name, whole_number
 from latesum.live.buckets import When
-from latesum.live.ledger import STATUSES, Value, Verdict
+from latesum.live.ledger import STATUSES, Value, Verdict, said
 from latesum.live.maturity import Maturity
 from latesum.live.settings import Settings
 
 #: Limits far above anything real, so that no sum can overflow.
 MOST_ROUNDS = 10**12
 MOST_TOTAL = 1e15
+#: After this many bad rows the others are not looked at.
+MOST_PROBLEMS = 20
 
 
 class BadField(InvalidInput):
@@ -21,6 +23,15 @@ class BadField(InvalidInput):
     def __init__(self, column: str, sentence: str) -> None:
         super().__init__(sentence)
         self.column = column
+
+
+class BadRows(BadField):
+    """Rows cannot be used: `problems` has the place of each, from 0, and what is wrong with it."""
+
+    def __init__(self, problems: list[tuple[int, BadField]]) -> None:
+        self.problems = problems
+        first = problems[0][1]
+        super().__init__(first.column, str(first))
 
 
 class Conflicting(InvalidInput):
@@ -120,7 +131,7 @@ def judge(
         changes["negative"] = True
     if maturity.too_late(bucket):
         body = {"verdict": "too late", **changes}
-        return "too late", None if body in value.late else body
+        return "too late", None if said(body) in value.late else body
     revises = any(
         key in changes and getattr(value, key) is not None for key in ("rounds", "total", "shown")
     ) or ("status" in changes and (value.total is not None or value.status != "provisional"))

@@ -10,7 +10,9 @@ The contract, which one test case holds over every store:
 4.  A block that has ended is durable: it outlives `kill -9` of its process at once.
 5.  A second decision for a bucket is refused by the store itself, whatever the caller forgot.
 6.  A campaign that was moved away refuses every write and says where it went.
-7.  Any number of processes may have the store open; opening brings its tables up to date once.
+7.  `drafting` sees a campaign as it was at one moment, and neither waits for a writer nor makes one
+    wait.
+8.  Any number of processes may have the store open; opening brings its tables up to date once.
 """
 
 from __future__ import annotations
@@ -34,11 +36,8 @@ from latesum.live.places import default_url
 
 _campaigns, _log = schema.campaigns, schema.log
 # Made once, because to build a statement takes longer than to run it.
-_HEAD_LOCKED = (
-    select(_campaigns.c.head, _campaigns.c.moved_to)
-    .where(_campaigns.c.id == bindparam("of"))
-    .with_for_update()
-)
+_HEAD = select(_campaigns.c.head, _campaigns.c.moved_to).where(_campaigns.c.id == bindparam("of"))
+_HEAD_LOCKED = _HEAD.with_for_update()
 _SET_HEAD = (
     update(_campaigns).where(_campaigns.c.id == bindparam("of")).values(head=bindparam("newest"))
 )
@@ -62,6 +61,15 @@ _LAST_DECIDED = (
     select(_log)
     .where(_log.c.campaign == bindparam("of"), _log.c.kind == "decision")
     .order_by(_log.c.bucket.desc())
+    .limit(1)
+)
+_FINISHED = (
+    select(_log.c.sequence)
+    .where(
+        _log.c.campaign == bindparam("of"),
+        _log.c.sequence > bindparam("after"),
+        _log.c.kind == "finish",
+    )
     .limit(1)
 )
 
@@ -189,10 +197,19 @@ class Store:
         """Be the one who writes to a campaign; all is written at the end of the block, or nothing."""
         with self._transaction() as connection:
             writer = Writer(connection, campaign)
-            if writer.moved_to is not None:
-                raise Moved(f"this campaign was moved to {writer.moved_to}; go on there.")
             yield writer
             writer.flush()
+
+    @contextlib.contextmanager
+    def drafting(self, campaign: int) -> Iterator[Draft]:
+        """Prepare entries for a campaign as it stands at one moment; nothing is locked or written."""
+        connection = self.engine.connect()
+        if self.engine.dialect.name == "postgresql":  # SQLite reads so anyway
+            connection = connection.execution_options(isolation_level="REPEATABLE READ")
+        with connection, connection.begin():
+            draft = Draft(connection, campaign)
+            draft.began_after = draft.newest()
+            yield draft
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[Connection]:
@@ -201,28 +218,33 @@ class Store:
             yield connection
 
 
-class Writer:
-    """The only one who writes to a campaign at this moment.
+class Draft:
+    """A campaign as it stands, and entries that might be added to it.
 
-    What is appended goes to the database together, before something is read or the block ends: a
-    statement costs more than what it does.
+    No other process waits for a draft. What was appended to it cannot be read back from it.
     """
+
+    _head_query = _HEAD
+    #: The entry that the log ended with when a draft was begun.
+    began_after: Entry | None = None
 
     def __init__(self, connection: Connection, campaign: int) -> None:
         self._connection = connection
         self._campaign = campaign
-        self._unwritten: list[dict[str, Any]] = []
+        #: What was appended and is not in the database.
+        self.appended: list[Entry] = []
         self._newest: Entry | None = None
-        # The lock of this row on PostgreSQL; on SQLite, BEGIN IMMEDIATE has locked the file already.
-        self.head, self.moved_to = connection.execute(_HEAD_LOCKED, {"of": campaign}).one()
+        self.head, moved_to = connection.execute(self._head_query, {"of": campaign}).one()
+        if moved_to is not None:
+            raise Moved(f"this campaign was moved to {moved_to}; go on there.")
 
     def log(self, after: int = 0) -> list[Entry]:
-        """The entries above `after`, those of this block included."""
+        """The entries above `after`."""
         self.flush()
         return _read_log(self._connection, self._campaign, after)
 
     def of_buckets(self, buckets: Collection[int]) -> list[Entry]:
-        """All entries about these buckets, those of this block included."""
+        """All entries about these buckets."""
         self.flush()
         asked = {"of": self._campaign, "buckets": list(buckets)}
         return [_entry(row) for row in self._connection.execute(_LOG_OF_BUCKETS, asked)]
@@ -233,6 +255,12 @@ class Writer:
         found = self._connection.execute(_LAST_DECIDED, {"of": self._campaign})
         row = found.one_or_none()
         return None if row is None else _entry(row)
+
+    def finished(self, after: int) -> bool:
+        """Whether the campaign was finished by an entry above `after`."""
+        self.flush()
+        asked = {"of": self._campaign, "after": after}
+        return self._connection.execute(_FINISHED, asked).first() is not None
 
     def newest(self) -> Entry | None:
         """The entry that the log ends with."""
@@ -245,24 +273,40 @@ class Writer:
         """Add the next entry."""
         self.head += 1
         entry = self._newest = Entry(self.head, at.astimezone(UTC), kind, bucket, body)
-        self._unwritten.append(
-            {
-                "campaign": self._campaign,
-                "sequence": entry.sequence,
-                "at": _text(entry.at),
-                "kind": kind,
-                "bucket": bucket,
-                "body": _json(body),
-            }
-        )
+        self.appended.append(entry)
         return entry
 
     def flush(self) -> None:
+        """Write what was appended; of a draft, nothing is."""
+
+
+class Writer(Draft):
+    """The only one who writes to a campaign at this moment.
+
+    What is appended goes to the database together, before something is read or the block ends: a
+    statement costs more than what it does. So all that is read includes it.
+    """
+
+    # The lock of this row on PostgreSQL; on SQLite, BEGIN IMMEDIATE has locked the file already.
+    _head_query = _HEAD_LOCKED
+
+    def flush(self) -> None:
         """Write what was appended; `Store.writing` does it at the end of the block."""
-        if self._unwritten:
-            self._connection.execute(_APPEND, self._unwritten)
+        if self.appended:
+            rows = [
+                {
+                    "campaign": self._campaign,
+                    "sequence": entry.sequence,
+                    "at": _text(entry.at),
+                    "kind": entry.kind,
+                    "bucket": entry.bucket,
+                    "body": _json(entry.body),
+                }
+                for entry in self.appended
+            ]
+            self._connection.execute(_APPEND, rows)
             self._connection.execute(_SET_HEAD, {"of": self._campaign, "newest": self.head})
-            self._unwritten = []
+            self.appended = []
 
     def move_away(self, place: str) -> None:
         """Refuse all writes from now on, because the campaign lives elsewhere."""

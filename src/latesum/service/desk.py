@@ -15,8 +15,10 @@ from datetime import datetime
 from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import select
+from starlette.types import Receive
 
 from latesum.live import schema
+from latesum.live.batches import CheckWanted
 from latesum.live.ledger import Decision
 from latesum.live.status import Status
 from latesum.live.store import Store, Stored
@@ -24,6 +26,7 @@ from latesum.service.configuration import Configuration
 from latesum.service.group_commit import GroupCommit
 from latesum.service.metrics import Metrics
 from latesum.service.served import Served
+from latesum.service.uploads import Uploads
 
 T = TypeVar("T")
 
@@ -64,6 +67,10 @@ class Desk:
     async def look(self, work: Callable[..., T], *arguments: Any, **more: Any) -> T:
         """Do something that only reads."""
         return await self._staff.run(self._staff.readers, work, *arguments, **more)
+
+    async def upload(self, receive: Receive, work: Callable[[CheckWanted], T]) -> T:
+        """Do something long that may write, for as long as its client waits; see `Uploads`."""
+        return await self._staff.uploads.run(receive, work)
 
     async def option_now(self) -> Answer:
         """The option for the present bucket.
@@ -149,6 +156,7 @@ class Staff:
         self.metrics = metrics
         self.writers = ThreadPoolExecutor(4, "writer")
         self.readers = ThreadPoolExecutor(2, "reader")
+        self.uploads = Uploads()
 
     async def run(
         self, threads: ThreadPoolExecutor, work: Callable[..., T], *arguments: Any, **more: Any
@@ -159,6 +167,7 @@ class Staff:
 
     def close(self) -> None:
         """Let everything that was begun come to its end."""
+        self.uploads.close()
         self.writers.shutdown(wait=True)
         self.readers.shutdown(wait=True)
 

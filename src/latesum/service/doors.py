@@ -23,7 +23,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from latesum.service.configuration import Configuration
-from latesum.service.errors import error_answer, unexpected
+from latesum.service.errors import ClientLeft, error_answer, unexpected
 from latesum.service.limits import RateLimit
 from latesum.service.login import login_page
 from latesum.service.logs import log
@@ -36,6 +36,8 @@ PAGE_HEADER = "x-latesum-page"
 OPEN = ("/livez",)
 _SAFE = ("GET", "HEAD", "OPTIONS")
 _LONGEST_LOGIN = 2_000
+#: In bytes; a body is read and checked in the loop that answers everyone, unless it is an upload.
+_LARGEST_UNLESS_UPLOAD = 100_000
 _HEADERS = [(b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer")]
 
 
@@ -107,6 +109,8 @@ class Door:
                 await answer(scope, receive, sending)
             else:
                 await self._app(scope, receive, sending)
+        except ClientLeft as left:
+            await error_answer(left.status, str(left))(scope, receive, sending)
         except Exception as error:
             if status:
                 raise  # half of an answer was sent; the connection has to be closed
@@ -138,9 +142,13 @@ class Door:
         scope["token"] = token
         if method in _SAFE:
             return None, receive
-        body = await _read_body(receive, headers, self._largest)
+        upload = path.startswith("/v1/") and path.endswith("/totals")
+        largest = self._largest if upload else min(self._largest, _LARGEST_UNLESS_UPLOAD)
+        body = await _read_body(receive, headers, largest)
         if body is None:
-            sentence = f"the body is larger than {self._largest:,} bytes; send it in parts."
+            sentence = f"the body is larger than {largest:,} bytes" + (
+                "; send it in parts." if upload else "."
+            )
             return error_answer(413, sentence, connection="close"), receive
         return None, _replay(body, receive)
 
@@ -214,15 +222,19 @@ def _slow_down(wait: float) -> JSONResponse:
 
 
 async def _read_body(receive: Receive, headers: Headers, largest: int) -> bytes | None:
-    """The whole body, or None if it is too large; no more than that is ever kept."""
+    """The whole body, or None if it is too large; no more than that is ever kept.
+
+    A client that leaves in the middle has not sent a shorter body: a part of a file is a file with
+    other values.
+    """
     length = headers.get("content-length", "0")
     if length.isdigit() and int(length) > largest:
         return None
     parts, size = [], 0
     while True:
         message = await receive()
-        if message["type"] != "http.request":
-            break
+        if message["type"] == "http.disconnect":
+            raise ClientLeft
         parts.append(message.get("body", b""))
         size += len(parts[-1])
         if size > largest:

@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 
 from latesum._checks import InvalidInput
 from latesum.live.csv_file import BadFile
-from latesum.live.recording import Conflicting, UnknownBucket
+from latesum.live.recording import MOST_PROBLEMS, Conflicting, UnknownBucket
 from latesum.live.store import Moved, UnknownCampaign
 from latesum.service.logs import LOGGER
 
@@ -44,6 +44,13 @@ class Refused(Exception):
         self.status = status
         self.content = {"error": sentence, "details": details or [], **more}
         self.headers: dict[str, str] = {}
+
+
+class ClientLeft(Refused):
+    """The client closed its connection before it had an answer; only the log shows this status."""
+
+    def __init__(self) -> None:
+        super().__init__(499, "the client left, so nothing was done.")
 
 
 def error_answer(status: int, sentence: str, **headers: str) -> JSONResponse:
@@ -97,7 +104,7 @@ def set_up_errors(app: FastAPI, methods_of: Callable[[str], set[str]]) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def not_valid(_: Request, error: RequestValidationError) -> JSONResponse:
-        details = [_sentence(each) for each in error.errors()]
+        details = [_sentence(each) for each in error.errors()[:MOST_PROBLEMS]]
         return JSONResponse({"error": details[0], "details": details}, 422)
 
     @app.exception_handler(HTTPException)

@@ -13,6 +13,8 @@ from latesum.policies.base import Purpose
 CAMPAIGN_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 #: More than any campaign counts, and small enough for every store and every float.
 _MOST = 10**12
+#: In one upload: more than a year of hours.
+MOST_ROWS = 10_000
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]
 Sentence = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1000)]
@@ -156,7 +158,7 @@ class BulkRow(Body):
 class Bulk(Body):
     """Many rows at once: all are taken in, or none."""
 
-    rows: list[BulkRow] = Field(min_length=1, max_length=10_000)
+    rows: list[BulkRow] = Field(min_length=1, max_length=MOST_ROWS)
 
 
 class Verdict(BaseModel):

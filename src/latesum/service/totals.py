@@ -6,20 +6,30 @@ import json
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi.responses import JSONResponse
 from pydantic import ValidationError
 
+from latesum._checks import shortened
+from latesum.live.batches import CheckWanted, in_batches
+from latesum.live.campaign import Campaign
 from latesum.live.importing import Imported, import_totals
-from latesum.live.recording import Conflicting, Recorded, Row, UnknownBucket
-from latesum.service.desk import Desk
+from latesum.live.recording import (
+    MOST_PROBLEMS,
+    BadRows,
+    Conflicting,
+    Recorded,
+    Row,
+    UnknownBucket,
+)
 from latesum.service.errors import AT_THE_DOOR, Refused, documented
 from latesum.service.group_commit import Terms
 from latesum.service.guarded import CampaignDesk, GuardedRoute, Who, needs
 from latesum.service.models import (
-    Bulk,
+    MOST_ROWS,
     BulkAnswer,
+    BulkRow,
     Record,
     RefusedRows,
-    RowVerdict,
     Verdict,
 )
 
@@ -67,6 +77,7 @@ _BULK_BODY = {
 
 @router.post(
     "/totals",
+    response_model=BulkAnswer,
     openapi_extra=_BULK_BODY,
     responses={
         409: {"model": RefusedRows, "description": "Nothing was written: rows are in the way."},
@@ -82,57 +93,104 @@ async def upload(
     skip_unknown: Annotated[bool, Query(description="Leave out unknown buckets.")] = False,
     even_if_final: Annotated[bool, Query(description="Correct final values.")] = False,
     beyond_range: Annotated[bool, Query(description="Totals out of range are right.")] = False,
-) -> BulkAnswer:
+) -> Response:
     """Set many buckets, all or none, with a verdict for each row: a CSV file, or rows in JSON.
 
-    Totals are set and not added, so that an upload may safely be repeated.
+    Totals are set and not added, so that an upload may safely be repeated. A file has at most
+    10,000 rows and 100 columns.
     """
     body = await request.body()
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    allowed = {
+    if kind not in ("text/csv", "application/json"):
+        raise Refused(415, "send rows as application/json, or a file as text/csv.")
+    allowed: dict[str, Any] = {
         "by": who.name, "dry_run": dry_run, "skip_unknown": skip_unknown,
         "even_if_final": even_if_final, "beyond_range": beyond_range,
     }  # fmt: skip
-    if kind == "text/csv":
-        found = await desk.write(import_totals, desk.campaign, body, **allowed)
-    elif kind == "application/json":
-        found = await desk.write(_import_rows, desk, _read_rows(body), allowed)
-    else:
-        raise Refused(415, "send rows as application/json, or a file as text/csv.")
-    rows = [RowVerdict(row=line, **_verdict(result)) for line, result in found.rows]
-    if not (found.written or dry_run):
-        bad = [row for row in rows if row.verdict in ("conflicting", "unknown bucket")]
-        raise Refused(
-            409,
-            "nothing was written, because of rows that are conflicting or of unknown buckets.",
-            [f"row {row.row}: {row.note or row.verdict}" for row in bad[:20]],
-            rows=[row.model_dump() for row in rows],
-        )
+
+    def take_in(check_wanted: CheckWanted) -> Response:
+        if kind == "text/csv":
+            found = import_totals(
+                desk.campaign, body, **allowed, most_rows=MOST_ROWS, check_wanted=check_wanted
+            )
+        else:
+            found = _import_rows(desk.campaign, body, allowed, check_wanted)
+        return _answer(found, dry_run)
+
+    answer = await desk.upload(request.receive, take_in)
     desk.forget_look()
-    return BulkAnswer(written=found.written, rows=rows)
+    return answer
 
 
-def _read_rows(body: bytes) -> Bulk:
+def _import_rows(
+    campaign: Campaign, body: bytes, allowed: dict[str, Any], check_wanted: CheckWanted
+) -> Imported:
+    rows = [Row(**each.model_dump()) for each in _read_rows(body, check_wanted)]
     try:
-        return Bulk.model_validate(json.loads(body))
-    except ValidationError as error:
-        problems = error.errors(include_input=False, include_context=False)
-        if not problems[0]["loc"]:
-            raise Refused(422, 'the body must be an object such as {"rows": [...]}.') from None
+        results = campaign.record_many(rows, **allowed, check_wanted=check_wanted)
+    except BadRows as refused:
         details = [
-            f"{'.'.join(str(part) for part in each['loc'])}: {each['msg']}." for each in problems
+            f"row {place + 1}, column {bad.column}: {bad}" for place, bad in refused.problems
         ]
-        raise Refused(422, details[0], details[:20]) from None
-    except (ValueError, RecursionError):
-        raise Refused(422, "the body is not JSON.") from None
-
-
-def _import_rows(desk: Desk, bulk: Bulk, allowed: dict[str, Any]) -> Imported:
-    rows = [Row(**each.model_dump()) for each in bulk.rows]
-    results = desk.campaign.record_many(rows, **allowed)
+        raise Refused(422, details[0], details) from None
     in_the_way = ["conflicting"] + ([] if allowed["skip_unknown"] else ["unknown bucket"])
     stopped = any(result.verdict in in_the_way for result in results)
     return Imported(list(enumerate(results, start=1)), not (allowed["dry_run"] or stopped))
+
+
+def _read_rows(body: bytes, check_wanted: CheckWanted) -> list[BulkRow]:
+    """The rows of `Bulk`, validated one by one and no further than the first few bad ones.
+
+    A body may be wrong in 100,000 places, and to say so of each would take longer than anything
+    that is right.
+    """
+    try:
+        sent = json.loads(body)
+    except (ValueError, RecursionError):
+        raise Refused(422, "the body is not JSON.") from None
+    if not isinstance(sent, dict) or sent.keys() != {"rows"} or not isinstance(sent["rows"], list):
+        raise Refused(422, 'the body must be an object such as {"rows": [...]}, and no more.')
+    if not 1 <= len(sent["rows"]) <= MOST_ROWS:
+        raise Refused(
+            422, f"rows: there must be 1 to {MOST_ROWS:,} of them, not {len(sent['rows']):,}."
+        )
+    rows, details = list[BulkRow](), list[str]()
+    for place, row in enumerate(in_batches(sent["rows"], check_wanted)):
+        if isinstance(row, dict) and len(row) > len(BulkRow.model_fields):
+            unknown = next(name for name in row if name not in BulkRow.model_fields)
+            details.append(f"rows.{place}: there is no field {shortened(unknown)!r}.")
+        else:
+            try:
+                rows.append(BulkRow.model_validate(row))
+            except ValidationError as error:
+                problems = error.errors(include_input=False, include_context=False)
+                details += [
+                    f"{_where('rows', place, *each['loc'])}: {each['msg']}." for each in problems
+                ]
+        if len(details) >= MOST_PROBLEMS:
+            break
+    if details:
+        raise Refused(422, details[0], details[:MOST_PROBLEMS])
+    return rows
+
+
+def _where(*parts: object) -> str:
+    return ".".join(shortened(str(part)) for part in parts)
+
+
+def _answer(found: Imported, dry_run: bool) -> Response:
+    """The verdicts as they are sent; made here, because for many rows that takes a while too."""
+    rows = [{**_verdict(result), "row": line} for line, result in found.rows]
+    if found.written or dry_run:
+        content: dict[str, Any] = {"written": found.written, "rows": rows}
+        return JSONResponse(content)
+    bad = [row for row in rows if row["verdict"] in ("conflicting", "unknown bucket")]
+    content = {
+        "error": "nothing was written, because of rows that are conflicting or of unknown buckets.",
+        "details": [f"row {row['row']}: {row['note'] or row['verdict']}" for row in bad[:20]],
+        "rows": rows,
+    }
+    return JSONResponse(content, 409)
 
 
 def _verdict(result: Recorded) -> dict[str, Any]:

@@ -1,0 +1,74 @@
+"""Uploads: long work, kept apart from decisions and ended when its client leaves.
+
+One thread works on all of them, one after the other. More would not be faster, because Python runs
+one at a time, and each would slow down the loop that answers everything else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from starlette.types import Receive
+
+from latesum.live.batches import CheckWanted
+from latesum.service.errors import ClientLeft, Refused
+
+T = TypeVar("T")
+#: Each may hold a body in memory, so there are not any number of them.
+MOST_AT_ONCE = 32
+
+
+class Uploads:
+    """The uploads that are under way."""
+
+    def __init__(self) -> None:
+        self._thread = ThreadPoolExecutor(1, "upload")
+        self._under_way = 0
+
+    async def run(self, receive: Receive, work: Callable[[CheckWanted], T]) -> T:
+        """Do the work of an upload whose body was read, when those before it are done.
+
+        Args:
+            receive: Tells when the client of the request leaves.
+            work: What is to be done. It is given a check that raises `ClientLeft` once no one
+                waits for the answer, and should call it between batches of rows.
+        """
+        if self._under_way >= MOST_AT_ONCE:
+            busy = Refused(429, f"{MOST_AT_ONCE} uploads are under way; try again in a second.")
+            busy.headers["retry-after"] = "1"
+            raise busy
+        left = threading.Event()
+
+        def check_wanted() -> None:
+            if left.is_set():
+                raise ClientLeft
+
+        def work_if_wanted() -> T:
+            check_wanted()  # it may have waited for long
+            return work(check_wanted)
+
+        self._under_way += 1
+        watching = asyncio.create_task(_wait_until_gone(receive, left))
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, work_if_wanted)
+        finally:
+            left.set()  # also where the service stops and does not wait any longer
+            self._under_way -= 1
+            watching.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await watching
+
+    def close(self) -> None:
+        """Let what was begun come to its end."""
+        self._thread.shutdown(wait=True)
+
+
+async def _wait_until_gone(receive: Receive, left: threading.Event) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    left.set()

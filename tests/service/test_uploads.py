@@ -1,0 +1,306 @@
+"""Uploads are bounded, decisions do not wait for them, and they end when their clients leave."""
+
+import asyncio
+import http.client
+import json
+import socket
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from service_process import ServiceProcess
+from service_settings import SETTINGS
+
+from latesum.live import Campaign, Store
+from latesum.service import Tokens, totals
+from latesum.service.errors import ClientLeft, Refused
+from latesum.service.uploads import MOST_AT_ONCE, Uploads
+
+PATH = "/v1/campaigns/banner"
+BUCKETS = 200
+CSV = {"Content-Type": "text/csv"}
+JSON = {"Content-Type": "application/json"}
+WIDE = (
+    "bucket,total," + ",".join(f"c{n}" for n in range(20_000)) + "\n1,1" + ",7" * 20_000
+).encode()
+
+
+def test_a_wide_file_is_refused_in_a_sentence(operator, campaign):
+    answer = operator.post(f"{campaign}/totals", content=WIDE, headers=CSV)
+    assert answer.status_code == 422
+    assert answer.json()["error"] == "the file cannot be imported, and nothing was."
+    assert "at most 100 columns" in answer.json()["details"][0]
+
+
+def test_an_upload_has_at_most_10000_rows(operator, campaign):
+    operator.get(f"{campaign}/option")
+    for rows, status in ((10_000, 200), (10_001, 422)):
+        file = "bucket,total\n" + "1,7\n" * rows
+        answers = (
+            operator.post(f"{campaign}/totals", content=file, headers=CSV),
+            operator.post(f"{campaign}/totals", json={"rows": [{"bucket": 1, "total": 7}] * rows}),
+        )
+        assert [answer.status_code for answer in answers] == [status, status]
+        assert all(answer.is_success or "10,000" in answer.json()["error"] for answer in answers)
+
+
+@pytest.mark.parametrize(
+    ("rows", "says"),
+    [
+        ([{"bucket": 1, **{f"f{n}": 1 for n in range(50_000)}}], "rows.0: there is no field 'f0'."),
+        ([{"a": 1, "b": 2, "c": 3, "d": 4, "e": 5}] * 10_000, "rows.0.bucket: Field required."),
+        ([{"x" * 900_000: 1}], "rows.0.bucket: Field required."),
+        ([7], "rows.0: Input should be a valid dictionary"),
+        ([{"bucket": 1, "total": 1}, {"bucket": 2, "total": "x"}], "rows.1.total: "),
+    ],
+)
+def test_a_body_that_is_wrong_everywhere_is_refused_in_short(operator, campaign, rows, says):
+    answer = operator.post(f"{campaign}/totals", json={"rows": rows})
+    assert answer.status_code == 422
+    assert answer.json()["error"].startswith(says)
+    assert len(answer.content) < 5_000
+
+
+def test_a_bad_row_of_json_is_named(operator, campaign):
+    for bucket in (1, 2):
+        operator.get(f"{campaign}/option", params={"bucket": bucket})
+    rows = [{"bucket": 1, "total": 1}, {"bucket": 2, "rounds": 5, "total": 9}]
+    answer = operator.post(f"{campaign}/totals", json={"rows": rows})
+    assert answer.status_code == 422
+    assert answer.json()["error"].startswith("row 2, column total: a total of 9 is more than 5")
+
+
+def test_only_an_upload_may_be_large(operator, campaign):
+    body = b'{"total": 1' + b" " * 100_000 + b"}"
+    answer = operator.put(f"{campaign}/buckets/1", content=body, headers=JSON)
+    assert answer.status_code == 413
+    assert answer.json()["error"] == "the body is larger than 100,000 bytes."
+    answer = operator.post(f"{campaign}/totals", content=body, headers=JSON)
+    assert answer.status_code == 422
+
+
+def test_decisions_and_records_do_not_wait_for_uploads(operator, campaign, monkeypatch):
+    """Eight uploads that do not end, on the threads that work on uploads."""
+    begun, go_on, real = threading.Event(), threading.Event(), totals.import_totals
+
+    def slow(*arguments, **more):
+        begun.set()
+        assert go_on.wait(60)
+        return real(*arguments, **more)
+
+    monkeypatch.setattr(totals, "import_totals", slow)
+    operator.get(f"{campaign}/option")
+
+    def send():
+        return operator.post(f"{campaign}/totals", content="bucket,total\n1,7\n", headers=CSV)
+
+    with ThreadPoolExecutor(8) as threads:
+        try:
+            sent = [threads.submit(send) for _ in range(8)]
+            assert begun.wait(60)
+            time.sleep(0.1)  # the others are on their way
+            asked = in_a_thread(
+                lambda: [
+                    operator.put(f"{campaign}/buckets/1", json={"total": 5}).json()["verdict"],
+                    operator.get(f"{campaign}/option").json()["bucket"],
+                    operator.get(f"{campaign}/status").status_code,
+                ]
+            )
+        finally:
+            go_on.set()
+        assert asked == ["new", 2, 200]
+        assert sorted(each.result().status_code for each in sent) == [200] * 8
+
+
+def in_a_thread(work):
+    """What comes of work that might never end."""
+    found = []
+    thread = threading.Thread(target=lambda: found.append(work()), daemon=True)
+    thread.start()
+    thread.join(30)
+    return found[0] if found else "no answer"
+
+
+def test_an_upload_is_ended_when_its_client_leaves():
+    async def leave():
+        messages, uploads = asyncio.Queue(), Uploads()
+        begun = threading.Event()
+
+        def work(check_wanted):
+            begun.set()
+            for _ in range(6_000):
+                check_wanted()
+                time.sleep(0.01)
+
+        running = asyncio.create_task(uploads.run(messages.get, work))
+        waiting = asyncio.create_task(uploads.run(messages.get, work))
+        await asyncio.to_thread(begun.wait)
+        begun.clear()
+        for _ in range(2):
+            await messages.put({"type": "http.disconnect"})
+        for task in (running, waiting):
+            with pytest.raises(ClientLeft):
+                await task
+        assert not begun.is_set()  # the second was not even begun
+        assert await uploads.run(messages.get, lambda _: "next") == "next"
+        uploads.close()
+
+    asyncio.run(leave())
+
+
+def test_an_upload_is_ended_when_the_service_does_not_wait_any_longer():
+    async def stop():
+        messages, uploads = asyncio.Queue(), Uploads()
+        begun, ended = threading.Event(), threading.Event()
+
+        def work(check_wanted):
+            begun.set()
+            try:
+                for _ in range(6_000):
+                    check_wanted()
+                    time.sleep(0.01)
+            except ClientLeft:
+                ended.set()
+
+        running = asyncio.create_task(uploads.run(messages.get, work))
+        await asyncio.to_thread(begun.wait)
+        running.cancel()
+        await asyncio.wait([running])
+        assert await asyncio.to_thread(ended.wait, 30)
+        uploads.close()
+
+    asyncio.run(stop())
+
+
+def test_too_many_uploads_at_once_are_429():
+    async def crowd():
+        uploads, go_on = Uploads(), threading.Event()
+        never = asyncio.Event()
+        running = [
+            asyncio.create_task(uploads.run(never.wait, lambda _: go_on.wait(60)))
+            for _ in range(MOST_AT_ONCE)
+        ]
+        await asyncio.sleep(0)
+        with pytest.raises(Refused, match="32 uploads are under way") as refusal:
+            await uploads.run(never.wait, lambda _: None)
+        assert refusal.value.status == 429
+        assert refusal.value.headers == {"retry-after": "1"}
+        go_on.set()
+        assert await asyncio.gather(*running) == [True] * MOST_AT_ONCE
+        assert await uploads.run(never.wait, lambda _: "next") == "next"
+        uploads.close()
+
+    asyncio.run(crowd())
+
+
+@pytest.fixture
+def served(tmp_path):
+    """A service as a process, with a campaign of some decided buckets, and a token to record."""
+    address = tmp_path / "campaigns.db"
+    with Store(address) as store:
+        secret = Tokens(store).new("shop", "record")
+        settings = {**SETTINGS, "expected_rounds": 10, "store": store}
+        campaign = Campaign.create("banner", **settings)
+        for bucket in range(1, BUCKETS + 1):
+            campaign.decide(bucket)
+    with ServiceProcess(address) as service:
+        service.secret = secret
+        yield service
+
+
+def request(service, method, path, body=b"", kind="text/csv", length=None):
+    """A request as it goes over the wire."""
+    lines = [
+        f"{method} {path} HTTP/1.1", "Host: latesum", f"Authorization: Bearer {service.secret}",
+        f"Content-Type: {kind}", f"Content-Length: {len(body) if length is None else length}",
+    ]  # fmt: skip
+    return "\r\n".join([*lines, "", ""]).encode() + body
+
+
+def ask(service, method, path, body=b""):
+    """The status and the content of an answer."""
+    host, port = service.url.removeprefix("http://").split(":")
+    connection = http.client.HTTPConnection(host, int(port), timeout=120)
+    kind = JSON if method == "PUT" else CSV
+    connection.request(
+        method, path, body or None, {"Authorization": f"Bearer {service.secret}", **kind}
+    )
+    answer = connection.getresponse()
+    content = answer.read()
+    connection.close()
+    return answer.status, content.decode()
+
+
+def leave_behind(service, sent):
+    host, port = service.url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port))) as connection:
+        connection.sendall(sent)
+
+
+def left(service):
+    """How many uploads the service gave up because their clients had left."""
+    _, figures = ask(service, "GET", "/metrics")
+    for line in figures.splitlines():
+        if line.startswith("latesum_requests_total") and 'status="499"' in line:
+            return int(float(line.split()[-1]))
+    return 0
+
+
+def wait_for(what, seconds=60):
+    end = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def written(service):
+    _, content = ask(service, "GET", f"{PATH}/history?after={BUCKETS}")
+    return [entry["bucket"] for entry in json.loads(content)["entries"]]
+
+
+LARGE = "bucket,total\n" + "".join(f"{n % BUCKETS + 1},7\n" for n in range(10_000))
+
+
+def test_the_work_ends_when_the_client_leaves(served):
+    path = f"{PATH}/totals"
+    for _ in range(4):
+        leave_behind(served, request(served, "POST", path, LARGE.encode()))
+    wait_for(lambda: left(served) == 4)
+    assert written(served) == []
+    assert ask(served, "POST", path, b"bucket,total\n1,7\n")[0] == 200
+    assert written(served) == [1]
+
+
+def test_a_part_of_a_body_is_not_taken_for_the_whole(served):
+    path = f"{PATH}/totals"
+    part = b"bucket,total\n1,7\n2,1"  # of 12
+    leave_behind(served, request(served, "POST", path, part, length=len(part) + 2))
+    wait_for(lambda: left(served) == 1)
+    assert written(served) == []
+
+
+@pytest.mark.parametrize("file", [WIDE, LARGE.encode()], ids=["wide", "large"])
+def test_options_are_given_while_eight_uploads_are_under_way(served, file):
+    """Asked for again and again; a record ends the bucket each time, so that all are decided."""
+    done = []
+
+    def upload():
+        status, _ = ask(served, "POST", f"{PATH}/totals?dry_run=true", file)
+        done.append(status)
+
+    threads = [threading.Thread(target=upload) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    given = []
+    while len(done) < 8 or len(given) < 3:
+        status, content = ask(served, "GET", f"{PATH}/option")
+        assert status == 200
+        given.append((json.loads(content)["bucket"], len(done)))
+        assert ask(served, "PUT", f"{PATH}/buckets/{given[-1][0]}", b'{"total": 1}')[0] == 200
+    for thread in threads:
+        thread.join()
+    assert [bucket for bucket, _ in given] == list(range(BUCKETS, BUCKETS + len(given)))
+    assert done == [422 if file == WIDE else 200] * 8
+    if file != WIDE:
+        assert sum(ended < 7 for _, ended in given) >= 3
