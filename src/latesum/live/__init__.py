@@ -2,8 +2,8 @@
 
 from latesum.live.campaign import Campaign, system_clock
 from latesum.live.ledger import Decision, Entry
-from latesum.live.recording import BadField, Conflicting, Recorded, Row, UnknownBucket
 from latesum.live.store import Moved, Store, UnknownCampaign
+from latesum.live.verdicts import BadField, Conflicting, Recorded, Row, UnknownBucket
 
 __all__ = [
     "BadField",

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from latesum._checks import InvalidInput, shortened
 from latesum.live.batches import CheckWanted, always_wanted, in_batches
-from latesum.live.recording import MOST_PROBLEMS, BadField, Row
+from latesum.live.verdicts import MOST_PROBLEMS, BadField, Row
 
 #: Five columns are used; a report has some more.
 MOST_COLUMNS = 100

@@ -15,8 +15,8 @@ from starlette.exceptions import HTTPException
 
 from latesum._checks import InvalidInput
 from latesum.live.csv_file import BadFile
-from latesum.live.recording import MOST_PROBLEMS, Conflicting, UnknownBucket
 from latesum.live.store import Moved, UnknownCampaign
+from latesum.live.verdicts import MOST_PROBLEMS, Conflicting, UnknownBucket
 from latesum.service.logs import LOGGER
 
 _PLAIN = {
@@ -76,8 +76,8 @@ def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {status: {"model": ErrorAnswer, "description": meanings[status]} for status in statuses}
 
 
-#: Whatever the route, the door may answer so.
-AT_THE_DOOR = (400, 401, 403, 413, 422, 429, 503)
+#: What any route may answer.
+ON_ANY_ROUTE = (400, 401, 403, 413, 422, 429, 503)
 
 
 def status_of(refusal: InvalidInput) -> int:
