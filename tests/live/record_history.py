@@ -17,7 +17,7 @@ import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from latesum.live import Campaign, Store, migrate
+from latesum.live import Campaign, Store, database
 from latesum.live.moving import export_campaign
 from latesum.policies import registry
 
@@ -172,7 +172,7 @@ def main():
     path = HERE / "histories" / f"{chosen}.json"
     if chosen.isdigit():
         path = HERE / "databases" / f"schema-{chosen}.db"
-        migrate.SCHEMA_VERSION = chosen  # migrate no further than this
+        database.SCHEMA_VERSION = chosen  # migrate no further than this
     if path.exists():
         sys.exit(f"{path} is there already; histories are never rewritten.")
     with tempfile.TemporaryDirectory() as folder:

@@ -7,7 +7,7 @@ from latesum.errors import BadField, Conflicting, UnknownBucket
 from latesum.live import Campaign
 from latesum.live.deciding import told_plays
 from latesum.live.describing import describe_entry
-from latesum.live.html import status_html
+from latesum.live.static_page import status_html
 from latesum.policies import Play, registry
 from latesum.service.charts import totals_chart
 
@@ -274,7 +274,7 @@ def test_a_total_of_the_evening_counts_once_its_day_is_over(new_campaign, clock)
     result = campaign.record(1, rounds=2000, total=600)
     assert (result.verdict, result.marks) == ("new", ("early",))
     assert "has not ended: this counts once it has" in result.note
-    assert told(campaign)[0] == Play(0, 2000, None, "learn")
+    assert told(campaign)[0] == Play(0, 2000, None, "learn", 1)
     clock.pass_by(hours=2, minutes=59)
     assert told(campaign)[0].total is None
     clock.pass_by(minutes=1)
@@ -426,7 +426,7 @@ def test_hold_resume_override_drop_finish(new_campaign, clock):
     campaign.drop("A", **me)
     with pytest.raises(InvalidInput, match="last option left"):
         campaign.drop("C", **me)
-    assert campaign.finish(**me) == "C"
+    assert campaign.finish(**me).option == "C"
     count = len(campaign.history())
     final = campaign.decide()
     assert (final.option, final.source, final.sequence) == ("C", "finished", None)

@@ -10,9 +10,9 @@ from sqlalchemy import inspect
 from latesum import InvalidInput
 from latesum.errors import Moved
 from latesum.live import Campaign, Store
-from latesum.live.deciding import Planner, choose
+from latesum.live.database import schema_version
+from latesum.live.deciding import ReplayCache, choose
 from latesum.live.describing import describe_entry
-from latesum.live.migrate import schema_version
 from latesum.live.moving import (
     export_campaign,
     exported_log,
@@ -118,7 +118,10 @@ def test_decisions_of_an_older_latesum_among_new_ones_are_replayed_by_its_rules(
             campaign.decide()
             now += timedelta(days=1)
             with store.writing(campaign.stored.id) as writer:  # as if by another process
-                planner, bucket = Planner(campaign.settings.build_policy()), campaign.ledger().last
+                planner, bucket = (
+                    ReplayCache(campaign.settings.build_policy()),
+                    campaign.ledger().last,
+                )
                 choice = choose(campaign.settings, campaign.ledger(), planner, bucket + 1, now, 1)
                 body = choice.body(campaign.settings.buckets.label(bucket + 1), None)
                 del body["rules"]

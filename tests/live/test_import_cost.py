@@ -17,7 +17,7 @@ from latesum.live.csv_file import read_totals
 from latesum.live.importing import import_totals
 from latesum.live.ledger import Value
 from latesum.live.maturity import Maturity
-from latesum.live.recording import judge
+from latesum.live.verdicts import check_row, judge
 
 
 def calls(work, *arguments, **more):
@@ -170,11 +170,12 @@ def test_what_came_too_late_is_not_compared_with_all_that_did_before(new_campaig
 
     value, maturity = Value(), Maturity(campaign.settings, campaign.ledger(), clock())
     for number in range(500):
-        verdict, body = judge(Row(1, total=Total(number)), 1, 0, value, maturity)
+        row = check_row(Row(1, total=1.0), campaign.settings)._replace(total=Total(number))
+        verdict, body = judge(row, 0, value, maturity)
         assert verdict == "too late"
         value.take(clock(), {**body, "by": "me"})
     assert compared < 5 * 500
-    assert judge(Row(1, total=7.0), 1, 0, value, maturity) == ("too late", None)
+    assert judge(row._replace(total=7.0), 0, value, maturity) == ("too late", None)
     assert len(value.late) == 500
 
 

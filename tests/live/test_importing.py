@@ -7,6 +7,7 @@ import pytest
 from latesum import InvalidInput
 from latesum.errors import BadFile
 from latesum.live.importing import import_totals
+from latesum.live.verdicts import Allowed
 
 
 @pytest.fixture
@@ -51,7 +52,9 @@ def test_all_or_nothing(campaign):
     assert verdicts(result) == ["unknown bucket", "conflicting", "new"]
     assert not result.written
     assert campaign.history() == before
-    forced = import_totals(campaign, mixed.encode(), skip_unknown=True, even_if_final=True)
+    forced = import_totals(
+        campaign, mixed.encode(), allowed=Allowed(even_if_final=True, skip_unknown=True)
+    )
     assert verdicts(forced) == ["unknown bucket", "revised", "new"]
     assert forced.written
 

@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from latesum import InvalidInput
 from latesum.errors import Conflicting
 from latesum.live import Campaign, Store
-from latesum.live.deciding import Planner, choose
+from latesum.live.deciding import ReplayCache, choose
 from latesum.live.moving import replay_log
 from latesum.policies import registry
 
@@ -140,8 +140,8 @@ class Comparison(RuleBasedStateMachine):
     @rule()
     def an_older_latesum_decides(self):
         """It reads the log by version 1 of the rules, and its entries have no version."""
-        with self.campaign._follower.writing() as (writer, ledger):
-            planner = Planner(self.campaign.settings.build_policy())
+        with self.campaign._ledgers.writing() as (writer, ledger):
+            planner = ReplayCache(self.campaign.settings.build_policy())
             choice = choose(self.campaign.settings, ledger, planner, self.today, self.now, rules=1)
             body = choice.body(self.campaign.settings.buckets.label(self.today), None)
             del body["rules"]
@@ -250,7 +250,7 @@ class Comparison(RuleBasedStateMachine):
     def crash_in_the_middle_of_a_write(self):
         with (
             contextlib.suppress(RuntimeError),
-            self.campaign._follower.writing() as (writer, ledger),
+            self.campaign._ledgers.writing() as (writer, ledger),
         ):
             body = {"who": "x", "why": "y"}
             ledger.take(writer.append(self.now, "hold", None, body))

@@ -55,7 +55,7 @@ def make_service(tmp_path, clock):
 
     def make(**configuration):
         store = Store(tmp_path / f"campaigns{len(opened)}.db")
-        service = Service(store, **{"clock": clock, "looks_kept": 0.0, **configuration})
+        service = Service(store, **{"clock": clock, "status_kept": 0.0, **configuration})
         service.stranger.__enter__()
         opened.append(service)
         return service

@@ -266,15 +266,14 @@ def test_records_that_come_together_have_their_own_verdicts(service, operator, c
     import asyncio
 
     from latesum.errors import BadField
-    from latesum.live.recording import Recorded, Row
-    from latesum.service.group_commit import Terms
+    from latesum.live.verdicts import Recorded, Row
 
     for bucket in range(1, 6):
         operator.get(f"{campaign}/option", params={"bucket": bucket})
     operator.put(f"{campaign}/buckets/1", json={"total": 5, "status": "final"})
 
     async def together():
-        desk = await service.app.state.desks.of("banner")
+        cached = await service.app.state.campaigns.of("banner")
         rows = [
             Row(1, total=6.0),
             Row(2, total=1.0),
@@ -282,7 +281,7 @@ def test_records_that_come_together_have_their_own_verdicts(service, operator, c
             Row(3, 10, 11.0),
             Row(9, 5),
         ]
-        jobs = [desk.records.record(row, Terms("me")) for row in rows]
+        jobs = [cached.records.record(row) for row in rows]
         return await asyncio.gather(*jobs, return_exceptions=True)
 
     results = asyncio.run(together())

@@ -13,9 +13,10 @@ from service_process import ServiceProcess
 from service_settings import SETTINGS
 
 from latesum.live import Campaign, Store
-from latesum.service import Tokens, totals
+from latesum.service import Tokens
 from latesum.service.errors import ClientLeft, Refused
-from latesum.service.uploads import MOST_AT_ONCE, Uploads
+from latesum.service.routes import totals
+from latesum.service.workers import MOST_AT_ONCE, Uploads
 
 PATH = "/v1/campaigns/banner"
 BUCKETS = 200

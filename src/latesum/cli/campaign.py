@@ -154,12 +154,11 @@ def import_file(
     """Record a whole file, with a verdict for each row: all of it or nothing."""
     from latesum._terminal import new_table, terminal
     from latesum.live.importing import import_totals
+    from latesum.live.verdicts import Allowed
 
+    allowed = Allowed(even_if_final, beyond_range, skip_unknown)
     with opened(campaign) as found:
-        result = import_totals(
-            found, file, by=user(who), dry_run=dry_run, skip_unknown=skip_unknown,
-            even_if_final=even_if_final, beyond_range=beyond_range,
-        )  # fmt: skip
+        result = import_totals(found, file, by=user(who), allowed=allowed, dry_run=dry_run)
     if as_json:
         rows = [{"row": line, **row._asdict()} for line, row in result.rows]
         print(json.dumps({"written": result.written, "rows": rows}, indent=2))
@@ -192,8 +191,8 @@ def status(
 ) -> None:
     """What runs now and why, what is known, and what to worry about."""
     from latesum._terminal import terminal
-    from latesum.live.html import status_html
-    from latesum.live.page import status_page
+    from latesum.live.static_page import status_html
+    from latesum.live.terminal_page import status_page
 
     with opened(campaign) as found:
         seen = found.status(level)

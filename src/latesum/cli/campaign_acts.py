@@ -68,7 +68,7 @@ def finish(
 ) -> None:
     """End the campaign: from now on `next` always answers this option."""
     with opened(campaign) as found:
-        print(f"Finished with {found.finish(option, who=user(who), why=why)}.")
+        print(f"Finished with {found.finish(option, who=user(who), why=why).option}.")
 
 
 def replay(

@@ -62,7 +62,7 @@ def serve(
             opened = stack.enter_context(Store(Path(folder) / "campaigns.db"))
             shown = stack.enter_context(DemoCampaign(opened, seconds_per_day))
             configuration = dataclasses.replace(
-                configuration, clock=shown.clock, speed=shown.clock.speed, looks_kept=0.3,
+                configuration, clock=shown.clock, speed=shown.clock.speed, status_kept=0.3,
                 page_every=1.0,
             )  # fmt: skip
         else:

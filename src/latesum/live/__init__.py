@@ -8,8 +8,8 @@ need("live")  # before anything of it is imported
 from latesum.errors import BadField, Conflicting, Moved, UnknownBucket, UnknownCampaign
 from latesum.live.campaign import Campaign, system_clock
 from latesum.live.ledger import Decision, Entry
-from latesum.live.recording import Recorded, Row
 from latesum.live.store import Store
+from latesum.live.verdicts import Recorded, Row
 
 __all__ = [
     "BadField",

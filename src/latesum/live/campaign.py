@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, overload
 
-from latesum._checks import InvalidInput
-from latesum.errors import Conflicting, UnknownBucket
-from latesum.live.batches import CheckWanted, always_wanted, in_batches
-from latesum.live.bookkeeping import Bookkeeper, check_gap, why_unknown
+from latesum._checks import InvalidInput, whole_number
+from latesum.errors import BadRows
+from latesum.live.batches import CheckWanted, always_wanted
 from latesum.live.buckets import When
-from latesum.live.deciding import Choice, Planner, carry, choose, told_plays
-from latesum.live.following import Follower
+from latesum.live.caches import LedgerCache, ReplayCache
+from latesum.live.deciding import Choice, carry, choose, told_plays
 from latesum.live.ledger import Decision, Entry, Ledger, decision_of
 from latesum.live.maturity import Maturity
-from latesum.live.operators import Operated
-from latesum.live.recording import Recorded, Row, check_row
+from latesum.live.recorder import BucketState, Recorder, check_gap, why_unknown
 from latesum.live.rules import RULES_VERSION, check_rules
 from latesum.live.settings import Settings, make_settings
 from latesum.live.store import Store, Stored, Writer
+from latesum.live.verdicts import Allowed, CheckedRow, Recorded, Refusal, Row, check_rows
 from latesum.live.warnings import learning_stopped
 from latesum.policies import Estimate, Policy
 
@@ -30,6 +29,8 @@ if TYPE_CHECKING:
     from latesum.live.status import Status
 
 Clock = Callable[[], datetime]
+#: Buckets whose state is kept between two transactions.
+_MOST_STATES = 2000
 #: Rows that are judged within the transaction that writes them; more are judged before.
 _FEW_ROWS = 100
 
@@ -39,7 +40,22 @@ def system_clock() -> datetime:
     return datetime.now(UTC)
 
 
-class Campaign(Operated):
+class Acted(NamedTuple):
+    """What an operator did; `repeated` if it had been done before, under the same key."""
+
+    kind: str
+    option: str | None
+    repeated: bool
+
+
+class _States(NamedTuple):
+    """What the log says about some buckets up to its entry `newest`."""
+
+    states: dict[int, BucketState]
+    newest: Entry | None
+
+
+class Campaign:
     """Decides which option to show in each bucket, and keeps a log of everything.
 
     Many processes may have the same campaign open; what one writes, all see.
@@ -67,8 +83,9 @@ class Campaign(Operated):
         self.settings = Settings.from_json(stored.settings)
         self._owns_store = owns_store
         self._lock = threading.RLock()
-        self._follower = Follower(store, stored.id, self.settings.options)
-        self._planner = Planner(self.settings.build_policy())
+        self._states: _States | None = None
+        self._ledgers = LedgerCache(store, stored.id, self.settings.options)
+        self._replays = ReplayCache(self.settings.build_policy())
 
     @classmethod
     def create(
@@ -144,7 +161,7 @@ class Campaign(Operated):
     # Deciding.
 
     def decide(self, when: When | None = None) -> Decision:
-        """The option for a bucket: taken once, and the same for whoever asks again.
+        """The option for a bucket: taken once, and the same whenever it is asked for again.
 
         Without `when` it is the bucket of now; of numbered ones the last, until something is
         recorded for it, and then the next.
@@ -155,20 +172,20 @@ class Campaign(Operated):
                 found = self.store.decision(self.stored.id, self.settings.buckets.number(when))
                 if found is not None:
                     return decision_of(found, self.settings.options)
-            ledger = self._follower.refresh()
+            ledger = self._ledgers.refresh()
             bucket = self._bucket(when, now, ledger)
             if bucket in ledger.decisions:
                 return ledger.decisions[bucket]
             if ledger.finished is not None:
                 return self._final(bucket, ledger)
-            choose(self.settings, ledger, self._planner, bucket, now)  # the long part, unlocked
-            with self._follower.writing() as (writer, ledger):
+            choose(self.settings, ledger, self._replays, bucket, now)  # the long part, unlocked
+            with self._ledgers.writing() as (writer, ledger):
                 if ledger.finished is not None:
                     return self._final(bucket, ledger)
                 self._carry_up_to(bucket, now, writer, ledger)
                 if bucket not in ledger.decisions:
                     self._check_next(bucket, ledger)
-                    choice = choose(self.settings, ledger, self._planner, bucket, now)
+                    choice = choose(self.settings, ledger, self._replays, bucket, now)
                     self._write_decision(bucket, choice, now, writer, ledger)
                 return ledger.decisions[bucket]
 
@@ -203,7 +220,7 @@ class Campaign(Operated):
             )
 
     def _carry_up_to(self, bucket: int, now: datetime, writer: Writer, ledger: Ledger) -> None:
-        """Nobody asked for some buckets before this one: what ran before went on."""
+        """No one asked for some buckets before this one: what ran before went on."""
         last = ledger.last
         if last is None or not self.settings.buckets.timed:
             return
@@ -250,68 +267,182 @@ class Campaign(Operated):
         really shown where that is not what was decided. A final value stands, unless
         `even_if_final`; a total outside its range is refused, unless `beyond_range`.
         """
-        row = Row(bucket, rounds, total, status, shown)
-        result = self.record_many(
-            [row], by=by, even_if_final=even_if_final, beyond_range=beyond_range
-        )[0]
-        if result.verdict == "unknown bucket":
-            raise UnknownBucket(result.note)
-        if result.verdict == "conflicting":
-            raise Conflicting(result.note)
-        return result
+        allowed = Allowed(even_if_final, beyond_range)
+        row = Row(bucket, rounds, total, status, shown, by, allowed)
+        try:
+            return self.record_many([row])[0].accepted()
+        except BadRows as bad:
+            raise bad.problems[0][1] from None
+
+    @overload
+    def record_many(
+        self,
+        rows: Sequence[Row | CheckedRow],
+        *,
+        dry_run: bool = False,
+        check_wanted: CheckWanted = always_wanted,
+    ) -> list[Recorded]: ...
+
+    @overload
+    def record_many(
+        self, rows: Sequence[Row | CheckedRow], *, each_alone: Literal[True]
+    ) -> list[Recorded | Refusal]: ...
 
     def record_many(
         self,
-        rows: Iterable[Row],
+        rows: Sequence[Row | CheckedRow],
         *,
-        by: str | None = None,
-        even_if_final: bool = False,
-        beyond_range: bool = False,
-        skip_unknown: bool = False,
+        each_alone: bool = False,
         dry_run: bool = False,
         check_wanted: CheckWanted = always_wanted,
-    ) -> list[Recorded]:
-        """Record many rows at once, all or none, with a verdict for each.
+    ) -> Sequence[Recorded | Refusal]:
+        """Record many rows in one transaction, with a verdict for each.
 
-        If a row is conflicting, or of an unknown bucket (unless `skip_unknown`), nothing is
-        recorded; the verdicts say which. Bad values raise before anything is written.
-        `check_wanted` is called between rows; what it raises ends it all, and nothing is written.
+        If a row stops it (`Recorded.stops`), nothing is recorded; the verdicts say which. Bad
+        values raise `BadRows`, and nothing is recorded either.
+
+        Args:
+            rows: What is reported, by whom, and what each row may do.
+            each_alone: Record every row that can be recorded, whatever becomes of the others. A refusal
+                is in the place of the verdict.
+            dry_run: Write nothing; the verdicts say what would be.
+            check_wanted: Called between rows; what it raises ends it all, and nothing is written.
         """
-        checked = [check_row(row, self.settings) for row in in_batches(rows, check_wanted)]
+        checked = check_rows(rows, self.settings, check_wanted)
         now = self.clock()
-        allowed = {"even_if_final": even_if_final, "beyond_range": beyond_range}
-        refused = {"conflicting"} if skip_unknown else {"conflicting", "unknown bucket"}
-
-        def record_on(keeper: Bookkeeper) -> tuple[list[Recorded], bool]:
-            results = keeper.record_all(checked, by, allowed, check_wanted)
-            return results, any(each.verdict in refused for each in results)
-
-        drafted: Bookkeeper | None = None
-        if dry_run or len(checked) > _FEW_ROWS:
+        results: Sequence[Recorded | Refusal] = []
+        drafted: Recorder | None = None
+        if not each_alone and (dry_run or len(rows) > _FEW_ROWS):
             # To judge many rows takes long: decisions and other records must not wait for it.
             with self.store.drafting(self.stored.id) as draft:
-                drafted = Bookkeeper(self.settings, draft, now, pages={})
-                results, stopped = record_on(drafted)
-            if dry_run or stopped or not draft.appended:
+                drafted = Recorder(self.settings, draft, now, states={})
+                results = drafted.record_all(checked, check_wanted)
+            if dry_run or not draft.appended or _stopped(rows, results):
                 return results
-        with (
-            self._lock,
-            contextlib.suppress(_NothingIsWritten),
-            self.store.writing(self.stored.id) as writer,
-        ):
-            if drafted is None or not drafted.move_to(writer):
-                results, stopped = record_on(Bookkeeper(self.settings, writer, now, pages={}))
-                if stopped:
-                    raise _NothingIsWritten
+        with self._lock:
+            before, self._states = self._states, None
+            states = None
+            with (
+                contextlib.suppress(_NothingIsWritten),
+                self.store.writing(self.stored.id) as writer,
+            ):
+                if drafted is None or not drafted.move_to(writer):
+                    # The states still hold if the log ends with the same entry as after them.
+                    holds = before is not None and before.newest == writer.newest()
+                    known = before.states if before is not None and holds else {}
+                    recorder = Recorder(self.settings, writer, now, known)
+                    if each_alone:
+                        results = list(recorder.record_each(checked))
+                    else:
+                        results = recorder.record_all(checked, check_wanted)
+                        if _stopped(rows, results):
+                            raise _NothingIsWritten
+                    states = _States(recorder.states, writer.newest())
+            if states is not None and len(states.states) <= _MOST_STATES:
+                self._states = states
         return results
+
+    # What operators do, each with who and why, kept in the history. Under one key an act happens
+    # once, however often it is sent.
+
+    def hold(self, *, who: str, why: str, key: str | None = None) -> Acted:
+        """Keep showing the present option until `resume`."""
+
+        def check(ledger: Ledger) -> None:
+            _refuse_if(ledger.hold, "it is held already")
+
+        return self._act("hold", who, why, key, check)
+
+    def resume(self, *, who: str, why: str, key: str | None = None) -> Acted:
+        """Let the policy decide again: end a hold, and an override that is not over."""
+
+        def check(ledger: Ledger) -> None:
+            nothing = ledger.hold is None and ledger.order is None
+            _refuse_if(nothing, "it is neither held nor overridden")
+
+        return self._act("resume", who, why, key, check)
+
+    def override(
+        self, option: str, *, buckets: int = 1, who: str, why: str, key: str | None = None
+    ) -> Acted:
+        """Show this option in the next buckets that are decided."""
+        arm = self.settings.option(option)
+        count = whole_number(buckets, "the number of buckets", at_least=1)
+
+        def check(ledger: Ledger) -> None:
+            _refuse_if(arm in ledger.dropped, f"{option} was dropped")
+
+        return self._act("override", who, why, key, check, option=arm, buckets=count)
+
+    def drop(self, option: str, *, who: str, why: str, key: str | None = None) -> Acted:
+        """Take an option away; it cannot come back."""
+        arm = self.settings.option(option)
+
+        def check(ledger: Ledger) -> None:
+            _refuse_if(arm in ledger.dropped, f"{option} was dropped already")
+            last = len(ledger.dropped) == self.settings.n_options - 1
+            _refuse_if(last, f"{option} is the last option left; finish the campaign instead")
+
+        return self._act("drop", who, why, key, check, option=arm)
+
+    def finish(
+        self, option: str | None = None, *, who: str, why: str, key: str | None = None
+    ) -> Acted:
+        """End the campaign. From now on `decide` answers `option`, by default the best so far."""
+        given = None if option is None else self.settings.option(option)
+        arm = self.leading() if given is None else given
+
+        def check(ledger: Ledger) -> None:
+            _refuse_if(arm in ledger.dropped, f"{self.settings.options[arm]} was dropped")
+
+        return self._act("finish", who, why, key, check, option=arm, any_option=given is None)
+
+    def _act(
+        self,
+        kind: str,
+        who: str,
+        why: str,
+        key: str | None,
+        check: Callable[[Ledger], None],
+        *,
+        any_option: bool = False,
+        **body: Any,
+    ) -> Acted:
+        """Write an act down, unless `check` refuses it or it was done under this key before."""
+        for text, what in ((who, "who you are"), (why, "why")):
+            if not isinstance(text, str) or not text.strip():
+                raise InvalidInput(f"say {what}: it is kept in the campaign's history.")
+        body |= {"why": why.strip()}
+        with self._lock, self._ledgers.writing() as (writer, ledger):
+            entry = next(
+                (act for act in ledger.acts if key is not None and act.body.get("key") == key), None
+            )
+            if entry is not None:
+                said = dict(body, option=entry.body.get("option")) if any_option else body
+                if entry.kind != kind or any(entry.body[each] != said[each] for each in said):
+                    raise InvalidInput(
+                        "this Idempotency-Key was used for another act; choose a new one."
+                    )
+                return self._acted(entry, repeated=True)
+            _refuse_if(ledger.finished, "it is finished")
+            check(ledger)
+            # The key is in the act's own entry, so that both are written or neither.
+            body = {"who": who.strip(), **body} | ({} if key is None else {"key": key})
+            entry = writer.append(self.clock(), kind, None, body)
+            ledger.take(entry)
+        return self._acted(entry, repeated=False)
+
+    def _acted(self, entry: Entry, *, repeated: bool) -> Acted:
+        arm = entry.body.get("option")
+        return Acted(entry.kind, None if arm is None else self.settings.options[arm], repeated)
 
     # Looking.
 
     def policy(self) -> Policy:
         """The policy as it stands now, told everything that is known."""
         with self._lock:
-            ledger = self._follower.refresh()
-            return self._planner.after(told_plays(self.settings, ledger, self.clock())).copy()
+            ledger = self._ledgers.refresh()
+            return self._replays.after(told_plays(self.settings, ledger, self.clock())).copy()
 
     def estimates(self, level: float = 0.95) -> list[Estimate]:
         """What is believed of each option, per round in the campaign's own unit."""
@@ -338,7 +469,7 @@ class Campaign(Operated):
     def explain(self, bucket: When | None = None) -> list[str]:
         """Why things are as they are: now, or when the decision for a bucket was taken."""
         with self._lock:
-            ledger = self._follower.refresh()
+            ledger = self._ledgers.refresh()
             if bucket is None:
                 return self.policy().explain()
             number = self.settings.buckets.number(bucket)
@@ -349,7 +480,7 @@ class Campaign(Operated):
             earlier = self.ledger_before(decision.sequence)
             check_rules(decision.rules)
             told = told_plays(self.settings, earlier, decision.at, number, decision.rules)
-            findings = Planner(self.settings.build_policy()).after(told).findings()
+            findings = ReplayCache(self.settings.build_policy()).after(told).findings()
             return [*findings, f"{decision.label}: {decision.option}. {decision.reason}"]
 
     def status(self, level: float = 0.95) -> Status:
@@ -362,7 +493,7 @@ class Campaign(Operated):
     def alarm(self) -> str | None:
         """A sentence that says that the campaign learns nothing, and what to do; None if it learns."""
         with self._lock:
-            ledger = self._follower.refresh()
+            ledger = self._ledgers.refresh()
             maturity = Maturity(self.settings, ledger, self.clock())
             return learning_stopped(self.settings, ledger, maturity)
 
@@ -373,7 +504,7 @@ class Campaign(Operated):
     def ledger(self) -> Ledger:
         """What the log adds up to now."""
         with self._lock:
-            return self._follower.refresh()
+            return self._ledgers.refresh()
 
     def ledger_before(self, sequence: int) -> Ledger:
         """What the log added up to before one of its entries."""
@@ -384,16 +515,21 @@ class Campaign(Operated):
             ledger.take(entry)
         return ledger
 
-    # Following the log.
-
-    def _write_act(self, kind: str, check: Callable[[Ledger], None], body: dict[str, Any]) -> None:
-        with self._lock, self._follower.writing() as (writer, ledger):
-            check(ledger)
-            ledger.take(writer.append(self.clock(), kind, None, body))
-
 
 class _NothingIsWritten(Exception):
     """Leave a write transaction without a trace."""
+
+
+def _stopped(rows: Sequence[Row | CheckedRow], results: Sequence[Recorded | Refusal]) -> bool:
+    return any(
+        isinstance(result, Recorded) and result.stops(row.allowed)
+        for row, result in zip(rows, results, strict=True)
+    )
+
+
+def _refuse_if(condition: object, reason: str) -> None:
+    if condition:
+        raise InvalidInput(f"the campaign cannot do that: {reason}.")
 
 
 def _opened(store: Store | str | Path | None) -> tuple[Store, bool]:

@@ -22,7 +22,7 @@ from typing import NamedTuple
 from latesum._checks import InvalidInput, shortened
 from latesum.errors import MOST_PROBLEMS, BadField, BadFile
 from latesum.live.batches import CheckWanted, always_wanted, in_batches
-from latesum.live.recording import Row
+from latesum.live.verdicts import Row
 
 #: Five columns are used; a report has some more.
 MOST_COLUMNS = 100

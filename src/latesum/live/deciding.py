@@ -5,16 +5,14 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from latesum.live.caches import ReplayCache, Told
 from latesum.live.ledger import Decision, Ledger
 from latesum.live.maturity import Maturity
 from latesum.live.rules import RULES_VERSION, check_rules
 from latesum.live.settings import Settings
-from latesum.policies import Play, Policy
-from latesum.policies.base import Purpose, rounds_text
-
-#: What a policy is told in order: a play, or (a number alone) that an option was taken away.
-Told = Play | int
-_CHECKPOINT_EVERY = 32
+from latesum.live.vocabulary import Purpose, Source
+from latesum.policies import Play
+from latesum.policies.base import rounds_text
 
 
 def told_plays(
@@ -29,7 +27,7 @@ def told_plays(
     `rules` is the version of the rules by which the log is read.
 
     - A known total is told with the purpose of its decision, a pending one as None.
-    - A bucket that is missing for good is told as an override without a total, so that no policy
+    - A bucket whose total is missing is told as an override without a total, so that no policy
       waits for it; a bucket that showed something else than decided is told as an override.
     - A bucket of no rounds is no play: what arrived in it is added to the bucket before it, whose
       late rewards these are most likely.
@@ -73,42 +71,12 @@ def _add_to_last(told: list[Told], total: float | None) -> None:
             told[-1] = last._replace(total=last.total + total)
 
 
-class Planner:
-    """A policy that follows the log: it goes back only as far as something has changed."""
-
-    def __init__(self, policy: Policy) -> None:
-        self._told: list[Told] = []
-        self._checkpoints: list[tuple[int, Policy]] = [(0, policy.fresh())]
-
-    def after(self, told: list[Told]) -> Policy:
-        """The policy that was told all this, the same as a fresh one would be."""
-        same = 0
-        for one, other in zip(self._told, told, strict=False):
-            if one != other:
-                break
-            same += 1
-        while self._checkpoints[-1][0] > same:
-            self._checkpoints.pop()
-        count, saved = self._checkpoints[-1]
-        policy = saved.copy()
-        for each in told[count:]:
-            if isinstance(each, Play):
-                policy.tell(*each)
-            else:
-                policy.drop(each)
-            count += 1
-            if count % _CHECKPOINT_EVERY == 0:
-                self._checkpoints.append((count, policy.copy()))
-        self._told = told
-        return policy
-
-
 class Choice(NamedTuple):
     """A decision that is about to be written down."""
 
     arm: int
-    purpose: Any
-    source: Any
+    purpose: Purpose
+    source: Source
     rounds: int | None
     reason: str
     rules: int
@@ -135,7 +103,7 @@ class Choice(NamedTuple):
 def choose(
     settings: Settings,
     ledger: Ledger,
-    planner: Planner,
+    replays: ReplayCache,
     bucket: int,
     now: datetime,
     rules: int = RULES_VERSION,
@@ -147,9 +115,10 @@ def choose(
         reason = f"{last.option} runs to the end of the {_block_name(settings)} it began."
         return Choice(last.arm, last.purpose, "aligned", None, reason, rules, last.number)
     told = told_plays(settings, ledger, now, bucket, rules)
-    policy = planner.after(told)
+    policy = replays.after(told)
     asked = policy.ask()
-    arm, source = asked.arm, "policy"
+    arm = asked.arm
+    source: Source = "policy"
     if ledger.order is not None:
         arm, source = ledger.order.arm, "override"
         reason = f"{settings.options[arm]} as ordered: {ledger.order.why}"
@@ -158,7 +127,7 @@ def choose(
         reason = f"The campaign is held, so {last.option} stays: {ledger.hold.body['why']}"
     else:
         reason = f"{settings.options[arm]} for {rounds_text(asked.rounds)}, {policy.reason()}."
-    purpose = asked.purpose if arm == asked.arm else "override"
+    purpose: Purpose = asked.purpose if arm == asked.arm else "override"
     # A stretch that goes on keeps its number; a new one has that of the bucket in which it begins.
     number = policy.number_for(arm, purpose)
     goes_on = bool(told) and isinstance(told[-1], Play) and told[-1].number == number
@@ -166,7 +135,7 @@ def choose(
 
 
 def carry(last: Decision) -> Choice:
-    """Nobody asked for a bucket: what ran went on, and the stretch ran long."""
+    """No one asked for a bucket: what ran went on, and the stretch ran long."""
     reason = f"Nobody asked, so {last.option} is taken to have gone on."
     return Choice(last.arm, last.purpose, "carried", None, reason, RULES_VERSION, last.number)
 

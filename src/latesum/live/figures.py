@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from html import escape
 
-from latesum.live.page import interval_scale
 from latesum.live.status import BucketRow, Status
+from latesum.live.terminal_page import interval_scale
 
 _WIDTH = 900
 _LEFT = 130

@@ -8,16 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from latesum.live.rules import rules_of
-from latesum.policies.base import Purpose
-
-Status = Literal["provisional", "final", "missing"]
-STATUSES: tuple[Status, ...] = ("provisional", "final", "missing")
-Verdict = Literal["new", "same", "revised", "conflicting", "too late", "unknown bucket"]
-#: Who chose: the policy; nobody asked; an operator; the rest of a whole week.
-Source = Literal["policy", "carried", "held", "override", "aligned", "finished"]
+from latesum.live.vocabulary import Purpose, RecordStatus, Source
 
 
 class Entry(NamedTuple):
@@ -54,7 +48,7 @@ class Decision(NamedTuple):
     stays: bool = False
 
 
-class Look(NamedTuple):
+class ReportedTotal(NamedTuple):
     """A total as it was known at a time."""
 
     at: datetime
@@ -63,13 +57,13 @@ class Look(NamedTuple):
 
 @dataclass
 class Value:
-    """What is recorded for a bucket. `looks` are all totals in use since, oldest first."""
+    """What is recorded for a bucket. `reports` are all totals in use since, oldest first."""
 
     rounds: int | None = None
     total: float | None = None
-    status: Status = "provisional"
+    status: RecordStatus = "provisional"
     shown: int | None = None
-    looks: list[Look] = field(default_factory=list)
+    reports: list[ReportedTotal] = field(default_factory=list)
     #: When the newest total became known, and when the value was last said to be final.
     known_at: datetime | None = None
     final_at: datetime | None = None
@@ -79,7 +73,7 @@ class Value:
 
     @property
     def recorded(self) -> bool:
-        """Whether anybody has said anything about the bucket that is in use."""
+        """Whether something is recorded for the bucket that is in use."""
         return self.rounds is not None or self.total is not None or self.status == "missing"
 
     def take(self, at: datetime, body: dict[str, Any]) -> None:
@@ -102,7 +96,7 @@ class Value:
             if body["verdict"] != "same":
                 self.known_at = at
             self.total = body["total"]
-            self.looks.append(Look(at, body["total"]))
+            self.reports.append(ReportedTotal(at, body["total"]))
 
 
 def said(body: dict[str, Any]) -> frozenset[tuple[str, Any]]:

@@ -81,20 +81,20 @@ class Maturity:
         value = self.ledger.value(bucket)
         if not self.settings.buckets.timed or value.total is None or value.status == "final":
             return False
-        return value.looks[-1].at < self.settings.buckets.end(bucket)
+        return value.reports[-1].at < self.settings.buckets.end(bucket)
 
     def says_more(self, bucket: int, value: Value) -> bool:
         """Whether hearing the same total again, now, makes it more complete than it was."""
         end = self.end(bucket)
         if value.total is None or value.status == "final":
             return False
-        if value.looks[-1].at >= self.now:
+        if value.reports[-1].at >= self.now:
             return False
-        if self.settings.buckets.timed and (end is None or value.looks[-1].at < end):
+        if self.settings.buckets.timed and (end is None or value.reports[-1].at < end):
             return end is not None  # it is no longer the total of a part of the bucket
         if self.settings.full_after is not None:
-            return end is not None and value.looks[-1].at - end < self.settings.full_after
-        before = self._share_at(value.looks[-1].at, end)
+            return end is not None and value.reports[-1].at - end < self.settings.full_after
+        before = self._share_at(value.reports[-1].at, end)
         return before != 1 and before != self._share_at(self.now, end)
 
     def usable_at(self, bucket: int) -> datetime | None:
@@ -112,9 +112,9 @@ class Maturity:
         # The total of a part of its bucket cannot settle: that begins at the end.
         since = max(value.known_at, end) if timed and end is not None else value.known_at
         settled = since + self.settings.usable_after
-        for look in value.looks:
-            if look.at >= value.known_at and self._share_at(look.at, end) is not None:
-                return max(settled, look.at)
+        for report in value.reports:
+            if report.at >= value.known_at and self._share_at(report.at, end) is not None:
+                return max(settled, report.at)
         # No share is known for the ages at which it was seen: it is full at the end of the curve.
         if end is None or self.full_age is None:
             return None
@@ -122,7 +122,7 @@ class Maturity:
 
     def _share(self, value: Value, end: datetime | None) -> float | None:
         """The share of a usable total that is in, by version 2 of the rules."""
-        share = self._share_at(value.looks[-1].at, end)
+        share = self._share_at(value.reports[-1].at, end)
         if self.full_age is None or end is None or self.now - end < self.full_age:
             return share
         followed = was_followed(value, end, self.full_age, self.settings)
@@ -132,7 +132,7 @@ class Maturity:
         assert value.known_at is not None
         if self.now - value.known_at < self.settings.usable_after:
             return None
-        seen = value.looks[-1].at
+        seen = value.reports[-1].at
         if self.settings.buckets.timed and (end is None or seen < end):
             return None
         return self._share_at(seen, end)
@@ -170,7 +170,7 @@ def was_followed(value: Value, end: datetime, full_age: timedelta, settings: Set
     A file of the last seven days that is read every morning has each day for the last time some
     hours before it is seven days old; that is as near to the end as such a file comes.
     """
-    ages = [look.at - end for look in value.looks if look.at >= end]
+    ages = [report.at - end for report in value.reports if report.at >= end]
     length = settings.buckets.length or timedelta(0)
     return len(ages) > 1 and ages[-1] >= full_age - length
 
@@ -193,16 +193,16 @@ def fit_curve(
         if value.total is None or value.total <= 0:
             continue
         end = settings.buckets.end(bucket)
-        full = value.status == "final" or value.looks[-1].at - end >= full_after
+        full = value.status == "final" or value.reports[-1].at - end >= full_after
         if not full and rules >= 2 and now - end >= full_after:
             full = was_followed(value, end, full_after, settings)
         if not full:
             continue
         full_buckets += 1
-        for look in value.looks:
-            age = look.at - end
+        for report in value.reports:
+            age = report.at - end
             if timedelta(0) <= age < full_after:
-                seen.setdefault(age // length, []).append((age, look.total, value.total))
+                seen.setdefault(age // length, []).append((age, report.total, value.total))
     if full_buckets < FEWEST_FULL_BUCKETS:
         return None
     curve: list[tuple[timedelta, float]] = []

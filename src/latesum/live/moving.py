@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from latesum._checks import InvalidInput
 from latesum.errors import UnknownCampaign
-from latesum.live.deciding import Planner, carry, choose
+from latesum.live.caches import ReplayCache
+from latesum.live.deciding import carry, choose
 from latesum.live.ledger import Entry, Ledger, decision_of
 from latesum.live.rules import check_rules, rules_of
 from latesum.live.settings import Settings
@@ -99,7 +100,7 @@ def replay_log(settings: Settings, entries: list[Entry]) -> list[Mismatch]:
     Each is taken by the version of the rules by which it was taken.
     """
     ledger = Ledger(settings.options)
-    planner = Planner(settings.build_policy())
+    replays = ReplayCache(settings.build_policy())
     found = []
     for entry in entries:
         if entry.kind == "decision":
@@ -109,7 +110,7 @@ def replay_log(settings: Settings, entries: list[Entry]) -> list[Mismatch]:
             else:
                 rules = rules_of(entry.body)
                 check_rules(rules)
-                choice = choose(settings, ledger, planner, entry.bucket, entry.at, rules)
+                choice = choose(settings, ledger, replays, entry.bucket, entry.at, rules)
             decided = decision_of(entry, settings.options)
             then = decided.arm, decided.purpose, decided.source
             # Entries of earlier versions have no number.

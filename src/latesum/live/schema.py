@@ -1,4 +1,4 @@
-"""The tables: campaigns, and one log for all that happens to them.
+"""The tables: campaigns, one log for all that happens to them, and the tokens of the service.
 
 `migrations/` makes and changes them; this is what the newest version looks like.
 """
@@ -34,7 +34,7 @@ log = Table(
     Column("bucket", Integer),
     Column("body", Text, nullable=False),
     Index("log_by_bucket", "campaign", "bucket"),
-    # One decision for a bucket, whoever asks and however many at once.
+    # One decision for a bucket, however many processes ask at once.
     Index(
         "one_decision_for_a_bucket",
         "campaign",
@@ -43,4 +43,15 @@ log = Table(
         sqlite_where=text("kind = 'decision'"),
         postgresql_where=text("kind = 'decision'"),
     ),
+)
+
+tokens = Table(
+    "tokens",
+    metadata,
+    Column("id", String(16), primary_key=True),
+    Column("name", String(64), nullable=False),
+    Column("hash", String(64), nullable=False, unique=True),
+    Column("scope", String(16), nullable=False),
+    Column("created_at", String(32), nullable=False),
+    Column("revoked_at", String(32)),
 )

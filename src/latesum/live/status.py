@@ -4,22 +4,28 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from latesum.live.ledger import Decision, Entry, Ledger
 from latesum.live.maturity import Maturity
 from latesum.live.settings import Settings
+from latesum.live.vocabulary import (
+    CampaignState,
+    Place,
+    Purpose,
+    RecordStatus,
+    Source,
+    TotalState,
+)
 from latesum.live.warnings import find_warnings, learning_stopped
 from latesum.policies import Estimate
 
 if TYPE_CHECKING:
     from latesum.live.campaign import Campaign
 
-State = Literal["not begun", "running", "held", "overridden", "finished"]
-
 
 class BucketRow(NamedTuple):
-    """One bucket in the timeline. `state` is running, pending, known or missing.
+    """One bucket in the timeline.
 
     `early`: its total was recorded before the bucket had ended, and not again since.
     """
@@ -29,14 +35,14 @@ class BucketRow(NamedTuple):
     option: str
     arm: int
     decided: str
-    purpose: str
-    source: str
+    purpose: Purpose
+    source: Source
     rounds: int | None
     total: float | None
     used_total: float | None
     share: float
-    state: str
-    status: str
+    state: TotalState
+    status: RecordStatus
     revisions: int
     too_late: int
     reason: str
@@ -59,7 +65,7 @@ class OptionRow(NamedTuple):
     mean: float | None
     low: float
     high: float
-    place: Literal["winner", "in the race", "behind", "dropped"]
+    place: Place
 
 
 @dataclass(frozen=True)
@@ -67,7 +73,7 @@ class Status:
     """A campaign at a glance."""
 
     name: str
-    state: State
+    state: CampaignState
     headline: str
     now: datetime
     unit: str
@@ -143,7 +149,7 @@ def _bucket_row(settings: Settings, ledger: Ledger, maturity: Maturity, bucket: 
     decision, value, known = (
         ledger.decisions[bucket], ledger.value(bucket), maturity.known(bucket),
     )  # fmt: skip
-    state: str = known.state
+    state: TotalState = known.state
     if state == "pending" and maturity.end(bucket) is None:
         state = "running"
     arm = ledger.shown(bucket)
@@ -177,7 +183,7 @@ def _option_row(
 ) -> OptionRow:
     mine = [row for row in timeline if row.arm == estimate.arm]
     if estimate.arm in ledger.dropped:
-        place: Any = "dropped"
+        place: Place = "dropped"
     elif estimate.name == winner:
         place = "winner"
     elif estimate.name != leading.name and not may_be_best(estimate, leading):
@@ -221,7 +227,7 @@ def may_be_best(estimate: Estimate, best: Estimate) -> bool:
     return estimate.active and (best.mean is None or estimate.high >= best.low)
 
 
-def _state(ledger: Ledger) -> State:
+def _state(ledger: Ledger) -> CampaignState:
     if ledger.finished is not None:
         return "finished"
     if not ledger.decisions:
@@ -232,7 +238,11 @@ def _state(ledger: Ledger) -> State:
 
 
 def _headline(
-    settings: Settings, ledger: Ledger, current: Decision | None, state: State, winner: str | None
+    settings: Settings,
+    ledger: Ledger,
+    current: Decision | None,
+    state: CampaignState,
+    winner: str | None,
 ) -> str:
     if ledger.finished is not None:
         option = settings.options[ledger.finished.body["option"]]
@@ -252,7 +262,7 @@ def _data_sentence(timeline: list[BucketRow]) -> str:
     else:
         text = f"{len(known)} totals are known, the newest that of {known[-1].label}"
     text += f"; {pending or 'none'} {'are' if pending > 1 else 'is'} awaited"
-    text += f", {missing} missing for good." if missing else "."
+    text += f", {missing} missing." if missing else "."
     early = sum(row.early for row in known)
     if early:
         was = "was" if early == 1 else "were"

@@ -30,10 +30,8 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 from latesum._checks import InvalidInput, known_name
 from latesum.errors import Moved, UnknownCampaign
 from latesum.live import schema
-from latesum.live.engines import checked_url, make_engine
+from latesum.live.database import bring_up_to_date, checked_url, default_url, make_engine
 from latesum.live.ledger import Entry
-from latesum.live.migrate import bring_up_to_date
-from latesum.live.places import default_url
 
 _campaigns, _log = schema.campaigns, schema.log
 # Made once, because to build a statement takes longer than to run it.
@@ -174,6 +172,11 @@ class Store:
         """The entries of a campaign with a sequence above `after`."""
         with self.engine.connect() as connection:
             return _read_log(connection, campaign, after)
+
+    def head(self, campaign: int) -> int:
+        """The sequence of the newest entry of a campaign."""
+        with self.engine.connect() as connection:
+            return int(connection.execute(_HEAD, {"of": campaign}).one().head)
 
     def decision(self, campaign: int, bucket: int) -> Entry | None:
         """The decision for a bucket, if it was taken."""

@@ -136,12 +136,12 @@ def growing_buckets(settings: Settings, ledger: Ledger, maturity: Maturity) -> i
     grown = looked_at = 0
     for bucket, value in ledger.values.items():
         end = maturity.end(bucket)
-        if end is None or not value.looks:
+        if end is None or not value.reports:
             continue
         looked_at += 1
-        late = [look.total for look in value.looks if look.at - end > settled]
+        late = [look.total for look in value.reports if look.at - end > settled]
         # What was seen before the end is the total of a part of the bucket, and had to grow.
-        young = [look.total for look in value.looks if end <= look.at <= end + settled]
+        young = [look.total for look in value.reports if end <= look.at <= end + settled]
         before = young[-1:] or late[:1]
         if late and late[-1] > before[0] + _NOISE * abs(before[0]):
             grown += 1

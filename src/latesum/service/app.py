@@ -1,5 +1,5 @@
 # ruff: noqa: E402
-"""The application: routes behind one door."""
+"""The application: all routes, behind authentication."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute
 
 from latesum.live.store import Store
-from latesum.service import acts, campaigns, operations, page, totals
+from latesum.service.auth import AuthMiddleware, TokenCache
+from latesum.service.cache import CampaignCache
 from latesum.service.configuration import Configuration
-from latesum.service.desk import Desks, Staff
-from latesum.service.doors import Door, TokenBook
 from latesum.service.errors import set_up_errors
 from latesum.service.logs import log
 from latesum.service.metrics import Metrics
+from latesum.service.routes import acts, campaigns, operations, page, totals
 from latesum.service.tokens import Tokens
+from latesum.service.workers import Workers
 
 #: All routes there are; those that are asked for most come first.
 ROUTERS = (campaigns.router, totals.router, acts.router, operations.router, page.router)
@@ -37,13 +38,13 @@ def create_app(store: Store, configuration: Configuration | None = None) -> Fast
     """The service of a store, for an ASGI server to run."""
     configuration = configuration or Configuration()
     metrics = Metrics()
-    staff = Staff(metrics)
+    workers = Workers(metrics)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         log("started", store=store.place)
         yield
-        await asyncio.to_thread(staff.close)
+        await asyncio.to_thread(workers.close)
         store.close()
         log("stopped")
 
@@ -53,16 +54,16 @@ def create_app(store: Store, configuration: Configuration | None = None) -> Fast
         description=_ABOUT,
         docs_url=None,  # its page fetches scripts from outside
         redoc_url=None,
-        openapi_url=None,  # a route of ours serves it, behind the door
+        openapi_url=None,  # a route of ours serves it, for those with a token
         lifespan=lifespan,
         generate_unique_id_function=_operation_name,
     )
-    app.state.desks = Desks(store, configuration, staff)
+    app.state.campaigns = CampaignCache(store, configuration, workers)
     for router in ROUTERS:
         app.include_router(router)
     set_up_errors(app, _methods_of)
-    book = TokenBook(Tokens(store), configuration.tokens_kept, staff.readers)
-    app.add_middleware(Door, book=book, metrics=metrics, configuration=configuration)
+    tokens = TokenCache(Tokens(store), configuration.tokens_kept, workers.readers)
+    app.add_middleware(AuthMiddleware, tokens=tokens, metrics=metrics, configuration=configuration)
     return app
 
 

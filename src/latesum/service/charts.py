@@ -1,6 +1,6 @@
 """What the charts of the page show, as plain values: `static/charts.js` draws them with Chart.js.
 
-Every value has its words too, for whoever points at it.
+Every value has its words too, for readers who point at it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,15 @@ from latesum.live.deciding import told_plays
 from latesum.live.figures import N_COLOURS, rate_of
 from latesum.live.maturity import Maturity
 from latesum.live.status import BucketRow, Status
+from latesum.live.vocabulary import Purpose
 from latesum.policies import Play
+
+_PURPOSES: dict[Purpose, str] = {
+    "learn": "to learn",
+    "bridge": "as a bridge",
+    "commit": "as the policy's answer",
+    "override": "not by the policy",
+}
 
 
 def phases(campaign: Campaign) -> dict[int, int]:
@@ -122,9 +130,4 @@ def _purpose(row: BucketRow) -> str:
         return "ordered by an operator" if row.source == "override" else "held by an operator"
     if row.decided != row.option:
         return f"though {row.decided} was decided"
-    return {
-        "learn": "to learn",
-        "bridge": "as a bridge",
-        "commit": "as the policy's answer",
-        "override": "not by the policy",
-    }.get(row.purpose, row.purpose)
+    return _PURPOSES[row.purpose]

@@ -8,6 +8,7 @@ an answer is lost the client asks again, and nothing is counted twice.
 from __future__ import annotations
 
 import os
+import random
 import secrets
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -16,19 +17,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from urllib.parse import quote
 
+from latesum import _extras
 from latesum._checks import InvalidInput
 from latesum.errors import ServiceError, Unreachable
-from latesum.service.client_sender import Sender
 
 __all__ = ["Client", "RowVerdict", "ServiceError", "Shown", "Unreachable"]
 
 if TYPE_CHECKING:
     import httpx
 
+    from latesum.live.vocabulary import Purpose, Verdict
+
 #: The token, unless it is handed over; never an argument of a command, which others can see.
 TOKEN_VARIABLE = "LATESUM_TOKEN"
 
 Bucket = int | str | date | datetime
+_AGAIN = (429, 502, 503, 504)
+_LONGEST_PAUSE = 10.0
 
 
 class Shown(NamedTuple):
@@ -37,7 +42,7 @@ class Shown(NamedTuple):
     option: str
     bucket: int | None = None
     label: str = ""
-    purpose: str = ""
+    purpose: Purpose | None = None
     reason: str = ""
     ends: datetime | None = None
     fallback: bool = False
@@ -48,7 +53,7 @@ class RowVerdict(NamedTuple):
 
     bucket: int
     label: str
-    verdict: str
+    verdict: Verdict
     marks: tuple[str, ...] = ()
     note: str = ""
 
@@ -73,7 +78,7 @@ class Client:
         token = token or os.environ.get(TOKEN_VARIABLE)
         if not token:
             raise InvalidInput(f"a token is needed: hand it over, or set {TOKEN_VARIABLE}.")
-        self._sender = Sender(
+        self._sender = _Sender(
             address, token, attempts=attempts, timeout=timeout, transport=transport, sleep=sleep
         )
         self._kept: dict[str, tuple[float, Shown]] = {}
@@ -227,7 +232,7 @@ class Client:
         self._act(campaign, "override", option=option, buckets=buckets, why=why)
 
     def drop(self, campaign: str, option: str, *, why: str) -> None:
-        """Take an option away for good."""
+        """Take an option away; it cannot come back."""
         self._act(campaign, "drop", option=option, why=why)
 
     def finish(self, campaign: str, option: str | None = None, *, why: str) -> None:
@@ -237,6 +242,61 @@ class Client:
     def _act(self, campaign: str, act: str, **body: Any) -> None:
         headers = {"Idempotency-Key": secrets.token_hex(16)}  # one for all attempts
         self._sender.json("POST", _path(campaign, act), json=body, headers=headers)
+
+
+class _Sender:
+    """A connection to a service that asks again, after growing pauses, when an answer is lost."""
+
+    def __init__(
+        self,
+        address: str,
+        token: str,
+        *,
+        attempts: int,
+        timeout: float,
+        transport: httpx.BaseTransport | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._httpx = _extras.require("httpx", "server")
+        self._http = self._httpx.Client(
+            base_url=address,
+            headers={"Authorization": f"Bearer {token}"},
+            timeout=timeout,
+            transport=transport,
+        )
+        self._attempts = attempts
+        self._sleep = sleep
+
+    def close(self) -> None:
+        """Let go of the connections."""
+        self._http.close()
+
+    def json(self, method: str, path: str, **sent: Any) -> dict[str, Any]:
+        """The answer's content."""
+        found: dict[str, Any] = self.send(method, path, **sent).json()
+        return found
+
+    def send(self, method: str, path: str, **sent: Any) -> httpx.Response:
+        """The answer, or `ServiceError` with the service's sentence."""
+        pause, last = 0.1, "it does not answer"
+        for attempt in range(self._attempts):
+            if attempt:
+                # Clients that were cut off together must not all come back at the same moment.
+                self._sleep(pause * random.uniform(0.5, 1.5))
+                pause = min(2 * pause, _LONGEST_PAUSE)
+            try:
+                answer: httpx.Response = self._http.request(method, path, **sent)
+            except self._httpx.TransportError as error:
+                last = str(error) or type(error).__name__
+                continue
+            if answer.status_code in _AGAIN:
+                last = _sentence(answer)[0]
+                pause = max(pause, min(_retry_after(answer), _LONGEST_PAUSE))
+                continue
+            if answer.status_code >= 400:
+                raise ServiceError(answer.status_code, *_sentence(answer))
+            return answer
+        raise Unreachable(503, f"the service was asked {self._attempts} times: {last}.", [])
 
 
 def _path(campaign: str, *parts: str) -> str:
@@ -263,3 +323,16 @@ def _max_age(answer: httpx.Response) -> float:
         if name == "max-age" and value.isdigit():
             return float(value)
     return 0.0
+
+
+def _sentence(answer: httpx.Response) -> tuple[str, list[str]]:
+    try:
+        found = answer.json()
+        return str(found["error"]), list(found.get("details", []))
+    except (ValueError, KeyError, TypeError):
+        return f"the service answered {answer.status_code}", []
+
+
+def _retry_after(answer: httpx.Response) -> float:
+    text = answer.headers.get("retry-after", "")
+    return float(text) if text.isdigit() else 0.0

@@ -13,14 +13,14 @@ class Configuration:
 
     #: The longest body of a request, in bytes; a longer one is refused with 413.
     largest_body: int = 1_000_000
-    #: Requests a second for each token, and how many may come at once; more are refused with 429.
+    #: Requests per second for each token, and how many may come at once; more are refused with 429.
     requests_per_second: float = 5_000.0
-    #: Requests a second without a good token, for each address they come from.
-    strangers_per_second: float = 20.0
+    #: Requests per second without a valid token, for each address they come from.
+    unauthenticated_per_second: float = 20.0
     #: How long a revoked token may still be believed, in seconds.
     tokens_kept: float = 2.0
-    #: How long a page about a campaign may be shown again without looking anew, in seconds.
-    looks_kept: float = 1.0
+    #: How long the status of a campaign may be shown again before it is made anew, in seconds.
+    status_kept: float = 1.0
     #: How often the page asks for what is new, in seconds.
     page_every: float = 2.0
     clock: Clock = system_clock

@@ -81,8 +81,8 @@ def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {status: {"model": ErrorAnswer, "description": meanings[status]} for status in statuses}
 
 
-#: Whatever the route, the door may answer so.
-AT_THE_DOOR = (400, 401, 403, 413, 422, 429, 503)
+#: What any route may answer.
+ON_ANY_ROUTE = (400, 401, 403, 413, 422, 429, 503)
 
 
 def status_of(refusal: InvalidInput) -> int:

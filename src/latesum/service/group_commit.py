@@ -9,36 +9,28 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from concurrent.futures import Executor
 from typing import NamedTuple
 
-from latesum.live.recording import Recorded, Row
+from latesum.live.campaign import Campaign
+from latesum.live.verdicts import Recorded, Row
 from latesum.service.metrics import Metrics
-from latesum.service.served import Served
 
 _MOST = 256
 #: In seconds; about what a synchronised write takes.
 _LONGEST_WAIT = 0.004
 
 
-class Terms(NamedTuple):
-    """Who records, and what is allowed."""
-
-    by: str
-    even_if_final: bool = False
-    beyond_range: bool = False
-
-
 class _Job(NamedTuple):
     row: Row
-    terms: Terms
     done: asyncio.Future[Recorded]
 
 
 class GroupCommit:
     """Records for one campaign."""
 
-    def __init__(self, campaign: Served, threads: Executor, metrics: Metrics) -> None:
+    def __init__(self, campaign: Campaign, threads: Executor, metrics: Metrics) -> None:
         self._campaign = campaign
         self._threads = threads
         self._metrics = metrics
@@ -46,9 +38,9 @@ class GroupCommit:
         self._together = 1
         self._writer: asyncio.Task[None] | None = None
 
-    async def record(self, row: Row, terms: Terms) -> Recorded:
+    async def record(self, row: Row) -> Recorded:
         """Set what is known of a bucket; when this returns, it is durable."""
-        job = _Job(row, terms, asyncio.get_running_loop().create_future())
+        job = _Job(row, asyncio.get_running_loop().create_future())
         self._waiting.append(job)
         if self._writer is None or self._writer.done():
             self._writer = asyncio.create_task(self._write_all())
@@ -63,7 +55,7 @@ class GroupCommit:
             results = await loop.run_in_executor(self._threads, self._commit, jobs)
             for job, result in zip(jobs, results, strict=True):
                 if job.done.done():
-                    continue  # whoever asked has gone
+                    continue  # the client has left
                 if isinstance(result, Recorded):
                     self._metrics.records.labels(result.verdict).inc()
                     job.done.set_result(result)
@@ -71,19 +63,19 @@ class GroupCommit:
                     job.done.set_exception(result)
 
     async def _let_others_come(self) -> None:
-        """Those who were written together last time have just been answered, and will be back.
+        """Clients that were written together last time have just been answered, and will be back.
 
-        Without this the first of them would be written alone and make all others wait for it. Who
-        comes alone does not wait.
+        Without this the first of them would be written alone and make all others wait for it. A
+        client that comes alone does not wait.
         """
         end = time.monotonic() + _LONGEST_WAIT
         while len(self._waiting) < min(self._together, _MOST) and time.monotonic() < end:
             await asyncio.sleep(0)
 
-    def _commit(self, jobs: list[_Job]) -> list[Recorded | Exception]:
+    def _commit(self, jobs: list[_Job]) -> Sequence[Recorded | Exception]:
         try:
-            results = self._campaign.record_each([(job.row, *job.terms) for job in jobs])
-        except Exception as error:  # whoever waits must hear of it, whatever it is
+            results = self._campaign.record_many([job.row for job in jobs], each_alone=True)
+        except Exception as error:  # all who wait must hear of it, whatever it is
             return [error] * len(jobs)
         self._metrics.commits.inc()
         return results

@@ -48,7 +48,7 @@ class Metrics:
         )
         self.refused = library.Counter(
             "latesum_refused_total",
-            "Requests refused at the door, by reason.",
+            "Requests refused before any route, by reason.",
             ["reason"],
             registry=self.registry,
         )

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
+from latesum.live.vocabulary import CampaignState, Purpose, RecordStatus, Source, Verdict
 from latesum.policies import registry
-from latesum.policies.base import Purpose
 
 CAMPAIGN_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 #: More than any campaign counts, and small enough for every store and every float.
@@ -101,12 +101,12 @@ class CampaignLine(BaseModel):
     """A campaign in a list."""
 
     name: str
-    state: str
+    state: CampaignState
     headline: str
     options: list[str]
     policy: str
     every: str
-    alarm: str | None = Field(description="That it learns nothing, and what to do; else null.")
+    alarm: str | None = Field(description="That it learns nothing, and what to do; otherwise null.")
 
 
 class CampaignList(BaseModel):
@@ -126,7 +126,7 @@ class OptionAnswer(BaseModel):
     number: int | None = Field(
         description="The bucket in which the stretch began that this decision is a part of."
     )
-    source: Literal["policy", "carried", "held", "override", "aligned", "finished"]
+    source: Source
     rounds: int | None = Field(description="What the policy asked for, where it was asked.")
     reason: str
     decided_at: datetime
@@ -139,7 +139,7 @@ class Record(Body):
 
     rounds: Rounds | None = None
     total: Total | None = None
-    status: Literal["provisional", "final", "missing"] | None = None
+    status: RecordStatus | None = None
     shown: Text | None = Field(None, description="What was shown, if not what was decided.")
     even_if_final: Flag = Field(False, description="Correct a final value.")
     beyond_range: Flag = Field(False, description="The total is right, though out of its range.")
@@ -151,7 +151,7 @@ class BulkRow(Body):
     bucket: Annotated[int, Field(strict=True)] | Text
     rounds: Rounds | None = None
     total: Total | None = None
-    status: Literal["provisional", "final", "missing"] | None = None
+    status: RecordStatus | None = None
     shown: Text | None = None
 
 
@@ -161,17 +161,17 @@ class Bulk(Body):
     rows: list[BulkRow] = Field(min_length=1, max_length=MOST_ROWS)
 
 
-class Verdict(BaseModel):
+class RecordAnswer(BaseModel):
     """What became of a record."""
 
     bucket: int
     label: str
-    verdict: Literal["new", "same", "revised", "conflicting", "too late", "unknown bucket"]
+    verdict: Verdict
     marks: list[str]
     note: str
 
 
-class RowVerdict(Verdict):
+class RowAnswer(RecordAnswer):
     """What became of a row, with its place in what was sent."""
 
     row: int
@@ -181,7 +181,7 @@ class BulkAnswer(BaseModel):
     """A verdict for every row, and whether they were written."""
 
     written: bool
-    rows: list[RowVerdict]
+    rows: list[RowAnswer]
 
 
 class RefusedRows(BaseModel):
@@ -189,7 +189,7 @@ class RefusedRows(BaseModel):
 
     error: str
     details: list[str]
-    rows: list[RowVerdict]
+    rows: list[RowAnswer]
 
 
 class EstimateLine(BaseModel):
@@ -265,5 +265,5 @@ class ActAnswer(BaseModel):
 
     done: bool
     repeated: bool
-    state: str
+    state: CampaignState
     headline: str

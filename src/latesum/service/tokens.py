@@ -1,4 +1,4 @@
-"""Tokens: who may come in, and how far. Only their hashes are kept.
+"""Tokens: who may use the service, and for what. Only their hashes are kept.
 
 A token is 256 random bits, so its SHA-256 cannot be turned back by guessing; a slow hash, made for
 passwords that people choose, would only slow down every request.
@@ -12,7 +12,7 @@ import secrets
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple, get_args
 
-from sqlalchemy import Column, String, Table, func, insert, select, update
+from sqlalchemy import func, insert, select, update
 
 from latesum._checks import InvalidInput, known_name
 from latesum.live import schema
@@ -24,17 +24,7 @@ SCOPES: tuple[Scope, ...] = get_args(Scope)
 _PREFIX = "latesum_"
 _NAME = re.compile(r"[\w.@ -]{1,64}")
 
-table = Table(
-    "tokens",
-    schema.metadata,
-    Column("id", String(16), primary_key=True),
-    Column("name", String(64), nullable=False),
-    Column("hash", String(64), nullable=False, unique=True),
-    Column("scope", String(16), nullable=False),
-    Column("created_at", String(32), nullable=False),
-    Column("revoked_at", String(32)),
-    extend_existing=True,
-)
+_tokens = schema.tokens
 
 
 class Token(NamedTuple):
@@ -77,7 +67,7 @@ class Tokens:
         self._engine = store.engine
 
     def new(self, name: str, scope: str) -> str:
-        """Make a token; what is returned is shown to nobody ever again."""
+        """Make a token; what is returned is never shown again."""
         known_name(scope, SCOPES, "scope")
         if not _NAME.fullmatch(name) or not name.strip():
             raise InvalidInput(
@@ -90,7 +80,7 @@ class Tokens:
         return secret
 
     def first(self) -> str | None:
-        """A token that may do everything, if there has never been any; else None.
+        """A token that may do everything, if there has never been any; otherwise None.
 
         Of several services that start at once, one makes it.
         """
@@ -98,7 +88,7 @@ class Tokens:
         with self._engine.connect().execution_options(latesum_write=True) as connection:
             if connection.dialect.name == "postgresql":
                 connection.exec_driver_sql("LOCK TABLE tokens IN EXCLUSIVE MODE")
-            if connection.execute(select(func.count()).select_from(table)).scalar():
+            if connection.execute(select(func.count()).select_from(_tokens)).scalar():
                 return None
             self._insert(connection, "first", "operate", secret)
             connection.commit()
@@ -112,22 +102,24 @@ class Tokens:
             "scope": scope,
             "created_at": datetime.now(UTC).isoformat(timespec="microseconds"),
         }
-        connection.execute(insert(table).values(**row))
+        connection.execute(insert(_tokens).values(**row))
 
     def all(self) -> list[Token]:
         """Every token there has been, oldest first."""
         with self._engine.connect() as connection:
-            rows = connection.execute(select(table).order_by(table.c.created_at, table.c.id)).all()
+            rows = connection.execute(
+                select(_tokens).order_by(_tokens.c.created_at, _tokens.c.id)
+            ).all()
         return [_token(row) for row in rows]
 
     def valid(self) -> dict[str, Token]:
-        """The tokens that open doors, by their hashes."""
+        """The tokens that are not revoked, by their hashes."""
         with self._engine.connect() as connection:
-            rows = connection.execute(select(table).where(table.c.revoked_at.is_(None))).all()
+            rows = connection.execute(select(_tokens).where(_tokens.c.revoked_at.is_(None))).all()
         return {row.hash: _token(row) for row in rows}
 
     def revoke(self, id_or_name: str) -> Token:
-        """Close all doors to a token, given by its id or by a name that only it has."""
+        """Make a token useless, given by its id or by a name that only it has."""
         living = [token for token in self.all() if token.revoked_at is None]
         found = [token for token in living if id_or_name in (token.id, token.name)]
         if not found:
@@ -138,7 +130,7 @@ class Tokens:
         now = datetime.now(UTC)
         with self._engine.connect().execution_options(latesum_write=True) as connection:
             change = {"revoked_at": now.isoformat(timespec="microseconds")}
-            connection.execute(update(table).where(table.c.id == found[0].id).values(**change))
+            connection.execute(update(_tokens).where(_tokens.c.id == found[0].id).values(**change))
             connection.commit()
         return found[0]._replace(revoked_at=now)
 

@@ -1,4 +1,4 @@
-"""Alembic's way in: the connection is handed over by `latesum.live.migrate`."""
+"""Alembic's way in: the connection is handed over by `latesum.live.database`."""
 
 from alembic import context
 

@@ -8,8 +8,8 @@ import jinja2
 from markupsafe import Markup
 
 from latesum.live import figures
-from latesum.live.page import gain_sentence
 from latesum.live.status import Status
+from latesum.live.terminal_page import gain_sentence
 
 
 def status_html(status: Status) -> str:

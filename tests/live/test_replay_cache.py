@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from latesum.live.deciding import Planner
+from latesum.live.deciding import ReplayCache
 from latesum.policies import Play, registry
 
 
@@ -11,7 +11,7 @@ from latesum.policies import Play, registry
 def test_going_back_to_a_checkpoint_is_the_same_as_beginning_anew(name):
     rng = np.random.default_rng(5)
     policy = registry.build(name, n_arms=3, horizon=200_000, mean_delay=50)
-    planner = Planner(policy)
+    planner = ReplayCache(policy)
     told = []
     for step in range(90):
         for _ in range(2):

@@ -12,9 +12,8 @@ from latesum.live.campaign import Campaign
 from latesum.live.describing import describe_entry
 from latesum.live.ledger import Entry
 from latesum.live.settings import Settings, make_settings
-from latesum.service.desk import Desk, Desks
-from latesum.service.errors import AT_THE_DOOR, Refused, documented
-from latesum.service.guarded import AllDesks, CampaignDesk, GuardedRoute, needs, plain
+from latesum.service.cache import CachedCampaign, CampaignCache
+from latesum.service.errors import ON_ANY_ROUTE, Refused, documented
 from latesum.service.models import (
     CAMPAIGN_PATTERN,
     CampaignAnswer,
@@ -28,12 +27,13 @@ from latesum.service.models import (
     NewCampaign,
     OptionAnswer,
 )
+from latesum.service.routing import AllCampaigns, NamedCampaign, ScopedRoute, needs, plain
 
 router = APIRouter(
     prefix="/v1/campaigns",
-    route_class=GuardedRoute,
+    route_class=ScopedRoute,
     tags=["campaigns"],
-    responses=documented(*AT_THE_DOOR),
+    responses=documented(*ON_ANY_ROUTE),
 )
 Level = Annotated[float, Query(ge=0.5, le=0.999, description="How sure the intervals are.")]
 Bucket = Annotated[str, Query(min_length=1, max_length=40, description="A date, time or number.")]
@@ -41,13 +41,13 @@ Bucket = Annotated[str, Query(min_length=1, max_length=40, description="A date, 
 
 @router.get("")
 @needs("read")
-async def list_campaigns(desks: AllDesks) -> CampaignList:
+async def list_campaigns(campaigns: AllCampaigns) -> CampaignList:
     """All campaigns, oldest first."""
-    return CampaignList(campaigns=[await _line(desk) for desk in await desks.all()])
+    return CampaignList(campaigns=[await _line(cached) for cached in await campaigns.all()])
 
 
-async def _line(desk: Desk) -> CampaignLine:
-    status, settings = await desk.status(), desk.campaign.settings
+async def _line(cached: CachedCampaign) -> CampaignLine:
+    status, settings = await cached.status(), cached.campaign.settings
     return CampaignLine(
         name=settings.name, state=status.state, headline=status.headline,
         options=list(settings.options), policy=settings.policy, every=settings.buckets.every,
@@ -60,28 +60,30 @@ async def _line(desk: Desk) -> CampaignLine:
 async def create_campaign(
     campaign: Annotated[str, Path(pattern=CAMPAIGN_PATTERN)],
     new: NewCampaign,
-    desks: AllDesks,
+    campaigns: AllCampaigns,
     response: Response,
 ) -> CampaignAnswer:
     """Set up a campaign: 201 if it is new, 200 if it is there and just the same."""
     try:
-        made = await desks.staff.run(desks.staff.writers, _create, desks, campaign, new)
+        made = await campaigns.workers.run(
+            campaigns.workers.writers, _create, campaigns, campaign, new
+        )
         response.status_code = 201 if made else 200
     except (TypeError, ValueError, ArithmeticError, MemoryError, RecursionError) as error:
         if isinstance(error, InvalidInput):
             raise
         raise InvalidInput(f"the policy cannot be built with these parameters: {error}.") from None
-    return _answer(await desks.of(campaign))
+    return _answer(await campaigns.of(campaign))
 
 
-def _create(desks: Desks, name: str, new: NewCampaign) -> bool:
+def _create(campaigns: CampaignCache, name: str, new: NewCampaign) -> bool:
     given = new.model_dump()
     given["range"] = tuple(given["range"])
     try:
-        stored = desks.store.find(name)
+        stored = campaigns.store.find(name)
     except UnknownCampaign:
         stored = None
-    clock = desks.configuration.clock
+    clock = campaigns.configuration.clock
     if stored is None:
         start = given["start"]
         if start is None and new.every != "number":
@@ -90,10 +92,10 @@ def _create(desks: Desks, name: str, new: NewCampaign) -> bool:
         policy = settings.build_policy()
         policy.ask()  # one that cannot decide is refused now, not at the first bucket
         try:
-            Campaign.create(name, **given, store=desks.store, clock=clock)
+            Campaign.create(name, **given, store=campaigns.store, clock=clock)
             return True
         except InvalidInput:
-            stored = desks.store.find(name)  # another process was faster
+            stored = campaigns.store.find(name)  # another process was faster
     there = Settings.from_json(stored.settings)
     if new.start is None and there.buckets.first is not None:
         given["start"] = there.buckets.first.isoformat()
@@ -106,13 +108,13 @@ def _create(desks: Desks, name: str, new: NewCampaign) -> bool:
 
 @router.get("/{campaign}", responses=documented(404))
 @needs("read")
-async def show_campaign(desk: CampaignDesk) -> CampaignAnswer:
+async def show_campaign(cached: NamedCampaign) -> CampaignAnswer:
     """What a campaign was set up with."""
-    return _answer(desk)
+    return _answer(cached)
 
 
-def _answer(desk: Desk) -> CampaignAnswer:
-    stored = desk.campaign.stored
+def _answer(cached: CachedCampaign) -> CampaignAnswer:
+    stored = cached.campaign.stored
     return CampaignAnswer(
         name=stored.name, created_at=stored.created_at, settings=plain(stored.settings)
     )
@@ -127,17 +129,17 @@ def _answer(desk: Desk) -> CampaignAnswer:
     },
 )
 @needs("read")
-async def option(desk: CampaignDesk, request: Request, bucket: Bucket | None = None) -> Response:
+async def option(cached: NamedCampaign, request: Request, bucket: Bucket | None = None) -> Response:
     """The option to show now, or in a bucket; asked again, the answer is the same.
 
     It may be kept until the bucket ends (Cache-Control); numbered buckets end when something is
     recorded, so that theirs has to be asked for each time, with If-None-Match.
     """
     if bucket is None:
-        answer = await desk.option_now()
+        answer = await cached.option_now()
     else:
-        answer = desk.answer(await desk.write(desk.campaign.decide, bucket))
-    left = desk.seconds_left(answer)
+        answer = cached.answer(await cached.write(cached.campaign.decide, bucket))
+    left = cached.seconds_left(answer)
     kept = f"private, max-age={left}" if left else "private, no-cache"
     headers = {"cache-control": kept, "etag": answer.tag, "vary": "Authorization, Cookie"}
     tags = request.headers.get("if-none-match")
@@ -148,17 +150,17 @@ async def option(desk: CampaignDesk, request: Request, bucket: Bucket | None = N
 
 @router.get("/{campaign}/status", responses=documented(404))
 @needs("read")
-async def status(desk: CampaignDesk, level: Level = 0.95) -> dict[str, Any]:
+async def status(cached: NamedCampaign, level: Level = 0.95) -> dict[str, Any]:
     """Everything that the page shows: what runs and why, the timeline, the options, warnings."""
-    found: dict[str, Any] = plain((await desk.status(level)).to_json())
+    found: dict[str, Any] = plain((await cached.status(level)).to_json())
     return found
 
 
 @router.get("/{campaign}/estimates", responses=documented(404))
 @needs("read")
-async def estimates(desk: CampaignDesk, level: Level = 0.95) -> EstimatesAnswer:
+async def estimates(cached: NamedCampaign, level: Level = 0.95) -> EstimatesAnswer:
     """What is believed of each option, per round."""
-    rows = await desk.look(desk.looking.estimates, level)
+    rows = await cached.read(cached.reader.estimates, level)
     lines = [
         EstimateLine(
             option=row.name,
@@ -170,29 +172,29 @@ async def estimates(desk: CampaignDesk, level: Level = 0.95) -> EstimatesAnswer:
         )
         for row in rows
     ]
-    return EstimatesAnswer(level=level, unit=desk.campaign.settings.unit, estimates=lines)
+    return EstimatesAnswer(level=level, unit=cached.campaign.settings.unit, estimates=lines)
 
 
 @router.get("/{campaign}/history", responses=documented(404))
 @needs("read")
 async def history(
-    desk: CampaignDesk,
+    cached: NamedCampaign,
     after: Annotated[int, Query(ge=0, le=2**31 - 1, description="Entries after this one.")] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> HistoryAnswer:
     """The log: decisions, records, revisions, what people did."""
-    entries = await desk.look(desk.store.log, desk.campaign.stored.id, after)
-    shown = [_entry(desk, entry) for entry in entries[:limit]]
+    entries = await cached.read(cached.store.log, cached.campaign.stored.id, after)
+    shown = [_entry(cached, entry) for entry in entries[:limit]]
     return HistoryAnswer(entries=shown, more=len(entries) > limit)
 
 
-def _entry(desk: Desk, entry: Entry) -> HistoryEntry:
-    sentence = describe_entry(entry, desk.campaign.settings)
+def _entry(cached: CachedCampaign, entry: Entry) -> HistoryEntry:
+    sentence = describe_entry(entry, cached.campaign.settings)
     return HistoryEntry(**{**entry._asdict(), "body": plain(entry.body)}, sentence=sentence)
 
 
 @router.get("/{campaign}/explanation", responses=documented(404))
 @needs("read")
-async def explanation(desk: CampaignDesk, bucket: Bucket | None = None) -> ExplanationAnswer:
+async def explanation(cached: NamedCampaign, bucket: Bucket | None = None) -> ExplanationAnswer:
     """Why the policy does what it does: now, or when it decided on a bucket."""
-    return ExplanationAnswer(sentences=await desk.look(desk.looking.explain, bucket))
+    return ExplanationAnswer(sentences=await cached.read(cached.reader.explain, bucket))

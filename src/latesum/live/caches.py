@@ -1,4 +1,7 @@
-"""The ledger of a campaign that others write to as well: brought up to date from its log."""
+"""What an open campaign keeps at hand: its ledger, and its policy as it was told the ledger.
+
+Both follow from the log alone, so that each can be thrown away and made again at any time.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,15 @@ from collections.abc import Callable, Iterator
 
 from latesum.live.ledger import Entry, Ledger
 from latesum.live.store import Store, Writer
+from latesum.policies import Play, Policy
+
+#: What a policy is told in order: a play, or (a number alone) that an option was taken away.
+Told = Play | int
+_CHECKPOINT_EVERY = 32
 
 
-class Follower:
-    """Follows a campaign's log, and lets one writer at a time add to it."""
+class LedgerCache:
+    """The ledger of a campaign that other processes write to as well."""
 
     def __init__(self, store: Store, campaign: int, options: tuple[str, ...]) -> None:
         self._store = store
@@ -47,3 +55,33 @@ class Follower:
         for entry in entries:
             self._ledger.take(entry)
         return self._ledger
+
+
+class ReplayCache:
+    """A policy that follows the log: it goes back only as far as something has changed."""
+
+    def __init__(self, policy: Policy) -> None:
+        self._told: list[Told] = []
+        self._checkpoints: list[tuple[int, Policy]] = [(0, policy.fresh())]
+
+    def after(self, told: list[Told]) -> Policy:
+        """The policy that was told all this, the same as a fresh one would be."""
+        same = 0
+        for one, other in zip(self._told, told, strict=False):
+            if one != other:
+                break
+            same += 1
+        while self._checkpoints[-1][0] > same:
+            self._checkpoints.pop()
+        count, saved = self._checkpoints[-1]
+        policy = saved.copy()
+        for each in told[count:]:
+            if isinstance(each, Play):
+                policy.tell(*each)
+            else:
+                policy.drop(each)
+            count += 1
+            if count % _CHECKPOINT_EVERY == 0:
+                self._checkpoints.append((count, policy.copy()))
+        self._told = told
+        return policy

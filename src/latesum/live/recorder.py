@@ -1,9 +1,8 @@
-"""Writing down what somebody says about buckets, in one transaction."""
+"""Writing down what is reported about buckets, in one transaction."""
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -11,11 +10,12 @@ from latesum._checks import InvalidInput
 from latesum.errors import MOST_PROBLEMS, BadField, BadRows
 from latesum.live.batches import CheckWanted, always_wanted, in_batches
 from latesum.live.deciding import carry
-from latesum.live.ledger import Decision, Entry, Ledger, Value, Verdict, decision_of
+from latesum.live.ledger import Decision, Entry, Ledger, Value, decision_of
 from latesum.live.maturity import Maturity
-from latesum.live.recording import Recorded, Row, judge
 from latesum.live.settings import Settings
 from latesum.live.store import Draft, Writer
+from latesum.live.verdicts import CheckedRow, Recorded, Refusal, judge
+from latesum.live.vocabulary import Verdict
 
 #: What fits the stores' column; there is no later bucket anyway.
 _LARGEST_BUCKET = 2**31 - 1
@@ -25,71 +25,87 @@ _LONGEST_GAP = 100_000
 _MOST_AT_ONCE = 500
 
 
-class Page(NamedTuple):
+class BucketState(NamedTuple):
     """What the log says about one bucket."""
 
     decision: Decision | None
     value: Value
 
 
-class Bookkeeper:
+class Recorder:
     """Records rows one by one. It looks at the rows' buckets alone: a long log costs no time.
 
-    `pages` is what is known of some buckets already. Whoever keeps them for the next transaction
-    must know that nothing else was written meanwhile, and drop them if this one fails.
     On a draft nothing is written: the verdicts say what would be.
+
+    Args:
+        settings: Of the campaign.
+        writer: The transaction, or a draft.
+        now: The time at which everything is recorded.
+        states: What is known of some buckets already. To keep it for the next transaction, one must
+            know that nothing else was written meanwhile, and drop it if this one fails.
     """
 
     def __init__(
-        self, settings: Settings, writer: Draft, now: datetime, pages: dict[int, Page]
+        self, settings: Settings, writer: Draft, now: datetime, states: dict[int, BucketState]
     ) -> None:
         self.settings = settings
         self.writer = writer
         self.now = now
-        self.pages = pages
+        self.states = states
         self._last: Entry | None = None
         self._last_is_read = False
 
-    def look_ahead(self, rows: Iterable[Row], check_wanted: CheckWanted = always_wanted) -> None:
-        """Read at once what will be looked at: the rows' buckets, and after numbered ones the next."""
-        numbers: set[int] = set()
-        for row in rows:
-            with contextlib.suppress(InvalidInput, OverflowError):  # refused later, in its turn
-                number = self.settings.buckets.number(row.bucket)
-                if 1 <= number < _LARGEST_BUCKET:
-                    numbers |= {number} if self.settings.buckets.timed else {number, number + 1}
-        unread = sorted(numbers - self.pages.keys())
-        for start in range(0, len(unread), _MOST_AT_ONCE):
-            check_wanted()
-            self._read(unread[start : start + _MOST_AT_ONCE])
-
     def record_all(
-        self,
-        rows: Sequence[Row],
-        by: str | None,
-        allowed: dict[str, bool],
-        check_wanted: CheckWanted,
+        self, rows: Sequence[CheckedRow | Refusal], check_wanted: CheckWanted = always_wanted
     ) -> list[Recorded]:
-        """Record checked rows; `BadRows` if some are bad, and then the block must be left by it."""
-        self.look_ahead(rows, check_wanted)
-        results, problems = list[Recorded](), list[tuple[int, BadField]]()
-        for place, row in enumerate(in_batches(rows, check_wanted)):
-            try:
-                results.append(self.record(row, by, allowed))
-            except BadField as bad:
-                problems.append((place, bad))
+        """Record checked rows; `BadRows` if some are bad, and then the transaction must be left by it."""
+        problems = list[tuple[int, BadField]]()
+        results = list[Recorded]()
+        for place, result in enumerate(self.record_each(rows, check_wanted)):
+            if isinstance(result, Recorded):
+                results.append(result)
+            elif isinstance(result, BadField):
+                problems.append((place, result))
                 if len(problems) == MOST_PROBLEMS:
                     break
+            else:
+                raise result
         if problems:
             raise BadRows(problems)
         return results
 
-    def record(self, row: Row, by: str | None, allowed: dict[str, bool]) -> Recorded:
-        """Judge a checked row, write down what it changes, and say what became of it."""
-        buckets = self.settings.buckets
-        bucket = buckets.number(row.bucket)
+    def record_each(
+        self, rows: Sequence[CheckedRow | Refusal], check_wanted: CheckWanted = always_wanted
+    ) -> Iterator[Recorded | Refusal]:
+        """Record rows, each for itself: a refusal is in the place of the verdict.
+
+        A row that was refused by `check_rows` is handed on.
+        """
+        self._read_ahead((row for row in rows if isinstance(row, CheckedRow)), check_wanted)
+        for each in in_batches(rows, check_wanted):
+            if not isinstance(each, CheckedRow):
+                yield each
+                continue
+            try:
+                yield self._record(each)
+            except (InvalidInput, OverflowError) as refusal:
+                yield refusal
+
+    def _read_ahead(self, rows: Iterable[CheckedRow], check_wanted: CheckWanted) -> None:
+        """Read at once what will be needed: the rows' buckets, and after numbered ones the next."""
+        numbers = {row.bucket for row in rows if 1 <= row.bucket < _LARGEST_BUCKET}
+        if not self.settings.buckets.timed:
+            numbers |= {number + 1 for number in numbers}
+        unread = sorted(numbers - self.states.keys())
+        for start in range(0, len(unread), _MOST_AT_ONCE):
+            check_wanted()
+            self._read(unread[start : start + _MOST_AT_ONCE])
+
+    def _record(self, row: CheckedRow) -> Recorded:
+        """Judge a row, write down what it changes, and say what became of it."""
+        buckets, bucket = self.settings.buckets, row.bucket
         label = buckets.label(bucket)
-        decision, value = self._decided_page(bucket)
+        decision, value = self._decided_state(bucket)
         if decision is None:
             return Recorded(
                 bucket, label, "unknown bucket", note=why_unknown(self.settings, bucket, self.now)
@@ -97,13 +113,13 @@ class Bookkeeper:
         ledger = Ledger(self.settings.options)
         ledger.decisions[bucket] = decision
         ledger.values[bucket] = value
-        if not buckets.timed and (following := self._page(bucket + 1).decision) is not None:
+        if not buckets.timed and (following := self._state(bucket + 1).decision) is not None:
             ledger.decisions[bucket + 1] = following
         maturity = Maturity(self.settings, ledger, self.now)
-        verdict, body = judge(row, bucket, decision.arm, value, maturity, **allowed)
+        verdict, body = judge(row, decision.arm, value, maturity)
         note = _note(verdict, label, value)
         if body is not None:
-            body = body if by is None else {**body, "by": by}
+            body = body if row.by is None else {**body, "by": row.by}
             self._take(self.writer.append(self.now, "record", bucket, body))
         marks: tuple[str, ...] = ("negative",) if row.total is not None and row.total < 0 else ()
         if row.total is not None and not note and maturity.early(bucket):
@@ -121,17 +137,17 @@ class Bookkeeper:
         if known is not None and since[:1] != [known]:
             return False  # the database was put back to an earlier state
         others = since if known is None else since[1:]
-        if any(entry.kind != "record" or entry.bucket in self.pages for entry in others):
+        if any(entry.kind != "record" or entry.bucket in self.states for entry in others):
             return False
         for entry in self.writer.appended:
             writer.append(entry.at, entry.kind, entry.bucket, entry.body)
         return True
 
-    def _decided_page(self, bucket: int) -> Page:
-        """The page of a bucket; buckets that merely were not asked for are decided now."""
-        page = self._page(bucket)
-        if page.decision is not None:
-            return page
+    def _decided_state(self, bucket: int) -> BucketState:
+        """The state of a bucket; buckets that merely were not asked for are decided now."""
+        state = self._state(bucket)
+        if state.decision is not None:
+            return state
         buckets = self.settings.buckets
         last = self._running_on() if buckets.timed else None
         if (
@@ -139,7 +155,7 @@ class Bookkeeper:
             or last.bucket is None
             or not last.bucket < bucket < buckets.number(self.now)
         ):
-            return page
+            return state
         check_gap(bucket - last.bucket)
         before = decision_of(last, self.settings.options)
         for missed in range(last.bucket + 1, bucket + 1):
@@ -147,7 +163,7 @@ class Bookkeeper:
             self._last = self.writer.append(self.now, "decision", missed, body)
             self._take(self._last)
             before = decision_of(self._last, self.settings.options)
-        return self._page(bucket)
+        return self._state(bucket)
 
     def _running_on(self) -> Entry | None:
         """The last decision, which holds for the buckets after it; None if the campaign is finished.
@@ -160,27 +176,27 @@ class Bookkeeper:
             self._last, self._last_is_read = None if finished else last, True
         return self._last
 
-    def _page(self, bucket: int) -> Page:
+    def _state(self, bucket: int) -> BucketState:
         if not 1 <= bucket < _LARGEST_BUCKET:
-            return Page(None, Value())
-        if bucket not in self.pages:
+            return BucketState(None, Value())
+        if bucket not in self.states:
             self._read([bucket])
-        return self.pages[bucket]
+        return self.states[bucket]
 
     def _read(self, buckets: list[int]) -> None:
-        self.pages.update({bucket: Page(None, Value()) for bucket in buckets})
+        self.states.update({bucket: BucketState(None, Value()) for bucket in buckets})
         for entry in self.writer.of_buckets(buckets):
             self._take(entry)
 
     def _take(self, entry: Entry) -> None:
         assert entry.bucket is not None
-        page = self.pages.get(entry.bucket) or Page(None, Value())
+        state = self.states.get(entry.bucket) or BucketState(None, Value())
         if entry.kind == "decision":
-            page = Page(decision_of(entry, self.settings.options), page.value)
+            state = BucketState(decision_of(entry, self.settings.options), state.value)
         else:
-            page.value.take(entry.at, entry.body)
-            del page.value.looks[:-1]  # no verdict needs more, and a page may be kept for long
-        self.pages[entry.bucket] = page
+            state.value.take(entry.at, entry.body)
+            del state.value.reports[:-1]  # no verdict needs more, and a state may be kept for long
+        self.states[entry.bucket] = state
 
 
 def check_gap(missed: int) -> None:

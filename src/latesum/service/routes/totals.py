@@ -10,48 +10,43 @@ from fastapi.responses import JSONResponse
 from pydantic import ValidationError
 
 from latesum._checks import shortened
-from latesum.errors import MOST_PROBLEMS, BadRows, Conflicting, UnknownBucket
+from latesum.errors import MOST_PROBLEMS, BadRows
 from latesum.live.batches import CheckWanted, in_batches
 from latesum.live.campaign import Campaign
-from latesum.live.importing import Imported, import_totals
-from latesum.live.recording import Recorded, Row
-from latesum.service.errors import AT_THE_DOOR, Refused, documented
-from latesum.service.group_commit import Terms
-from latesum.service.guarded import CampaignDesk, GuardedRoute, Who, needs
+from latesum.live.importing import Imported, import_totals, imported
+from latesum.live.verdicts import Allowed, Recorded, Row
+from latesum.service.errors import ON_ANY_ROUTE, Refused, documented
 from latesum.service.models import (
     MOST_ROWS,
     BulkAnswer,
     BulkRow,
     Record,
+    RecordAnswer,
     RefusedRows,
-    Verdict,
 )
+from latesum.service.routing import NamedCampaign, ScopedRoute, Who, needs
 
 router = APIRouter(
     prefix="/v1/campaigns/{campaign}",
-    route_class=GuardedRoute,
+    route_class=ScopedRoute,
     tags=["totals"],
-    responses=documented(*AT_THE_DOOR, 404),
+    responses=documented(*ON_ANY_ROUTE, 404),
 )
 
 
-@router.put("/buckets/{bucket}", response_model=Verdict, responses=documented(409))
+@router.put("/buckets/{bucket}", response_model=RecordAnswer, responses=documented(409))
 @needs("record")
 async def record(
     bucket: Annotated[str, Path(max_length=40, description="A date, time or number.")],
     record: Record,
-    desk: CampaignDesk,
+    cached: NamedCampaign,
     who: Who,
 ) -> Response:
     """Set the rounds and the total of a bucket, apart or together; sent twice it changes nothing."""
-    row = Row(bucket, record.rounds, record.total, record.status, record.shown)
-    terms = Terms(who.name, record.even_if_final, record.beyond_range)
-    result = await desk.records.record(row, terms)
-    if result.verdict == "unknown bucket":
-        raise UnknownBucket(result.note)
-    if result.verdict == "conflicting":
-        raise Conflicting(result.note)
-    desk.forget_look()
+    allowed = Allowed(record.even_if_final, record.beyond_range)
+    row = Row(bucket, record.rounds, record.total, record.status, record.shown, who.name, allowed)
+    result = (await cached.records.record(row)).accepted()
+    cached.forget_status()
     return Response(json.dumps(_verdict(result)), media_type="application/json")
 
 
@@ -81,7 +76,7 @@ _BULK_BODY = {
 @needs("record")
 async def upload(
     request: Request,
-    desk: CampaignDesk,
+    cached: NamedCampaign,
     who: Who,
     dry_run: Annotated[bool, Query(description="Only say what would happen.")] = False,
     skip_unknown: Annotated[bool, Query(description="Leave out unknown buckets.")] = False,
@@ -97,42 +92,46 @@ async def upload(
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in ("text/csv", "application/json"):
         raise Refused(415, "send rows as application/json, or a file as text/csv.")
-    allowed: dict[str, Any] = {
-        "by": who.name, "dry_run": dry_run, "skip_unknown": skip_unknown,
-        "even_if_final": even_if_final, "beyond_range": beyond_range,
-    }  # fmt: skip
+    allowed = Allowed(even_if_final, beyond_range, skip_unknown)
 
     def take_in(check_wanted: CheckWanted) -> Response:
-        if kind == "text/csv":
-            found = import_totals(
-                desk.campaign, body, **allowed, most_rows=MOST_ROWS, check_wanted=check_wanted
-            )
-        else:
-            found = _import_rows(desk.campaign, body, allowed, check_wanted)
-        return _answer(found, dry_run)
+        take = import_totals if kind == "text/csv" else _import_rows
+        found = take(
+            cached.campaign, body, by=who.name, allowed=allowed, dry_run=dry_run,
+            most_rows=MOST_ROWS, check_wanted=check_wanted,
+        )  # fmt: skip
+        return _answer(found, allowed, dry_run)
 
-    answer = await desk.upload(request.receive, take_in)
-    desk.forget_look()
+    answer = await cached.upload(request.receive, take_in)
+    cached.forget_status()
     return answer
 
 
 def _import_rows(
-    campaign: Campaign, body: bytes, allowed: dict[str, Any], check_wanted: CheckWanted
+    campaign: Campaign,
+    body: bytes,
+    *,
+    by: str,
+    allowed: Allowed,
+    dry_run: bool,
+    most_rows: int,
+    check_wanted: CheckWanted,
 ) -> Imported:
-    rows = [Row(**each.model_dump()) for each in _read_rows(body, check_wanted)]
+    rows = [
+        Row(**each.model_dump(), by=by, allowed=allowed)
+        for each in _read_rows(body, most_rows, check_wanted)
+    ]
     try:
-        results = campaign.record_many(rows, **allowed, check_wanted=check_wanted)
+        results = campaign.record_many(rows, dry_run=dry_run, check_wanted=check_wanted)
     except BadRows as refused:
         details = [
             f"row {place + 1}, column {bad.column}: {bad}" for place, bad in refused.problems
         ]
         raise Refused(422, details[0], details) from None
-    in_the_way = ["conflicting"] + ([] if allowed["skip_unknown"] else ["unknown bucket"])
-    stopped = any(result.verdict in in_the_way for result in results)
-    return Imported(list(enumerate(results, start=1)), not (allowed["dry_run"] or stopped))
+    return imported(range(1, len(rows) + 1), results, allowed, dry_run=dry_run)
 
 
-def _read_rows(body: bytes, check_wanted: CheckWanted) -> list[BulkRow]:
+def _read_rows(body: bytes, most_rows: int, check_wanted: CheckWanted) -> list[BulkRow]:
     """The rows of `Bulk`, validated one by one and no further than the first few bad ones.
 
     A body may be wrong in 100,000 places, and to say so of each would take longer than anything
@@ -144,9 +143,9 @@ def _read_rows(body: bytes, check_wanted: CheckWanted) -> list[BulkRow]:
         raise Refused(422, "the body is not JSON.") from None
     if not isinstance(sent, dict) or sent.keys() != {"rows"} or not isinstance(sent["rows"], list):
         raise Refused(422, 'the body must be an object such as {"rows": [...]}, and no more.')
-    if not 1 <= len(sent["rows"]) <= MOST_ROWS:
+    if not 1 <= len(sent["rows"]) <= most_rows:
         raise Refused(
-            422, f"rows: there must be 1 to {MOST_ROWS:,} of them, not {len(sent['rows']):,}."
+            422, f"rows: there must be 1 to {most_rows:,} of them, not {len(sent['rows']):,}."
         )
     rows, details = list[BulkRow](), list[str]()
     for place, row in enumerate(in_batches(sent["rows"], check_wanted)):
@@ -172,16 +171,16 @@ def _where(*parts: object) -> str:
     return ".".join(shortened(str(part)) for part in parts)
 
 
-def _answer(found: Imported, dry_run: bool) -> Response:
+def _answer(found: Imported, allowed: Allowed, dry_run: bool) -> Response:
     """The verdicts as they are sent; made here, because for many rows that takes a while too."""
     rows = [{**_verdict(result), "row": line} for line, result in found.rows]
     if found.written or dry_run:
         content: dict[str, Any] = {"written": found.written, "rows": rows}
         return JSONResponse(content)
-    bad = [row for row in rows if row["verdict"] in ("conflicting", "unknown bucket")]
+    bad = [(line, result) for line, result in found.rows if result.stops(allowed)]
     content = {
         "error": "nothing was written, because of rows that are conflicting or of unknown buckets.",
-        "details": [f"row {row['row']}: {row['note'] or row['verdict']}" for row in bad[:20]],
+        "details": [f"row {line}: {row.note or row.verdict}" for line, row in bad[:MOST_PROBLEMS]],
         "rows": rows,
     }
     return JSONResponse(content, 409)

@@ -9,22 +9,22 @@ from functools import cache
 from importlib import metadata, resources
 from typing import Any
 
-import jinja2
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse
 from markupsafe import Markup
 
+from latesum import _pages
 from latesum.errors import UnknownCampaign
 from latesum.live import figures
-from latesum.live.page import gain_sentence
 from latesum.live.status import BucketRow, Status
+from latesum.live.terminal_page import gain_sentence
 from latesum.service import charts
-from latesum.service.desk import Desk
-from latesum.service.doors import COOKIE
-from latesum.service.guarded import AllDesks, GuardedRoute, Who, needs
+from latesum.service.auth import COOKIE
+from latesum.service.cache import CachedCampaign
 from latesum.service.logs import log
+from latesum.service.routing import AllCampaigns, ScopedRoute, Who, needs
 
-router = APIRouter(route_class=GuardedRoute, include_in_schema=False)
+router = APIRouter(route_class=ScopedRoute, include_in_schema=False)
 #: Everything comes from the service itself, and nothing that stands in a page is ever run.
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
@@ -35,30 +35,24 @@ _FOLDER = resources.files("latesum.service")
 # The package chartkick is how Chart.js comes from the registry; nothing else of it is used.
 _LIBRARY = resources.files("chartkick") / "django" / "static" / "chartkick" / "Chart.bundle.js"
 _STATIC = {"page.css": "text/css", "page.js": "text/javascript", "charts.js": "text/javascript"}
-#: So many buckets the table has; the charts and the history have all.
+#: Buckets in the table; the charts and the history have all.
 _LAST_BUCKETS = 40
 
 
-def _template(name: str) -> str:
-    return (_FOLDER / "templates" / name).read_text(encoding="utf-8")
-
-
-_environment = jinja2.Environment(
-    loader=jinja2.FunctionLoader(_template),
-    autoescape=True,
-    trim_blocks=True,
-    lstrip_blocks=True,
-    undefined=jinja2.StrictUndefined,
-)
-_environment.globals["n_colours"] = figures.N_COLOURS
-_environment.globals["chart_library"] = metadata.version("chartkick")
+def _render(template: str, **values: Any) -> str:
+    return _pages.render(
+        f"service/templates/{template}",
+        n_colours=figures.N_COLOURS,
+        chart_library=metadata.version("chartkick"),
+        **values,
+    )
 
 
 @router.get("/")
 @needs("read")
-async def front(request: Request, desks: AllDesks, who: Who) -> Response:
+async def front(request: Request, campaigns: AllCampaigns, who: Who) -> Response:
     """All campaigns."""
-    every = desks.configuration.page_every
+    every = campaigns.configuration.page_every
     html = await _list(request)
     return _page("list.html", title="Campaigns", who=who, every=every, live=Markup(html))
 
@@ -71,46 +65,49 @@ async def front_live(request: Request) -> Response:
 
 
 async def _list(request: Request) -> str:
-    desks = await request.app.state.desks.all()
-    lines = [(desk.campaign.settings, await desk.status()) for desk in desks]
-    return _environment.get_template("list_live.html").render(lines=lines)
+    campaigns = await request.app.state.campaigns.all()
+    lines = [(cached.campaign.settings, await cached.status()) for cached in campaigns]
+    return _render("list_live.html", lines=lines)
 
 
 @router.get("/campaigns/{campaign}")
 @needs("read")
-async def campaign_page(request: Request, campaign: str, desks: AllDesks, who: Who) -> Response:
+async def campaign_page(
+    request: Request, campaign: str, campaigns: AllCampaigns, who: Who
+) -> Response:
     """One campaign."""
     try:
-        desk = await desks.of(campaign)
+        cached = await campaigns.of(campaign)
     except UnknownCampaign as unknown:
         return _page("missing.html", 404, title="Not found", who=who, every=0, sentence=unknown)
     return _page(
-        "campaign.html", title=desk.campaign.name, who=who,
-        every=desks.configuration.page_every, name=desk.campaign.name,
-        options=desk.campaign.settings.options, may_operate=who.may("operate"),
-        live=Markup(await _campaign(desk)),
+        "campaign.html", title=cached.campaign.name, who=who,
+        every=campaigns.configuration.page_every, name=cached.campaign.name,
+        options=cached.campaign.settings.options, may_operate=who.may("operate"),
+        live=Markup(await _campaign(cached)),
     )  # fmt: skip
 
 
 @router.get("/campaigns/{campaign}/live")
 @needs("read")
-async def campaign_live(request: Request, campaign: str, desks: AllDesks) -> Response:
+async def campaign_live(request: Request, campaign: str, campaigns: AllCampaigns) -> Response:
     """The part of a campaign's page that changes."""
-    return _fragment(request, await _campaign(await desks.of(campaign)))
+    return _fragment(request, await _campaign(await campaigns.of(campaign)))
 
 
-async def _campaign(desk: Desk) -> str:
-    status = await desk.status()
-    return await desk.look(_draw, desk, status)
+async def _campaign(cached: CachedCampaign) -> str:
+    status = await cached.status()
+    return await cached.read(_draw, cached, status)
 
 
-def _draw(desk: Desk, status: Status) -> str:
-    return _environment.get_template("campaign_live.html").render(
+def _draw(cached: CachedCampaign, status: Status) -> str:
+    return _render(
+        "campaign_live.html",
         status=status,
         lag=_lag(status),
         counts=_counts(status.timeline),
         gain=None if status.gain is None else gain_sentence(status),
-        timeline=charts.timeline_chart(status, charts.phases(desk.looking)),
+        timeline=charts.timeline_chart(status, charts.phases(cached.reader)),
         totals=charts.totals_chart(status),
         estimates=charts.estimates_chart(status),
         last=status.timeline[: -_LAST_BUCKETS - 1 : -1],
@@ -176,7 +173,7 @@ async def log_out(who: Who) -> Response:
 
 
 def _page(template: str, status: int = 200, **values: Any) -> HTMLResponse:
-    html = _environment.get_template(template).render(**values)
+    html = _render(template, **values)
     return HTMLResponse(html, status, _HEADERS)
 
 

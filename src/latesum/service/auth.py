@@ -1,47 +1,53 @@
-"""The door: nothing behind it is reached without a token, whatever routes there are.
+"""Authentication: no route is reached without a token, whatever routes there are.
 
-It stands in front of the whole application and not at its routes, so that a route that somebody
-forgets to protect is protected all the same. Only `/livez` is in front of it. `/login` takes the
+It is a middleware of the whole application and not a part of its routes, so that a route that was
+not protected on purpose is protected all the same. Only `/livez` needs no token. `/login` takes the
 token out of a form and puts it in a cookie that scripts cannot read and other sites cannot send.
 """
 
 from __future__ import annotations
 
 import asyncio
+import base64
+import hashlib
 import logging
 import secrets
 import time
+from collections import OrderedDict
 from concurrent.futures import Executor
+from functools import cache
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qs
 
 from fastapi import Request
-from fastapi.responses import JSONResponse, RedirectResponse, Response
+from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from markupsafe import Markup
 from sqlalchemy.exc import DBAPIError
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from latesum import _pages
 from latesum.service.configuration import Configuration
 from latesum.service.errors import ClientLeft, error_answer, unexpected
-from latesum.service.limits import RateLimit
-from latesum.service.login import login_page
 from latesum.service.logs import log
 from latesum.service.metrics import Metrics
 from latesum.service.tokens import Token, Tokens, hash_of
 
 COOKIE = "latesum"
-#: Other sites cannot set it without our leave; so an act by cookie was meant by our page.
+#: Other sites cannot set it; so an act by cookie that has it was meant by our page.
 PAGE_HEADER = "x-latesum-page"
 OPEN = ("/livez",)
 _SAFE = ("GET", "HEAD", "OPTIONS")
 _LONGEST_LOGIN = 2_000
-#: In bytes; a body is read and checked in the loop that answers everyone, unless it is an upload.
+#: Keys whose requests are counted for a rate limit.
+_MOST_REMEMBERED = 10_000
+#: In bytes; a body is read and checked in the loop that answers all requests, unless it is an upload.
 _LARGEST_UNLESS_UPLOAD = 100_000
 _HEADERS = [(b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer")]
 
 
-class TokenBook:
+class TokenCache:
     """The valid tokens, read again when they are older than a moment or a token is not among them."""
 
     def __init__(self, tokens: Tokens, kept: float, threads: Executor) -> None:
@@ -60,7 +66,7 @@ class TokenBook:
         if found is not None:
             return found
         async with self._reading:
-            if self._read_at < asked:  # else somebody has just read them
+            if self._read_at < asked:  # otherwise they have just been read for another request
                 now = time.monotonic()
                 loop = asyncio.get_running_loop()
                 self._valid = await loop.run_in_executor(self._threads, self._tokens.valid)
@@ -68,21 +74,50 @@ class TokenBook:
         return self._valid.get(key)
 
 
-class Door:
-    """Lets in who has a token, within the limits, and keeps the log of who came."""
+class RateLimit:
+    """A bucket of tickets for each key: it fills at a rate, and every request takes one.
+
+    >>> limit = RateLimit(1.0, at_once=2)
+    >>> [limit.wait("shop", now=0.0) for _ in range(3)]
+    [0.0, 0.0, 1.0]
+    >>> limit.wait("shop", now=1.0)
+    0.0
+    """
+
+    def __init__(self, per_second: float, at_once: float | None = None) -> None:
+        self.per_second = per_second
+        self.at_once = max(1.0, per_second * 2 if at_once is None else at_once)
+        self._tickets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def wait(self, key: str, now: float | None = None) -> float:
+        """Take a ticket: 0 if there is one, otherwise the seconds until there will be."""
+        now = time.monotonic() if now is None else now
+        tickets, since = self._tickets.get(key, (self.at_once, now))
+        tickets = min(self.at_once, tickets + (now - since) * self.per_second)
+        if tickets < 1:
+            self._tickets[key] = (tickets, now)
+            return (1 - tickets) / self.per_second
+        self._tickets[key] = (tickets - 1, now)
+        if len(self._tickets) > _MOST_REMEMBERED:
+            self._tickets.popitem(last=False)  # the one that came first; a flood forgets itself
+        return 0.0
+
+
+class AuthMiddleware:
+    """Lets requests with a valid token pass, within the rate limits, and logs every request."""
 
     def __init__(
-        self, app: ASGIApp, book: TokenBook, metrics: Metrics, configuration: Configuration
+        self, app: ASGIApp, tokens: TokenCache, metrics: Metrics, configuration: Configuration
     ) -> None:
         self._app = app
-        self._book = book
+        self._tokens = tokens
         self._metrics = metrics
         self._largest = configuration.largest_body
         self._limit = RateLimit(configuration.requests_per_second)
-        self._strangers = RateLimit(configuration.strangers_per_second)
+        self._unauthenticated = RateLimit(configuration.unauthenticated_per_second)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request in, or not."""
+        """Let a request pass, or not."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
         elif scope["type"] == "http":
@@ -127,13 +162,13 @@ class Door:
             return await self._log_in(scope, receive, headers), receive
         secret, by_cookie = _secret(headers)
         try:
-            token = None if secret is None else await self._book.find(secret)
+            token = None if secret is None else await self._tokens.find(secret)
         except DBAPIError:
             return error_answer(
                 503, "the store cannot be reached just now.", retry_after="1"
             ), receive
         if token is None:
-            return self._stranger(scope, headers, had_secret=secret is not None), receive
+            return self._refuse(scope, headers, had_secret=secret is not None), receive
         wait = self._limit.wait(token.id)
         if wait:
             return _slow_down(wait), receive
@@ -152,8 +187,8 @@ class Door:
             return error_answer(413, sentence, connection="close"), receive
         return None, _replay(body, receive)
 
-    def _stranger(self, scope: Scope, headers: Headers, *, had_secret: bool) -> Response:
-        wait = self._strangers.wait(_address(scope))
+    def _refuse(self, scope: Scope, headers: Headers, *, had_secret: bool) -> Response:
+        wait = self._unauthenticated.wait(_address(scope))
         if wait:
             return _slow_down(wait)
         page = scope["method"] in _SAFE and "text/html" in headers.get("accept", "")
@@ -166,7 +201,7 @@ class Door:
         return error_answer(401, sentence, www_authenticate='Bearer realm="latesum"')
 
     async def _log_in(self, scope: Scope, receive: Receive, headers: Headers) -> Response:
-        wait = self._strangers.wait(_address(scope))
+        wait = self._unauthenticated.wait(_address(scope))
         if wait:
             return _slow_down(wait)
         if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
@@ -175,7 +210,7 @@ class Door:
         if body is None:
             return error_answer(413, "that is too long for a token.", connection="close")
         secret = parse_qs(body.decode("latin-1")).get("token", [""])[0].strip()
-        token = await self._book.find(secret)
+        token = await self._tokens.find(secret)
         if token is None:
             return login_page(401, "There is no such token.")
         answer = RedirectResponse("/", 303)
@@ -255,3 +290,22 @@ def _replay(body: bytes, receive: Receive) -> Receive:
         return {"type": "http.request", "body": body, "more_body": False}
 
     return replaying
+
+
+def login_page(status: int, problem: str = "") -> HTMLResponse:
+    """The form that asks for a token, with what was wrong. Its style is in it: files need a token."""
+    style, policy = _login_style()
+    page = _pages.render("service/templates/login.html", style=Markup(style), problem=problem)
+    headers = {"content-security-policy": policy, "cache-control": "no-store"}
+    return HTMLResponse(page, status, headers)
+
+
+@cache
+def _login_style() -> tuple[str, str]:
+    """The style of the form, and a policy that allows it and nothing else."""
+    style = _pages.read("service/templates/login.css")
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    return style, (
+        f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; form-action 'self'; "
+        "base-uri 'none'; frame-ancestors 'none'"
+    )

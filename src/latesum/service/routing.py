@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeVar, cast
 from fastapi import Depends, Path, Request, Response
 from fastapi.routing import APIRoute
 
-from latesum.service.desk import Desk, Desks
+from latesum.service.cache import CachedCampaign, CampaignCache
 from latesum.service.errors import Refused
 from latesum.service.models import CAMPAIGN_PATTERN
 from latesum.service.tokens import Scope, Token
@@ -32,7 +32,7 @@ def scope_of(handler: Callable[..., Any]) -> Scope:
     return getattr(handler, _MARK, "operate")
 
 
-class GuardedRoute(APIRoute):
+class ScopedRoute(APIRoute):
     """A route that looks at the token's scope before it looks at anything that was sent."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
@@ -63,20 +63,20 @@ async def token_of(request: Request) -> Token:
     return cast(Token, request.scope["token"])
 
 
-async def desks_of(request: Request) -> Desks:
-    """The desks of the service."""
-    return cast(Desks, request.app.state.desks)
+async def campaigns_of(request: Request) -> CampaignCache:
+    """All campaigns of the service."""
+    return cast(CampaignCache, request.app.state.campaigns)
 
 
-async def desk_of(
+async def campaign_of(
     request: Request, campaign: Annotated[str, Path(pattern=CAMPAIGN_PATTERN)]
-) -> Desk:
-    """The desk of the campaign that is named in the address."""
-    return await (await desks_of(request)).of(campaign)
+) -> CachedCampaign:
+    """The campaign that is named in the address."""
+    return await (await campaigns_of(request)).of(campaign)
 
 
-CampaignDesk = Annotated[Desk, Depends(desk_of)]
-AllDesks = Annotated[Desks, Depends(desks_of)]
+NamedCampaign = Annotated[CachedCampaign, Depends(campaign_of)]
+AllCampaigns = Annotated[CampaignCache, Depends(campaigns_of)]
 Who = Annotated[Token, Depends(token_of)]
 
 

@@ -6,9 +6,9 @@ import logging
 import pytest
 
 from latesum.service.app import ROUTERS
-from latesum.service.doors import COOKIE
-from latesum.service.guarded import scope_of
+from latesum.service.auth import COOKIE
 from latesum.service.logs import LOGGER, JsonLines
+from latesum.service.routing import scope_of
 
 ROUTES = [route for router in ROUTERS for route in router.routes]
 #: A body that would do, were it not for the door.
@@ -35,7 +35,7 @@ def described(service):
 
 
 def test_every_described_route_without_a_token_is_401(make_service):
-    service = make_service(strangers_per_second=1000.0)
+    service = make_service(unauthenticated_per_second=1000.0)
     walked = [each for each in described(service) if each[1] != "/livez"]
     assert len(walked) >= 17
     for method, path, _ in walked:
@@ -53,7 +53,7 @@ def test_every_described_route_without_a_token_is_401(make_service):
 
 def test_every_route_there_is_without_a_token_is_401(make_service):
     """Also those that the description leaves out, and addresses where there is nothing."""
-    service = make_service(strangers_per_second=1000.0)
+    service = make_service(unauthenticated_per_second=1000.0)
     there = [(method, route.path) for route in ROUTES for method in route.methods]
     there += [("GET", route.path) for route in service.app.routes if hasattr(route, "path")]
     assert len(there) > 20
@@ -81,12 +81,12 @@ def test_every_route_with_too_small_a_scope_is_403(service):
 
 def test_a_route_that_declares_nothing_needs_the_most(make_service):
     service = make_service()
-    from latesum.service.guarded import GuardedRoute
+    from latesum.service.routing import ScopedRoute
 
     async def forgotten():
         return {"secret": True}
 
-    service.app.router.add_api_route("/forgotten", forgotten, route_class_override=GuardedRoute)
+    service.app.router.add_api_route("/forgotten", forgotten, route_class_override=ScopedRoute)
     assert service.stranger.get("/forgotten").status_code == 401
     assert service.as_("record").get("/forgotten").status_code == 403
     assert service.as_("operate").get("/forgotten").status_code == 200
@@ -120,7 +120,7 @@ def test_too_many_requests_are_429(make_service):
 
 
 def test_guessing_is_429(make_service):
-    service = make_service(strangers_per_second=2.0)
+    service = make_service(unauthenticated_per_second=2.0)
     guesses = [
         service.stranger.get("/readyz", headers={"Authorization": f"Bearer latesum_{n}"})
         for n in range(8)

@@ -1,29 +1,64 @@
-"""Taking in what somebody says about a bucket: is it new, the same, a revision, or a conflict?"""
+"""The verdict on a row: is it new, the same, a revision, or a conflict?"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from latesum._checks import InvalidInput, finite_number, known_name, whole_number
-from latesum.errors import BadField
+from latesum._checks import finite_number, known_name, whole_number
+from latesum.errors import BadField, Conflicting, InvalidInput, UnknownBucket
+from latesum.live.batches import CheckWanted, in_batches
 from latesum.live.buckets import When
-from latesum.live.ledger import STATUSES, Value, Verdict, said
+from latesum.live.ledger import Value, said
 from latesum.live.maturity import Maturity
 from latesum.live.settings import Settings
+from latesum.live.vocabulary import STATUSES, Verdict
 
 #: Limits far above anything real, so that no sum can overflow.
 MOST_ROUNDS = 10**12
 MOST_TOTAL = 1e15
 
 
+#: Why a row was not recorded.
+Refusal = InvalidInput | OverflowError
+
+
+class Allowed(NamedTuple):
+    """What a record may do that is refused otherwise."""
+
+    #: Correct a value that is final.
+    even_if_final: bool = False
+    #: Set a total outside the range of its rounds.
+    beyond_range: bool = False
+    #: Be of an unknown bucket: then it is left out, and does not stop the others.
+    skip_unknown: bool = False
+
+
+NO_EXCEPTIONS = Allowed()
+
+
 class Row(NamedTuple):
-    """What somebody says about a bucket: only what is given is set."""
+    """What is reported about a bucket, and by whom: only what is given is set."""
 
     bucket: When
     rounds: int | None = None
     total: float | None = None
     status: str | None = None
     shown: str | None = None
+    by: str | None = None
+    allowed: Allowed = NO_EXCEPTIONS
+
+
+class CheckedRow(NamedTuple):
+    """A row whose values were checked: the bucket is its number, what was shown an option's number."""
+
+    bucket: int
+    rounds: int | None
+    total: float | None
+    status: str | None
+    shown: int | None
+    by: str | None
+    allowed: Allowed
 
 
 class Recorded(NamedTuple):
@@ -35,12 +70,29 @@ class Recorded(NamedTuple):
     marks: tuple[str, ...] = ()
     note: str = ""
 
+    def stops(self, allowed: Allowed) -> bool:
+        """Whether nothing can be written because of this row."""
+        if self.verdict == "unknown bucket":
+            return not allowed.skip_unknown
+        return self.verdict == "conflicting"
 
-def check_row(row: Row, settings: Settings) -> Row:
+    def accepted(self) -> Recorded:
+        """The same, or `UnknownBucket` or `Conflicting` if the row was not taken in."""
+        if self.verdict == "unknown bucket":
+            raise UnknownBucket(self.note)
+        if self.verdict == "conflicting":
+            raise Conflicting(self.note)
+        return self
+
+
+def check_row(row: Row | CheckedRow, settings: Settings) -> CheckedRow:
     """The row with checked values, or a refusal that names the column."""
+    if isinstance(row, CheckedRow):
+        return row
+    bucket = _field("bucket", settings.buckets.number, row.bucket)
     if row.rounds is None and row.total is None and row.status is None and row.shown is None:
         raise BadField("total", "there is nothing to record: give rounds, a total or a status.")
-    rounds, total = row.rounds, row.total
+    rounds, total, shown = row.rounds, row.total, row.shown
     if rounds is not None:
         rounds = _field("rounds", whole_number, rounds, "the rounds of a bucket")
         if rounds > MOST_ROUNDS:
@@ -51,11 +103,23 @@ def check_row(row: Row, settings: Settings) -> Row:
             raise BadField("total", f"a total is at most {MOST_TOTAL:g}; use another unit.")
     if row.status is not None:
         _field("status", known_name, row.status, STATUSES, "status")
-    if row.shown is not None:
-        _field("shown", known_name, row.shown, settings.options, "option")
+    arm = None if shown is None else _field("shown", settings.option, shown)
     if row.status == "missing" and total is not None:
         raise BadField("total", "a missing total has no value; leave it empty, or the status out.")
-    return row._replace(rounds=rounds, total=total)
+    return CheckedRow(bucket, rounds, total, row.status, arm, row.by, row.allowed)
+
+
+def check_rows(
+    rows: Iterable[Row | CheckedRow], settings: Settings, check_wanted: CheckWanted
+) -> list[CheckedRow | Refusal]:
+    """The rows with checked values; a refusal is in the place of a row that has a bad one."""
+    checked = list[CheckedRow | Refusal]()
+    for row in in_batches(rows, check_wanted):
+        try:
+            checked.append(check_row(row, settings))
+        except (InvalidInput, OverflowError) as refusal:
+            checked.append(refusal)
+    return checked
 
 
 def _field(column: str, check: Any, *arguments: Any) -> Any:
@@ -66,23 +130,22 @@ def _field(column: str, check: Any, *arguments: Any) -> Any:
 
 
 def judge(
-    row: Row,
-    bucket: int,
-    decided: int,
-    value: Value,
-    maturity: Maturity,
-    *,
-    even_if_final: bool = False,
-    beyond_range: bool = False,
+    row: CheckedRow, decided: int, value: Value, maturity: Maturity
 ) -> tuple[Verdict, dict[str, Any] | None]:
-    """The verdict on a checked row, and what the log has to keep of it (None: nothing)."""
-    settings = maturity.settings
+    """The verdict on a row, and what the log has to keep of it (None: nothing).
+
+    Args:
+        row: What is reported.
+        decided: The number of the option that was decided for the bucket.
+        value: What is recorded for the bucket so far.
+        maturity: How totals are to be read at this moment.
+    """
+    bucket, shown = row.bucket, row.shown
     changes: dict[str, Any] = {}
     if row.rounds is not None and row.rounds != value.rounds:
         changes["rounds"] = row.rounds
     if row.total is not None and row.total != value.total:
         changes["total"] = row.total
-    shown = None if row.shown is None else settings.option(row.shown)
     if shown is not None and shown != (decided if value.shown is None else value.shown):
         changes["shown"] = shown
     status = _status(row, value)
@@ -93,13 +156,13 @@ def judge(
             return "same", {"verdict": "same", "total": row.total}
         return "same", None
     if "total" in changes or "rounds" in changes:
-        _check_range(row, value, settings, beyond_range)
+        _check_range(row, value, maturity.settings)
     if changes == {"status": "final"} and value.total is not None and value.status != "missing":
-        return "same", {"verdict": "same", "status": "final"}  # the value stands, now for good
+        return "same", {"verdict": "same", "status": "final"}  # the value stands, now and in future
     corrects = "status" in changes or any(
         key in changes and getattr(value, key) is not None for key in ("rounds", "total")
     )
-    if value.status == "final" and corrects and not even_if_final:
+    if value.status == "final" and corrects and not row.allowed.even_if_final:
         return "conflicting", None
     if row.total is not None and row.total < 0:
         changes["negative"] = True
@@ -113,7 +176,7 @@ def judge(
     return verdict, {"verdict": verdict, **changes}
 
 
-def _status(row: Row, value: Value) -> str:
+def _status(row: CheckedRow, value: Value) -> str:
     if row.status is None:
         back = value.status == "missing" and row.total is not None
         return "provisional" if back else value.status
@@ -122,10 +185,10 @@ def _status(row: Row, value: Value) -> str:
     return row.status
 
 
-def _check_range(row: Row, value: Value, settings: Settings, beyond_range: bool) -> None:
+def _check_range(row: CheckedRow, value: Value, settings: Settings) -> None:
     rounds = value.rounds if row.rounds is None else row.rounds
     total = value.total if row.total is None else row.total
-    if not rounds or total is None or beyond_range:
+    if not rounds or total is None or row.allowed.beyond_range:
         return  # without rounds of its own, a bucket can only have late totals of others
     most, least = rounds * settings.high, rounds * settings.low
     slack = 1e-9 * max(abs(most), abs(least))

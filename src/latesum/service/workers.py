@@ -1,8 +1,4 @@
-"""Uploads: long work, kept apart from decisions and ended when its client leaves.
-
-One thread works on all of them, one after the other. More would not be faster, because Python runs
-one at a time, and each would slow down the loop that answers everything else.
-"""
+"""The threads that do what would hold up the loop that answers requests."""
 
 from __future__ import annotations
 
@@ -11,12 +7,13 @@ import contextlib
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from starlette.types import Receive
 
 from latesum.live.batches import CheckWanted
 from latesum.service.errors import ClientLeft, Refused
+from latesum.service.metrics import Metrics
 
 T = TypeVar("T")
 #: Each may hold a body in memory, so there are not any number of them.
@@ -24,7 +21,11 @@ MOST_AT_ONCE = 32
 
 
 class Uploads:
-    """The uploads that are under way."""
+    """Long work, kept apart from decisions and ended when its client leaves.
+
+    One thread works on all uploads, one after the other. More would not be faster, because Python
+    runs one at a time, and each would slow down the loop that answers everything else.
+    """
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, "upload")
@@ -72,3 +73,26 @@ async def _wait_until_gone(receive: Receive, left: threading.Event) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
     left.set()
+
+
+class Workers:
+    """Threads for what writes, what reads and uploads, and the metrics of it all."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self.metrics = metrics
+        self.writers = ThreadPoolExecutor(4, "writer")
+        self.readers = ThreadPoolExecutor(2, "reader")
+        self.uploads = Uploads()
+
+    async def run(
+        self, threads: ThreadPoolExecutor, work: Callable[..., T], *arguments: Any, **more: Any
+    ) -> T:
+        """Do it in a thread."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(threads, lambda: work(*arguments, **more))
+
+    def close(self) -> None:
+        """Let everything that was begun come to its end."""
+        self.uploads.close()
+        self.writers.shutdown(wait=True)
+        self.readers.shutdown(wait=True)

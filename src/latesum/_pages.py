@@ -1,0 +1,39 @@
+"""Pages from templates: one Jinja environment for all rooms, in which every value is escaped."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import jinja2
+
+
+def render(template: str, **values: Any) -> str:
+    """The page that a template makes of these values.
+
+    Args:
+        template: The place of its file within latesum, such as "service/templates/list.html".
+        values: What the template shows. One that is `markupsafe.Markup` is not escaped; one that the
+            template names and that is missing is an error.
+    """
+    return _environment().get_template(template).render(**values)
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    import jinja2  # only when a page is made: no other command should wait for it
+
+    return jinja2.Environment(
+        loader=jinja2.FunctionLoader(read),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+
+
+def read(file: str) -> str:
+    """A text file that belongs to latesum, by its place within it."""
+    return (resources.files("latesum") / file).read_text(encoding="utf-8")

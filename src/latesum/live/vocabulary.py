@@ -1,0 +1,33 @@
+"""The words of a campaign, each written once: the log, the service's models, client and page use them."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+from latesum.policies.base import Purpose
+
+__all__ = [
+    "STATUSES",
+    "CampaignState",
+    "Place",
+    "Purpose",
+    "RecordStatus",
+    "Source",
+    "TotalState",
+    "Verdict",
+]
+
+#: Who chose an option: the policy; no one asked (carried on); an operator, by a hold or an override;
+#: the rest of a whole week; an operator, by the end of the campaign.
+Source = Literal["policy", "carried", "held", "override", "aligned", "finished"]
+#: What a record says about a total; one that is missing will never be known, which is not zero.
+RecordStatus = Literal["provisional", "final", "missing"]
+STATUSES: tuple[RecordStatus, ...] = get_args(RecordStatus)
+#: What became of a record.
+Verdict = Literal["new", "same", "revised", "conflicting", "too late", "unknown bucket"]
+#: How far a bucket's total is: the bucket runs, its total is awaited, known, or missing.
+TotalState = Literal["running", "pending", "known", "missing"]
+#: How a campaign is.
+CampaignState = Literal["not begun", "running", "held", "overridden", "finished"]
+#: How an option does beside the others.
+Place = Literal["winner", "in the race", "behind", "dropped"]

@@ -1,0 +1,164 @@
+"""What the service keeps at hand of each campaign.
+
+Nothing here is the truth; that is the log in the store. What is cached can be thrown away at any
+moment, and several processes have a cache each.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, NamedTuple, TypeVar
+
+from starlette.types import Receive
+
+from latesum.live.batches import CheckWanted
+from latesum.live.campaign import Campaign
+from latesum.live.ledger import Decision
+from latesum.live.status import Status
+from latesum.live.store import Store, Stored
+from latesum.service.configuration import Configuration
+from latesum.service.group_commit import GroupCommit
+from latesum.service.workers import Workers
+
+T = TypeVar("T")
+
+
+class KeptAnswer(NamedTuple):
+    """The option for a bucket, ready to be sent, and how long it holds."""
+
+    body: bytes
+    tag: str
+    begins: datetime | None
+    ends: datetime | None
+    #: The newest entry of the log when it was read; of numbered buckets a newer one may end it.
+    head: int
+
+
+class CachedCampaign:
+    """One campaign, opened twice: slow reading must never hold up a decision or a record."""
+
+    def __init__(
+        self, store: Store, stored: Stored, configuration: Configuration, workers: Workers
+    ) -> None:
+        clock = configuration.clock
+        self.store = store
+        self.configuration = configuration
+        self.campaign = Campaign(store, stored, clock, owns_store=False)
+        self.reader = Campaign(store, stored, clock, owns_store=False)
+        self.records = GroupCommit(self.campaign, workers.writers, workers.metrics)
+        self._workers = workers
+        self._answer: KeptAnswer | None = None
+        self._deciding = asyncio.Lock()
+        self._status: tuple[float, Status] | None = None
+        self._watching = asyncio.Lock()
+
+    async def write(self, work: Callable[..., T], *arguments: Any, **more: Any) -> T:
+        """Do something that may write, away from the loop that answers requests."""
+        return await self._workers.run(self._workers.writers, work, *arguments, **more)
+
+    async def read(self, work: Callable[..., T], *arguments: Any, **more: Any) -> T:
+        """Do something that only reads."""
+        return await self._workers.run(self._workers.readers, work, *arguments, **more)
+
+    async def upload(self, receive: Receive, work: Callable[[CheckWanted], T]) -> T:
+        """Do something long that may write, for as long as its client waits; see `Uploads`."""
+        return await self._workers.uploads.run(receive, work)
+
+    async def option_now(self) -> KeptAnswer:
+        """The option for the present bucket.
+
+        A decision is never changed once it is taken, so a timed bucket's stands until its end,
+        whatever other processes do. A numbered bucket ends by a record: the log has to be read.
+        """
+        answer = self._answer
+        if answer is not None and await self._holds(answer):
+            return answer
+        async with self._deciding:
+            answer = self._answer
+            if answer is None or not await self._holds(answer):
+                head = await self.write(self.store.head, self.campaign.stored.id)
+                answer = self._answer = self.answer(await self.write(self.campaign.decide), head)
+                self._workers.metrics.decisions.inc()
+            return answer
+
+    async def _holds(self, answer: KeptAnswer) -> bool:
+        if answer.begins is None or answer.ends is None:
+            return answer.head == await self.write(self.store.head, self.campaign.stored.id)
+        return answer.begins <= self.configuration.clock() < answer.ends
+
+    def answer(self, decision: Decision, head: int = 0) -> KeptAnswer:
+        """A decision as it is sent."""
+        buckets = self.campaign.settings.buckets
+        begins, ends = None, None
+        if buckets.timed:
+            begins, ends = buckets.begin(decision.bucket), buckets.end(decision.bucket)
+        content = {
+            "campaign": self.campaign.name,
+            "bucket": decision.bucket,
+            "label": decision.label,
+            "option": decision.option,
+            "purpose": decision.purpose,
+            "number": decision.number,
+            "source": decision.source,
+            "rounds": decision.rounds,
+            "reason": decision.reason,
+            "decided_at": decision.at.isoformat(),
+            "begins": None if begins is None else begins.isoformat(),
+            "ends": None if ends is None else ends.isoformat(),
+        }
+        body = json.dumps(content, ensure_ascii=False).encode()
+        tag = f'"{self.campaign.stored.id}-{decision.bucket}-{decision.sequence or "end"}"'
+        return KeptAnswer(body, tag, begins, ends, head)
+
+    def seconds_left(self, answer: KeptAnswer) -> int:
+        """The whole seconds for which an answer may still be used."""
+        if answer.ends is None:
+            return 0
+        left = (answer.ends - self.configuration.clock()).total_seconds()
+        return max(0, int(left / self.configuration.speed))
+
+    async def status(self, level: float = 0.95) -> Status:
+        """What a page shows; requests that come at once share one status."""
+        if level != 0.95:
+            return await self.read(self.reader.status, level)
+        kept = self._status
+        if kept is not None and time.monotonic() - kept[0] < self.configuration.status_kept:
+            return kept[1]
+        async with self._watching:
+            kept = self._status
+            if kept is None or time.monotonic() - kept[0] >= self.configuration.status_kept:
+                kept = self._status = (time.monotonic(), await self.read(self.reader.status))
+            return kept[1]
+
+    def forget_status(self) -> None:
+        """Make the status anew next time, because something has changed."""
+        self._status = None
+
+
+class CampaignCache:
+    """The campaigns that were asked for since the service started."""
+
+    def __init__(self, store: Store, configuration: Configuration, workers: Workers) -> None:
+        self.store = store
+        self.configuration = configuration
+        self.workers = workers
+        self._opened: dict[str, CachedCampaign] = {}
+
+    async def of(self, name: str) -> CachedCampaign:
+        """The campaign of this name."""
+        found = self._opened.get(name)
+        if found is None:
+            stored = await self.workers.run(self.workers.writers, self.store.find, name)
+            found = self._opened.setdefault(
+                name, CachedCampaign(self.store, stored, self.configuration, self.workers)
+            )
+        return found
+
+    async def all(self) -> list[CachedCampaign]:
+        """All campaigns of the store that were not moved away."""
+        stored = await self.workers.run(self.workers.readers, self.store.campaigns)
+        return [await self.of(each.name) for each in stored if each.moved_to is None]

@@ -1,0 +1,104 @@
+"""Routes for those who run the service: is it alive and ready, how much does it do, what can it do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel
+from sqlalchemy import text
+
+from latesum.service.auth import OPEN
+from latesum.service.errors import ON_ANY_ROUTE, documented
+from latesum.service.models import Bulk
+from latesum.service.routing import AllCampaigns, ScopedRoute, needs
+
+router = APIRouter(route_class=ScopedRoute, tags=["operations"])
+_READS = ("option", "status", "estimates", "history", "explanation")
+#: Finishing is left out: a tool that follows links at random would soon have nothing left to do.
+_ACTS = ("hold", "resume", "override", "drop")
+_WRITES = ("record", "upload", *_ACTS)
+
+
+class Health(BaseModel):
+    """How the service is."""
+
+    status: str
+
+
+@router.get("/livez")
+async def alive() -> Health:
+    """The process answers. This alone needs no token."""
+    return Health(status="alive")
+
+
+@router.get("/readyz", responses=documented(*ON_ANY_ROUTE))
+@needs("read")
+async def ready(campaigns: AllCampaigns) -> Health:
+    """The store answers too; if not, 503."""
+
+    def ask() -> None:
+        with campaigns.store.engine.connect() as connection:
+            connection.execute(text("SELECT 1"))
+
+    await campaigns.workers.run(campaigns.workers.writers, ask)
+    return Health(status="ready")
+
+
+@router.get(
+    "/metrics",
+    response_class=Response,
+    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}},
+               **documented(*ON_ANY_ROUTE)},
+)  # fmt: skip
+@needs("read")
+async def metrics(campaigns: AllCampaigns) -> Response:
+    """Figures for Prometheus."""
+    return Response(campaigns.workers.metrics.text(), media_type="text/plain; version=0.0.4")
+
+
+@router.get("/v1/openapi.json", responses=documented(*ON_ANY_ROUTE))
+@needs("read")
+async def description(request: Request) -> dict[str, Any]:
+    """This description of the interface."""
+    return describe(request.app)
+
+
+def describe(app: FastAPI) -> dict[str, Any]:
+    """The OpenAPI description, made once: what FastAPI derives, with the token and the links added."""
+    if app.openapi_schema is not None:
+        return app.openapi_schema
+    whole = get_openapi(
+        title=app.title, version=app.version, description=app.description, routes=app.routes
+    )
+    rows = Bulk.model_json_schema(ref_template="#/components/schemas/{model}")
+    whole["components"]["schemas"] |= {**rows.pop("$defs"), "Bulk": rows}
+    whole["components"]["securitySchemes"] = {
+        "token": {"type": "http", "scheme": "bearer", "description": "From `latesum token new`."}
+    }
+    whole["security"] = [{"token": []}]
+    for path in OPEN:
+        for operation in whole["paths"][path].values():
+            operation["security"] = []
+    _add_links(whole["paths"])
+    app.openapi_schema = whole
+    return whole
+
+
+def _add_links(paths: dict[str, Any]) -> None:
+    """What may follow what, for people and tools that explore the interface."""
+    one = "/v1/campaigns/{campaign}"
+    everything = ("show_campaign", *_READS, *_WRITES)
+    _link(paths["/v1/campaigns"]["get"], everything, campaign="$response.body#/campaigns/0/name")
+    _link(paths[one]["put"], everything, campaign="$response.body#/name")
+    _link(paths[one]["get"], (*_READS, *_WRITES, "finish"), campaign="$response.body#/name")
+    shown = {"campaign": "$response.body#/campaign", "bucket": "$response.body#/label"}
+    _link(paths[f"{one}/option"]["get"], ("record",), **shown)
+
+
+def _link(operation: dict[str, Any], names: tuple[str, ...], **parameters: str) -> None:
+    for status in ("200", "201"):
+        if status in operation["responses"]:
+            links = operation["responses"][status].setdefault("links", {})
+            links |= {name: {"operationId": name, "parameters": parameters} for name in names}
