@@ -27,7 +27,10 @@ def new_campaign(tmp_path, clock):
         }
         if parameters is None:
             parameters = {"horizon": 450_000, "mean_delay": 1500}
-        return Campaign.create(name, options, policy, parameters, **{**settings, **changed})
+        return Campaign.create(
+            **{"name": name, "options": options, "policy": policy, "parameters": parameters,
+               **settings, **changed}
+        )  # fmt: skip
 
     yield make
     store.close()

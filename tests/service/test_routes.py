@@ -296,3 +296,41 @@ def test_answers_are_as_described(operator, campaign):
         for operation in operations.values():
             if path != "/livez":
                 assert {"401", "403", "413", "429"} <= set(operation["responses"])
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"options": ["A"]},
+        {"every": "month"},
+        {"expected_rounds": 0},
+        {"expected_rounds": "1000"},
+        {"policy": "odaff"},
+        {"usable_after": "soon"},
+        {"range": [1, 1]},
+        {"time_basis": None},
+        {"zon": "UTC"},
+        {"parameters": {"horizon": 90_000}},
+    ],
+)
+def test_settings_are_refused_in_the_words_of_the_library(operator, wrong):
+    from latesum import InvalidInput
+    from latesum.live.settings import Settings
+
+    with pytest.raises(InvalidInput) as refused:
+        Settings.read({"name": "other", **SETTINGS, **wrong})
+    answer = operator.put("/v1/campaigns/other", json={**SETTINGS, **wrong})
+    assert answer.status_code == 422
+    assert answer.json()["error"] == str(refused.value)
+
+
+def test_the_description_shows_the_settings_and_the_vocabulary(operator):
+    described = operator.get("/v1/openapi.json").json()
+    body = described["paths"]["/v1/campaigns/{campaign}"]["put"]["requestBody"]
+    schema = body["content"]["application/json"]["schema"]
+    assert "name" not in schema["properties"]
+    assert schema["properties"]["every"]["enum"] == ["hour", "day", "week", "number"]
+    assert set(schema["required"]) == {"options", "expected_rounds", "time_basis", "policy"}
+    option = described["components"]["schemas"]["OptionAnswer"]["properties"]
+    assert option["purpose"]["enum"] == ["learn", "bridge", "commit", "override"]
+    assert option["source"]["enum"][0] == "policy"
