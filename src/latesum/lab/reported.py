@@ -46,9 +46,10 @@ def play_reported(
         deciding = policy.copy() if reports or waiting else policy
         for report in reports:
             total = report.first if report.known_at <= now else None
-            deciding.tell(*report.play._replace(total=total))
+            play = report.play
+            deciding.tell(play.arm, play.rounds, total, play.purpose, play.number)
         for play in waiting:
-            deciding.tell(*play._replace(total=None))
+            deciding.tell(play.arm, play.rounds, None, play.purpose, play.number)
         arm, _, purpose, number, _ = deciding.ask()
         rounds = min(bucket, horizon - now)
         plays.append(Play(arm, rounds, world.play(arm, rounds), purpose, number))

@@ -128,7 +128,7 @@ def _play_in_buckets(
             policy.tell(*unreported.popleft()[1])
         deciding = policy.copy() if unreported else policy
         for _, play in unreported:
-            deciding.tell(*play._replace(total=None))
+            deciding.tell(play.arm, play.rounds, None, play.purpose, play.number)
         arm, rounds, purpose, number, part = deciding.ask()
         # With totals known at once, nothing can change before the stretch asked for is over.
         buckets = 1 if report_lag else -(-rounds // bucket)

@@ -460,8 +460,8 @@ class Campaign:
             earlier = self.ledger_before(decision.sequence)
             check_rules(decision.rules)
             told = told_plays(self.settings, earlier, decision.at, number, decision.rules)
-            sentences = ReplayCache(self.settings.build_policy()).after(told).explain()[:-1]
-            return [*sentences, f"{decision.label}: {decision.option}. {decision.reason}"]
+            findings = ReplayCache(self.settings.build_policy()).after(told).findings()
+            return [*findings, f"{decision.label}: {decision.option}. {decision.reason}"]
 
     def status(self, level: float = 0.95) -> Status:
         """Everything that a page about the campaign shows."""

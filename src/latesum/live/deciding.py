@@ -12,6 +12,7 @@ from latesum.live.rules import RULES_VERSION, check_rules
 from latesum.live.settings import Settings
 from latesum.live.vocabulary import Purpose, Source
 from latesum.policies import Play
+from latesum.policies.base import rounds_text
 
 
 def told_plays(
@@ -125,7 +126,7 @@ def choose(
         arm, source = last.arm, "held"
         reason = f"The campaign is held, so {last.option} stays: {ledger.hold.body['why']}"
     else:
-        reason = policy.explain()[-1].removeprefix("Next: ")
+        reason = f"{settings.options[arm]} for {rounds_text(asked.rounds)}, {policy.reason()}."
     purpose: Purpose = asked.purpose if arm == asked.arm else "override"
     # A stretch that goes on keeps its number; a new one has that of the bucket in which it begins.
     number = policy.number_for(arm, purpose)
@@ -135,7 +136,7 @@ def choose(
 
 def carry(last: Decision) -> Choice:
     """No one asked for a bucket: what ran went on, and the stretch ran long."""
-    reason = f"Nobody asked, so {last.option} is taken to have gone on."
+    reason = f"No one asked, so {last.option} is taken to have gone on."
     return Choice(last.arm, last.purpose, "carried", None, reason, RULES_VERSION, last.number)
 
 

@@ -100,6 +100,8 @@ class Campaign:
 def _answer(policy: Policy) -> int:
     """The option that the policy would go on with: the one that looks best to it."""
     estimates = [row for row in policy.estimates() if row.mean is not None]
+    if not estimates:  # nothing is known, or the policy does not say
+        return policy.ask().arm
     still_in = [row for row in estimates if row.active] or estimates
     return max(still_in, key=lambda row: row.mean if row.mean is not None else -1.0).arm
 

@@ -9,7 +9,6 @@ parts in which a stretch was told says so (`learns_from`).
 
 from __future__ import annotations
 
-import copy
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
@@ -18,11 +17,13 @@ from typing import Any, Literal, NamedTuple, Self, get_args
 import numpy as np
 
 from latesum._checks import InvalidInput, finite_number, whole_number
+from latesum.policies.arguments import KeepsArguments
 
 #: Why a stretch is played. "learn": to learn from it. "bridge": played and not learned from.
 #: "commit": the answer stands. "override": something else was played than the policy asked for.
 Purpose = Literal["learn", "bridge", "commit", "override"]
 PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
+
 
 #: The version of the saved state's layout; `from_state` refuses any other.
 STATE_VERSION = 2
@@ -81,11 +82,12 @@ class Estimate(NamedTuple):
     active: bool
 
 
-class Policy(ABC):
+class Policy(KeepsArguments, ABC):
     """A policy that sees totals and nothing else.
 
-    A subclass sets `kind`, passes its constructor's arguments to `super().__init__` as
-    `parameters`, and fills in the six hooks at the end of this class.
+    A subclass sets `kind` and fills in the hooks `_reset`, `_learn` and `_next`, mostly `_forget`
+    too; the others at the end of this class have defaults. Its constructor's arguments are
+    attributes of the same names, kept by the base class.
     """
 
     #: The policy's name in the registry and in saved states.
@@ -103,26 +105,26 @@ class Policy(ABC):
     _highest: int  # the highest number of a stretch so far
     _before: tuple[int, Any, Any]  # what was known before the open stretch
     _dropped: frozenset[int]
-    _rng: np.random.Generator | None
+    _learned: tuple[str, ...]  # the attributes that `_reset` sets
+    _seeded: dict[str, Any] | None  # the generator's state at the beginning
+    _generator: np.random.Generator | None  # made when it is first used, see `_rng`
+    _generator_state: dict[str, Any] | None  # its state, as long as nothing was drawn since
 
     def __init__(
         self,
         n_arms: int,
-        parameters: dict[str, Any],
         *,
         names: Sequence[str] | None = None,
         rng: np.random.Generator | None = None,
     ) -> None:
         self.n_arms = whole_number(n_arms, "the number of arms", at_least=2)
         self.names = _names(names, self.n_arms)
-        #: The constructor's arguments, as plain JSON values.
-        self.parameters = parameters
-        if names is not None:
-            self.parameters["names"] = list(self.names)
-        self._seeded = copy.deepcopy(rng)
         if self.random and rng is None:
-            self._seeded = np.random.default_rng(0)
+            rng = np.random.default_rng(0)
+        self._seeded = None if rng is None else _state_of(rng)
+        before = set(vars(self))
         self._begin()
+        self._learned = tuple(name for name in vars(self) if name not in before | _PROTOCOL)
 
     # What a caller uses.
 
@@ -157,24 +159,34 @@ class Policy(ABC):
         that of `ask()` if the arm is the one asked for, and "override" if it is another. Without
         `number` it is what `number_for` says.
         """
-        play = self._checked(arm, rounds, total, purpose, number)
+        if not (
+            type(rounds) is int and rounds >= 1 and type(number) is int and number >= 1
+            and type(arm) is int and 0 <= arm < self.n_arms and purpose in PURPOSES
+            and (total is None or (type(total) is float and math.isfinite(total)))
+        ):  # fmt: skip
+            arm, rounds, total, purpose, number = self._checked(arm, rounds, total, purpose, number)
         last = self._open
-        if last is not None and last[4] == play[4] and last[0] == play[0] and last[3] == play[3]:
-            self._unplayed -= play[1]
-            if self.learns_from == "stretches" and (last[2] is None) == (play[2] is None):
-                whole = None if last[2] is None or play[2] is None else last[2] + play[2]
-                self._go_back()
-                self._learn_open(Play(last[0], last[1] + play[1], whole, last[3], last[4]))
-                return
-        else:
+        if last is None or last[4] != number or last[0] != arm or last[3] != purpose:
             asked = self._asked or self.ask()
-            follows = asked[0] == play[0] and asked[2] == play[3]
-            self._unplayed = asked[1] - play[1] if follows else 0
-            if play[4] > self._highest:  # type: ignore[operator]
-                self._highest = play[4]  # type: ignore[assignment]
-        if self.learns_from == "stretches":
-            self._before = self._memory()
-        self._learn_open(play)
+            self._unplayed = asked[1] - rounds if asked[0] == arm and asked[2] == purpose else 0
+            if number > self._highest:
+                self._highest = number
+            if self.learns_from == "stretches":
+                self._before = self._memory()
+        else:
+            self._unplayed -= rounds
+            if self.learns_from == "stretches":
+                if (last[2] is None) == (total is None):
+                    self._go_back()  # the stretch is learned whole
+                    rounds += last[1]
+                    if total is not None and last[2] is not None:
+                        total = last[2] + total
+                else:
+                    self._before = self._memory()
+        self._open = play = _play(Play, (arm, rounds, total, purpose, number))
+        self._asked = None
+        self.rounds_told += rounds
+        self._learn(play)
 
     def number_for(self, arm: int, purpose: Purpose) -> int:
         """The number of a tell of `arm` for `purpose` that comes without one.
@@ -205,7 +217,8 @@ class Policy(ABC):
                 f"{self.names[arm]} is the last option left and cannot be dropped; "
                 "end the campaign instead."
             )
-        self._close()  # what was played before and after a drop is not one stretch
+        # What was played before and after a drop is not one stretch.
+        self._asked, self._open, self._unplayed = None, None, 0
         self._dropped = self._dropped | {arm}
         self._forget(arm)
 
@@ -214,7 +227,7 @@ class Policy(ABC):
         new = object.__new__(type(self))
         new.__dict__.update(self.__dict__)
         if rng is not None and self.random:
-            new._seeded = copy.deepcopy(rng)
+            new._seeded = _state_of(rng)
         new._begin()
         return new
 
@@ -222,9 +235,9 @@ class Policy(ABC):
         """The same policy, knowing the same; from here on the two go their own ways."""
         new = object.__new__(type(self))
         new.__dict__.update(self.__dict__)
-        new._asked = None
-        new._rng = copy.deepcopy(self._rng)
-        new._restore(self._snapshot())
+        _, learned, new._generator_state = self._memory()
+        new._asked = new._generator = None
+        new._restore(learned)
         return new
 
     def replay(self, plays: Iterable[Play | Sequence[Any]]) -> Self:
@@ -248,10 +261,25 @@ class Policy(ABC):
             )
         return rows
 
+    @property
+    def phase(self) -> int | None:
+        """The phase that the policy is in, from 1 on; None if it has no phases, or they are over."""
+        return None
+
+    def findings(self) -> list[str]:
+        """What the policy has found out so far, in sentences for a person."""
+        gone = [f"{self.names[arm]} was taken away." for arm in sorted(self._dropped)]
+        return self._findings() + gone
+
+    def reason(self) -> str:
+        """Why the stretch that `ask` names comes next: the end of a sentence about it."""
+        return self._reason()
+
     def explain(self) -> list[str]:
         """What the policy knows and does, in sentences for a person."""
-        sentences = [f"{self.names[arm]} was taken away." for arm in sorted(self._dropped)]
-        return self._sentences() + sentences + [self._next_sentence()]
+        asked = self.ask()
+        played = f"{self.names[asked.arm]} for {rounds_text(asked.rounds)}"
+        return [*self.findings(), f"Next: {played}, {self.reason()}."]
 
     def to_state(self) -> dict[str, Any]:
         """All that the policy knows, as JSON values."""
@@ -260,11 +288,11 @@ class Policy(ABC):
         return {
             "latesum_state": STATE_VERSION,
             "policy": self.kind,
-            "parameters": copy.deepcopy(self.parameters),
+            "parameters": self.parameters,
             "rounds": rounds,
             "learned": learned,
             "generator": generator,
-            "seeded": _generator_state(self._seeded),
+            "seeded": self._seeded,
             "open": None if self._open is None else list(self._open),
             "unplayed": self._unplayed,
             "highest": self._highest,
@@ -282,7 +310,7 @@ class Policy(ABC):
                 f"latesum reads version {STATE_VERSION}. Replay its plays instead."
             )
         policy = cls._rebuild(state["policy"], state["parameters"])
-        policy._seeded = _generator_from(state["seeded"])
+        policy._seeded = state["seeded"]
         policy._begin()
         policy._dropped = frozenset(state["dropped"])
         policy._before = (state["rounds"], state["learned"], state["generator"])
@@ -290,39 +318,40 @@ class Policy(ABC):
         if state["open"] is not None:
             policy._open = Play(*state["open"])
             if policy.learns_from == "stretches":
-                policy._learn_open(policy._open)
+                policy.rounds_told += policy._open.rounds
+                policy._learn(policy._open)
         policy._unplayed, policy._highest = state["unplayed"], state["highest"]
         return policy
 
     # How the protocol is kept.
 
     def _begin(self) -> None:
-        self.rounds_told = 0
-        self._highest = 0
-        self._close()
+        self.rounds_told = self._highest = self._unplayed = 0
+        self._asked = self._open = None
         self._before = (0, None, None)
         self._dropped = frozenset()
-        self._rng = copy.deepcopy(self._seeded) if self.random else None
+        self._generator = None
+        self._generator_state = self._seeded if self.random else None
         self._reset()
 
-    def _close(self) -> None:
-        self._asked = self._open = None
-        self._unplayed = 0
+    @property
+    def _rng(self) -> np.random.Generator | None:
+        """The generator to draw from; None if `random` is False. Do not keep it: it changes."""
+        if self._generator is None and self._generator_state is not None:
+            self._generator = _generator_in(self._generator_state)
+        self._generator_state = None  # whoever takes it draws from it
+        return self._generator
 
     def _memory(self) -> tuple[int, Any, Any]:
-        return (self.rounds_told, self._snapshot(), _generator_state(self._rng))
+        if self._generator_state is None and self._generator is not None:
+            self._generator_state = _state_of(self._generator)
+        return (self.rounds_told, self._snapshot(), self._generator_state)
 
     def _go_back(self) -> None:
         self.rounds_told, learned, generator = self._before
-        if self._rng is not None:
-            self._rng.bit_generator.state = generator["state"]
+        if generator is not self._generator_state:
+            self._generator, self._generator_state = None, generator
         self._restore(learned)
-
-    def _learn_open(self, play: Play) -> None:
-        self._asked = None
-        self._open = play
-        self.rounds_told += play[1]
-        self._learn(play)
 
     def _checked(
         self,
@@ -331,7 +360,8 @@ class Policy(ABC):
         total: float | None,
         purpose: Purpose | None,
         number: int | None,
-    ) -> Play:
+    ) -> tuple[int, int, float | None, Purpose, int]:
+        """What was told, made right or refused."""
         arm = self._checked_arm(arm)
         if not (type(rounds) is int and rounds >= 1):
             rounds = whole_number(rounds, "rounds played", at_least=1)
@@ -346,7 +376,7 @@ class Policy(ABC):
             number = self.number_for(arm, purpose)
         elif not (type(number) is int and number >= 1):
             number = whole_number(number, "the number of a stretch", at_least=1)
-        return _play(Play, (arm, rounds, total, purpose, number))
+        return arm, rounds, total, purpose, number
 
     def _checked_arm(self, arm: int) -> int:
         if not (type(arm) is int and 0 <= arm < self.n_arms):
@@ -361,10 +391,6 @@ class Policy(ABC):
         if kind != cls.kind:
             raise InvalidInput(f"this is the state of a {kind!r} policy, not of {cls.kind!r}.")
         return cls(**parameters)
-
-    def _next_sentence(self) -> str:
-        arm, rounds, *_ = self.ask()
-        return f"Next: {self.names[arm]} for {rounds_text(rounds)}, {self._reason()}."
 
     def _reason(self) -> str:
         """Why the next stretch is asked for, for people."""
@@ -412,17 +438,18 @@ class Policy(ABC):
     def _next(self) -> Stretch:
         """The stretch to play next."""
 
-    @abstractmethod
     def _snapshot(self) -> Any:
-        """All that was learned, as JSON values."""
+        """All that was learned, as JSON values; unless replaced, all attributes that `_reset` sets."""
+        return {name: _plain_copy(getattr(self, name), name, self) for name in self._learned}
 
-    @abstractmethod
     def _restore(self, learned: Any) -> None:
         """The opposite of `_snapshot`; the argument must not be changed later."""
+        for name, value in learned.items():
+            setattr(self, name, _plain_copy(value, name, self))
 
-    @abstractmethod
     def _estimate(self, arm: int, level: float) -> tuple[float | None, float, float, int]:
-        """Mean, lower and upper limit and rounds learned from, for one arm."""
+        """Mean, lower and upper limit and rounds learned from, for one arm; unknown by default."""
+        return None, 0.0, 1.0, 0
 
     def _forget(self, arm: int) -> None:
         """An option was taken away; most policies look at `_available()` and need nothing here."""
@@ -431,9 +458,16 @@ class Policy(ABC):
         """The arms that may still be the answer."""
         return self._available()
 
-    def _sentences(self) -> list[str]:
-        """What the policy has found out so far."""
+    def _findings(self) -> list[str]:
+        """What the policy has found out so far, in sentences."""
         return []
+
+
+#: What the protocol keeps for itself: set by `_begin`, and not learned.
+_PROTOCOL = frozenset(
+    ("rounds_told", "_asked", "_open", "_unplayed", "_highest", "_before", "_dropped",
+     "_generator", "_generator_state")
+)  # fmt: skip
 
 
 def rounds_text(rounds: int) -> str:
@@ -454,16 +488,26 @@ def _names(names: Sequence[str] | None, n_arms: int) -> tuple[str, ...]:
     return tuple(str(name) for name in names)
 
 
-def _generator_state(rng: np.random.Generator | None) -> dict[str, Any] | None:
-    if rng is None:
-        return None
+def _plain_copy(value: Any, name: str, owner: object) -> Any:
+    """A copy of JSON values that shares nothing with them."""
+    if value is None or type(value) in (bool, int, float, str):
+        return value
+    if type(value) is list:
+        return [_plain_copy(each, name, owner) for each in value]
+    if type(value) is dict and all(type(key) is str for key in value):
+        return {key: _plain_copy(each, name, owner) for key, each in value.items()}
+    raise InvalidInput(
+        f"{type(owner).__name__}.{name} holds a {type(value).__name__}, which is no JSON value: keep "
+        "numbers, text, lists and dicts with text as keys there, or write _snapshot and _restore."
+    )
+
+
+def _state_of(rng: np.random.Generator) -> dict[str, Any]:
     state = rng.bit_generator.state
     return {"name": state["bit_generator"], "state": state}
 
 
-def _generator_from(saved: dict[str, Any] | None) -> np.random.Generator | None:
-    if saved is None:
-        return None
-    bits = getattr(np.random, saved["name"])()
+def _generator_in(saved: dict[str, Any]) -> np.random.Generator:
+    bits = getattr(np.random, saved["name"])(0)
     bits.state = saved["state"]
     return np.random.Generator(bits)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal
 
-from latesum._checks import InvalidInput, finite_number, known_name, whole_number
+from latesum._checks import finite_number, known_name, whole_number
 from latesum.policies.base import Play, Policy, Stretch
 from latesum.policies.schedules import (
     KnownBound,
@@ -27,8 +27,9 @@ class ODAAF(Policy):
     Phase m plays every surviving arm in one stretch, up to n_m rounds in all (step 1), drops the
     arms whose mean total per round is more than the tolerance D_m below the best (step 2), halves
     the tolerance (step 3) and, where the schedule needs it, plays a bridge whose total is
-    discarded (step 4). `ODAAF(...)` knows the mean delay; `ODAAF.bounded`, `ODAAF.variance` and
-    `ODAAF.naive` use other knowledge. Every such parameter may be an upper bound.
+    discarded (step 4). `ODAAF(...)` knows the mean delay; `ODAAF.bounded` (`ODAAFB`),
+    `ODAAF.variance` (`ODAAFV`) and `ODAAF.naive` (`NaiveODAAF`) use other knowledge. Every such
+    parameter may be an upper bound.
 
     Parameters: `first_tolerance` is D_1, 1/2 in the paper's text and 1 in its figures; `bridge`
     defaults to what the schedule needs; `order` is that of the arms in a phase, "fixed" or
@@ -46,6 +47,16 @@ class ODAAF(Policy):
     """
 
     kind = "odaaf"
+    #: The variants that use other knowledge of the delay.
+    bounded: ClassVar[type[ODAAFB]]
+    variance: ClassVar[type[ODAAFV]]
+    naive: ClassVar[type[NaiveODAAF]]
+
+    schedule: Schedule
+    horizon: int
+    first_tolerance: float
+    bridge: bool | None
+    order: str
 
     def __init__(
         self,
@@ -58,86 +69,21 @@ class ODAAF(Policy):
         order: Order = "fixed",
         names: Sequence[str] | None = None,
     ) -> None:
-        self._set_up("odaaf", KnownMean(mean_delay), locals())
+        self._set_up(KnownMean(mean_delay))
 
-    @classmethod
-    def bounded(
-        cls,
-        n_arms: int,
-        horizon: int,
-        mean_delay: float,
-        delay_bound: int,
-        *,
-        first_tolerance: float = 0.5,
-        bridge: bool | None = None,
-        order: Order = "fixed",
-        names: Sequence[str] | None = None,
-    ) -> Self:
-        """ODAAF-B: the mean delay and a bound on the delay are known.
-
-        >>> ODAAF.bounded(2, 250_000, mean_delay=50, delay_bound=100).ask().rounds
-        1076
-        """
-        return object.__new__(cls)._set_up("odaaf-b", KnownBound(mean_delay, delay_bound), locals())
-
-    @classmethod
-    def variance(
-        cls,
-        n_arms: int,
-        horizon: int,
-        mean_delay: float,
-        delay_variance: float,
-        *,
-        tightened: bool = False,
-        first_tolerance: float = 0.5,
-        bridge: bool | None = None,
-        order: Order = "fixed",
-        names: Sequence[str] | None = None,
-    ) -> Self:
-        """ODAAF-V: the delay's mean and variance are known; `tightened` is the remark with V / E.
-
-        >>> ODAAF.variance(2, 250_000, mean_delay=50, delay_variance=2500).ask().rounds
-        44421
-        """
-        schedule = KnownVariance(mean_delay, delay_variance, tightened)
-        return object.__new__(cls)._set_up("odaaf-v", schedule, locals())
-
-    @classmethod
-    def naive(
-        cls,
-        n_arms: int,
-        horizon: int,
-        delay_bound: int,
-        *,
-        first_tolerance: float = 0.5,
-        bridge: bool | None = None,
-        order: Order = "fixed",
-        names: Sequence[str] | None = None,
-    ) -> Self:
-        """The naive approach of the paper's last appendix: only a bound on the delay is known.
-
-        >>> ODAAF.naive(2, 250_000, delay_bound=100).ask().rounds
-        638
-        """
-        return object.__new__(cls)._set_up("naive", Naive(delay_bound), locals())
-
-    def _set_up(self, kind: str, schedule: Schedule, arguments: dict[str, Any]) -> Self:
-        self.kind = kind
+    def _set_up(self, schedule: Schedule) -> None:
+        """Check the arguments that all variants have, and begin."""
         self.schedule = schedule
-        self.horizon = whole_number(arguments["horizon"], "the horizon", at_least=1)
+        self.horizon = whole_number(self.horizon, "the horizon", at_least=1)
         self.first_tolerance = finite_number(
-            arguments["first_tolerance"], "the first tolerance", above=0, at_most=1
+            self.first_tolerance, "the first tolerance", above=0, at_most=1
         )
-        self.order = known_name(arguments["order"], ("fixed", "leader first"), "order of arms")
-        bridge = arguments["bridge"]
-        self.bridge = schedule.needs_bridge if bridge is None else bool(bridge)
+        self.order = known_name(self.order, ("fixed", "leader first"), "order of arms")
+        self.bridge = schedule.needs_bridge if self.bridge is None else bool(self.bridge)
         #: n_m of every phase.
         self.phase_rounds = phase_rounds(schedule, self.horizon, self.first_tolerance)
         self._warn_where_the_lemma_fails()
-        skipped = ("self", "cls", "__class__", "names", "schedule")
-        parameters = {name: value for name, value in arguments.items() if name not in skipped}
-        super().__init__(arguments["n_arms"], parameters, names=arguments["names"])
-        return self
+        super().__init__(self.n_arms, names=self.names)
 
     def _warn_where_the_lemma_fails(self) -> None:
         if not isinstance(self.schedule, KnownBound):
@@ -153,18 +99,6 @@ class ODAAF(Policy):
                 return
             before = rounds
 
-    @classmethod
-    def _rebuild(cls, kind: str, parameters: dict[str, Any]) -> Self:
-        builders = {
-            "odaaf": cls,
-            "odaaf-b": cls.bounded,
-            "odaaf-v": cls.variance,
-            "naive": cls.naive,
-        }
-        if kind not in builders:
-            raise InvalidInput(f"this is the state of a {kind!r} policy, not of an ODAAF one.")
-        return builders[kind](**parameters)  # type: ignore[operator,no-any-return]
-
     def _reset(self) -> None:
         self._phases_done = 0
         self._in_order = list(range(self.n_arms))  # the surviving arms, as this phase plays them
@@ -176,22 +110,23 @@ class ODAAF(Policy):
         self._eliminations: list[list[Any]] = []
 
     def _snapshot(self) -> Any:
+        # The survivors and the eliminations are never changed in place.
         return [
             self._phases_done,
-            self._in_order.copy(),
+            self._in_order,
             self._rounds.copy(),
             self._sums.copy(),
             self._pending.copy(),
             self._stretches.copy(),
             self._bridge_left,
-            self._eliminations.copy(),
+            self._eliminations,
         ]
 
     def _restore(self, learned: Any) -> None:
-        self._phases_done, self._bridge_left = learned[0], learned[6]
-        self._in_order, self._rounds, self._sums = map(list.copy, learned[1:4])
-        self._pending, self._stretches = map(list.copy, learned[4:6])
-        self._eliminations = learned[7].copy()
+        self._phases_done, self._in_order, rounds, sums, pending, stretches, *others = learned
+        self._rounds, self._sums = rounds.copy(), sums.copy()
+        self._pending, self._stretches = pending.copy(), stretches.copy()
+        self._bridge_left, self._eliminations = others
 
     def _learn(self, play: Play) -> None:
         arm, rounds, total, purpose, _ = play
@@ -210,20 +145,20 @@ class ODAAF(Policy):
     def _finish_phases(self) -> None:
         """Steps 2 and 3 for every phase whose n_m all surviving arms have reached by now."""
         while len(self._in_order) > 1 and self._phases_done < len(self.phase_rounds):
-            needed = self.phase_rounds[self._phases_done]
+            needed, known = self.phase_rounds[self._phases_done], self._rounds
             for arm in self._in_order:
-                if self._rounds[arm] < needed:
+                if known[arm] < needed:
                     return
             tolerance = self.first_tolerance / 2**self._phases_done
-            leader = self._leader()
-            best = self._mean(leader)
+            means = {arm: self._sums[arm] / known[arm] for arm in self._in_order}
+            leader = max(means, key=means.__getitem__)
+            best = means[leader]
             survivors = []
-            for arm in sorted(self._in_order):
-                mean = self._mean(arm)
+            for arm in sorted(means):
+                mean = means[arm]
                 if mean + tolerance < best:
-                    self._eliminations.append(
-                        [self._phases_done + 1, tolerance, arm, mean, leader, best]
-                    )
+                    dropped = [self._phases_done + 1, tolerance, arm, mean, leader, best]
+                    self._eliminations = [*self._eliminations, dropped]
                 else:
                     survivors.append(arm)
             if self.order == "leader first":
@@ -234,15 +169,15 @@ class ODAAF(Policy):
             self._phases_done += 1
 
     def _next(self) -> Stretch:
-        left = self.horizon - self.rounds_told
-        if left <= 0 or len(self._in_order) == 1 or self._phases_done == len(self.phase_rounds):
+        left, in_order = self.horizon - self.rounds_told, self._in_order
+        if left <= 0 or len(in_order) == 1 or self._phases_done == len(self.phase_rounds):
             # Past the horizon: the answer stands, for another horizon each time.
             until_then = self.horizon - self.rounds_told % self.horizon
             return Stretch(self._leader(), until_then, "commit")
         if self._bridge_left:
             return Stretch(self._leader(), min(self._bridge_left, left), "bridge")
         needed = self.phase_rounds[self._phases_done]
-        for arm in self._in_order:
+        for arm in in_order:
             missing = needed - self._rounds[arm] - self._pending[arm]
             if missing > 0:
                 return Stretch(arm, min(missing, left), "learn")
@@ -252,6 +187,8 @@ class ODAAF(Policy):
         return self._sums[arm] / self._rounds[arm] if self._rounds[arm] else -math.inf
 
     def _leader(self) -> int:
+        if len(self._in_order) == 1:
+            return self._in_order[0]
         return max(self._in_order, key=self._mean)
 
     def _forget(self, arm: int) -> None:
@@ -279,18 +216,105 @@ class ODAAF(Policy):
         known = "" if any(self._rounds) else ", of which nothing is known yet"
         return f"while the totals of this phase are awaited{known}"
 
-    def _sentences(self) -> list[str]:
+    @property
+    def phase(self) -> int | None:
+        """The phase that is being played; None once the answer stands."""
+        undecided = len(self._in_order) > 1 and self._phases_done < len(self.phase_rounds)
+        return self._phases_done + 1 if undecided else None
+
+    def _findings(self) -> list[str]:
         sentences = [
             f"{self.names[arm]} was dropped after phase {phase}: its mean {mean:.3f} is more than "
             f"{tolerance:g} below {self.names[leader]}'s {best:.3f}."
             for phase, tolerance, arm, mean, leader, best in self._eliminations
         ]
-        if len(self._in_order) > 1 and self._phases_done < len(self.phase_rounds):
+        if self.phase is not None:
             tolerance = self.first_tolerance / 2**self._phases_done
             names = ", ".join(self.names[arm] for arm in sorted(self._in_order))
             needed = self.phase_rounds[self._phases_done]
             sentences.append(
-                f"Phase {self._phases_done + 1} plays {names} until each has {needed:,} rounds and "
+                f"Phase {self.phase} plays {names} until each has {needed:,} rounds and "
                 f"then drops those more than {tolerance:g} below the best."
             )
         return sentences
+
+
+class ODAAFB(ODAAF):
+    """ODAAF-B: the mean delay and a bound on the delay are known.
+
+    Parameters: as for `ODAAF`; `delay_bound` is the delay's largest value.
+
+    >>> ODAAFB(2, 250_000, mean_delay=50, delay_bound=100).ask().rounds
+    1076
+    """
+
+    kind = "odaaf-b"
+
+    def __init__(
+        self,
+        n_arms: int,
+        horizon: int,
+        mean_delay: float,
+        delay_bound: int,
+        *,
+        first_tolerance: float = 0.5,
+        bridge: bool | None = None,
+        order: Order = "fixed",
+        names: Sequence[str] | None = None,
+    ) -> None:
+        self._set_up(KnownBound(mean_delay, delay_bound))
+
+
+class ODAAFV(ODAAF):
+    """ODAAF-V: the delay's mean and variance are known; `tightened` is the remark with V / E.
+
+    Parameters: as for `ODAAF`; `delay_variance` is the delay's variance.
+
+    >>> ODAAFV(2, 250_000, mean_delay=50, delay_variance=2500).ask().rounds
+    44421
+    """
+
+    kind = "odaaf-v"
+
+    def __init__(
+        self,
+        n_arms: int,
+        horizon: int,
+        mean_delay: float,
+        delay_variance: float,
+        *,
+        tightened: bool = False,
+        first_tolerance: float = 0.5,
+        bridge: bool | None = None,
+        order: Order = "fixed",
+        names: Sequence[str] | None = None,
+    ) -> None:
+        self._set_up(KnownVariance(mean_delay, delay_variance, tightened))
+
+
+class NaiveODAAF(ODAAF):
+    """The naive approach of the paper's last appendix: only a bound on the delay is known.
+
+    Parameters: as for `ODAAF`, with `delay_bound`, the delay's largest value, for the mean delay.
+
+    >>> NaiveODAAF(2, 250_000, delay_bound=100).ask().rounds
+    638
+    """
+
+    kind = "naive"
+
+    def __init__(
+        self,
+        n_arms: int,
+        horizon: int,
+        delay_bound: int,
+        *,
+        first_tolerance: float = 0.5,
+        bridge: bool | None = None,
+        order: Order = "fixed",
+        names: Sequence[str] | None = None,
+    ) -> None:
+        self._set_up(Naive(delay_bound))
+
+
+ODAAF.bounded, ODAAF.variance, ODAAF.naive = ODAAFB, ODAAFV, NaiveODAAF

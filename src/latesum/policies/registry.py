@@ -16,15 +16,15 @@ from latesum.policies.fixed import FixedSplit, Oracle, RoundRobin
 from latesum.policies.flow import Flow
 from latesum.policies.flow_lookahead import FlowLookahead
 from latesum.policies.guarded import Guarded
-from latesum.policies.odaaf import ODAAF
+from latesum.policies.odaaf import ODAAF, ODAAFB, ODAAFV, NaiveODAAF
 from latesum.policies.odaaf_s import ODAAFS
 
 _BUILDERS: dict[str, Callable[..., Policy]] = {
     "odaaf": ODAAF,
-    "odaaf-b": ODAAF.bounded,
-    "odaaf-v": ODAAF.variance,
-    "odaaf-v-tightened": functools.partial(ODAAF.variance, tightened=True),
-    "naive": ODAAF.naive,
+    "odaaf-b": ODAAFB,
+    "odaaf-v": ODAAFV,
+    "odaaf-v-tightened": functools.partial(ODAAFV, tightened=True),
+    "naive": NaiveODAAF,
     "flow": Flow,
     "flow-lookahead": FlowLookahead,
     "odaaf-s": ODAAFS,

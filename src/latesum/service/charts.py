@@ -5,7 +5,6 @@ Every value has its words too, for readers who point at it.
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from latesum.live.campaign import Campaign
@@ -22,7 +21,6 @@ _PURPOSES: dict[Purpose, str] = {
     "commit": "as the policy's answer",
     "override": "not by the policy",
 }
-_PHASE = re.compile(r"Phase (\d+)\b")
 
 
 def phases(campaign: Campaign) -> dict[int, int]:
@@ -38,10 +36,8 @@ def phases(campaign: Campaign) -> dict[int, int]:
             policy.drop(each)
             continue
         bucket = next(buckets)
-        for sentence in policy.explain():
-            named = _PHASE.match(sentence)
-            if named:
-                found[bucket] = int(named[1])
+        if policy.phase is not None:
+            found[bucket] = policy.phase
         policy.tell(*each)
     return found
 

@@ -1,0 +1,103 @@
+"""How fast whole runs are, beside another version of latesum, in turn and in CPU time.
+
+    python benchmarks/versions.py ../latesum-before/src
+
+The argument is the folder that holds the other version's `latesum` package, such as a worktree's
+`src`. Each version runs in a process of its own; the two take turns, and the ratio is the median of
+the ratios of the turns, since machines are noisy.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parents[1] / "src"
+TURNS = 25
+#: What is run, how often a turn, and the statement.
+CASES = {
+    "ODAAF-B, two arms": (
+        120,
+        "replicate(two, bounded, 250_000, seed=(1, number), checkpoints=checkpoints)",
+    ),
+    "Flow, two arms": (
+        12,
+        "replicate(two, flow, 250_000, seed=(1, number), checkpoints=checkpoints)",
+    ),
+    "Flow, ten arms": (
+        4,
+        "replicate(ten, flow10, 250_000, seed=(1, number), checkpoints=checkpoints)",
+    ),
+    "Flow in buckets, reported late": (
+        2,
+        "replicate(two, flow, 25_000, seed=(1, number), checkpoints=early, "
+        "bucket=100, report_lag=500)",
+    ),
+}
+_WORKER = """
+import sys, time
+from latesum import ODAAF, Flow, Problem
+from latesum.lab.comparison import default_checkpoints
+from latesum.lab.replication import replicate
+
+two = Problem([0.5, 0.6], "uniform(0, 100)")
+ten = Problem([0.6] + [0.5] * 9, "uniform(0, 100)")
+bounded = ODAAF.bounded(2, 250_000, mean_delay=50, delay_bound=100)
+flow, flow10 = Flow(2, 250_000, mean_delay=50), Flow(10, 250_000, mean_delay=50)
+checkpoints, early = default_checkpoints(250_000), default_checkpoints(25_000)
+for line in sys.stdin:
+    runs, statement = line.rstrip("\\n").split(" ", 1)
+    code = compile(statement, "case", "eval")
+    start = time.process_time()
+    for number in range(int(runs)):
+        eval(code)
+    print((time.process_time() - start) / int(runs), flush=True)
+"""
+
+
+class Version:
+    """A process that runs what it is sent with one version of latesum."""
+
+    def __init__(self, source: Path) -> None:
+        environment = {**os.environ, "PYTHONPATH": str(source)}
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _WORKER], env=environment, text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        )  # fmt: skip
+
+    def seconds(self, runs: int, statement: str) -> float:
+        """CPU seconds of one run."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(f"{runs} {statement}\n")
+        self._process.stdin.flush()
+        return float(self._process.stdout.readline())
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.communicate()
+
+
+def main() -> None:
+    """Print the table."""
+    if len(sys.argv) != 2 or not (Path(sys.argv[1]) / "latesum").is_dir():
+        sys.exit("give the folder that holds the other version's latesum package.")
+    other, this = Version(Path(sys.argv[1]).resolve()), Version(HERE)
+    print(f"{'':32}{'before, us':>12}{'now, us':>12}{'now / before':>14}")
+    for name, (runs, statement) in CASES.items():
+        other.seconds(1, statement), this.seconds(1, statement)  # compiled before it is timed
+        before, now = [], []
+        for turn in range(TURNS):
+            for version, times in ((other, before), (this, now))[:: 1 if turn % 2 else -1]:
+                times.append(version.seconds(runs, statement))
+        ratio = statistics.median(b / a for a, b in zip(before, now, strict=True))
+        print(f"{name:32}{min(before) * 1e6:12,.0f}{min(now) * 1e6:12,.0f}{ratio:14.3f}")
+    other.close()
+    this.close()
+
+
+if __name__ == "__main__":
+    main()
