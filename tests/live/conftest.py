@@ -22,6 +22,7 @@ def new_campaign(tmp_path, clock):
             "expected_rounds": 5000,
             "time_basis": "arrival",
             "seed": 1,
+            "status_quo": "none",
             "store": store,
             "clock": clock,
         }

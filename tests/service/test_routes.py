@@ -334,3 +334,16 @@ def test_the_description_shows_the_settings_and_the_vocabulary(operator):
     option = described["components"]["schemas"]["OptionAnswer"]["properties"]
     assert option["purpose"]["enum"] == ["learn", "bridge", "commit", "override"]
     assert option["source"]["enum"][0] == "policy"
+
+
+def test_what_ran_before_is_a_part_of_the_settings(operator, campaign):
+    assert "nothing ran before the start" in operator.get(campaign).json()["note"]
+    told = {**SETTINGS, "status_quo": "none"}
+    answer = operator.put("/v1/campaigns/fresh", json=told).json()
+    assert answer["note"] is None
+    history = [{"bucket": 1, "rounds": 10, "total": 3}]
+    refused = operator.put(
+        "/v1/campaigns/past", json={**SETTINGS, "status_quo": "red", "history": history}
+    )
+    assert refused.status_code == 422
+    assert "cannot be told what was played before" in refused.json()["error"]

@@ -30,6 +30,8 @@ FIELDS = {
     "fills_up": "'1 day: 0.6, 7 days: 1', or 'fit 7 days'.",
     "align": "'week', or a number of buckets.",
     "seed": "For policies that draw at random.",
+    "status_quo": "What was shown before the start: an option, other, none or unknown (the default).",
+    "history": "A CSV file of totals before the start, with the columns of `import`.",
 }
 
 
@@ -94,6 +96,8 @@ def new_campaign(
         )
         print(f"Campaign {name}: {', '.join(found.options)}; {found.policy} with {told}.")
         print(f"It is kept in {store.place}.")
+        if found.note is not None:
+            print(f"Note: {found.note}")
         if found.time_basis == "decision":
             print(f"Warning: {made.status().warnings[0]}")
 
@@ -158,6 +162,18 @@ def _curve(text: str) -> dict[str, float] | str:
         ) from None
 
 
+def _history(text: str) -> list[dict[str, Any]]:
+    from latesum.live.csv_file import BadFile, read_totals
+
+    totals = read_totals(Path(text))
+    if totals.problems:
+        raise BadFile([sentence for _, sentence in totals.problems])
+    return [
+        {"bucket": row.bucket, "rounds": row.rounds, "total": row.total, "shown": row.shown}
+        for _, row in totals.rows
+    ]
+
+
 #: How the text of an option is read, where it is not a text.
 _READ: Mapping[str, Callable[[str], Any]] = {
     "options": lambda text: [each.strip() for each in text.split(",")],
@@ -166,4 +182,5 @@ _READ: Mapping[str, Callable[[str], Any]] = {
     "fills_up": _curve,
     "align": _value,
     "seed": _value,
+    "history": _history,
 }

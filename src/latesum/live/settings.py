@@ -28,6 +28,7 @@ from pydantic import (
 
 from latesum._checks import InvalidInput, finite_number, known_name, shortened, whole_number
 from latesum._durations import duration_text, parse_duration
+from latesum.live.before import PastBucket, check_history, check_status_quo
 from latesum.live.buckets import KINDS, Buckets, Every
 from latesum.policies import Policy, registry
 
@@ -197,6 +198,22 @@ def _fills_up(value: Any, info: ValidationInfo) -> Curve | timedelta | None:
     return tuple(curve)
 
 
+def _status_quo(value: Any, info: ValidationInfo) -> str:
+    return check_status_quo(value, info.data.get("options", ()))
+
+
+def _history(value: Any, info: ValidationInfo) -> tuple[PastBucket, ...]:
+    known = info.data
+    if not value or not {"options", "every", "start", "status_quo", "expected_rounds"} <= set(
+        known
+    ):
+        return ()  # nothing is given, or something else is refused already
+    buckets = Buckets(known["every"], known.get("zone", "UTC"), known["start"])
+    return check_history(
+        value, known["options"], known["status_quo"], buckets, known["expected_rounds"]
+    )
+
+
 _Span = {"type": "string", "maxLength": 100, "examples": ["36 hours"]}
 
 
@@ -293,6 +310,23 @@ class Settings(BaseModel):
                                   {"type": "null"}]}),
     ] = Field(None, validate_default=True, description="For policies that draw at random.")  # fmt: skip
 
+    status_quo: Annotated[str, PlainValidator(_status_quo), WithJsonSchema({"type": "string"})] = (
+        Field(
+            "unknown",
+            description="What was shown before the start: an option, 'other' (something that is no "
+            "option), 'none' (nothing) or 'unknown'.",
+        )
+    )
+    history: Annotated[
+        tuple[PastBucket, ...],
+        PlainValidator(_history),
+        WithJsonSchema({"type": "array", "items": {"type": "object", "required": ["bucket"]}}),
+    ] = Field(
+        (),
+        description="Rows before the start, with bucket, rounds, total and shown (by default the "
+        "status quo).",
+    )
+
     @classmethod
     def read(cls, given: Mapping[str, Any], *, now: datetime | None = None) -> Settings:
         """Check everything that a campaign is set up with, or refuse it in a sentence.
@@ -308,6 +342,11 @@ class Settings(BaseModel):
             settings = cls.model_validate(given)
         except ValidationError as error:
             raise InvalidInput(_sentence(error, cls)) from None
+        if settings.history and "history" not in registry.accepted_parameters(settings.policy):
+            raise InvalidInput(
+                f"{settings.policy} cannot be told what was played before the start; leave the "
+                "history out, or choose another policy."
+            )
         # A policy that cannot be built or cannot decide is refused now, not at the first bucket.
         try:
             settings.build_policy().ask()
@@ -339,6 +378,16 @@ class Settings(BaseModel):
         """The age at which totals are taken for full, where a curve is fitted to them."""
         return self.fills_up if isinstance(self.fills_up, timedelta) else None
 
+    @property
+    def note(self) -> str | None:
+        """What the campaign does not use of what ran before it; None if it uses all."""
+        if self.status_quo == "none" or "before" in registry.accepted_parameters(self.policy):
+            return None
+        return (
+            f"{self.policy} takes it that nothing ran before the start: what arrives late from then is "
+            "counted for the first options that are shown."
+        )
+
     def option(self, name: object) -> int:
         """The number of the option of this name."""
         return self.options.index(known_name(name, self.options, "option"))
@@ -362,10 +411,22 @@ class Settings(BaseModel):
         if "rng" in accepted:
             sequence = np.random.SeedSequence(self.seed, spawn_key=(0, 1))
             extra["rng"] = np.random.Generator(np.random.PCG64(sequence))
-        return registry.build(self.policy, n_arms=self.n_options, **self.parameters, **extra)
+        if "before" in accepted and self.status_quo != "none":
+            is_option = self.status_quo in self.options
+            extra["before"] = self.option(self.status_quo) if is_option else "other"
+        if self.history:
+            extra["history"] = [
+                (past.arm, past.rounds,
+                 None if past.total is None else self.scaled(past.total, past.rounds))
+                for past in self.history
+            ]  # fmt: skip
+        return registry.build(self.policy, **{"n_arms": self.n_options, **extra, **self.parameters})
 
     def to_json(self) -> dict[str, Any]:
-        """As plain values, as stores keep it."""
+        """As plain values, as stores keep it. What ran before is there if something did."""
+        before: dict[str, Any] = {}
+        if self.status_quo != "none" or self.history:
+            before = {"status_quo": self.status_quo, "history": [list(row) for row in self.history]}
         return {
             "name": self.name,
             "options": list(self.options),
@@ -382,6 +443,7 @@ class Settings(BaseModel):
             "fills_up": self.curve and [[age.total_seconds(), share] for age, share in self.curve],
             "full_after": None if self.full_after is None else self.full_after.total_seconds(),
             "align": self.align,
+            **before,
         }
 
     @classmethod
@@ -406,6 +468,9 @@ class Settings(BaseModel):
             fills_up=_seconds(saved["full_after"])
             if curve is None
             else tuple((timedelta(seconds=age), share) for age, share in curve),
+            # Campaigns of earlier versions took it that nothing ran before.
+            status_quo=saved.get("status_quo", "none"),
+            history=tuple(PastBucket(*row) for row in saved.get("history", ())),
         )
 
 

@@ -63,6 +63,9 @@ class CampaignAnswer(BaseModel):
     name: str
     created_at: datetime
     settings: dict[str, Any]
+    note: str | None = Field(
+        description="What is not used of what ran before the start; otherwise null."
+    )
 
 
 class CampaignLine(BaseModel):

@@ -101,7 +101,10 @@ async def show_campaign(cached: NamedCampaign) -> CampaignAnswer:
 def _answer(cached: CachedCampaign) -> CampaignAnswer:
     stored = cached.campaign.stored
     return CampaignAnswer(
-        name=stored.name, created_at=stored.created_at, settings=plain(stored.settings)
+        name=stored.name,
+        created_at=stored.created_at,
+        settings=plain(stored.settings),
+        note=cached.campaign.settings.note,
     )
 
 
