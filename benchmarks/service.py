@@ -173,7 +173,7 @@ def grow(served: Served, name: str, buckets: int) -> None:
     now = [start]
     with Store(served.store) as store:
         campaign = Campaign.create(
-            name, **CAMPAIGN, start=start.isoformat(), store=store, clock=lambda: now[0]
+            name=name, **CAMPAIGN, start=start.isoformat(), store=store, clock=lambda: now[0]
         )
         for bucket in range(1, buckets + 1):
             now[0] = start + timedelta(hours=bucket - 1)

@@ -28,7 +28,7 @@ class Registry:
     >>> tools.add("hammer", len)
     Traceback (most recent call last):
     ...
-    latesum._checks.InvalidInput: there is a tool 'hammer' already; choose another name.
+    latesum.errors.InvalidInput: there is a tool 'hammer' already; choose another name.
     """
 
     def __init__(

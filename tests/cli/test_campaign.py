@@ -183,3 +183,18 @@ def test_a_plan_hands_over_the_policy(run, tmp_path):
     assert code == 0
     assert "odaaf-b with horizon=1,000" in out
     assert "Warning" in out
+
+
+def test_what_ran_before_is_asked_for_and_what_is_not_used_is_said(run, tmp_path):
+    assert "Note: odaaf takes it that nothing ran before the start" in run(*NEW)[1]
+    again = [*NEW[:1], "other", *NEW[2:]]
+    assert "Note:" not in run(*again, "--status-quo", "none")[1]
+    (tmp_path / "past.csv").write_text("date,rounds,total\n2026-03-01,5000,1512\n")
+    third = [*NEW[:1], "third", *NEW[2:], "--status-quo", "red", "--history"]
+    code, _, err = run(*third, "past.csv")
+    assert code == 2
+    assert "odaaf cannot be told what was played before the start" in " ".join(err.split())
+    (tmp_path / "bad.csv").write_text("date,rounds,total\n2026-03-01,5000,many\n")
+    code, _, err = run(*third, "bad.csv")
+    assert code == 2
+    assert "row 2, column total" in err

@@ -22,12 +22,16 @@ def new_campaign(tmp_path, clock):
             "expected_rounds": 5000,
             "time_basis": "arrival",
             "seed": 1,
+            "status_quo": "none",
             "store": store,
             "clock": clock,
         }
         if parameters is None:
             parameters = {"horizon": 450_000, "mean_delay": 1500}
-        return Campaign.create(name, options, policy, parameters, **{**settings, **changed})
+        return Campaign.create(
+            **{"name": name, "options": options, "policy": policy, "parameters": parameters,
+               **settings, **changed}
+        )  # fmt: skip
 
     yield make
     store.close()

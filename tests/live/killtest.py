@@ -46,7 +46,7 @@ def create(address):
     policy = "flow" if "flow" in registry.available() else "odaaf"
     with Store(address) as store:
         Campaign.create(
-            "killed", ["A", "B", "C"], policy, {"horizon": 400 * ROUNDS, "mean_delay": 200},
+            name="killed", options=["A", "B", "C"], policy=policy, parameters={"horizon": 400 * ROUNDS, "mean_delay": 200},
             every="day", expected_rounds=ROUNDS, time_basis="arrival", seed=5, start="2026-01-01",
             store=store, clock=DayClock(),
         )  # fmt: skip

@@ -35,8 +35,8 @@ def eventful_campaign(store, name, policy):
     now = [START]
     accepted = registry.accepted_parameters(policy)
     campaign = Campaign.create(
-        name, ["plain", "bold", "Größe"], policy,
-        {key: value for key, value in KNOWN.items() if key in accepted},
+        name=name, options=["plain", "bold", "Größe"], policy=policy,
+        parameters={key: value for key, value in KNOWN.items() if key in accepted},
         every="day", zone="Europe/Berlin", expected_rounds=4000, time_basis="arrival", seed=7,
         usable_after="12 hours", lateness="20 days", range=(0, 2), unit="orders", store=store,
         clock=lambda: now[0],
@@ -147,7 +147,7 @@ def _refilled(store, name, policy, fills_up, days_in_file):
 def _new(store, name, policy, now, **more):
     accepted = registry.accepted_parameters(policy)
     return Campaign.create(
-        name, policy=policy,
+        name=name, policy=policy,
         parameters={key: value for key, value in KNOWN.items() if key in accepted},
         every="day", zone="Europe/Berlin", expected_rounds=4000, time_basis="arrival", seed=7,
         unit="orders", store=store, clock=lambda: now[0], **more,

@@ -269,7 +269,7 @@ def two(store, clock):
     """A campaign that two processes have open, with 300 numbered buckets decided."""
     settings = {"every": "number", "expected_rounds": 10, "time_basis": "arrival", "seed": 1}
     one = Campaign.create(
-        "banner", ["A", "B"], "odaaf", {"horizon": 45_000, "mean_delay": 50},
+        name="banner", options=["A", "B"], policy="odaaf", parameters={"horizon": 45_000, "mean_delay": 50},
         store=store, clock=clock, **settings,
     )  # fmt: skip
     for bucket in range(1, 301):

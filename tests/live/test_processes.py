@@ -32,7 +32,7 @@ def test_killed_at_200_random_moments(two_addresses):
 def test_two_processes_on_one_bucket_make_one_decision(store_address):
     with Store(store_address) as store:
         Campaign.create(
-            "raced", ["A", "B", "C"], "odaaf", {"horizon": 90_000, "mean_delay": 10}, every="number",
+            name="raced", options=["A", "B", "C"], policy="odaaf", parameters={"horizon": 90_000, "mean_delay": 10}, every="number",
             expected_rounds=1000, time_basis="arrival", store=store,
         )  # fmt: skip
     context = multiprocessing.get_context("fork")

@@ -14,7 +14,7 @@ def opened(store_address, clock):
     """The same campaign, opened twice, as by two processes."""
     with Store(store_address) as store:
         Campaign.create(
-            "banner", ["red", "blue"], "odaaf", {"horizon": 90_000, "mean_delay": 100},
+            name="banner", options=["red", "blue"], policy="odaaf", parameters={"horizon": 90_000, "mean_delay": 100},
             every="number", expected_rounds=1000, time_basis="arrival", store=store, clock=clock,
         )  # fmt: skip
         stored = store.find("banner")

@@ -106,7 +106,7 @@ class Comparison(RuleBasedStateMachine):
         shutil.copy(_empty_store(), self.folder)
         self.store = Store(Path(self.folder) / "campaigns.db")
         self.campaign = Campaign.create(
-            "model", OPTIONS, "odaaf", PARAMETERS, every="day", expected_rounds=EXPECTED,
+            name="model", options=OPTIONS, policy="odaaf", parameters=PARAMETERS, every="day", expected_rounds=EXPECTED,
             time_basis="arrival", usable_after=USABLE, lateness=LATENESS, start="2026-03-01",
             store=self.store, clock=self.clock,
         )  # fmt: skip

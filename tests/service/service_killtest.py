@@ -191,7 +191,7 @@ def check(address, acknowledged, buckets):
         timeline = {row.bucket: row for row in campaign.status().timeline}
         for bucket, total in acknowledged.items():
             assert (timeline[bucket].rounds, timeline[bucket].total) == (1000, total)
-        reference = Campaign.create(NAME, **SETTINGS, store=Path(folder) / "reference.db")
+        reference = Campaign.create(name=NAME, **SETTINGS, store=Path(folder) / "reference.db")
         drive(ByLibrary(reference), lambda bucket: bucket >= buckets)
 
         def told(entries, *kinds):

@@ -29,7 +29,7 @@ def explore(folder, examples, phases, configuration=""):
         secret = Tokens(store).new("explorer", "operate")
         for name, every in (("numbered", "number"), ("0", "day")):
             settings = {**SETTINGS, "options": ["0", "1"], "every": every}
-            Campaign.create(name, **settings, store=store).decide()
+            Campaign.create(name=name, **settings, store=store).decide()
     (folder / "schemathesis.toml").write_text(configuration)
     with ServiceProcess(folder / "campaigns.db") as service:
         command = [

@@ -297,3 +297,54 @@ def test_answers_are_as_described(operator, campaign):
         for operation in operations.values():
             if path != "/livez":
                 assert {"401", "403", "413", "429"} <= set(operation["responses"])
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"options": ["A"]},
+        {"every": "month"},
+        {"expected_rounds": 0},
+        {"expected_rounds": "1000"},
+        {"policy": "odaff"},
+        {"usable_after": "soon"},
+        {"range": [1, 1]},
+        {"time_basis": None},
+        {"zon": "UTC"},
+        {"parameters": {"horizon": 90_000}},
+    ],
+)
+def test_settings_are_refused_in_the_words_of_the_library(operator, wrong):
+    from latesum import InvalidInput
+    from latesum.live.settings import Settings
+
+    with pytest.raises(InvalidInput) as refused:
+        Settings.read({"name": "other", **SETTINGS, **wrong})
+    answer = operator.put("/v1/campaigns/other", json={**SETTINGS, **wrong})
+    assert answer.status_code == 422
+    assert answer.json()["error"] == str(refused.value)
+
+
+def test_the_description_shows_the_settings_and_the_vocabulary(operator):
+    described = operator.get("/v1/openapi.json").json()
+    body = described["paths"]["/v1/campaigns/{campaign}"]["put"]["requestBody"]
+    schema = body["content"]["application/json"]["schema"]
+    assert "name" not in schema["properties"]
+    assert schema["properties"]["every"]["enum"] == ["hour", "day", "week", "number"]
+    assert set(schema["required"]) == {"options", "expected_rounds", "time_basis", "policy"}
+    option = described["components"]["schemas"]["OptionAnswer"]["properties"]
+    assert option["purpose"]["enum"] == ["learn", "bridge", "commit", "override"]
+    assert option["source"]["enum"][0] == "policy"
+
+
+def test_what_ran_before_is_a_part_of_the_settings(operator, campaign):
+    assert "nothing ran before the start" in operator.get(campaign).json()["note"]
+    told = {**SETTINGS, "status_quo": "none"}
+    answer = operator.put("/v1/campaigns/fresh", json=told).json()
+    assert answer["note"] is None
+    history = [{"bucket": 1, "rounds": 10, "total": 3}]
+    refused = operator.put(
+        "/v1/campaigns/past", json={**SETTINGS, "status_quo": "red", "history": history}
+    )
+    assert refused.status_code == 422
+    assert "cannot be told what was played before" in refused.json()["error"]

@@ -202,7 +202,7 @@ def served(tmp_path):
     with Store(address) as store:
         secret = Tokens(store).new("shop", "record")
         settings = {**SETTINGS, "expected_rounds": 10, "store": store}
-        campaign = Campaign.create("banner", **settings)
+        campaign = Campaign.create(name="banner", **settings)
         for bucket in range(1, BUCKETS + 1):
             campaign.decide(bucket)
     with ServiceProcess(address) as service:

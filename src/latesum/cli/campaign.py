@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from latesum._checks import InvalidInput
 from latesum.cli import campaign_acts as acts
+from latesum.cli.campaign_new import new_campaign
 from latesum.cli.campaign_options import (
     AsJson,
     CampaignName,
@@ -18,7 +18,6 @@ from latesum.cli.campaign_options import (
     clock,
     opened,
     opened_store,
-    read_text,
     user,
     write_text,
 )
@@ -27,70 +26,7 @@ app = typer.Typer(no_args_is_help=True, add_completion=False)
 app.callback()(choose_store)
 
 
-@app.command("new")
-def new_campaign(
-    name: Annotated[str, typer.Argument(help="Letters, digits, dots and dashes.")],
-    options: Annotated[str, typer.Option(help="The options, by commas.")],
-    expected_rounds: Annotated[
-        int | None, typer.Option(help="Rounds (visitors, ...) in a bucket; else the plan's.")
-    ] = None,
-    time_basis: Annotated[
-        str | None, typer.Option(help="'arrival' or 'decision': by what your totals are dated.")
-    ] = None,
-    every: Annotated[str, typer.Option(help="hour, day, week or number.")] = "day",
-    zone: Annotated[str, typer.Option(help="The time zone of hours, days and weeks.")] = "UTC",
-    start: Annotated[str | None, typer.Option(help="The first bucket; by default now.")] = None,
-    policy: Annotated[str | None, typer.Option(help="A name from `latesum policies`.")] = None,
-    parameter: Annotated[
-        list[str] | None, typer.Option(help='Such as "horizon=90 days"; may be repeated.')
-    ] = None,
-    plan: Annotated[
-        Path | None, typer.Option(help="The policy and parameters, from `latesum plan --json`.")
-    ] = None,
-    range_: Annotated[
-        str | None,
-        typer.Option("--range", help="The least and the most a round can bring; 0,1 if none."),
-    ] = None,
-    unit: Annotated[str, typer.Option(help="What totals count.")] = "successes",
-    usable_after: Annotated[str, typer.Option(help="How old a total must be.")] = "0 days",
-    lateness: Annotated[str | None, typer.Option(help="Later values are not used.")] = None,
-    fills_up: Annotated[
-        str | None, typer.Option(help="'1 day: 0.6, 7 days: 1', or 'fit 7 days'.")
-    ] = None,
-    align: Annotated[str | None, typer.Option(help="'week', or a number of buckets.")] = None,
-    seed: Annotated[int | None, typer.Option(help="For policies that draw at random.")] = None,
-) -> None:
-    """Set up a campaign."""
-    from latesum.live import Campaign
-
-    names = [each.strip() for each in options.split(",")]
-    handed = {} if plan is None else _read_plan(plan, len(names))
-    chosen, parameters = _policy(policy, parameter or [], handed)
-    planned_every = handed.get("every")
-    if expected_rounds is None and planned_every not in (None, every):
-        raise InvalidInput(
-            f"{plan} is by {planned_every}, and this campaign is by {every}; use --every "
-            f"{planned_every}, or plan again with --bucket {every}."
-        )
-    rounds = expected_rounds or handed.get("bucket")
-    if rounds is None:
-        raise InvalidInput("say how many --expected-rounds a bucket has.")
-    scale = handed.get("scale", {"low": 0.0, "high": 1.0})
-    with opened_store() as store:
-        made = Campaign.create(
-            name, names, chosen, parameters, every=every,
-            expected_rounds=rounds, time_basis=time_basis, zone=zone, start=start,
-            range=_pair(range_) if range_ else (scale["low"], scale["high"]), unit=unit, usable_after=usable_after, lateness=lateness,
-            fills_up=_curve(fills_up), align=int(align) if align and align.isdigit() else align,
-            seed=seed, store=store, clock=clock,
-        )  # fmt: skip
-        settings = made.settings
-        told = ", ".join(f"{key}={value:,}" if isinstance(value, int | float) else f"{key}={value}"
-                         for key, value in settings.parameters.items())  # fmt: skip
-        print(f"Campaign {name}: {', '.join(settings.options)}; {settings.policy} with {told}.")
-        print(f"It is kept in {store.place}.")
-        if settings.time_basis == "decision":
-            print(f"Warning: {made.status().warnings[0]}")
+app.command("new")(new_campaign)
 
 
 @app.command("next")
@@ -272,66 +208,3 @@ app.command("replay")(acts.replay)
 app.command("export")(acts.export)
 app.command("restore")(acts.restore)
 app.command("move")(acts.move)
-
-
-def _read_plan(path: Path, n_options: int) -> dict[str, Any]:
-    """What a plan recommends, for so many options."""
-    text = read_text(path)
-    try:
-        planned = json.loads(text)
-        handed: dict[str, Any] = dict(planned.get("recommendation", planned))
-        parameters = dict(handed["parameters"])
-        handed["policy"] = str(handed["policy"])
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise InvalidInput(f"{path} holds no plan: it needs 'policy' and 'parameters'.") from None
-    planned_options = parameters.pop("n_arms", n_options)
-    parameters.pop("names", None)
-    if planned_options != n_options:
-        raise InvalidInput(
-            f"{path} is a plan for {planned_options} options, and here are {n_options}; plan again."
-        )
-    return {**handed, "parameters": parameters}
-
-
-def _policy(
-    policy: str | None, given: list[str], handed: dict[str, Any]
-) -> tuple[str, dict[str, Any]]:
-    parameters: dict[str, Any] = dict(handed.get("parameters", {}))
-    policy = policy or handed.get("policy")
-    if policy is None:
-        raise InvalidInput("say which --policy, or hand over a --plan.")
-    for text in given:
-        key, equals, value = text.partition("=")
-        if not equals:
-            raise InvalidInput(
-                f"--parameter takes name=value, such as horizon=90000, not {text!r}."
-            )
-        parameters[key.strip().replace("-", "_")] = _value(value.strip())
-    return policy, parameters
-
-
-def _value(text: str) -> Any:
-    try:
-        return json.loads(text.replace("_", ""))
-    except json.JSONDecodeError:
-        return text
-
-
-def _pair(text: str) -> tuple[float, float]:
-    try:
-        low, high = (float(part) for part in text.split(","))
-    except ValueError:
-        raise InvalidInput(f"--range takes two numbers, such as 0,250, not {text!r}.") from None
-    return low, high
-
-
-def _curve(text: str | None) -> dict[str, float] | str | None:
-    if text is None or ":" not in text:
-        return text
-    try:
-        pairs = [part.split(":") for part in text.split(",")]
-        return {age.strip(): float(share) for age, share in pairs}
-    except ValueError:
-        raise InvalidInput(
-            f"--fills-up takes ages and shares, such as '1 day: 0.6, 7 days: 1', not {text!r}."
-        ) from None

@@ -53,8 +53,8 @@ class DemoCampaign:
     def __init__(self, store: Store, seconds_per_day: float) -> None:
         self.clock = FastClock(seconds_per_day)
         self._campaign = Campaign.create(
-            NAME, list(BANNERS), "odaaf-b",
-            {"horizon": f"{_DAYS} days", "mean_delay": "12 hours", "delay_bound": "1 day"},
+            name=NAME, options=list(BANNERS), policy="odaaf-b",
+            parameters={"horizon": f"{_DAYS} days", "mean_delay": "12 hours", "delay_bound": "1 day"},
             every="day", expected_rounds=_VISITORS_A_DAY, time_basis="arrival", unit="sales",
             start=_BEGINNING.date(), seed=1, store=store, clock=self.clock,
         )  # fmt: skip

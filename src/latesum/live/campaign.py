@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, date, datetime, timedelta
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, overload
 
@@ -19,7 +19,7 @@ from latesum.live.ledger import Decision, Entry, Ledger, decision_of
 from latesum.live.maturity import Maturity
 from latesum.live.recorder import BucketState, Recorder, check_gap, why_unknown
 from latesum.live.rules import RULES_VERSION, check_rules
-from latesum.live.settings import Settings, make_settings
+from latesum.live.settings import Settings
 from latesum.live.store import Store, Stored, Writer
 from latesum.live.verdicts import Allowed, CheckedRow, Recorded, Refusal, Row, check_rows
 from latesum.live.warnings import learning_stopped
@@ -63,8 +63,9 @@ class Campaign:
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
     >>> campaign = Campaign.create(
-    ...     "banner", ["red", "blue"], "odaaf", {"horizon": 90_000, "mean_delay": 100},
-    ...     every="number", expected_rounds=1000, time_basis="arrival",
+    ...     name="banner", options=["red", "blue"], every="number", expected_rounds=1000,
+    ...     time_basis="arrival", policy="odaaf",
+    ...     parameters={"horizon": 90_000, "mean_delay": 100},
     ...     store=folder.name + "/campaigns.db",
     ... )
     >>> campaign.decide().option
@@ -90,46 +91,26 @@ class Campaign:
     @classmethod
     def create(
         cls,
-        name: str,
-        options: Sequence[str],
-        policy: str,
-        parameters: Mapping[str, Any],
+        settings: Settings | None = None,
+        /,
         *,
-        every: str,
-        expected_rounds: int,
-        time_basis: str | None = None,
-        zone: str = "UTC",
-        start: str | date | None = None,
-        range: tuple[float, float] = (0.0, 1.0),
-        unit: str = "successes",
-        usable_after: str | timedelta = timedelta(0),
-        lateness: str | timedelta | None = None,
-        fills_up: Mapping[str, float] | str | None = None,
-        align: str | int | None = None,
-        seed: int | None = None,
         store: Store | str | Path | None = None,
         clock: Clock = system_clock,
+        **given: Any,
     ) -> Self:
         """Set up a campaign.
 
-        `policy` and `parameters` are as in `latesum.policies.registry.build`; the horizon and delays
-        may be given in time ("90 days") or in buckets, and become rounds by `expected_rounds`.
-        `every` is "hour", "day", "week" (in the time zone `zone`, from the local date or time
-        `start` on; by default today) or "number". `time_basis` says whether a total holds
-        what *arrived* in its bucket (it should) or what was decided in it. `range` is the least and
-        the most that one round can bring. A total counts as known once its newest value is
-        `usable_after` old; one that comes more than `lateness` after its bucket's end is kept but
-        not used. `fills_up` says which share of a total is in at which age, {"1 day": 0.6,
-        "7 days": 1}, or "fit 7 days" to fit that to the campaign's own totals. `align` is
-        "week", or a number of buckets, for stretches of whole weeks.
+        Args:
+            settings: What it is set up with; `latesum.live.settings.Settings` says what each field means.
+            store: Where it is kept: a path, an address or an open store.
+            clock: What time it is.
+            given: The fields of the settings, in place of `settings`. Timed buckets start now, unless
+                a `start` is given.
         """
-        if start is None and every != "number":
-            start = clock().isoformat()
-        settings = make_settings(
-            name, options, policy, parameters, every=every, expected_rounds=expected_rounds,
-            time_basis=time_basis, zone=zone, start=start, range=range, unit=unit,
-            usable_after=usable_after, lateness=lateness, fills_up=fills_up, align=align, seed=seed,
-        )  # fmt: skip
+        if settings is None:
+            settings = Settings.read(given, now=clock())
+        elif given:
+            raise InvalidInput("give the settings, or their fields, and not both.")
         opened, owns = _opened(store)
         stored = opened.create(settings.name, settings.to_json(), clock())
         return cls(opened, stored, clock, owns_store=owns)

@@ -136,7 +136,7 @@ def choose(
 
 def carry(last: Decision) -> Choice:
     """No one asked for a bucket: what ran went on, and the stretch ran long."""
-    reason = f"Nobody asked, so {last.option} is taken to have gone on."
+    reason = f"No one asked, so {last.option} is taken to have gone on."
     return Choice(last.arm, last.purpose, "carried", None, reason, RULES_VERSION, last.number)
 
 

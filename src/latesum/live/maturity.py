@@ -32,13 +32,13 @@ class Maturity:
         self.ledger = ledger
         self.now = now
         self.rules = rules
-        self.curve = settings.fills_up
+        self.curve = settings.curve
         #: The age at which a total is full; None if it is full from the end of its bucket on.
         self.full_age = settings.full_after
         if settings.full_after is not None:
             self.curve = fit_curve(settings, ledger, settings.full_after, now, rules)
-        elif settings.fills_up is not None:
-            self.full_age = settings.fills_up[-1][0]
+        elif settings.curve is not None:
+            self.full_age = settings.curve[-1][0]
 
     def end(self, bucket: int) -> datetime | None:
         """When a bucket ended; None if it has not. A numbered one ends when the next is decided."""

@@ -190,18 +190,19 @@ def _check_range(row: CheckedRow, value: Value, settings: Settings) -> None:
     total = value.total if row.total is None else row.total
     if not rounds or total is None or row.allowed.beyond_range:
         return  # without rounds of its own, a bucket can only have late totals of others
-    most, least = rounds * settings.high, rounds * settings.low
+    low, high = settings.range
+    most, least = rounds * high, rounds * low
     slack = 1e-9 * max(abs(most), abs(least))
     if total > most + slack:
         raise BadField(
             "total",
             f"a total of {total:g} is more than {rounds:,} rounds can bring "
-            f"({settings.high:g} each, {most:g} in all). If it is right, because late arrivals of "
+            f"({high:g} each, {most:g} in all). If it is right, because late arrivals of "
             "busier buckets came in, say so with beyond_range (--beyond-range).",
         )
-    if total < least - slack and not (total < 0 <= settings.low):
+    if total < least - slack and not (total < 0 <= low):
         raise BadField(
             "total",
             f"a total of {total:g} is less than {rounds:,} rounds can bring "
-            f"({settings.low:g} each, {least:g} in all). If it is right, say so with beyond_range (--beyond-range).",
+            f"({low:g} each, {least:g} in all). If it is right, say so with beyond_range (--beyond-range).",
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from datetime import datetime, timedelta
 
-from latesum.live.durations import duration_text
+from latesum._durations import duration_text
 from latesum.live.ledger import Ledger
 from latesum.live.maturity import Maturity
 from latesum.live.settings import Settings
@@ -131,8 +131,8 @@ def growing_buckets(settings: Settings, ledger: Ledger, maturity: Maturity) -> i
     settled = max(
         settings.usable_after, settings.full_after or timedelta(0), length or timedelta(0)
     )
-    if settings.fills_up:
-        settled = max(settled, settings.fills_up[-1][0])
+    if settings.curve:
+        settled = max(settled, settings.curve[-1][0])
     grown = looked_at = 0
     for bucket, value in ledger.values.items():
         end = maturity.end(bucket)

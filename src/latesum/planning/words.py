@@ -12,6 +12,7 @@ import numpy as np
 
 from latesum import delays
 from latesum._checks import InvalidInput, finite_number
+from latesum._durations import NUMBER, SECONDS, UNIT, number_of, unit_of
 from latesum.delays import Delay
 from latesum.delays.base import LARGEST_TABLE
 from latesum.delays.fitting import FittedDelay
@@ -20,15 +21,12 @@ from latesum.delays.fitting.tails import MOST_UNSEEN
 from latesum.delays.tabulated import Tabulated
 
 #: Hours in each unit of time.
-HOURS = {"minute": 1 / 60, "hour": 1.0, "day": 24.0, "week": 168.0, "month": 730.5}
-_SHORT = {"min": "minute", "h": "hour", "d": "day", "w": "week"}
-_NUMBER = r"(?:\d[\d,_]*(?:\.\d+)?|\.\d+)"
-_UNIT = r"minutes?|mins?|hours?|h|days?|d|weeks?|w|months?"
-_DURATION = re.compile(rf"\s*(?P<number>{_NUMBER})?\s*(?P<unit>{_UNIT})\s*", re.IGNORECASE)
-_INSIDE = re.compile(rf"(?P<number>{_NUMBER})\s*(?P<unit>{_UNIT})\b", re.IGNORECASE)
-_TRAFFIC = re.compile(rf"\s*(?P<number>{_NUMBER})\s*(?:per|a|an|/)\s*(?P<unit>{_UNIT})\s*", re.I)
+HOURS = {unit: seconds / 3600 for unit, seconds in SECONDS.items()}
+_DURATION = re.compile(rf"\s*(?P<number>{NUMBER})?\s*(?P<unit>{UNIT})\s*", re.IGNORECASE)
+_INSIDE = re.compile(rf"(?P<number>{NUMBER})\s*(?P<unit>{UNIT})\b", re.IGNORECASE)
+_TRAFFIC = re.compile(rf"\s*(?P<number>{NUMBER})\s*(?:per|a|an|/)\s*(?P<unit>{UNIT})\s*", re.I)
 _WITHIN = re.compile(
-    rf"\s*(?P<share>half|all|{_NUMBER}\s*%)\s+within\s+(?P<time>{_NUMBER}\s*(?:{_UNIT})|an? (?:{_UNIT}))\s*",
+    rf"\s*(?P<share>half|all|{NUMBER}\s*%)\s+within\s+(?P<time>{NUMBER}\s*(?:{UNIT})|an? (?:{UNIT}))\s*",
     re.IGNORECASE,
 )
 
@@ -39,12 +37,7 @@ def unit_hours(unit: str) -> float:
     >>> unit_hours("days"), unit_hours("h")
     (24.0, 1.0)
     """
-    name = unit.strip().lower()
-    name = name[:-1] if name.endswith("s") and len(name) > 1 else name
-    name = _SHORT.get(name, name)
-    if name not in HOURS:
-        raise InvalidInput(f"there is no unit of time {unit!r}; use {', '.join(HOURS)}.")
-    return HOURS[name]
+    return HOURS[unit_of(unit)]
 
 
 def read_duration(text: Any, what: str) -> float:
@@ -61,7 +54,7 @@ def read_duration(text: Any, what: str) -> float:
             raise InvalidInput(
                 f'{what} must be a duration such as "2 hours" or "90 days", not {text!r}.'
             )
-        hours = _number(match["number"] or "1") * unit_hours(match["unit"])
+        hours = number_of(match["number"] or "1") * unit_hours(match["unit"])
     if hours <= 0:
         raise InvalidInput(f"{what} must be longer than nothing, not {text!r}.")
     return hours
@@ -76,7 +69,7 @@ def read_traffic(text: Any) -> float:
     match = _TRAFFIC.fullmatch(text) if isinstance(text, str) else None
     if match is None:
         raise InvalidInput(f'traffic must be written such as "5000 per day", not {text!r}.')
-    number = _number(match["number"])
+    number = number_of(match["number"])
     if number <= 0:
         raise InvalidInput("traffic must be above 0: without it there is nothing to decide.")
     return number / unit_hours(match["unit"])
@@ -227,7 +220,7 @@ class Lateness:
 
 
 def _rounds(match: re.Match[str], scale: float) -> str:
-    rounds = _number(match["number"]) * unit_hours(match["unit"]) * scale
+    rounds = number_of(match["number"]) * unit_hours(match["unit"]) * scale
     return str(max(round(rounds), 1 if rounds > 0 else 0)) if rounds >= 10 else f"{rounds:.6g}"
 
 
@@ -263,14 +256,10 @@ def _read_within(said: str) -> list[tuple[float, float]]:
         word = match["share"].lower()
         share = {"half": 0.5, "all": 1.0}.get(word)
         if share is None:
-            share = _number(word.rstrip("% ")) / 100
+            share = number_of(word.rstrip("% ")) / 100
         time = re.sub(r"^an?\s+", "1 ", match["time"].strip(), flags=re.IGNORECASE)
         pairs.append((share, read_duration(time, "a time")))
     return pairs
-
-
-def _number(text: str) -> float:
-    return float(text.replace(",", "").replace("_", ""))
 
 
 def as_time(hours: float) -> str:

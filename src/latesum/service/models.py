@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    WithJsonSchema,
+)
 
+from latesum.live.settings import Settings
 from latesum.live.vocabulary import CampaignState, Purpose, RecordStatus, Source, Verdict
-from latesum.policies import registry
 
-CAMPAIGN_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 #: More than any campaign counts, and small enough for every store and every float.
 _MOST = 10**12
 #: In one upload: more than a year of hours.
@@ -31,23 +37,6 @@ Number = BeforeValidator(_number)
 Rounds = Annotated[int, Field(ge=0, le=_MOST), Number]
 Total = Annotated[float, Field(ge=-_MOST, le=_MOST, allow_inf_nan=False), Number]
 Flag = Annotated[bool, Field(strict=True)]
-Duration = Annotated[
-    str,
-    StringConstraints(
-        max_length=40, pattern=r"^[0-9]+(\.[0-9]+)? ?(second|minute|hour|day|week)s?$"
-    ),
-]
-Start = Annotated[
-    str,
-    StringConstraints(
-        max_length=40, pattern=r"^[0-9]{4}-(0[1-9]|1[0-2])-([0-2][0-9]|3[01])([ T][0-9:.+-]+)?$"
-    ),
-]
-Fit = Annotated[
-    str,
-    StringConstraints(max_length=40, pattern=r"^fit [0-9]+(\.[0-9]+)? ?(hour|day|week)s?$"),
-]
-Scalar = bool | int | float | str | None
 
 
 class Body(BaseModel):
@@ -56,37 +45,16 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class NewCampaign(Body):
-    """A campaign to set up."""
+def _new_campaign() -> dict[str, Any]:
+    """The settings of a campaign without its name, which is in the address."""
+    schema = Settings.model_json_schema()
+    del schema["properties"]["name"]
+    schema["required"].remove("name")
+    return {**schema, "title": "NewCampaign", "description": "A campaign to set up."}
 
-    options: list[Text] = Field(min_length=2, max_length=100, examples=[["red", "blue"]])
-    policy: Text = Field(examples=["odaaf"], json_schema_extra={"enum": list(registry.available())})
-    parameters: dict[str, Scalar] = Field(
-        default_factory=dict,
-        max_length=20,
-        description="Of the policy; horizon and delays may be given in time or in buckets.",
-        examples=[{"horizon": "90 days", "mean_delay": "36 hours"}],
-    )
-    every: Literal["hour", "day", "week", "number"]
-    expected_rounds: Annotated[int, Number] = Field(
-        ge=1, le=_MOST, description="Rounds in a bucket."
-    )
-    time_basis: Literal["arrival", "decision"] = Field(
-        description="Whether a total holds what arrived in its bucket or what was decided in it."
-    )
-    zone: str = Field("UTC", max_length=64)
-    start: Start | None = Field(None, description="The first bucket; by default now.")
-    range: tuple[Total, Total] = Field(
-        (0.0, 1.0), description="The least and the most that one round can bring."
-    )
-    unit: Text = "successes"
-    usable_after: Duration = "0 days"
-    lateness: Duration | None = None
-    fills_up: dict[Duration, Annotated[float, Field(gt=0, le=1), Number]] | Fit | None = Field(
-        None, description="The share of a total that is in at each age, or 'fit 7 days'."
-    )
-    align: Literal["week"] | Annotated[int, Field(ge=2, le=10_000), Number] | None = None
-    seed: Annotated[int, Number] | None = Field(None, ge=0, le=2**32 - 1)
+
+#: `Settings.read` checks it, so that what is refused is refused in the same words as elsewhere.
+NewCampaign = Annotated[dict[str, Any], WithJsonSchema(_new_campaign())]
 
 
 class CampaignAnswer(BaseModel):
@@ -95,6 +63,9 @@ class CampaignAnswer(BaseModel):
     name: str
     created_at: datetime
     settings: dict[str, Any]
+    note: str | None = Field(
+        description="What is not used of what ran before the start; otherwise null."
+    )
 
 
 class CampaignLine(BaseModel):

@@ -8,9 +8,9 @@ from typing import Annotated, Any, TypeVar, cast
 from fastapi import Depends, Path, Request, Response
 from fastapi.routing import APIRoute
 
+from latesum.live.settings import NAME_PATTERN
 from latesum.service.cache import CachedCampaign, CampaignCache
 from latesum.service.errors import Refused
-from latesum.service.models import CAMPAIGN_PATTERN
 from latesum.service.tokens import Scope, Token
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
@@ -69,7 +69,7 @@ async def campaigns_of(request: Request) -> CampaignCache:
 
 
 async def campaign_of(
-    request: Request, campaign: Annotated[str, Path(pattern=CAMPAIGN_PATTERN)]
+    request: Request, campaign: Annotated[str, Path(pattern=NAME_PATTERN)]
 ) -> CachedCampaign:
     """The campaign that is named in the address."""
     return await (await campaigns_of(request)).of(campaign)

@@ -11,11 +11,10 @@ from latesum.errors import UnknownCampaign
 from latesum.live.campaign import Campaign
 from latesum.live.describing import describe_entry
 from latesum.live.ledger import Entry
-from latesum.live.settings import Settings, make_settings
+from latesum.live.settings import NAME_PATTERN, Settings
 from latesum.service.cache import CachedCampaign, CampaignCache
 from latesum.service.errors import ON_ANY_ROUTE, Refused, documented
 from latesum.service.models import (
-    CAMPAIGN_PATTERN,
     CampaignAnswer,
     CampaignLine,
     CampaignList,
@@ -58,50 +57,36 @@ async def _line(cached: CachedCampaign) -> CampaignLine:
 @router.put("/{campaign}", responses={201: {"model": CampaignAnswer}, **documented(409)})
 @needs("operate")
 async def create_campaign(
-    campaign: Annotated[str, Path(pattern=CAMPAIGN_PATTERN)],
+    campaign: Annotated[str, Path(pattern=NAME_PATTERN)],
     new: NewCampaign,
     campaigns: AllCampaigns,
     response: Response,
 ) -> CampaignAnswer:
     """Set up a campaign: 201 if it is new, 200 if it is there and just the same."""
-    try:
-        made = await campaigns.workers.run(
-            campaigns.workers.writers, _create, campaigns, campaign, new
-        )
-        response.status_code = 201 if made else 200
-    except (TypeError, ValueError, ArithmeticError, MemoryError, RecursionError) as error:
-        if isinstance(error, InvalidInput):
-            raise
-        raise InvalidInput(f"the policy cannot be built with these parameters: {error}.") from None
+    made = await campaigns.workers.run(campaigns.workers.writers, _create, campaigns, campaign, new)
+    response.status_code = 201 if made else 200
     return _answer(await campaigns.of(campaign))
 
 
-def _create(campaigns: CampaignCache, name: str, new: NewCampaign) -> bool:
-    given = new.model_dump()
-    given["range"] = tuple(given["range"])
+def _create(campaigns: CampaignCache, name: str, new: dict[str, Any]) -> bool:
+    """Make the campaign; False if it is there already and just the same."""
+    if "name" in new:
+        raise InvalidInput("the name of the campaign is in the address; leave it out of the body.")
+    store, clock = campaigns.store, campaigns.configuration.clock
+    given = {**new, "name": name}
     try:
-        stored = campaigns.store.find(name)
+        stored = store.find(name)
     except UnknownCampaign:
-        stored = None
-    clock = campaigns.configuration.clock
-    if stored is None:
-        start = given["start"]
-        if start is None and new.every != "number":
-            start = clock().isoformat()
-        settings = make_settings(name, **{**given, "start": start})
-        policy = settings.build_policy()
-        policy.ask()  # one that cannot decide is refused now, not at the first bucket
+        settings = Settings.read(given, now=clock())
         try:
-            Campaign.create(name, **given, store=campaigns.store, clock=clock)
+            Campaign.create(settings, store=store, clock=clock)
             return True
         except InvalidInput:
-            stored = campaigns.store.find(name)  # another process was faster
+            stored = store.find(name)  # another process was faster
     there = Settings.from_json(stored.settings)
-    if new.start is None and there.buckets.first is not None:
-        given["start"] = there.buckets.first.isoformat()
-    if new.seed is None:
+    if new.get("seed") is None:
         given["seed"] = there.seed
-    if make_settings(name, **given).to_json() != there.to_json():
+    if Settings.read(given, now=there.start).to_json() != there.to_json():
         raise Refused(409, f"there is a campaign {name!r} already, set up otherwise.")
     return False
 
@@ -116,7 +101,10 @@ async def show_campaign(cached: NamedCampaign) -> CampaignAnswer:
 def _answer(cached: CachedCampaign) -> CampaignAnswer:
     stored = cached.campaign.stored
     return CampaignAnswer(
-        name=stored.name, created_at=stored.created_at, settings=plain(stored.settings)
+        name=stored.name,
+        created_at=stored.created_at,
+        settings=plain(stored.settings),
+        note=cached.campaign.settings.note,
     )
 
 

@@ -1,0 +1,187 @@
+"""`latesum campaign new`: the fields of a campaign's settings as options, all of them texts."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from latesum._checks import InvalidInput
+from latesum.cli.campaign_options import clock, opened_store, read_text
+
+#: The options that are fields of `latesum.live.settings.Settings`, and what they mean. A test holds them
+#: equal; they are not read from the model, because every command would wait for it to be imported.
+FIELDS = {
+    "options": "The options, separated by commas.",
+    "every": "What a bucket is: hour, day, week or number; by default day.",
+    "expected_rounds": "Rounds (visitors, ...) in a bucket; by default the plan's.",
+    "time_basis": "'arrival' or 'decision': by what your totals are dated.",
+    "zone": "The time zone of hours, days and weeks; by default UTC.",
+    "start": "The first bucket; by default now.",
+    "policy": "A name from `latesum policies`; by default the plan's.",
+    "range": "The least and the most that a round can bring; by default 0,1.",
+    "unit": "What totals count; by default successes.",
+    "usable_after": "How old a total must be to be used; by default 0 days.",
+    "lateness": "Values that come later after their bucket's end are not used.",
+    "fills_up": "'1 day: 0.6, 7 days: 1', or 'fit 7 days'.",
+    "align": "'week', or a number of buckets.",
+    "seed": "For policies that draw at random.",
+    "status_quo": "What was shown before the start: an option, other, none or unknown (the default).",
+    "history": "A CSV file of totals before the start, with the columns of `import`.",
+}
+
+
+def with_fields(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with an option for each field, in place of its `**given`."""
+    signature = inspect.signature(command, eval_str=True)
+    own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
+    fields = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=None,
+            annotation=Annotated[
+                str | None, typer.Option("--" + name.replace("_", "-"), help=meaning)
+            ],
+        )
+        for name, meaning in FIELDS.items()
+    ]
+    parameters = [each.replace(kind=each.KEYWORD_ONLY) for each in own] + fields
+    command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {each.name: each.annotation for each in parameters}
+    return command
+
+
+@with_fields
+def new_campaign(
+    name: Annotated[str, typer.Argument(help="Letters, digits, dots and dashes.")],
+    parameter: Annotated[
+        list[str] | None, typer.Option(help='Such as "horizon=90 days"; may be repeated.')
+    ] = None,
+    plan: Annotated[
+        Path | None, typer.Option(help="The policy and parameters, from `latesum plan --json`.")
+    ] = None,
+    **given: str | None,
+) -> None:
+    """Set up a campaign."""
+    from latesum.live import Campaign
+
+    settings = {key: _READ.get(key, str)(text) for key, text in given.items() if text is not None}
+    if plan is not None:
+        settings = _planned(plan, settings)
+    parameters = dict(settings.pop("parameters", {}))
+    for text in parameter or []:
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise InvalidInput(
+                f"--parameter takes name=value, such as horizon=90000, not {text!r}."
+            )
+        parameters[key.strip().replace("-", "_")] = _value(value.strip())
+    if "policy" not in settings:
+        raise InvalidInput("say which --policy, or hand over a --plan.")
+    if "expected_rounds" not in settings:
+        raise InvalidInput("say how many --expected-rounds a bucket has.")
+    with opened_store() as store:
+        made = Campaign.create(
+            name=name, parameters=parameters, **settings, store=store, clock=clock
+        )
+        found = made.settings
+        told = ", ".join(
+            f"{key}={value:,}" if isinstance(value, int | float) else f"{key}={value}"
+            for key, value in found.parameters.items()
+        )
+        print(f"Campaign {name}: {', '.join(found.options)}; {found.policy} with {told}.")
+        print(f"It is kept in {store.place}.")
+        if found.note is not None:
+            print(f"Note: {found.note}")
+        if found.time_basis == "decision":
+            print(f"Warning: {made.status().warnings[0]}")
+
+
+def _planned(path: Path, given: dict[str, Any]) -> dict[str, Any]:
+    """The settings that a plan recommends, with what was given besides."""
+    try:
+        planned = json.loads(read_text(path))
+        handed: dict[str, Any] = dict(planned.get("recommendation", planned))
+        parameters = dict(handed["parameters"])
+        policy = str(handed["policy"])
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        if isinstance(error, InvalidInput):
+            raise
+        raise InvalidInput(f"{path} holds no plan: it needs 'policy' and 'parameters'.") from None
+    n_options = len(given.get("options", []))
+    planned_options = parameters.pop("n_arms", n_options)
+    parameters.pop("names", None)
+    if planned_options != n_options:
+        raise InvalidInput(
+            f"{path} is a plan for {planned_options} options, and here are {n_options}; plan again."
+        )
+    settings: dict[str, Any] = {"policy": policy, "parameters": parameters, **given}
+    if "expected_rounds" not in given and "bucket" in handed:
+        every, planned_every = given.get("every", "day"), handed.get("every")
+        if planned_every not in (None, every):
+            raise InvalidInput(
+                f"{path} is by {planned_every}, and this campaign is by {every}; use --every "
+                f"{planned_every}, or plan again with --bucket {every}."
+            )
+        settings["expected_rounds"] = handed["bucket"]
+    if "range" not in given and "scale" in handed:
+        settings["range"] = (handed["scale"]["low"], handed["scale"]["high"])
+    return settings
+
+
+def _value(text: str) -> Any:
+    """A number or a truth value as JSON has it; otherwise the text."""
+    try:
+        return json.loads(text.replace("_", ""))
+    except json.JSONDecodeError:
+        return text
+
+
+def _pair(text: str) -> tuple[float, float]:
+    try:
+        low, high = (float(part) for part in text.split(","))
+    except ValueError:
+        raise InvalidInput(f"--range takes two numbers, such as 0,250, not {text!r}.") from None
+    return low, high
+
+
+def _curve(text: str) -> dict[str, float] | str:
+    if ":" not in text:
+        return text
+    try:
+        pairs = [part.split(":") for part in text.split(",")]
+        return {age.strip(): float(share) for age, share in pairs}
+    except ValueError:
+        raise InvalidInput(
+            f"--fills-up takes ages and shares, such as '1 day: 0.6, 7 days: 1', not {text!r}."
+        ) from None
+
+
+def _history(text: str) -> list[dict[str, Any]]:
+    from latesum.errors import BadFile
+    from latesum.live.csv_file import read_totals
+
+    totals = read_totals(Path(text))
+    if totals.problems:
+        raise BadFile([sentence for _, sentence in totals.problems])
+    return [
+        {"bucket": row.bucket, "rounds": row.rounds, "total": row.total, "shown": row.shown}
+        for _, row in totals.rows
+    ]
+
+
+#: How the text of an option is read, where it is not a text.
+_READ: Mapping[str, Callable[[str], Any]] = {
+    "options": lambda text: [each.strip() for each in text.split(",")],
+    "expected_rounds": _value,
+    "range": _pair,
+    "fills_up": _curve,
+    "align": _value,
+    "seed": _value,
+    "history": _history,
+}

@@ -1,0 +1,96 @@
+"""Settings: one model for Python, the command line and HTTP, and stores that keep it unchanged."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from latesum import InvalidInput
+from latesum.cli.campaign_new import FIELDS
+from latesum.live.settings import Settings
+
+HERE = Path(__file__).parents[1] / "live"
+GIVEN = {
+    "name": "banner",
+    "options": ["A", "B"],
+    "policy": "odaaf",
+    "parameters": {"horizon": "90 days", "mean_delay": "36 hours"},
+    "every": "day",
+    "start": "2026-03-01",
+    "expected_rounds": 5000,
+    "time_basis": "arrival",
+    "seed": 1,
+}
+#: Wrong settings, and what is said about them wherever they are given.
+WRONG = {
+    "options": (["A"], "give two options with different names, or more, up to 100, not ['A']."),
+    "every": ("month", "there is no kind of bucket 'month'"),
+    "expected_rounds": (0, "the expected rounds of a bucket must be a whole number of at least 1"),
+    "zone": ("Mars", "there is no time zone 'Mars'"),
+    "policy": ("odaff", "there is no policy 'odaff'; did you mean 'odaaf'?"),
+    "usable_after": ("soon", "usable_after must be a span of time such as '2 days'"),
+    "align": ("year", "align is 'week'"),
+    "time_basis": ("birth", "say by which time your totals are dated"),
+    "start": ("01/02/2026", "'01/02/2026' is not a date that can be read without guessing"),
+    "unit": ("", "the unit is a text of 1 to 100 characters"),
+}
+
+
+def test_the_command_line_has_an_option_for_every_field():
+    assert {*FIELDS, "name", "parameters"} == set(Settings.model_fields)
+
+
+@pytest.mark.parametrize("field", WRONG)
+def test_python_and_the_command_line_refuse_in_the_same_words(field, latesum, tmp_path):
+    value, sentence = WRONG[field]
+    with pytest.raises(InvalidInput) as refused:
+        Settings.read({**GIVEN, field: value})
+    assert str(refused.value).startswith(sentence)
+    given = {**GIVEN, field: value}
+    name, parameters = given.pop("name"), given.pop("parameters")
+    arguments = ["campaign", "--store", str(tmp_path / "x.db"), "new", name]
+    for key, each in given.items():
+        text = ",".join(each) if isinstance(each, list) else str(each)
+        arguments += [f"--{key.replace('_', '-')}", text]
+    for key, each in parameters.items():
+        arguments += ["--parameter", f"{key}={each}"]
+    code, _, err = latesum(*arguments)
+    assert code == 2
+    assert " ".join(str(refused.value).split()) in " ".join(err.split())
+
+
+def test_what_is_missing_or_unknown_is_named():
+    for field in ("options", "policy", "expected_rounds", "time_basis"):
+        with pytest.raises(InvalidInput, match=field):
+            Settings.read({key: value for key, value in GIVEN.items() if key != field})
+    with pytest.raises(InvalidInput, match="no setting 'zon'; did you mean 'zone'"):
+        Settings.read({**GIVEN, "zon": "UTC"})
+
+
+def test_settings_are_kept_as_they_always_were():
+    """What a store keeps is read and written back to the same JSON, in all recorded histories."""
+    kept = [
+        json.loads(path.read_text())["settings"] for path in (HERE / "histories").glob("*.json")
+    ]
+    assert kept
+    for each in kept:
+        assert Settings.from_json(each).to_json() == each
+
+
+@pytest.mark.parametrize(
+    "fills_up",
+    [None, "fit 7 days", {"1 day": 0.6, "7 days": 1}, {"1,000 hours": 0.5, "2 months": 1}],
+)
+def test_what_is_kept_means_the_same(fills_up):
+    more = {"fills_up": fills_up, "lateness": "month", "usable_after": "36 h", "align": "week"}
+    settings = Settings.read({**GIVEN, **more})
+    back = Settings.from_json(json.loads(json.dumps(settings.to_json())))
+    assert back == settings
+    assert back.buckets == settings.buckets
+    assert (back.curve, back.full_after) == (settings.curve, settings.full_after)
+
+
+def test_settings_cannot_be_changed():
+    settings = Settings.read(GIVEN)
+    with pytest.raises(ValueError, match="frozen"):
+        settings.seed = 2
