@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 import json
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from latesum import _pages
 from latesum.planning import figures
 from latesum.planning.result import amount, percent, time_of, with_limits
 from latesum.planning.words import ordinal
@@ -28,7 +27,8 @@ def render_body(plan: Plan) -> str:
 def _render(plan: Plan, *, whole: bool) -> str:
     candidate = plan.recommended.candidate
     handed_on = {"policy": candidate.policy, "parameters": candidate.parameters}
-    text: str = _template().render(
+    return _pages.render(
+        "planning/report.html.j2",
         whole=whole,
         plan=plan,
         beliefs=plan.beliefs,
@@ -44,15 +44,4 @@ def _render(plan: Plan, *, whole: bool) -> str:
         percent=percent,
         time_of=time_of,
         with_limits=with_limits,
-    )
-    return text
-
-
-@functools.cache
-def _template() -> Any:
-    import jinja2
-
-    source = Path(__file__).with_name("report.html.j2").read_text(encoding="utf-8")
-    return jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(
-        source
     )
