@@ -13,10 +13,10 @@ EXTRAS = {
     "cli": ("typer", "rich"),
     "cluster": ("dask", "distributed"),
     "lab": ("pyarrow", "pydantic", "yaml", "jinja2"),
-    "live": ("sqlalchemy", "alembic", "jinja2", "pydantic"),
+    "live": ("sqlalchemy", "alembic", "jinja2", "pydantic", "chartkick"),
     "plots": ("matplotlib",),
     "postgres": ("psycopg",),
-    "server": ("fastapi", "uvicorn", "httpx", "prometheus_client", "chartkick"),
+    "server": ("fastapi", "uvicorn", "httpx", "prometheus_client"),
 }
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import jinja2
+from latesum._extras import require
 
 
 def render(template: str, **values: Any) -> str:
@@ -18,12 +17,14 @@ def render(template: str, **values: Any) -> str:
         values: What the template shows. One that is `markupsafe.Markup` is not escaped; one that the
             template names and that is missing is an error.
     """
-    return _environment().get_template(template).render(**values)
+    page: str = _environment().get_template(template).render(**values)
+    return page
 
 
 @cache
-def _environment() -> jinja2.Environment:
-    import jinja2  # only when a page is made: no other command should wait for it
+def _environment() -> Any:
+    # Only when a page is made: no other command should wait for it.
+    jinja2 = require("jinja2", "lab")
 
     return jinja2.Environment(
         loader=jinja2.FunctionLoader(read),

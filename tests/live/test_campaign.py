@@ -5,11 +5,11 @@ import pytest
 from latesum import InvalidInput
 from latesum.errors import BadField, Conflicting, UnknownBucket
 from latesum.live import Campaign
+from latesum.live.charts import totals_chart
 from latesum.live.deciding import told_plays
 from latesum.live.describing import describe_entry
 from latesum.live.static_page import status_html
 from latesum.policies import Play, registry
-from latesum.service.charts import totals_chart
 
 
 def told(campaign, **maybe):

@@ -241,3 +241,32 @@ def test_it_works_with_the_keyboard_alone(browser, slower_demo):
     assert page.evaluate("document.activeElement.className").startswith("scroll")
     assert visitor.complaints == []
     visitor.context.close()
+
+
+def test_the_page_as_a_file_draws_its_charts_without_anything_else(browser, clock, tmp_path):
+    from latesum.live import Campaign
+    from latesum.live.charts import phases
+    from latesum.live.static_page import status_html
+
+    with Campaign.create(
+        name="banner", options=["<i>red</i>", "blue"], policy="odaaf", every="day",
+        parameters={"horizon": "90 days", "mean_delay": "1 day"}, expected_rounds=100,
+        time_basis="arrival", store=tmp_path / "c.db", clock=clock,
+    ) as campaign:  # fmt: skip
+        for _ in range(6):
+            decision = campaign.decide()
+            clock.pass_by(days=1)
+            campaign.record(decision.bucket, rounds=100, total=30)
+        (tmp_path / "page.html").write_text(
+            status_html(campaign.status(), phases(campaign)), encoding="utf-8"
+        )
+    context = browser.new_context(offline=True)
+    page, complaints = context.new_page(), []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("console", lambda message: complaints.append(message.text))
+    page.goto((tmp_path / "page.html").as_uri())
+    for chart in ("timeline-chart", "totals-chart", "estimates-chart"):
+        assert is_drawn(page, chart)
+    assert "<i>red</i>" in page.inner_text("#options")
+    assert complaints == []
+    context.close()

@@ -127,13 +127,15 @@ def status(
 ) -> None:
     """What runs now and why, what is known, and what to worry about."""
     from latesum._terminal import terminal
+    from latesum.live.charts import phases
     from latesum.live.static_page import status_html
     from latesum.live.terminal_page import status_page
 
     with opened(campaign) as found:
         seen = found.status(level)
+        phase_of = {} if html is None else phases(found)
     if html is not None:
-        write_text(html, status_html(seen))
+        write_text(html, status_html(seen, phase_of))
         print(f"The page: {html}")
     elif as_json:
         print(json.dumps(seen.to_json(), indent=2))

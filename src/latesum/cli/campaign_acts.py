@@ -54,7 +54,7 @@ def drop(
     campaign: CampaignName = None,
     who: Who = None,
 ) -> None:
-    """Take an option away for good."""
+    """Take an option away; it cannot come back."""
     with opened(campaign) as found:
         found.drop(option, who=user(who), why=why)
         print(f"{option} is not decided on any more.")

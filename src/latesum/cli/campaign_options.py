@@ -41,7 +41,7 @@ def choose_store(
     store: Annotated[
         str | None,
         typer.Option(
-            help="A file or a PostgreSQL address; else $LATESUM_DATABASE_URL, else a file in your "
+            help="A file or a PostgreSQL address; otherwise $LATESUM_DATABASE_URL, or a file in your "
             "data folder."
         ),
     ] = None,
@@ -81,7 +81,7 @@ def user(who: str | None) -> str:
 
 
 def address(text: str, option: str) -> str:
-    """An address from the command line, where everybody on the machine could see a password."""
+    """An address from the command line, where all users of the machine could see a password."""
     user_part = text.partition("://")[2].rpartition("@")[0]
     if ":" in user_part or "password=" in text.lower():
         raise InvalidInput(

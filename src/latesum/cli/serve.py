@@ -24,7 +24,7 @@ def serve(
     store: Annotated[
         str | None,
         typer.Option(
-            help="A file or a PostgreSQL address; else $LATESUM_DATABASE_URL, else a file."
+            help="A file or a PostgreSQL address; otherwise $LATESUM_DATABASE_URL, or a file."
         ),
     ] = None,
     demo: Annotated[

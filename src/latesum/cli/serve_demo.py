@@ -22,7 +22,7 @@ _VISITORS_A_DAY = 5000
 _BEGINNING = datetime(2026, 3, 2, tzinfo=UTC)
 _DAY = timedelta(days=1)
 _DAYS = 90
-#: Totals are told so many days after the day they belong to.
+#: Days after which the total of a day is told.
 _LAG = 2
 
 
@@ -88,10 +88,10 @@ class DemoCampaign:
             while untold and untold[0][0] + _LAG <= day:
                 self._tell(*untold.popleft())
             if self._campaign.ledger().finished is not None:
-                return  # somebody ended it on the page
+                return  # it was ended on the page
         for each in untold:
             self._tell(*each)
-        with contextlib.suppress(InvalidInput):  # somebody was faster
+        with contextlib.suppress(InvalidInput):  # it was ended on the page meanwhile
             self._campaign.finish(who="the demo", why="Its 90 days are over.")
 
     def _tell(self, day: int, visitors: int, sales: float) -> None:

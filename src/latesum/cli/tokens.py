@@ -17,7 +17,7 @@ def choose_store(
     store: Annotated[
         str | None,
         typer.Option(
-            help="A file or a PostgreSQL address; else $LATESUM_DATABASE_URL, else a file."
+            help="A file or a PostgreSQL address; otherwise $LATESUM_DATABASE_URL, or a file."
         ),
     ] = None,
 ) -> None:

@@ -143,7 +143,7 @@ class Ledger:
         return self.values.get(bucket) or Value()
 
     def shown(self, bucket: int) -> int:
-        """What was really shown: as recorded, else as decided."""
+        """What was really shown: as recorded, otherwise as decided."""
         shown = self.value(bucket).shown
         return self.decisions[bucket].arm if shown is None else shown
 

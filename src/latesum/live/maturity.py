@@ -10,7 +10,7 @@ from latesum.live.ledger import Ledger, Value
 from latesum.live.rules import RULES_VERSION
 from latesum.live.settings import Curve, Settings
 
-#: So many full buckets are needed before a curve is fitted to them.
+#: Full buckets that are needed before a curve is fitted to them.
 FEWEST_FULL_BUCKETS = 3
 
 

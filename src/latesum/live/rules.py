@@ -3,7 +3,7 @@
 A decision follows from the log by rules: which totals count at a moment, and what the policy is told
 of them. When the rules change, decisions that were taken must not come out otherwise. Each decision
 therefore keeps the version by which it was taken in its own entry of the log (`"rules"`; an entry
-without it is of version 1), and whoever reads the log again for that decision, a replay or an
+without it is of version 1), and what reads the log again for that decision, a replay or an
 explanation, reads it by that version. The first decision by another version than the one before it
 also says which that was (`"rules_before"`). What is known *now*, and the next decision, are by
 `RULES_VERSION`.

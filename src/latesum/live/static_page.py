@@ -1,30 +1,82 @@
-"""The status of a campaign as one HTML page that needs nothing from outside."""
+"""The status of a campaign in HTML: a part of the service's page, and a file that needs nothing else."""
 
 from __future__ import annotations
 
-from importlib import resources
+from importlib import metadata, resources
+from typing import TYPE_CHECKING
 
-import jinja2
-from markupsafe import Markup
-
-from latesum.live import figures
-from latesum.live.status import Status
+from latesum import _extras, _pages
+from latesum.live import charts
+from latesum.live.status import BucketRow, Status
 from latesum.live.terminal_page import gain_sentence
 
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
 
-def status_html(status: Status) -> str:
-    """The whole page, as text."""
-    source = resources.files("latesum.live") / "templates" / "status.html"
-    environment = jinja2.Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
-    )
-    template = environment.from_string(source.read_text(encoding="utf-8"))
-    return template.render(
+#: Buckets in the table; the charts have all.
+_LAST_BUCKETS = 40
+
+
+def chart_library() -> Traversable:
+    """The file of Chart.js. The package chartkick brings it; nothing else of it is used."""
+    _extras.require("chartkick", "live")
+    return resources.files("chartkick") / "django" / "static" / "chartkick" / "Chart.bundle.js"
+
+
+def chart_library_version() -> str:
+    """What changes when the library does."""
+    return metadata.version("chartkick")
+
+
+def status_html(status: Status, phase_of: dict[int, int] | None = None) -> str:
+    """The whole page as one file, with its style and the scripts that draw its charts.
+
+    Args:
+        status: What is shown.
+        phase_of: The policy's phase in each bucket, from `charts.phases`.
+    """
+    from markupsafe import Markup
+
+    return _pages.render(
+        "live/templates/file.html",
         status=status,
-        gain=None if status.gain is None else gain_sentence(status),
-        # The figures escape every text that is not their own.
-        timeline=Markup(figures.timeline_figure(status)) if status.timeline else "",
-        totals=Markup(figures.totals_figure(status)),
-        estimates=Markup(figures.estimates_figure(status)),
-        n_colours=figures.N_COLOURS,
+        style=Markup(_pages.read("live/static/page.css")),
+        content=Markup(status_section(status, phase_of or {})),
+        library=Markup(chart_library().read_text(encoding="utf-8")),
+        script=Markup(_pages.read("live/static/charts.js")),
     )
+
+
+def status_section(status: Status, phase_of: dict[int, int]) -> str:
+    """The part of a page that says all about a campaign, without a head and scripts."""
+    return _pages.render(
+        "live/templates/status.html",
+        status=status,
+        n_colours=charts.N_COLOURS,
+        lag=_lag(status),
+        counts=_counts(status.timeline),
+        gain=None if status.gain is None else gain_sentence(status),
+        timeline=charts.timeline_chart(status, phase_of),
+        totals=charts.totals_chart(status),
+        estimates=charts.estimates_chart(status),
+        last=status.timeline[: -_LAST_BUCKETS - 1 : -1],
+        acts=status.acts[::-1],
+    )
+
+
+def _lag(status: Status) -> str:
+    """How far what is known is behind what is shown."""
+    waiting = 0
+    for row in reversed(status.timeline):
+        if row.state in ("known", "missing"):
+            break
+        waiting += row.state == "pending"
+    unit = "bucket" if status.every == "number" else status.every
+    return f"{waiting} {unit}" + ("" if waiting == 1 else "s")
+
+
+def _counts(rows: list[BucketRow]) -> dict[str, int]:
+    counts = {state: sum(row.state == state for row in rows) for state in ("known", "pending")}
+    counts["missing"] = sum(row.state == "missing" for row in rows)
+    counts["revised"] = sum(row.revisions > 0 for row in rows)
+    return counts

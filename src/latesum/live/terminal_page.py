@@ -108,7 +108,7 @@ def _interval(row: OptionRow, low: float, high: float) -> str:
 
 
 def timeline(status: Status, width: int) -> list[Text]:
-    """One row an option and one column a bucket, in as many blocks as the width needs."""
+    """One row per option and one column per bucket, in as many blocks as the width needs."""
     name_width = min(max(len(row.name) for row in status.options), 20)
     columns = max(width - name_width - 3, 20)
     lines = [Text("Which option was shown when", style="bold")]

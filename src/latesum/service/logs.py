@@ -1,4 +1,4 @@
-"""Logs that programs can read: one JSON object a line, on the error output."""
+"""Logs that programs can read: one JSON object per line, on the error output."""
 
 from __future__ import annotations
 

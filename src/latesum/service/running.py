@@ -1,4 +1,4 @@
-"""Running the service until somebody stops it."""
+"""Running the service until it is stopped."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from latesum import _extras
 from latesum._checks import InvalidInput, whole_number
 
-#: How long requests may take to end after somebody has asked the service to stop, in seconds.
+#: How long requests may take to end after the service was asked to stop, in seconds.
 _LAST_REQUESTS = 10
 
 

@@ -2,8 +2,6 @@
 
 from alembic import context
 
-if hasattr(
-    context, "config"
-):  # only while Alembic runs, not when somebody merely looks at the file
+if hasattr(context, "config"):  # only while Alembic runs, not when the file is merely imported
     context.configure(connection=context.config.attributes["connection"])
     context.run_migrations()

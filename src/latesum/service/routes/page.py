@@ -6,7 +6,6 @@ import gzip
 import hashlib
 import logging
 from functools import cache
-from importlib import metadata, resources
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -15,10 +14,9 @@ from markupsafe import Markup
 
 from latesum import _pages
 from latesum.errors import UnknownCampaign
-from latesum.live import figures
-from latesum.live.status import BucketRow, Status
-from latesum.live.terminal_page import gain_sentence
-from latesum.service import charts
+from latesum.live import charts
+from latesum.live.static_page import chart_library, chart_library_version, status_section
+from latesum.live.status import Status
 from latesum.service.auth import COOKIE
 from latesum.service.cache import CachedCampaign
 from latesum.service.logs import log
@@ -31,19 +29,18 @@ _POLICY = (
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 _HEADERS = {"content-security-policy": _POLICY, "cache-control": "no-store"}
-_FOLDER = resources.files("latesum.service")
-# The package chartkick is how Chart.js comes from the registry; nothing else of it is used.
-_LIBRARY = resources.files("chartkick") / "django" / "static" / "chartkick" / "Chart.bundle.js"
-_STATIC = {"page.css": "text/css", "page.js": "text/javascript", "charts.js": "text/javascript"}
-#: Buckets in the table; the charts and the history have all.
-_LAST_BUCKETS = 40
+#: The style and scripts by their names, with their places and kinds.
+_STATIC = {
+    "page.css": ("live/static/page.css", "text/css"),
+    "charts.js": ("live/static/charts.js", "text/javascript"),
+    "page.js": ("service/static/page.js", "text/javascript"),
+}
 
 
 def _render(template: str, **values: Any) -> str:
     return _pages.render(
         f"service/templates/{template}",
-        n_colours=figures.N_COLOURS,
-        chart_library=metadata.version("chartkick"),
+        chart_library=chart_library_version(),
         **values,
     )
 
@@ -101,55 +98,26 @@ async def _campaign(cached: CachedCampaign) -> str:
 
 
 def _draw(cached: CachedCampaign, status: Status) -> str:
-    return _render(
-        "campaign_live.html",
-        status=status,
-        lag=_lag(status),
-        counts=_counts(status.timeline),
-        gain=None if status.gain is None else gain_sentence(status),
-        timeline=charts.timeline_chart(status, charts.phases(cached.reader)),
-        totals=charts.totals_chart(status),
-        estimates=charts.estimates_chart(status),
-        last=status.timeline[: -_LAST_BUCKETS - 1 : -1],
-        acts=status.acts[::-1],
-    )
-
-
-def _lag(status: Status) -> str:
-    """How far what is known is behind what is shown."""
-    waiting = 0
-    for row in reversed(status.timeline):
-        if row.state in ("known", "missing"):
-            break
-        waiting += row.state == "pending"
-    unit = "bucket" if status.every == "number" else status.every
-    return f"{waiting} {unit}" + ("" if waiting == 1 else "s")
-
-
-def _counts(rows: list[BucketRow]) -> dict[str, int]:
-    counts = {state: sum(row.state == state for row in rows) for state in ("known", "pending")}
-    counts["missing"] = sum(row.state == "missing" for row in rows)
-    counts["revised"] = sum(row.revisions > 0 for row in rows)
-    return counts
+    return status_section(status, charts.phases(cached.reader))
 
 
 @router.get("/static/chart-library.js")
 @needs("read")
-async def chart_library(request: Request) -> Response:
+async def chart_library_file(request: Request) -> Response:
     """Chart.js; its version is in the address, so that a browser never asks again."""
     headers = {
         "cache-control": "private, max-age=31536000, immutable",
         "vary": "Accept-Encoding",
     }
     if "gzip" not in request.headers.get("accept-encoding", ""):
-        return Response(_LIBRARY.read_bytes(), 200, headers, "text/javascript")
+        return Response(chart_library().read_bytes(), 200, headers, "text/javascript")
     headers["content-encoding"] = "gzip"
     return Response(_packed_library(), 200, headers, "text/javascript")
 
 
 @cache
 def _packed_library() -> bytes:
-    return gzip.compress(_LIBRARY.read_bytes(), mtime=0)
+    return gzip.compress(chart_library().read_bytes(), mtime=0)
 
 
 @router.get("/static/{file}")
@@ -158,8 +126,8 @@ async def static_file(file: str) -> Response:
     """The page's style and scripts."""
     if file not in _STATIC:
         return Response("There is nothing here.", 404, media_type="text/plain")
-    text = (_FOLDER / "static" / file).read_text(encoding="utf-8")
-    return Response(text, 200, {"cache-control": "private, no-cache"}, _STATIC[file])
+    place, kind = _STATIC[file]
+    return Response(_pages.read(place), 200, {"cache-control": "private, no-cache"}, kind)
 
 
 @router.post("/logout")

@@ -96,11 +96,11 @@ async function keepUp() {
 }
 
 const acts = {
-  hold: ["Hold the campaign", "The present option stays until somebody resumes.", "Hold"],
+  hold: ["Hold the campaign", "The present option stays until it is resumed.", "Hold"],
   resume: ["Resume", "The policy decides again, from the next bucket on.", "Resume"],
   override: ["Override", "Show an option in the next buckets, whatever the policy says.", "Override"],
   drop: ["Drop an option", "It is never shown again.", "Drop"],
-  finish: ["Finish the campaign", "From now on one option is shown, for good.", "Finish"],
+  finish: ["Finish the campaign", "From now on one option is shown; this cannot be undone.", "Finish"],
 };
 
 function newKey() {

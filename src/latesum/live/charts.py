@@ -9,12 +9,13 @@ from typing import Any
 
 from latesum.live.campaign import Campaign
 from latesum.live.deciding import told_plays
-from latesum.live.figures import N_COLOURS, rate_of
 from latesum.live.maturity import Maturity
 from latesum.live.status import BucketRow, Status
 from latesum.live.vocabulary import Purpose
 from latesum.policies import Play
 
+#: The colours that the page has; more options share them, and are told apart by their rows.
+N_COLOURS = 8
 _PURPOSES: dict[Purpose, str] = {
     "learn": "to learn",
     "bridge": "as a bridge",
@@ -96,6 +97,12 @@ def totals_chart(status: Status) -> dict[str, Any] | None:
         "labels": [row.label for row in status.timeline],
         "bars": bars,
     }
+
+
+def rate_of(row: BucketRow) -> float | None:
+    """What a bucket brought per round; None where nothing is known."""
+    total = row.used_total if row.state == "known" else row.total
+    return None if total is None or not row.rounds else total / row.rounds
 
 
 def estimates_chart(status: Status) -> dict[str, Any] | None:
