@@ -73,8 +73,8 @@ def read_totals(
         most_rows: A file of more rows is refused; without it there is no limit.
         check_wanted: Called before every batch of rows; what it raises ends the reading.
 
-    >>> read_totals(b"date;rounds;total\\n2026-03-01;5000;1512,5\\n").rows[0].row
-    Row(bucket='2026-03-01', rounds=5000, total=1512.5, status=None, shown=None)
+    >>> read_totals(b"date;rounds;total\\n2026-03-01;5000;1512,5\\n").rows[0].row[:3]
+    ('2026-03-01', 5000, 1512.5)
     """
     text = _decode(_read(source) if isinstance(source, Path) else source)
     separator = _separator(_first_line(text))
