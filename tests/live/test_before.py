@@ -5,10 +5,11 @@ import json
 import pytest
 
 from latesum import InvalidInput
+from latesum._registry import POLICIES
 from latesum.live.campaign import Campaign
 from latesum.live.moving import export_campaign, exported_log, replay_log
 from latesum.live.settings import Settings
-from latesum.policies import RoundRobin, registry
+from latesum.policies import RoundRobin
 
 GIVEN = {
     "name": "banner", "options": ["red", "blue"], "every": "day", "start": "2026-03-01",
@@ -34,7 +35,7 @@ class Remembering(RoundRobin):
 
 @pytest.fixture(autouse=True)
 def remembering(monkeypatch):
-    monkeypatch.setitem(registry._BUILDERS, "remembering", Remembering)
+    monkeypatch.setitem(POLICIES._known, "remembering", Remembering)
 
 
 @pytest.mark.parametrize(
