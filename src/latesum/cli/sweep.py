@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from latesum._checks import whole_number
-from latesum._extras import require
+from latesum._extras import need
 from latesum._terminal import new_table, terminal
 from latesum.cli.options import Again, Dask, Workers, announcer, worker_count, working
 from latesum.lab.stats import number_text
@@ -35,7 +35,9 @@ def sweep(
     ] = False,
 ) -> None:
     """Run a grid of problems and policies from a file; it resumes where it was stopped."""
-    require("pydantic", "lab")
+    need("lab")
+    if dask is not None:
+        need("cluster")
     from latesum.lab.engine import todo
     from latesum.lab.store import RunStore
     from latesum.lab.sweeps import load, run_sweep
