@@ -133,7 +133,7 @@ def test_it_travels_to_other_processes(make):
 @every_policy
 def test_it_says_what_it_sees_and_what_it_is(make):
     policy = make(3, PROBLEMS["bounded"].delays)
-    assert policy.sees == "attributed"
+    assert policy.sees == "labels"
     assert policy.n_arms == 3
     assert policy.name
     assert type(policy).__name__ in repr(policy)
