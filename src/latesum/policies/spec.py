@@ -52,7 +52,7 @@ class PolicySpec:
     def of(cls, policy: Any) -> PolicySpec:
         """The spec of a policy that is there already; `build` then gives that policy."""
         name, own = policy.kind, type(policy)
-        if name not in POLICIES.names() or POLICIES.find(name) is not own:
+        if POLICIES.loaded(name) is not own:
             name = f"{own.__module__}:{own.__qualname__}"
         # A class that makes its objects in a way of its own may keep no parameters.
         return cls(name, _plain(getattr(policy, "parameters", {"is": repr(policy)})), policy)
