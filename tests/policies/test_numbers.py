@@ -17,7 +17,7 @@ class LastParts(Policy):
     learns_from = "parts"
 
     def __init__(self, n_arms, *, names=None):
-        super().__init__(n_arms, {"n_arms": n_arms}, names=names)
+        super().__init__(n_arms, names=names)
 
     def _reset(self):
         self._newest = [1.0] * self.n_arms  # the rate of the newest part
@@ -42,16 +42,6 @@ class LastParts(Policy):
 
     def _next(self):
         return Stretch(self._arm, self._left, "learn", part=10)
-
-    def _snapshot(self):
-        return [list(self._newest), list(self._told), self._arm, self._left]
-
-    def _restore(self, learned):
-        newest, told, self._arm, self._left = learned
-        self._newest, self._told = list(newest), list(told)
-
-    def _estimate(self, arm, level):
-        return None, 0.0, 1.0, 0
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -161,8 +151,6 @@ class RoundRobinUntil(RoundRobin):
 
     def __init__(self, n_arms, horizon):
         super().__init__(n_arms, stretch=horizon)
-        self.horizon = horizon
-        self.parameters = {"n_arms": n_arms, "horizon": horizon}
 
 
 @pytest.mark.parametrize("number", [0, -1, 1.5, "2"])

@@ -44,7 +44,7 @@ def test_the_oracle_has_no_regret():
 
 def test_restarts_square_the_horizon_and_begin_where_a_phase_fits():
     policy = Restarting(lambda horizon: ODAAF(2, horizon, mean_delay=5))
-    first, second, _ = policy.horizons(3)
+    first, second, _ = policy.first_horizons(3)
     assert second == first**2
     assert 2 * ODAAF(2, first, mean_delay=5).phase_rounds[0] <= first
     assert 2 * ODAAF(2, first - 1, mean_delay=5).phase_rounds[0] > first - 1

@@ -20,7 +20,7 @@ PROBLEM = Problem([0.3, 0.6], "uniform(0, 20)")
 def _with_new(policy):
     class Variant(policy):
         def __new__(cls, *args, **options):
-            return object.__new__(cls)
+            return super().__new__(cls, *args, **options)
 
     assert list(inspect.signature(Variant).parameters) == ["args", "options"]
     return Variant

@@ -177,7 +177,7 @@ class Recorder(Policy):
     seen: list
 
     def __init__(self):
-        super().__init__(2, {})
+        super().__init__(2)
 
     def _reset(self):
         self.told = []

@@ -331,8 +331,8 @@ class Campaign(Operated):
             assert decision.sequence is not None
             earlier = self.ledger_before(decision.sequence)
             told = told_plays(self.settings, earlier, decision.at, number)
-            sentences = Planner(self.settings.build_policy()).after(told).explain()[:-1]
-            return [*sentences, f"{decision.label}: {decision.option}. {decision.reason}"]
+            findings = Planner(self.settings.build_policy()).after(told).findings()
+            return [*findings, f"{decision.label}: {decision.option}. {decision.reason}"]
 
     def status(self, level: float = 0.95) -> Status:
         """Everything that a page about the campaign shows."""

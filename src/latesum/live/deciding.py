@@ -9,7 +9,7 @@ from latesum.live.ledger import Decision, Ledger
 from latesum.live.maturity import Maturity
 from latesum.live.settings import Settings
 from latesum.policies import Play, Policy
-from latesum.policies.base import Purpose
+from latesum.policies.base import Purpose, rounds_text
 
 #: What a policy is told in order: a play, or (a number alone) that an option was taken away.
 Told = Play | int
@@ -139,7 +139,7 @@ def choose(
         arm, source = last.arm, "held"
         reason = f"The campaign is held, so {last.option} stays: {ledger.hold.body['why']}"
     else:
-        reason = policy.explain()[-1].removeprefix("Next: ")
+        reason = f"{settings.options[arm]} for {rounds_text(asked.rounds)}, {policy.reason()}."
     purpose = asked.purpose if arm == asked.arm else "override"
     # A stretch that goes on keeps its number; a new one has that of the bucket in which it begins.
     number = policy.number_for(arm, purpose)

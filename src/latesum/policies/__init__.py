@@ -8,7 +8,7 @@ from latesum.policies.fixed import FixedSplit, Oracle, RoundRobin
 from latesum.policies.flow import Flow
 from latesum.policies.flow_lookahead import FlowLookahead
 from latesum.policies.guarded import Guarded
-from latesum.policies.odaaf import ODAAF
+from latesum.policies.odaaf import ODAAF, ODAAFB, ODAAFV, NaiveODAAF
 from latesum.policies.odaaf_s import ODAAFS
 from latesum.policies.registry import available, build, from_state, register
 from latesum.policies.restarting import Restarting
@@ -18,12 +18,15 @@ __all__ = [
     "ARSUCB",
     "CLW",
     "ODAAF",
+    "ODAAFB",
     "ODAAFS",
+    "ODAAFV",
     "Estimate",
     "FixedSplit",
     "Flow",
     "FlowLookahead",
     "Guarded",
+    "NaiveODAAF",
     "Oracle",
     "Play",
     "Policy",

@@ -44,8 +44,7 @@ class ARSUCB(Policy):
     ) -> None:
         self.growth = finite_number(growth, "the growth of the stretches", at_least=0)
         self.exploration = finite_number(exploration, "the exploration factor", above=0)
-        parameters = {"n_arms": n_arms, "growth": growth, "exploration": exploration}
-        super().__init__(n_arms, parameters, names=names)
+        super().__init__(n_arms, names=names)
 
     def _reset(self) -> None:
         self._played = [0] * self.n_arms
@@ -108,7 +107,7 @@ class ARSUCB(Policy):
         width = math.sqrt(math.log(2 / (1 - level)) / (2 * rounds))
         return mean, mean - width, mean + width, rounds
 
-    def _sentences(self) -> list[str]:
+    def _findings(self) -> list[str]:
         times = ", ".join(
             f"{name} {chosen} times" for name, chosen in zip(self.names, self._chosen, strict=True)
         )

@@ -9,7 +9,6 @@ parts in which a stretch was told says so (`learns_from`).
 
 from __future__ import annotations
 
-import copy
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
@@ -18,11 +17,18 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self, get_args
 import numpy as np
 
 from latesum._checks import InvalidInput, finite_number, whole_number
+from latesum.policies.arguments import KeepsArguments
 
 #: Why a stretch is played. "learn": to learn from it. "bridge": played and not learned from.
 #: "commit": the answer stands. "override": something else was played than the policy asked for.
 Purpose = Literal["learn", "bridge", "commit", "override"]
 PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
+
+_REASONS: dict[Purpose, str] = {
+    "learn": "to learn more about it",
+    "bridge": "while late rewards of other options fade out",
+    "commit": "because it is the answer",
+}
 
 #: The version of the saved state's layout; `from_state` refuses any other.
 STATE_VERSION = 2
@@ -81,11 +87,12 @@ class Estimate(NamedTuple):
     active: bool
 
 
-class Policy(ABC):
+class Policy(KeepsArguments, ABC):
     """A policy that sees totals and nothing else.
 
-    A subclass sets `kind`, passes its constructor's arguments to `super().__init__` as
-    `parameters`, and fills in the six hooks at the end of this class.
+    A subclass sets `kind` and fills in the hooks `_reset`, `_learn` and `_next`, mostly `_forget`
+    too; the others at the end of this class have defaults. Its constructor's arguments are
+    attributes of the same names, kept by the base class.
     """
 
     #: The policy's name in the registry and in saved states.
@@ -105,6 +112,7 @@ class Policy(ABC):
     _highest: int  # the highest number of a stretch so far
     _before: tuple[int, Any, Any]  # what was known before the open stretch
     _dropped: frozenset[int]
+    _learned: tuple[str, ...]  # the attributes that `_reset` sets
     _seeded: dict[str, Any] | None  # the generator's state at the beginning
     _generator: np.random.Generator | None  # made when it is first used, see `_rng`
     _generator_state: dict[str, Any] | None  # its state, as long as nothing was drawn since
@@ -112,21 +120,18 @@ class Policy(ABC):
     def __init__(
         self,
         n_arms: int,
-        parameters: dict[str, Any],
         *,
         names: Sequence[str] | None = None,
         rng: np.random.Generator | None = None,
     ) -> None:
         self.n_arms = whole_number(n_arms, "the number of arms", at_least=2)
         self.names = _names(names, self.n_arms)
-        #: The constructor's arguments, as plain JSON values.
-        self.parameters = parameters
-        if names is not None:
-            self.parameters["names"] = list(self.names)
         if self.random and rng is None:
             rng = np.random.default_rng(0)
         self._seeded = None if rng is None else _state_of(rng)
+        before = set(vars(self))
         self._begin()
+        self._learned = tuple(name for name in vars(self) if name not in before | _PROTOCOL)
 
     # What a caller uses.
 
@@ -263,10 +268,25 @@ class Policy(ABC):
             )
         return rows
 
+    @property
+    def phase(self) -> int | None:
+        """The phase that the policy is in, from 1 on; None if it has no phases, or they are over."""
+        return None
+
+    def findings(self) -> list[str]:
+        """What the policy has found out so far, in sentences for a person."""
+        gone = [f"{self.names[arm]} was taken away." for arm in sorted(self._dropped)]
+        return self._findings() + gone
+
+    def reason(self) -> str:
+        """Why the stretch that `ask` names comes next: the end of a sentence about it."""
+        return self._reason()
+
     def explain(self) -> list[str]:
         """What the policy knows and does, in sentences for a person."""
-        sentences = [f"{self.names[arm]} was taken away." for arm in sorted(self._dropped)]
-        return self._sentences() + sentences + [self._next_sentence()]
+        asked = self.ask()
+        played = f"{self.names[asked.arm]} for {rounds_text(asked.rounds)}"
+        return [*self.findings(), f"Next: {played}, {self.reason()}."]
 
     def to_state(self) -> dict[str, Any]:
         """All that the policy knows, as JSON values."""
@@ -275,7 +295,7 @@ class Policy(ABC):
         return {
             "latesum_state": STATE_VERSION,
             "policy": self.kind,
-            "parameters": copy.deepcopy(self.parameters),
+            "parameters": self.parameters,
             "rounds": rounds,
             "learned": learned,
             "generator": generator,
@@ -379,16 +399,6 @@ class Policy(ABC):
             raise InvalidInput(f"this is the state of a {kind!r} policy, not of {cls.kind!r}.")
         return cls(**parameters)
 
-    def _next_sentence(self) -> str:
-        arm, rounds, purpose, *_ = self.ask()
-        reason = {
-            "learn": "to learn more about it",
-            "bridge": "while late rewards of other options fade out",
-            "commit": "because it is the answer",
-            "override": "as ordered",
-        }[purpose]
-        return f"Next: {self.names[arm]} for {rounds_text(rounds)}, {reason}."
-
     def _available(self) -> list[int]:
         return [arm for arm in range(self.n_arms) if arm not in self._dropped]
 
@@ -407,17 +417,18 @@ class Policy(ABC):
     def _next(self) -> Stretch:
         """The stretch to play next."""
 
-    @abstractmethod
     def _snapshot(self) -> Any:
-        """All that was learned, as JSON values."""
+        """All that was learned, as JSON values; unless replaced, all attributes that `_reset` sets."""
+        return {name: _plain_copy(getattr(self, name), name, self) for name in self._learned}
 
-    @abstractmethod
     def _restore(self, learned: Any) -> None:
         """The opposite of `_snapshot`; the argument must not be changed later."""
+        for name, value in learned.items():
+            setattr(self, name, _plain_copy(value, name, self))
 
-    @abstractmethod
     def _estimate(self, arm: int, level: float) -> tuple[float | None, float, float, int]:
-        """Mean, lower and upper limit and rounds learned from, for one arm."""
+        """Mean, lower and upper limit and rounds learned from, for one arm; unknown by default."""
+        return None, 0.0, 1.0, 0
 
     def _forget(self, arm: int) -> None:
         """An option was taken away; most policies look at `_available()` and need nothing here."""
@@ -426,9 +437,20 @@ class Policy(ABC):
         """The arms that may still be the answer."""
         return self._available()
 
-    def _sentences(self) -> list[str]:
-        """What the policy has found out so far."""
+    def _findings(self) -> list[str]:
+        """What the policy has found out so far, in sentences."""
         return []
+
+    def _reason(self) -> str:
+        """Why the next stretch is played."""
+        return _REASONS[self.ask().purpose]
+
+
+#: What the protocol keeps for itself: set by `_begin`, and not learned.
+_PROTOCOL = frozenset(
+    ("rounds_told", "_asked", "_open", "_unplayed", "_highest", "_before", "_dropped",
+     "_generator", "_generator_state")
+)  # fmt: skip
 
 
 def rounds_text(rounds: int) -> str:
@@ -447,6 +469,20 @@ def _names(names: Sequence[str] | None, n_arms: int) -> tuple[str, ...]:
     if len(names) != n_arms or len(set(names)) != n_arms:
         raise InvalidInput(f"give {n_arms} different names, one for each arm, not {list(names)!r}.")
     return tuple(str(name) for name in names)
+
+
+def _plain_copy(value: Any, name: str, owner: object) -> Any:
+    """A copy of JSON values that shares nothing with them."""
+    if value is None or type(value) in (bool, int, float, str):
+        return value
+    if type(value) is list:
+        return [_plain_copy(each, name, owner) for each in value]
+    if type(value) is dict and all(type(key) is str for key in value):
+        return {key: _plain_copy(each, name, owner) for key, each in value.items()}
+    raise InvalidInput(
+        f"{type(owner).__name__}.{name} holds a {type(value).__name__}, which is no JSON value: keep "
+        "numbers, text, lists and dicts with text as keys there, or write _snapshot and _restore."
+    )
 
 
 def _state_of(rng: np.random.Generator) -> dict[str, Any]:

@@ -42,19 +42,15 @@ class CLW(Policy):
         names: Sequence[str] | None = None,
     ) -> None:
         self.horizon = whole_number(horizon, "the horizon", at_least=1)
-        self.spread = whole_number(delay_bound, "the delay bound") + 1
+        self.delay_bound = whole_number(delay_bound, "the delay bound")
+        self.spread = self.delay_bound + 1
         n_arms = whole_number(n_arms, "the number of arms", at_least=2)
         if step_size is None:
             scale = self.spread * math.log(n_arms) / ((4 * n_arms + 1) * self.horizon)
             self.step_size = 4 * math.sqrt(scale)
         else:
             self.step_size = finite_number(step_size, "the step size", above=0)
-        parameters: dict[str, Any] = {
-            "n_arms": n_arms, "horizon": horizon, "delay_bound": delay_bound,
-        }  # fmt: skip
-        if step_size is not None:
-            parameters["step_size"] = step_size
-        super().__init__(n_arms, parameters, names=names)
+        super().__init__(n_arms, names=names)
 
     def _reset(self) -> None:
         self._losses = [0.0] * self.n_arms  # Exp3's importance-weighted sums
@@ -137,7 +133,7 @@ class CLW(Policy):
         width += self._measurements[arm] * (self.spread - 1) / rounds
         return mean, mean - width, mean + width, rounds
 
-    def _sentences(self) -> list[str]:
+    def _findings(self) -> list[str]:
         chances = self._probabilities()
         shares = ", ".join(f"{self.names[arm]} {chance:.0%}" for arm, chance in chances.items())
         return [f"Exp3 draws {shares}."]

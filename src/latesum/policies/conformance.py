@@ -235,7 +235,7 @@ def knows_nothing_when_fresh(policy: Policy, rng: np.random.Generator, steps: in
 def goes_on_past_its_horizon(policy: Policy, rng: np.random.Generator, steps: int) -> None:
     """However much was played, there is a next stretch."""
     lived = policy.fresh()
-    horizon = getattr(policy, "horizon", 1_000)
+    horizon = getattr(policy, "horizon", None) or 1_000
     while lived.rounds_told < 3 * horizon:
         arm, rounds, purpose, number, _ = lived.ask()
         rounds = max(rounds, horizon // 50)

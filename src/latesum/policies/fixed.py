@@ -70,12 +70,11 @@ class FixedSplit(_PlainAverages):
         checked = [finite_number(share, "a share", at_least=0, at_most=1) for share in given]
         if len(checked) != n_arms or abs(math.fsum(checked) - 1) > 1e-9:
             raise InvalidInput(f"give {n_arms} shares that sum to 1, not {given!r}.")
+        if shares is not None:
+            self.shares = checked
         ends = [round(self.horizon * math.fsum(checked[: arm + 1])) for arm in range(n_arms)]
         self._quota = [end - start for start, end in zip([0, *ends], ends, strict=False)]
-        parameters: dict[str, Any] = {"n_arms": n_arms, "horizon": horizon}
-        if shares is not None:
-            parameters["shares"] = checked
-        super().__init__(n_arms, parameters, names=names)
+        super().__init__(n_arms, names=names)
 
     def _next(self) -> Stretch:
         for arm in self._available():
@@ -100,7 +99,7 @@ class RoundRobin(_PlainAverages):
         self, n_arms: int, *, stretch: int = 100, names: Sequence[str] | None = None
     ) -> None:
         self.stretch = whole_number(stretch, "the length of a stretch", at_least=1)
-        super().__init__(n_arms, {"n_arms": n_arms, "stretch": stretch}, names=names)
+        super().__init__(n_arms, names=names)
 
     def _reset(self) -> None:
         super()._reset()
@@ -150,8 +149,7 @@ class Oracle(_PlainAverages):
     ) -> None:
         self.horizon = whole_number(horizon, "the horizon", at_least=1)
         self.best_arm = whole_number(best_arm, "the best arm")
-        parameters = {"n_arms": n_arms, "horizon": horizon, "best_arm": best_arm}
-        super().__init__(n_arms, parameters, names=names)
+        super().__init__(n_arms, names=names)
         self._checked_arm(self.best_arm)
 
     def _next(self) -> Stretch:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -22,15 +21,12 @@ class IndexPolicy(FlowPolicy):
         horizon: int | None,
         mean_delay: float,
         index: str,
-        parameters: dict[str, Any],
         *,
         names: Sequence[str] | None = None,
         rng: np.random.Generator | None = None,
     ) -> None:
         self.index = known_name(index, INDICES, "index")
-        super().__init__(
-            n_arms, horizon, mean_delay, {"index": index, **parameters}, names=names, rng=rng
-        )
+        super().__init__(n_arms, horizon, mean_delay, names=names, rng=rng)
 
     @abstractmethod
     def _beliefs(self) -> tuple[Floats, Floats, Floats]:
@@ -54,11 +50,9 @@ class IndexPolicy(FlowPolicy):
         return best if values[best] > -np.inf else self._stay_put()
 
     def _values(self, means: Floats, counts: Floats) -> Floats:
-        return index_values(
-            self.index, means, counts, clock=self.rounds_told, horizon=self._horizon
-        )
+        return index_values(self.index, means, counts, clock=self.rounds_told, horizon=self.horizon)
 
-    def _sentences(self) -> list[str]:
+    def _findings(self) -> list[str]:
         means, optimistic, counts = self._beliefs()
         values = self._values(optimistic, counts)
         return [
@@ -116,8 +110,7 @@ class Flow(IndexPolicy):
         rng: np.random.Generator | None = None,
     ) -> None:
         self.caution = finite_number(caution, "caution", at_least=0, at_most=0.9)
-        parameters = {"caution": self.caution}
-        super().__init__(n_arms, horizon, mean_delay, index, parameters, names=names, rng=rng)
+        super().__init__(n_arms, horizon, mean_delay, index, names=names, rng=rng)
 
     def _beliefs(self) -> tuple[Floats, Floats, Floats]:
         balance = self._balance

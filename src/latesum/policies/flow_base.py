@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from latesum._checks import finite_number, whole_number
-from latesum.policies.base import Play, Policy, Purpose, Stretch, rounds_text
+from latesum.policies.base import Play, Policy, Purpose, Stretch
 from latesum.policies.flow_balance import Floats, FlowBalance
 
 #: Lengths of stretches: the first of an arm and a later one in mean delays,
@@ -34,36 +34,31 @@ class FlowPolicy(Policy):
     #: The delay's largest value, where it is known.
     delay_bound: int | None = None
     _purpose: Purpose
-    _horizon: int | None
 
     def __init__(
         self,
         n_arms: int,
         horizon: int | None,
         mean_delay: float,
-        parameters: dict[str, Any],
         *,
         names: Sequence[str] | None = None,
         rng: np.random.Generator | None = None,
     ) -> None:
         n_arms = whole_number(n_arms, "the number of arms", at_least=2)
         self.mean_delay = finite_number(mean_delay, "the mean delay", at_least=0)
-        self._horizon = None
-        if horizon is not None:
-            #: The rounds that the policy plans for; there is no such attribute if none is known.
-            self.horizon = self._horizon = whole_number(horizon, "the horizon", at_least=1)
+        #: The rounds that the policy plans for; None if that is not known.
+        self.horizon = None if horizon is None else whole_number(horizon, "the horizon", at_least=1)
         self.n_arms = n_arms
         self._first_rounds = self._first_length()
         self._later_rounds = max(SHORTEST_STRETCH, math.ceil(LATER_STRETCH * self.mean_delay))
-        told = {"n_arms": n_arms, "horizon": self._horizon, "mean_delay": self.mean_delay}
-        super().__init__(n_arms, told | parameters, names=names, rng=rng)
+        super().__init__(n_arms, names=names, rng=rng)
 
     def _first_length(self) -> int:
         """How long an arm is played for the first time."""
         rounds = max(SHORTEST_STRETCH, math.ceil(FIRST_STRETCH * self.mean_delay))
-        if self._horizon is None:
+        if self.horizon is None:
             return rounds
-        return min(rounds, max(SHORTEST_STRETCH, self._horizon // (4 * self.n_arms)))
+        return min(rounds, max(SHORTEST_STRETCH, self.horizon // (4 * self.n_arms)))
 
     def _reset(self) -> None:
         assert self._rng is not None
@@ -102,8 +97,8 @@ class FlowPolicy(Policy):
 
     def _plan(self, arm: int, rounds: int) -> None:
         """Plan a stretch, cut at the horizon."""
-        if self._horizon is not None and self.rounds_told < self._horizon:
-            rounds = min(rounds, self._horizon - self.rounds_told)
+        if self.horizon is not None and self.rounds_told < self.horizon:
+            rounds = min(rounds, self.horizon - self.rounds_told)
         self._arm, self._left, self._purpose = arm, max(1, rounds), "learn"
 
     def _forget(self, arm: int) -> None:
@@ -151,11 +146,9 @@ class FlowPolicy(Policy):
         mean = min(max(float(means[arm]), 0.0), 1.0)
         return mean, min(float(low[arm]), mean), max(float(high[arm]), mean), rounds
 
-    def _next_sentence(self) -> str:
-        arm, rounds, *_ = self.ask()
-        return f"Next: {self.names[arm]} for {rounds_text(rounds)}, {self._reason()}."
-
     def _reason(self) -> str:
         if not self._balance.last_played[self._arm]:
             return "because it has not been tried yet"
+        if not self._balance.rounds[self._arm]:
+            return "because nothing is known of it yet"
         return "because it looks most promising"

@@ -48,7 +48,6 @@ class FlowLookahead(Flow):
         names: Sequence[str] | None = None,
         rng: np.random.Generator | None = None,
     ) -> None:
-        self.delay_bound = None
         if delay_bound is not None:
             self.delay_bound = whole_number(delay_bound, "the delay bound")
             if self.delay_bound < finite_number(mean_delay, "the mean delay", at_least=0):
@@ -65,7 +64,6 @@ class FlowLookahead(Flow):
             names=names,
             rng=rng,
         )
-        self.parameters["delay_bound"] = self.delay_bound
 
     def _first_length(self) -> int:
         # Never shorter, however short the horizon: the error bounds need it.

@@ -53,8 +53,7 @@ class Guarded(IndexPolicy):
     ) -> None:
         delay = math.ceil(finite_number(mean_delay, "the mean delay", at_least=0))
         self.guard = delay if guard is None else whole_number(guard, "the guard")
-        parameters = {"guard": self.guard}
-        super().__init__(n_arms, horizon, mean_delay, index, parameters, names=names, rng=rng)
+        super().__init__(n_arms, horizon, mean_delay, index, names=names, rng=rng)
 
     def _reset(self) -> None:
         self._counted = [0] * self.n_arms  # the rounds learned from, and their totals

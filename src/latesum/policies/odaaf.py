@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal
 
-from latesum._checks import InvalidInput, finite_number, known_name, whole_number
+from latesum._checks import finite_number, known_name, whole_number
 from latesum.policies.base import Play, Policy, Stretch
 from latesum.policies.schedules import (
     KnownBound,
@@ -27,8 +27,9 @@ class ODAAF(Policy):
     Phase m plays every surviving arm in one stretch, up to n_m rounds in all (step 1), drops the
     arms whose mean total per round is more than the tolerance D_m below the best (step 2), halves
     the tolerance (step 3) and, where the schedule needs it, plays a bridge whose total is
-    discarded (step 4). `ODAAF(...)` knows the mean delay; `ODAAF.bounded`, `ODAAF.variance` and
-    `ODAAF.naive` use other knowledge. Every such parameter may be an upper bound.
+    discarded (step 4). `ODAAF(...)` knows the mean delay; `ODAAF.bounded` (`ODAAFB`),
+    `ODAAF.variance` (`ODAAFV`) and `ODAAF.naive` (`NaiveODAAF`) use other knowledge. Every such
+    parameter may be an upper bound.
 
     Parameters: `first_tolerance` is D_1, 1/2 in the paper's text and 1 in its figures; `bridge`
     defaults to what the schedule needs; `order` is that of the arms in a phase, "fixed" or
@@ -46,6 +47,16 @@ class ODAAF(Policy):
     """
 
     kind = "odaaf"
+    #: The variants that use other knowledge of the delay.
+    bounded: ClassVar[type[ODAAFB]]
+    variance: ClassVar[type[ODAAFV]]
+    naive: ClassVar[type[NaiveODAAF]]
+
+    schedule: Schedule
+    horizon: int
+    first_tolerance: float
+    bridge: bool | None
+    order: str
 
     def __init__(
         self,
@@ -58,94 +69,21 @@ class ODAAF(Policy):
         order: Order = "fixed",
         names: Sequence[str] | None = None,
     ) -> None:
-        self._set_up("odaaf", KnownMean(mean_delay), locals())
+        self._set_up(KnownMean(mean_delay))
 
-    @classmethod
-    def bounded(
-        cls,
-        n_arms: int,
-        horizon: int,
-        mean_delay: float,
-        delay_bound: int,
-        *,
-        first_tolerance: float = 0.5,
-        bridge: bool | None = None,
-        order: Order = "fixed",
-        names: Sequence[str] | None = None,
-    ) -> ODAAF:
-        """ODAAF-B: the mean delay and a bound on the delay are known.
-
-        >>> ODAAF.bounded(2, 250_000, mean_delay=50, delay_bound=100).ask().rounds
-        1076
-        """
-        return ODAAFB(
-            n_arms, horizon, mean_delay, delay_bound, first_tolerance=first_tolerance,
-            bridge=bridge, order=order, names=names,
-        )  # fmt: skip
-
-    @classmethod
-    def variance(
-        cls,
-        n_arms: int,
-        horizon: int,
-        mean_delay: float,
-        delay_variance: float,
-        *,
-        tightened: bool = False,
-        first_tolerance: float = 0.5,
-        bridge: bool | None = None,
-        order: Order = "fixed",
-        names: Sequence[str] | None = None,
-    ) -> ODAAF:
-        """ODAAF-V: the delay's mean and variance are known; `tightened` is the remark with V / E.
-
-        >>> ODAAF.variance(2, 250_000, mean_delay=50, delay_variance=2500).ask().rounds
-        44421
-        """
-        return ODAAFV(
-            n_arms, horizon, mean_delay, delay_variance, tightened=tightened,
-            first_tolerance=first_tolerance, bridge=bridge, order=order, names=names,
-        )  # fmt: skip
-
-    @classmethod
-    def naive(
-        cls,
-        n_arms: int,
-        horizon: int,
-        delay_bound: int,
-        *,
-        first_tolerance: float = 0.5,
-        bridge: bool | None = None,
-        order: Order = "fixed",
-        names: Sequence[str] | None = None,
-    ) -> ODAAF:
-        """The naive approach of the paper's last appendix: only a bound on the delay is known.
-
-        >>> ODAAF.naive(2, 250_000, delay_bound=100).ask().rounds
-        638
-        """
-        return NaiveODAAF(
-            n_arms, horizon, delay_bound, first_tolerance=first_tolerance, bridge=bridge,
-            order=order, names=names,
-        )  # fmt: skip
-
-    def _set_up(self, kind: str, schedule: Schedule, arguments: dict[str, Any]) -> Self:
-        self.kind = kind
+    def _set_up(self, schedule: Schedule) -> None:
+        """Check the arguments that all variants have, and begin."""
         self.schedule = schedule
-        self.horizon = whole_number(arguments["horizon"], "the horizon", at_least=1)
+        self.horizon = whole_number(self.horizon, "the horizon", at_least=1)
         self.first_tolerance = finite_number(
-            arguments["first_tolerance"], "the first tolerance", above=0, at_most=1
+            self.first_tolerance, "the first tolerance", above=0, at_most=1
         )
-        self.order = known_name(arguments["order"], ("fixed", "leader first"), "order of arms")
-        bridge = arguments["bridge"]
-        self.bridge = schedule.needs_bridge if bridge is None else bool(bridge)
+        self.order = known_name(self.order, ("fixed", "leader first"), "order of arms")
+        self.bridge = schedule.needs_bridge if self.bridge is None else bool(self.bridge)
         #: n_m of every phase.
         self.phase_rounds = phase_rounds(schedule, self.horizon, self.first_tolerance)
         self._warn_where_the_lemma_fails()
-        skipped = ("self", "cls", "__class__", "names", "schedule")
-        parameters = {name: value for name, value in arguments.items() if name not in skipped}
-        super().__init__(arguments["n_arms"], parameters, names=arguments["names"])
-        return self
+        super().__init__(self.n_arms, names=self.names)
 
     def _warn_where_the_lemma_fails(self) -> None:
         if not isinstance(self.schedule, KnownBound):
@@ -160,18 +98,6 @@ class ODAAF(Policy):
                 )
                 return
             before = rounds
-
-    @classmethod
-    def _rebuild(cls, kind: str, parameters: dict[str, Any]) -> Self:
-        builders = {
-            "odaaf": cls,
-            "odaaf-b": cls.bounded,
-            "odaaf-v": cls.variance,
-            "naive": cls.naive,
-        }
-        if kind not in builders:
-            raise InvalidInput(f"this is the state of a {kind!r} policy, not of an ODAAF one.")
-        return builders[kind](**parameters)  # type: ignore[operator,no-any-return]
 
     def _reset(self) -> None:
         self._phases_done = 0
@@ -284,25 +210,37 @@ class ODAAF(Policy):
         mean = self._mean(arm)
         return mean, mean - width, mean + width, rounds
 
-    def _sentences(self) -> list[str]:
+    @property
+    def phase(self) -> int | None:
+        """The phase that is being played; None once the answer stands."""
+        undecided = len(self._in_order) > 1 and self._phases_done < len(self.phase_rounds)
+        return self._phases_done + 1 if undecided else None
+
+    def _findings(self) -> list[str]:
         sentences = [
             f"{self.names[arm]} was dropped after phase {phase}: its mean {mean:.3f} is more than "
             f"{tolerance:g} below {self.names[leader]}'s {best:.3f}."
             for phase, tolerance, arm, mean, leader, best in self._eliminations
         ]
-        if len(self._in_order) > 1 and self._phases_done < len(self.phase_rounds):
+        if self.phase is not None:
             tolerance = self.first_tolerance / 2**self._phases_done
             names = ", ".join(self.names[arm] for arm in sorted(self._in_order))
             needed = self.phase_rounds[self._phases_done]
             sentences.append(
-                f"Phase {self._phases_done + 1} plays {names} until each has {needed:,} rounds and "
+                f"Phase {self.phase} plays {names} until each has {needed:,} rounds and "
                 f"then drops those more than {tolerance:g} below the best."
             )
         return sentences
 
 
 class ODAAFB(ODAAF):
-    """ODAAF-B: the mean delay and a bound on the delay are known."""
+    """ODAAF-B: the mean delay and a bound on the delay are known.
+
+    Parameters: as for `ODAAF`; `delay_bound` is the delay's largest value.
+
+    >>> ODAAFB(2, 250_000, mean_delay=50, delay_bound=100).ask().rounds
+    1076
+    """
 
     kind = "odaaf-b"
 
@@ -318,11 +256,17 @@ class ODAAFB(ODAAF):
         order: Order = "fixed",
         names: Sequence[str] | None = None,
     ) -> None:
-        self._set_up("odaaf-b", KnownBound(mean_delay, delay_bound), locals())
+        self._set_up(KnownBound(mean_delay, delay_bound))
 
 
 class ODAAFV(ODAAF):
-    """ODAAF-V: the delay's mean and variance are known; `tightened` is the remark with V / E."""
+    """ODAAF-V: the delay's mean and variance are known; `tightened` is the remark with V / E.
+
+    Parameters: as for `ODAAF`; `delay_variance` is the delay's variance.
+
+    >>> ODAAFV(2, 250_000, mean_delay=50, delay_variance=2500).ask().rounds
+    44421
+    """
 
     kind = "odaaf-v"
 
@@ -339,12 +283,17 @@ class ODAAFV(ODAAF):
         order: Order = "fixed",
         names: Sequence[str] | None = None,
     ) -> None:
-        schedule = KnownVariance(mean_delay, delay_variance, tightened)
-        self._set_up("odaaf-v", schedule, locals())
+        self._set_up(KnownVariance(mean_delay, delay_variance, tightened))
 
 
 class NaiveODAAF(ODAAF):
-    """The naive approach of the paper's last appendix: only a bound on the delay is known."""
+    """The naive approach of the paper's last appendix: only a bound on the delay is known.
+
+    Parameters: as for `ODAAF`, with `delay_bound`, the delay's largest value, for the mean delay.
+
+    >>> NaiveODAAF(2, 250_000, delay_bound=100).ask().rounds
+    638
+    """
 
     kind = "naive"
 
@@ -359,4 +308,7 @@ class NaiveODAAF(ODAAF):
         order: Order = "fixed",
         names: Sequence[str] | None = None,
     ) -> None:
-        self._set_up("naive", Naive(delay_bound), locals())
+        self._set_up(Naive(delay_bound))
+
+
+ODAAF.bounded, ODAAF.variance, ODAAF.naive = ODAAFB, ODAAFV, NaiveODAAF

@@ -50,8 +50,7 @@ class ODAAFS(FlowPolicy):
     ) -> None:
         self.caution = finite_number(caution, "caution", at_least=0, at_most=0.9)
         horizon = whole_number(horizon, "the horizon", at_least=1)
-        parameters = {"caution": self.caution}
-        super().__init__(n_arms, horizon, mean_delay, parameters, names=names, rng=rng)
+        super().__init__(n_arms, horizon, mean_delay, names=names, rng=rng)
 
     def _reset(self) -> None:
         super()._reset()
@@ -73,7 +72,7 @@ class ODAAFS(FlowPolicy):
             self._due = self._due[1:]
         if self._phase > 1:
             self._eliminate()
-        past_horizon = self._horizon is not None and self.rounds_told >= self._horizon
+        past_horizon = self.horizon is not None and self.rounds_told >= self.horizon
         if past_horizon and len(self._survivors) > 1:
             self._survivors = [self._leader(self._balance.means())]
         if len(self._survivors) == 1:
@@ -94,9 +93,9 @@ class ODAAFS(FlowPolicy):
         return max(self._later_rounds, int(self._balance.rounds[arm]) // 4)
 
     def _commit(self) -> None:
-        assert self._horizon is not None
+        assert self.horizon is not None
         self._arm = self._survivors[0]
-        self._left = self._horizon - self.rounds_told % self._horizon
+        self._left = self.horizon - self.rounds_told % self.horizon
         self._purpose = "commit"
 
     def _leader(self, means: Any) -> int:
@@ -116,9 +115,9 @@ class ODAAFS(FlowPolicy):
         for arm in self._survivors:
             if arm == leader or not balance.rounds[arm]:
                 continue
-            assert self._horizon is not None
+            assert self.horizon is not None
             scarcest = min(counts[arm], counts[leader])
-            allowance = max(0.0, math.log(self._horizon / scarcest))
+            allowance = max(0.0, math.log(self.horizon / scarcest))
             high = upper_limit(highest[arm], allowance / counts[arm])
             low = lower_limit(lowest[leader], allowance / counts[leader])
             if high < low:
@@ -141,7 +140,12 @@ class ODAAFS(FlowPolicy):
     def _active(self) -> list[int]:
         return self._survivors
 
-    def _sentences(self) -> list[str]:
+    @property
+    def phase(self) -> int | None:
+        """The phase that is being played; None once one arm is left."""
+        return self._phase if len(self._survivors) > 1 else None
+
+    def _findings(self) -> list[str]:
         sentences = [
             f"{self.names[arm]} was dropped in phase {phase} after {rounds:,} rounds: its upper "
             f"limit {high:.3f} is below {self.names[leader]}'s lower limit {low:.3f}."

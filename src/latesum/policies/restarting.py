@@ -23,7 +23,7 @@ class Restarting(Policy):
 
     >>> from latesum.policies.odaaf import ODAAF
     >>> policy = Restarting(lambda horizon: ODAAF(2, horizon, mean_delay=5))
-    >>> policy.horizons(3)
+    >>> policy.first_horizons(3)
     [624, 389376, 151613669376]
     """
 
@@ -42,19 +42,25 @@ class Restarting(Policy):
         )
         self._first = self._given[0] if self._given else _first_useful_horizon(factory)
         self._template = factory(self._first)
-        if not hasattr(self._template, "horizon"):
+        if getattr(self._template, "horizon", None) is None:
             raise InvalidInput(f"a {self._template.kind!r} policy has no horizon to restart with.")
         other = factory(self._first + 1).parameters
         if other != {**self._template.parameters, "horizon": self._first + 1}:
             raise InvalidInput("the policies that the factory gives may differ in horizon only.")
         self.random = self._template.random
         self.learns_from = self._template.learns_from
+        super().__init__(self._template.n_arms, names=self._template.names)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The policy that is restarted, as plain JSON values, and the horizons."""
         inner = {"policy": self._template.kind, "parameters": self._template.parameters}
-        super().__init__(
-            self._template.n_arms,
-            {"inner": inner, "horizons": self._given},
-            names=self._template.names,
-        )
+        return {"inner": inner, "horizons": self._given}
+
+    def __repr__(self) -> str:
+        """What one would type."""
+        factory = f"lambda horizon: {self._template._typed(horizon='horizon')}"
+        return f"Restarting({factory}{'' if self._given is None else f', {self._given}'})"
 
     @classmethod
     def _rebuild(cls, kind: str, parameters: dict[str, Any]) -> Self:
@@ -69,7 +75,7 @@ class Restarting(Policy):
             parameters["horizons"],
         )
 
-    def horizons(self, count: int) -> list[int]:
+    def first_horizons(self, count: int) -> list[int]:
         """The first `count` horizons; the last one that was given is repeated."""
         if self._given is not None:
             return (self._given + self._given[-1:] * count)[:count]
@@ -91,9 +97,9 @@ class Restarting(Policy):
 
     def _learn(self, play: Play) -> None:
         self._inner.tell(*play)
-        if self._inner.rounds_told >= self.horizons(self._starts + 1)[-1]:
+        if self._inner.rounds_told >= self.first_horizons(self._starts + 1)[-1]:
             self._starts += 1
-            self._inner = self._factory(self.horizons(self._starts + 1)[-1])
+            self._inner = self._factory(self.first_horizons(self._starts + 1)[-1])
             if self._rng is not None:
                 seed = int(self._rng.integers(1 << 62))
                 self._inner = self._inner.fresh(rng=np.random.default_rng(seed))
@@ -105,7 +111,7 @@ class Restarting(Policy):
 
     def _next(self) -> Stretch:
         asked = self._inner.ask()
-        left = self.horizons(self._starts + 1)[-1] - self._inner.rounds_told
+        left = self.first_horizons(self._starts + 1)[-1] - self._inner.rounds_told
         return asked._replace(rounds=min(asked.rounds, left))
 
     def _active(self) -> list[int]:
@@ -115,10 +121,18 @@ class Restarting(Policy):
         row = self._inner.estimates(level)[arm]
         return row.mean, row.low, row.high, row.plays
 
-    def _sentences(self) -> list[str]:
-        horizon = self.horizons(self._starts + 1)[-1]
+    @property
+    def phase(self) -> int | None:
+        """The phase of the present start."""
+        return self._inner.phase
+
+    def _findings(self) -> list[str]:
+        horizon = self.first_horizons(self._starts + 1)[-1]
         start = f"Start {self._starts + 1}, planned for {horizon:,} rounds."
-        return [start, *self._inner.explain()[:-1]]
+        return [start, *self._inner._findings()]
+
+    def _reason(self) -> str:
+        return self._inner.reason()
 
 
 def _first_useful_horizon(factory: Callable[[int], Policy]) -> int:

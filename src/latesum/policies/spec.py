@@ -54,8 +54,11 @@ class PolicySpec:
         name, own = policy.kind, type(policy)
         if POLICIES.loaded(name) is not own:
             name = f"{own.__module__}:{own.__qualname__}"
-        # A class that makes its objects in a way of its own may keep no parameters.
-        return cls(name, _plain(getattr(policy, "parameters", {"is": repr(policy)})), policy)
+        try:
+            parameters = _plain(policy.parameters)
+        except (AttributeError, InvalidInput):  # no file can hold them, and none is asked to yet
+            parameters = {"policy": policy}
+        return cls(name, parameters, policy)
 
     def __str__(self) -> str:
         return write_call(self.name, self.parameters)

@@ -5,7 +5,6 @@ Every value has its words too, for whoever points at it.
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from latesum.live.campaign import Campaign
@@ -14,8 +13,6 @@ from latesum.live.figures import N_COLOURS, rate_of
 from latesum.live.maturity import Maturity
 from latesum.live.status import BucketRow, Status
 from latesum.policies import Play
-
-_PHASE = re.compile(r"Phase (\d+)\b")
 
 
 def phases(campaign: Campaign) -> dict[int, int]:
@@ -31,10 +28,8 @@ def phases(campaign: Campaign) -> dict[int, int]:
             policy.drop(each)
             continue
         bucket = next(buckets)
-        for sentence in policy.explain():
-            named = _PHASE.match(sentence)
-            if named:
-                found[bucket] = int(named[1])
+        if policy.phase is not None:
+            found[bucket] = policy.phase
         policy.tell(*each)
     return found
 

@@ -1,0 +1,156 @@
+"""What a policy was built with: attributes, parameters, text, pickles; and what it saves by itself."""
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+from latesum import InvalidInput, policies
+from latesum.policies import (
+    ODAAF,
+    ODAAFB,
+    ODAAFV,
+    FixedSplit,
+    Flow,
+    Guarded,
+    NaiveODAAF,
+    Restarting,
+    RoundRobin,
+    Stretch,
+    build,
+    check,
+    from_state,
+)
+from latesum.policies.base import Policy
+from latesum.policies.registry import accepted_parameters, available
+
+TOLD = {
+    "n_arms": 3, "horizon": 6_000, "mean_delay": 8.0, "delay_variance": 20.0, "delay_bound": 20,
+    "best_arm": 1, "names": ["a", "b", "c"],
+}  # fmt: skip
+
+
+def _policy(name):
+    return build(name, **{key: TOLD[key] for key in TOLD if key in accepted_parameters(name)})
+
+
+@pytest.mark.parametrize("name", available())
+def test_a_policy_is_what_its_repr_builds(name):
+    policy = _policy(name)
+    again = eval(repr(policy), vars(policies))
+    assert type(again) is type(policy)
+    assert again.parameters == policy.parameters
+    assert again.ask() == policy.ask()
+
+
+@pytest.mark.parametrize("name", available())
+def test_parameters_are_json_and_build_the_same_policy(name):
+    policy = _policy(name)
+    told = json.loads(json.dumps(policy.parameters))
+    assert type(policy)(**told).parameters == policy.parameters
+    assert set(policy.parameters) == set(accepted_parameters(policy.kind)) - {"rng"}
+    assert pickle.loads(pickle.dumps(policy)).ask() == policy.ask()
+    assert pickle.loads(pickle.dumps(policy)).parameters == policy.parameters
+
+
+def test_repr_is_what_one_would_type():
+    assert repr(Flow(2, 250_000, mean_delay=50)) == "Flow(2, 250000, mean_delay=50.0)"
+    assert repr(Flow(2, mean_delay=50, caution=0)) == "Flow(2, mean_delay=50.0, caution=0.0)"
+    assert repr(Guarded(2, 1_000, mean_delay=5)) == "Guarded(2, 1000, mean_delay=5.0)"
+    assert repr(RoundRobin(3, stretch=50)) == "RoundRobin(3, stretch=50)"
+    bounded = ODAAF.bounded(2, 9_000, 5, 9, order="leader first")
+    assert repr(bounded) == "ODAAFB(2, 9000, mean_delay=5, delay_bound=9, order='leader first')"
+    named = FixedSplit(2, 100, shares=(0.25, 0.75), names=("old", "new"))
+    assert repr(named) == "FixedSplit(2, 100, shares=[0.25, 0.75], names=['old', 'new'])"
+    restarting = Restarting(lambda horizon: ODAAF(2, horizon, mean_delay=5), [300, 700])
+    assert repr(restarting) == (
+        "Restarting(lambda horizon: ODAAF(2, horizon, mean_delay=5), [300, 700])"
+    )
+
+
+def test_what_was_left_out_stays_left_out():
+    """A default that depends on other arguments is worked out anew, not frozen."""
+    assert Guarded(2, mean_delay=5).guard == 5
+    assert Guarded(2, mean_delay=5).parameters["guard"] is None
+    assert ODAAFB(2, 9_000, 5, 9).bridge is True
+    assert ODAAFB(2, 9_000, 5, 9).parameters["bridge"] is None
+    assert "names" not in RoundRobin(2).parameters
+
+
+@pytest.mark.parametrize(
+    ("build_one", "kind"),
+    [
+        (lambda: ODAAF(2, 1_000, 5), "odaaf"),
+        (lambda: ODAAF.bounded(2, 1_000, 5, 9), "odaaf-b"),
+        (lambda: ODAAF.variance(2, 1_000, 5, 9), "odaaf-v"),
+        (lambda: ODAAF.naive(2, 1_000, 9), "naive"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:phase")
+def test_every_kind_of_odaaf_is_a_class(build_one, kind):
+    policy = build_one()
+    assert isinstance(policy, ODAAF)
+    assert type(policy).kind == kind
+    assert type(from_state(policy.to_state())) is type(policy)
+    assert (ODAAF.bounded, ODAAF.variance, ODAAF.naive) == (ODAAFB, ODAAFV, NaiveODAAF)
+
+
+class Half(Policy):
+    """Three hooks and no more: first every arm for `rounds`, then the one that paid most."""
+
+    kind = "half"
+
+    def __init__(self, n_arms, rounds=100, *, names=None):
+        super().__init__(n_arms, names=names)
+
+    def _reset(self):
+        self._sums = {str(arm): 0.0 for arm in range(self.n_arms)}
+        self._left = [self.rounds] * self.n_arms
+
+    def _learn(self, play):
+        if play.purpose == "learn":
+            self._left[play.arm] = max(0, self._left[play.arm] - play.rounds)
+            self._sums[str(play.arm)] += play.total or 0.0
+
+    def _next(self):
+        for arm in self._available():
+            if self._left[arm]:
+                return Stretch(arm, self._left[arm], "learn")
+        best = max(self._available(), key=lambda arm: self._sums[str(arm)])
+        return Stretch(best, 500 - self.rounds_told % 500, "commit")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_three_hooks_are_enough(seed):
+    check(Half(3), seed=seed)
+    assert Half(3).estimates()[0].mean is None
+
+
+def test_state_that_is_no_json_is_refused_with_a_remedy():
+    class Careless(Half):
+        def _reset(self):
+            super()._reset()
+            self._totals = np.zeros(self.n_arms)
+
+    with pytest.raises(InvalidInput, match=r"Careless._totals holds a ndarray.*_snapshot"):
+        Careless(2).to_state()
+
+
+def test_arguments_without_names_are_refused():
+    class Anything(Half):
+        def __init__(self, *arguments):
+            super().__init__(*arguments)
+
+    with pytest.raises(InvalidInput, match="by their names"):
+        Anything(2)
+
+
+def test_a_parameter_that_cannot_be_saved_is_refused_where_it_is_saved():
+    policy = Half(2, names=["a", "b"])
+    assert policy.parameters == {"n_arms": 2, "rounds": 100, "names": ["a", "b"]}
+    policy.rounds = object()
+    with pytest.raises(InvalidInput, match="'rounds' of Half"):
+        policy.to_state()
+    with pytest.raises(TypeError, match="n_arms"):
+        Half()
