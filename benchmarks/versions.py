@@ -17,44 +17,48 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parents[1] / "src"
 TURNS = 25
-#: What is run, how often a turn, and the statement.
+#: What is run, how often per turn, and the statement that makes `runs` runs.
 CASES = {
-    "ODAAF-B, two arms": (
-        120,
-        "replicate(two, bounded, 250_000, seed=(1, number), checkpoints=checkpoints)",
-    ),
-    "Flow, two arms": (
-        12,
-        "replicate(two, flow, 250_000, seed=(1, number), checkpoints=checkpoints)",
-    ),
-    "Flow, ten arms": (
-        4,
-        "replicate(ten, flow10, 250_000, seed=(1, number), checkpoints=checkpoints)",
-    ),
+    "ODAAF-B, two arms": (120, "compare(two, {'': bounded}, 250_000, replications=runs, seed=1)"),
+    "Flow, two arms": (12, "compare(two, {'': flow}, 250_000, replications=runs, seed=1)"),
+    "Flow, ten arms": (4, "compare(ten, {'': flow10}, 250_000, replications=runs, seed=1)"),
     "Flow in buckets, reported late": (
-        2,
-        "replicate(two, flow, 25_000, seed=(1, number), checkpoints=early, "
-        "bucket=100, report_lag=500)",
+        4,
+        "compare(two, {'': flow}, 25_000, replications=runs, seed=1, bucket=100, report_lag=500)",
     ),
+    "QPM-D, two arms": (4, "compare(two, {'': qpmd}, 250_000, replications=runs, seed=1)"),
+    "a plan": (20, "plan(**asked, replications=runs, workers=1)"),
+    "figure 3a of the paper": (12, "paper(runs // 12)"),
 }
 _WORKER = """
-import sys, time
-from latesum import ODAAF, Flow, Problem
-from latesum.lab.comparison import default_checkpoints
-from latesum.lab.replication import replicate
+import sys, tempfile, time
+from latesum import ODAAF, Flow, Problem, compare, plan
+from latesum.attributed import QPMD
+try:
+    from latesum.lab.studies.paper import run_paper
+except ImportError:  # an earlier version
+    from latesum.lab.paper import run_paper
 
 two = Problem([0.5, 0.6], "uniform(0, 100)")
 ten = Problem([0.6] + [0.5] * 9, "uniform(0, 100)")
 bounded = ODAAF.bounded(2, 250_000, mean_delay=50, delay_bound=100)
 flow, flow10 = Flow(2, 250_000, mean_delay=50), Flow(10, 250_000, mean_delay=50)
-checkpoints, early = default_checkpoints(250_000), default_checkpoints(25_000)
+qpmd = QPMD("ucb1", n_arms=2)
+asked = dict(options=3, rate=0.03, lift="15%", traffic="6000 per day", run_for="10 weeks",
+             late="half within 4 hours, 95% within 4 days")
+
+
+def paper(replications):
+    with tempfile.TemporaryDirectory() as folder:
+        run_paper(["3a"], folder, replications=replications)
+
+
 for line in sys.stdin:
-    runs, statement = line.rstrip("\\n").split(" ", 1)
-    code = compile(statement, "case", "eval")
+    number, statement = line.rstrip("\\n").split(" ", 1)
+    runs = int(number)
     start = time.process_time()
-    for number in range(int(runs)):
-        eval(code)
-    print((time.process_time() - start) / int(runs), flush=True)
+    eval(statement)
+    print((time.process_time() - start) / runs, flush=True)
 """
 
 
@@ -88,7 +92,8 @@ def main() -> None:
     other, this = Version(Path(sys.argv[1]).resolve()), Version(HERE)
     print(f"{'':32}{'before, us':>12}{'now, us':>12}{'now / before':>14}")
     for name, (runs, statement) in CASES.items():
-        other.seconds(1, statement), this.seconds(1, statement)  # compiled before it is timed
+        for version in (other, this):
+            version.seconds(runs, statement)  # compiled before it is timed
         before, now = [], []
         for turn in range(TURNS):
             for version, times in ((other, before), (this, now))[:: 1 if turn % 2 else -1]:

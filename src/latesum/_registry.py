@@ -61,6 +61,10 @@ class Registry:
         """All names, those that packages bring last."""
         return [*self._known, *(name for name in self._brought if name not in self._known)]
 
+    def loaded(self, name: str) -> Any:
+        """The thing of this name if it is here already, without a look at packages, or None."""
+        return self._known.get(name)
+
     def find(self, name: object) -> Any:
         """The thing of this name, loaded if need be."""
         if isinstance(name, str) and name in self._known:

@@ -7,9 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from latesum import Background, Calendar, FieldProblem, Reporting
 from latesum._checks import InvalidInput
-from latesum.lab.sweeps import Experiment, Grid, load
+from latesum.lab import Setting
+from latesum.lab.play import InBuckets
+from latesum.lab.setting import ORDER
+from latesum.lab.sweeps import Experiment, Grid, load, run_sweep
 from latesum.lab.sweeps.file import parse
+from latesum.policies import PolicySpec
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -168,3 +173,94 @@ def test_a_baseline_that_sees_every_reward_is_refused_in_buckets_with_its_line()
     text = GOOD.replace("replications = 3", "replications = 3\nbucket = 10")
     said = refusal(text.replace('"odaaf"', '"qpm-d"'))
     assert re.search(r"line 13.*sees every reward as it arrives", said)
+
+
+EVERYTHING = """
+horizon = 4000
+replications = 2
+order = "drawn"
+measures = ["lock_in(gap=0.05)", "switches", "settled_after"]
+
+[[problems]]
+name = "a shop"
+arms = ["beta(4, 6)", 0.3]
+delay_per_arm = ["exponential(250)", "exponential(500)"]
+horizon = 4500
+bucket = 500
+report_lag = 1000
+background = { mean = 0.004, counts = true }
+reporting = { missing = 0.02, final_after = 3, first_share = 0.9 }
+
+[[problems]]
+name = "quieter week-ends"
+arms = [0.3, 0.33]
+delay = "geometric(25)"
+calendar = { rounds_per_day = 500 }
+
+[[problems]]
+name = "drift"
+arms = [0.3, 0.33]
+delay = "geometric(25)"
+calendar = { step = 100, drift_to = [0.5, 0.2], drift_over = 4000 }
+
+[[problems]]
+name = "any"
+drawn_by = "latesum.lab.studies.safety:random_problem"
+
+[[policies]]
+policy = "flow"
+"""
+
+
+def test_a_file_can_say_what_python_can(tmp_path: Path) -> None:
+    grid = parse(EVERYTHING, ".toml", "all.toml", default_name="all")
+    shop = FieldProblem(
+        ["beta(4, 6)", 0.3], ["exponential(250)", "exponential(500)"],
+        background=Background(0.004, counts=True),
+        reporting=Reporting(missing=0.02, final_after=3, first_share=0.9),
+    )  # fmt: skip
+    measures = ("regret", "ended_on_best", "switches", "lock_in(gap=0.05)", "settled_after")
+    usual = {"order": ORDER, "measures": measures}
+    flow, points = PolicySpec("flow"), grid.settings[1].checkpoints
+    expected = [
+        Setting(
+            shop, flow, 4_500, reports=InBuckets(500, 1_000), **usual,
+            checkpoints=grid.settings[0].checkpoints,
+        ),
+        *(
+            Setting(
+                FieldProblem([0.3, 0.33], "geometric(25)", calendar=calendar), flow, 4_000,
+                checkpoints=points, **usual,
+            )
+            for calendar in (
+                Calendar.weekly(500), Calendar(100, drift_to=(0.5, 0.2), drift_over=4_000)
+            )
+        ),
+        Setting(
+            "latesum.lab.studies.safety:random_problem", flow, 4_000, checkpoints=points, **usual
+        ),
+    ]  # fmt: skip
+    assert [setting.digest for setting in grid.settings] == [each.digest for each in expected]
+    results = run_sweep(grid, tmp_path)
+    assert results["a shop", "flow"].measured["lock_in(gap=0.05)"].shape == (2,)
+    assert results.regrets("drift", "flow")[0, -1] == expected[2].run(0).regret()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("rounds_per_day = 500", "rounds_per_dya = 500", "line 21: problems.1..calendar: .*rounds_per_dya"),
+        ("drift_over = 4000", "drift_over = 0", "line 27: problems.2..calendar: the rounds of a drift"),
+        ("mean = 0.004", "mean = -1.0", "line 14: problems.0..background: the mean of the background"),
+        ("missing = 0.02", "missing = 2.0", "line 15: problems.0..reporting: the chance of a missing"),
+        ("bucket = 500\n", "", "poorly reported totals come in buckets"),
+        ('order = "drawn"', 'order = "random"', "line 4: order: .*'listed' or 'drawn'"),
+        ("lock_in(gap=0.05)", "lock_on", "line 5: measures: .*did you mean 'lock_in'"),
+        ('"beta(4, 6)"', '"betta(4, 6)"', "line 9: problems.0..arms: .*did you mean 'beta'"),
+        ("random_problem", "no_problem", "the law of problems .* cannot be loaded"),
+        ('name = "any"', 'name = "any"\narms = [0.1, 0.2]', "line 29: problems.3.: .*either 'drawn_by'"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_in_the_parts_of_a_problem_is_named_with_its_line(old, new, says) -> None:
+    assert old in EVERYTHING
+    assert re.search(says, refusal(EVERYTHING.replace(old, new)))

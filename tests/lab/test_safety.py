@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from latesum._checks import InvalidInput
+from latesum._registry import POLICIES
 from latesum.lab import stats
 from latesum.lab.studies import safety
 from latesum.policies import register
@@ -24,7 +25,6 @@ def test_at_most_one_lock_in_of_flow_in_ten_thousand_runs(told):
     assert safety.measure_safety(10_000, told=told).lock_ins <= 1
 
 
-@register
 class _Stubborn(RoundRobin):
     """Always the same arm, the worst of those below."""
 
@@ -37,7 +37,6 @@ class _Stubborn(RoundRobin):
         return Stretch(0, 1_000, "learn")
 
 
-@register
 class _LateRiser(_Stubborn):
     """The best arm, but only past the horizon."""
 
@@ -47,11 +46,20 @@ class _LateRiser(_Stubborn):
         return Stretch(1 if self.rounds_told >= 10_000 else 0, 1_000, "learn")
 
 
+@pytest.fixture
+def registered(monkeypatch):
+    """The two policies above, known by their names in one test."""
+    monkeypatch.setattr(POLICIES, "_known", dict(POLICIES._known))
+    register(_Stubborn)
+    register(_LateRiser)
+
+
 def one_problem(rng):
     """A law that always draws the same."""
     return Problem([0.5, 0.6], "constant(3)")
 
 
+@pytest.mark.usefixtures("registered")
 def test_a_lock_in_is_a_lock_in_only_if_it_lasts():
     asked = {"horizon": 10_000, "problems": f"{__name__}:one_problem"}
     stuck = safety.measure_safety(3, policy="stubborn", **asked)

@@ -3,6 +3,7 @@
 import pytest
 
 from latesum import InvalidInput, Problem, compare, simulate
+from latesum._registry import POLICIES
 from latesum.policies import (
     ARSUCB,
     CLW,
@@ -94,12 +95,22 @@ def test_clw_prefers_the_arm_that_pays():
     assert result.summary()[0].worst < 8_000
 
 
-def test_the_registry_names_the_nearest_and_takes_your_own():
+class _Mine(RoundRobin):
+    """In turns, under another name."""
+
+    kind = "mine"
+
+    def __init__(self, n_arms, *, stretch=100, names=None):
+        super().__init__(n_arms, stretch=stretch, names=names)
+
+
+def test_the_registry_names_the_nearest_and_takes_your_own(monkeypatch):
+    monkeypatch.setattr(POLICIES, "_known", dict(POLICIES._known))
     with pytest.raises(InvalidInput, match="did you mean 'odaaf-b'"):
         build("odaf-b", n_arms=2)
     with pytest.raises(InvalidInput, match="did you mean 'mean_delay'"):
         build("odaaf", n_arms=2, horizon=10, mean_dealy=3)
     with pytest.raises(InvalidInput, match="missing a required argument"):
         build("odaaf", n_arms=2)
-    register("mine", RoundRobin)
+    register(_Mine)
     assert build("mine", n_arms=2, stretch=7).ask().rounds == 7

@@ -165,7 +165,7 @@ def test_every_module_imports_with_the_core_alone_or_names_its_extra():
         (["lab"], "from latesum.lab.sweeps import load", "lab"),
         (
             ["lab"],
-            "from latesum.lab.studies.league import run_league; run_league(store='league')",
+            "from latesum.lab.studies.league import run_league; run_league('league')",
             "lab",
         ),
         (["lab"], "import latesum; latesum.delays.fit('x.parquet')", "lab"),

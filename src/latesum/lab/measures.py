@@ -57,16 +57,18 @@ def register_measure(name: str) -> Callable[[_Function], _Function]:
 
 def measures_of(texts: Sequence[str]) -> dict[str, Measure]:
     """The functions that are written, by their texts."""
-    found: dict[str, Measure] = {}
-    for text in texts:
-        name, parameters = read_call(text, "measure")
-        measure = MEASURES.find(name)
-        try:
-            signature_of(measure).bind(None, **parameters)
-        except TypeError as error:
-            raise InvalidInput(f"the measure {text!r} cannot be taken: {error}.") from None
-        found[text] = functools.partial(measure, **parameters) if parameters else measure
-    return found
+    return {text: _measure(text) for text in texts}
+
+
+@functools.lru_cache(maxsize=1024)
+def _measure(text: str) -> Measure:
+    name, parameters = read_call(text, "measure")
+    measure: Measure = MEASURES.find(name)
+    try:
+        signature_of(measure).bind(None, **parameters)
+    except TypeError as error:
+        raise InvalidInput(f"the measure {text!r} cannot be taken: {error}.") from None
+    return functools.partial(measure, **parameters) if parameters else measure
 
 
 @register_measure("regret")

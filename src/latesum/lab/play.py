@@ -1,8 +1,8 @@
 """The one loop of simulation: a policy asks, the world plays, and what is reported is told.
 
 How totals become known is an object: `AtOnce`, `InBuckets` or `Poor`. Each makes a feed, which
-stands between the policy and the loop: it decides on what is known by then, says how long the
-stretch lasts, and takes in what was played.
+stands between the policy and the loop: it decides on what is known by then and for how long, and
+takes in what was played.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 
 from latesum._checks import whole_number
 from latesum.policies import Play, Policy, Stretch
+from latesum.policies.base import Purpose
 from latesum.world import Reporting, World
 from latesum.world.buckets import BucketWorld
 
@@ -86,28 +87,29 @@ class Game:
         >>> [play.rounds for play in game.play(400)], [play.rounds for play in game.play(500)]
         ([274, 126], [100])
         """
-        world, feed = self._world, self._feed
+        world_play, ask, tell = self._world.play, self._feed.ask, self._feed.tell
         while (left := until - self.rounds_played) > 0:
-            stretch = feed.ask()
-            rounds = feed.rounds(stretch, left)
-            arm = stretch[0]
-            play = Play(arm, rounds, world.play(arm, rounds), stretch[2], stretch[3])
-            feed.take(play)
+            arm, rounds, purpose, number = ask(left)
+            play = Play(arm, rounds, world_play(arm, rounds), purpose, number)
+            tell(*play)
             self.rounds_played += rounds
             yield play
 
 
+#: Arm, rounds, purpose and number of what is played next.
+_Next = tuple[int, int, Purpose, int]
+
+
 class _AtOnceFeed:
     def __init__(self, policy: Policy) -> None:
-        self.ask = policy.ask
-        self._tell = policy.tell
+        self._ask = policy.ask
+        self.tell = policy.tell
 
-    def rounds(self, stretch: Stretch, left: int) -> int:
-        part = stretch[4]
-        return min(stretch[1], left) if part is None else min(stretch[1], left, part)
-
-    def take(self, play: Play) -> None:
-        self._tell(*play)
+    def ask(self, left: int) -> _Next:
+        arm, rounds, purpose, number, part = self._ask()
+        if part is not None:
+            rounds = min(rounds, part)
+        return arm, rounds if rounds < left else left, purpose, number
 
 
 class _BucketFeed(_AtOnceFeed):
@@ -117,11 +119,12 @@ class _BucketFeed(_AtOnceFeed):
         super().__init__(policy)
         self._bucket = bucket
 
-    def rounds(self, stretch: Stretch, left: int) -> int:
-        buckets = -(-stretch[1] // self._bucket)
-        if stretch[4] is not None:
-            buckets = min(buckets, max(1, stretch[4] // self._bucket))
-        return min(buckets * self._bucket, left)
+    def ask(self, left: int) -> _Next:
+        arm, rounds, purpose, number, part = self._ask()
+        buckets = -(-rounds // self._bucket)
+        if part is not None:
+            buckets = min(buckets, max(1, part // self._bucket))
+        return arm, min(buckets * self._bucket, left), purpose, number
 
 
 class _Report(NamedTuple):
@@ -149,7 +152,11 @@ class _LateFeed:
         self._waiting: list[Play] = []  # played, and in no report yet
         self._reports: deque[_Report] = deque()
 
-    def ask(self) -> Stretch:
+    def ask(self, left: int) -> _Next:
+        arm, _, purpose, number, _ = self._decide()
+        return arm, min(self._bucket, left), purpose, number
+
+    def _decide(self) -> Stretch:
         now = self._now
         while self._reports and self._reports[0].final_at <= now:
             play = self._reports.popleft().play
@@ -168,12 +175,11 @@ class _LateFeed:
             deciding.tell(*play)
         return deciding.ask()
 
-    def rounds(self, stretch: Stretch, left: int) -> int:
-        return min(self._bucket, left)
-
-    def take(self, play: Play) -> None:
-        self._now += play.rounds
-        self._waiting.append(play)
+    def tell(
+        self, arm: int, rounds: int, total: float | None, purpose: Purpose, number: int | None
+    ) -> None:
+        self._now += rounds
+        self._waiting.append(Play(arm, rounds, total, purpose, number))
         if len(self._waiting) == self._reporting.together:
             known_at = self._now + self._lag
             final_at = known_at + self._reporting.final_after * self._bucket

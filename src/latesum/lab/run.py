@@ -97,6 +97,8 @@ class Run:
             raise InvalidInput("a baseline that sees which arm paid does not say which looks best.")
         estimates = [row for row in self.policy.estimates() if row.mean is not None]
         still_in = [row for row in estimates if row.active] or estimates
+        if not still_in:  # nothing is known yet
+            return self.policy.ask().arm
         return max(still_in, key=lambda row: row.mean if row.mean is not None else -1.0).arm
 
     def continued(self, until: int) -> Run:

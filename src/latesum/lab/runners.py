@@ -6,7 +6,6 @@ as it is there, in any order. It keeps nothing: the caller writes results down o
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import signal
@@ -14,7 +13,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import CancelledError
 from typing import Any, Protocol
 
 from latesum._checks import InvalidInput, whole_number
@@ -129,6 +127,9 @@ class OnDask:
     def __call__(
         self, job: Callable[[Any], Any], tasks: Sequence[Any]
     ) -> Iterator[tuple[int, Any]]:
+        import asyncio
+        from concurrent.futures import CancelledError
+
         distributed = require("distributed", "cluster")
         lost = (CancelledError, asyncio.CancelledError, OSError, distributed.KilledWorker)
         waiting = {

@@ -85,7 +85,10 @@ class Setting:
         object.__setattr__(self, "horizon", whole_number(self.horizon, "the horizon", at_least=1))
         for part in self.seed if isinstance(self.seed, tuple) else (self.seed,):
             whole_number(part, "the seed")
-        object.__setattr__(self, "checkpoints", self._checked_checkpoints())
+        points = np.unique([*self.checkpoints, self.horizon])
+        if points.dtype.kind not in "iu" or points[0] < 1 or points[-1] > self.horizon:
+            raise InvalidInput(f"checkpoints are rounds between 1 and {self.horizon}.")
+        object.__setattr__(self, "checkpoints", tuple(points.tolist()))
         problem = self.problem
         reporting = problem.reporting if isinstance(problem, FieldProblem) else None
         if reporting is not None and not isinstance(self.reports, Poor):
@@ -272,14 +275,6 @@ class Setting:
             known_name(key, ("mean_delay", "delay_variance"), "knowledge to tell wrongly")
             known[key] *= factor
         return self.policy.told(known)
-
-    def _checked_checkpoints(self) -> tuple[int, ...]:
-        points = sorted(
-            {whole_number(each, "a checkpoint", at_least=1) for each in self.checkpoints}
-        )
-        if points and points[-1] > self.horizon:
-            raise InvalidInput(f"checkpoints lie between 1 and {self.horizon}.")
-        return tuple(sorted({*points, self.horizon}))
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what can be made again."""

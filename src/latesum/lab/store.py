@@ -19,8 +19,6 @@ import contextlib
 import json
 import os
 import re
-import secrets
-import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -140,6 +138,8 @@ class RunStore:
 
     def forget(self, setting: Setting) -> None:
         """Throw the runs of a setting away."""
+        import shutil
+
         shutil.rmtree(self.folder / "parts" / setting.digest, ignore_errors=True)
 
     def claim(self, name: str, settings: Sequence[Setting], about: Mapping[str, Any]) -> Path:
@@ -199,7 +199,7 @@ class RunStore:
     @contextlib.contextmanager
     def _aside(self, path: Path) -> Iterator[Path]:
         """A name of its own, beside `path`; nothing is left of it if writing fails."""
-        aside = path.with_name(f"{_ASIDE}{os.getpid()}-{secrets.token_hex(6)}")
+        aside = path.with_name(f"{_ASIDE}{os.getpid()}-{os.urandom(6).hex()}")
         try:
             yield aside
         finally:

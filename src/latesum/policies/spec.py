@@ -52,10 +52,13 @@ class PolicySpec:
     def of(cls, policy: Any) -> PolicySpec:
         """The spec of a policy that is there already; `build` then gives that policy."""
         name, own = policy.kind, type(policy)
-        if name not in POLICIES.names() or POLICIES.find(name) is not own:
+        if POLICIES.loaded(name) is not own:
             name = f"{own.__module__}:{own.__qualname__}"
-        # A class that makes its objects in a way of its own may keep no parameters.
-        return cls(name, _plain(getattr(policy, "parameters", {"is": repr(policy)})), policy)
+        try:
+            parameters = _plain(policy.parameters)
+        except (AttributeError, InvalidInput):  # no file can hold them, and none is asked to yet
+            parameters = {"policy": policy}
+        return cls(name, parameters, policy)
 
     def __str__(self) -> str:
         return write_call(self.name, self.parameters)

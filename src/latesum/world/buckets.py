@@ -33,7 +33,7 @@ class BucketWorld:
     >>> problem = Problem([0.02, 0.03], "exponential(30000)")
     >>> world = BucketWorld(problem, bucket=10_000, buckets=90, rng=np.random.default_rng(1))
     >>> world.play_buckets(0, 2), world.play(0, 30_000), world.buckets_played
-    (119.0, 425.0, 5)
+    (119.0, 380.0, 5)
     """
 
     def __init__(

@@ -22,7 +22,7 @@ def problem_data(problem: Problem | str) -> dict[str, Any] | str:
     The name of a law that draws problems stands for itself.
 
     >>> problem_data(Problem([0.5, "beta(6, 4)"], "uniform(0, 100)"))
-    {'arms': [0.5, 'beta(6.0, 4.0)'], 'delay': 'uniform(0, 100)'}
+    {'arms': [0.5, 'beta(6, 4)'], 'delay': 'uniform(0, 100)'}
     """
     if isinstance(problem, str):
         return problem
