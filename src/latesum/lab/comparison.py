@@ -17,7 +17,7 @@ from latesum.lab.assumptions import broken_assumptions
 from latesum.lab.parallel import in_chunks
 from latesum.lab.replication import Replication, replicate
 from latesum.lab.simulation import AnyPolicy
-from latesum.world import Problem
+from latesum.world import Problem, Reward
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -175,11 +175,14 @@ def compare(
     workers: int = 1,
     bucket: int = 1,
     report_lag: int = 0,
+    before: Reward | float | str | None = None,
+    history: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> Comparison:
     """Play every policy `replications` times; the result does not depend on `workers`.
 
-    `progress(done, all)` is called now and then with the number of runs.
+    `progress(done, all)` is called now and then with the number of runs; `bucket`, `report_lag`,
+    `before` and `history` are as in `simulate`.
 
     >>> from latesum import ODAAF, Problem, compare
     >>> problem = Problem([0.2, 0.8], "uniform(0, 10)")
@@ -193,6 +196,7 @@ def compare(
     workers = whole_number(workers, "the number of workers", at_least=1)
     bucket = whole_number(bucket, "the bucket", at_least=1)
     report_lag = whole_number(report_lag, "the report lag")
+    history = whole_number(history, "the rounds of the history")
     if not policies:
         raise InvalidInput("give at least one policy to compare, as {name: policy}.")
     for name, policy in policies.items():
@@ -201,7 +205,9 @@ def compare(
                 f"{name} chooses among {policy.n_arms} arms and the problem has {problem.n_arms}."
             )
     checkpoints = default_checkpoints(horizon)
-    job = _Job(problem, dict(policies), horizon, seed, bucket, report_lag, checkpoints)
+    job = _Job(
+        problem, dict(policies), horizon, seed, bucket, report_lag, checkpoints, before, history
+    )
     tasks = [(name, number) for name in policies for number in range(replications)]
     rows = in_chunks(job, tasks, workers=workers, progress=progress)
     runs = {}
@@ -217,6 +223,8 @@ def compare(
         "seed": seed,
         "bucket": bucket,
         "report_lag": report_lag,
+        "before": None if before is None else str(before),
+        "history": history,
         "sees_more": [n for n, p in policies.items() if isinstance(p, AttributedPolicy)],
         "broken_assumptions": [list(each) for each in broken_assumptions(problem, policies)],
     }
@@ -245,6 +253,8 @@ class _Job:
     bucket: int
     report_lag: int
     checkpoints: Integers
+    before: Reward | float | str | None
+    history: int
 
     def __call__(self, task: tuple[str, int]) -> Replication:
         name, number = task
@@ -256,6 +266,8 @@ class _Job:
             checkpoints=self.checkpoints,
             bucket=self.bucket,
             report_lag=self.report_lag,
+            before=self.before,
+            history=self.history,
         )
 
 

@@ -11,7 +11,7 @@ from latesum.attributed import AttributedPolicy
 from latesum.attributed import run as run_attributed
 from latesum.lab.run import Run
 from latesum.policies import Play, Policy
-from latesum.world import FieldProblem, Problem, World
+from latesum.world import FieldProblem, Problem, Reward, World
 
 #: What can be simulated: policies that see totals, and baselines that see which arm paid.
 AnyPolicy = Policy | AttributedPolicy
@@ -25,12 +25,26 @@ def simulate(
     seed: int,
     bucket: int = 1,
     report_lag: int = 0,
+    before: Reward | float | str | None = None,
+    history: int = 0,
 ) -> Run:
     """Play a fresh copy of `policy` for `horizon` rounds.
 
     With `bucket` or `report_lag` the policy lives with data as they are in practice: it decides
     only at the ends of buckets of so many rounds, on totals that become known so many rounds
     after the end of their bucket.
+
+    Args:
+        problem: What is played.
+        policy: What decides.
+        horizon: The rounds to play.
+        seed: The same seed gives the same run.
+        bucket: The rounds of a bucket.
+        report_lag: After how many rounds the total of a bucket is known.
+        before: What was played until the start, and is still arriving: an arm, or a reward (or its
+            mean) that is no arm. A policy is told by its own parameter `before`, or is not.
+        history: For how many rounds before the start the totals of the arm `before` are known; the
+            policy is told them, in parts of a bucket.
 
     >>> from latesum import ODAAF, Problem, simulate
     >>> policy = ODAAF.bounded(2, 250_000, mean_delay=50, delay_bound=100)
@@ -40,16 +54,24 @@ def simulate(
     horizon = whole_number(horizon, "the horizon", at_least=1)
     bucket = whole_number(bucket, "the bucket", at_least=1)
     report_lag = whole_number(report_lag, "the report lag")
+    history = whole_number(history, "the rounds of the history")
     if isinstance(policy, AttributedPolicy):
-        refuse_live_data(problem, policy, bucket, report_lag)
+        refuse_live_data(problem, policy, bucket, report_lag, before)
         return Run(problem, _play_attributed(problem, policy, horizon, (seed, 0)))
-    return Run(problem, play_once(problem, policy, horizon, (seed, 0), bucket, report_lag))
+    plays = play_once(problem, policy, horizon, (seed, 0), bucket, report_lag, before, history)
+    return Run(problem, plays)
 
 
 def refuse_live_data(
-    problem: Problem, policy: AttributedPolicy, bucket: int, report_lag: int
+    problem: Problem,
+    policy: AttributedPolicy,
+    bucket: int,
+    report_lag: int,
+    before: object = None,
 ) -> None:
     """The compiled baselines know the paper's world only, and see every reward as it arrives."""
+    if before is not None:
+        raise InvalidInput(f"{policy.name} begins with nothing under way; leave `before` out.")
     if bucket > 1 or report_lag:
         raise InvalidInput(
             f"{policy.name} sees every reward as it arrives; it cannot be run in buckets or "
@@ -76,13 +98,18 @@ def play_once(
     seed: tuple[int, int],
     bucket: int = 1,
     report_lag: int = 0,
+    before: Reward | float | str | None = None,
+    history: int = 0,
 ) -> list[Play]:
     """The plays of one replication; `seed` is the experiment's seed and the replication's number."""
-    world = problem.start(rng=np.random.Generator(np.random.PCG64(seed_sequence(seed, 0))))
+    world = problem.start(
+        rng=np.random.Generator(np.random.PCG64(seed_sequence(seed, 0))), before=before, at=-history
+    )
+    told = _play_history(world, before, bucket) if history else None
+    rng = None
     if policy.random:
-        policy = policy.fresh(rng=np.random.Generator(np.random.PCG64(seed_sequence(seed, 1))))
-    else:
-        policy = policy.fresh()
+        rng = np.random.Generator(np.random.PCG64(seed_sequence(seed, 1)))
+    policy = policy.fresh(rng=rng, history=told)
     if isinstance(problem, FieldProblem) and problem.reporting is not None:
         from latesum.lab.reported import play_reported
 
@@ -104,6 +131,18 @@ def play_once(
         plays.append(play)
         left -= rounds
     return plays
+
+
+def _play_history(world: World, before: object, bucket: int) -> list[tuple[int, int, float]]:
+    """The parts that were played before the start, with their totals."""
+    if not isinstance(before, int) or isinstance(before, bool):
+        raise InvalidInput("a history needs before=...: the arm that was played in it.")
+    part = bucket if bucket > 1 else -world.rounds_played
+    told = []
+    while world.rounds_played < 0:
+        rounds = min(part, -world.rounds_played)
+        told.append((before, rounds, world.play(before, rounds)))
+    return told
 
 
 def _play_attributed(
