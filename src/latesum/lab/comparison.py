@@ -145,6 +145,8 @@ def simulate(
     number: int = 0,
     bucket: int = 1,
     report_lag: int = 0,
+    before: int | float | str | None = None,
+    history: int = 0,
 ) -> Run:
     """Play a fresh copy of `policy` for `horizon` rounds.
 
@@ -159,6 +161,10 @@ def simulate(
         number: Which run of that seed: number 3 is the fourth replication that `compare` makes.
         bucket: The rounds between two decisions, where they are not taken in any round.
         report_lag: The rounds after which a bucket's total becomes known.
+        before: What was played until the start, and is still arriving: an arm, or a reward (its
+            mean, or text) that is no arm. A policy is told by its own parameter `before`, or is not.
+        history: For how many rounds before the start the totals of the arm `before` are known; the
+            policy is told them, in parts of a bucket.
 
     >>> from latesum import ODAAF, Problem, simulate
     >>> policy = ODAAF.bounded(2, 250_000, mean_delay=50, delay_bound=100)
@@ -166,7 +172,10 @@ def simulate(
     Run(250,000 rounds, 12 stretches, regret 2,049.1)
     """
     reports = reports_of(bucket, report_lag)
-    setting = Setting(problem, PolicySpec.of(policy), horizon, seed=seed, reports=reports)
+    setting = Setting(
+        problem, PolicySpec.of(policy), horizon, seed=seed, reports=reports, before=before,
+        history=history,
+    )  # fmt: skip
     setting.check()
     if not isinstance(policy, AttributedPolicy):
         return setting.run(number)
@@ -189,6 +198,8 @@ def compare(
     seed: int,
     bucket: int = 1,
     report_lag: int = 0,
+    before: int | float | str | None = None,
+    history: int = 0,
     random_order: bool = False,
     measures: Sequence[str] = (),
     **how: Unpack[RunOptions],
@@ -204,6 +215,8 @@ def compare(
         seed: The same seed gives the same result.
         bucket: The rounds between two decisions, where they are not taken in any round.
         report_lag: The rounds after which a bucket's total becomes known.
+        before: What was played until the start, as for `simulate`.
+        history: The rounds before the start whose totals are known, as for `simulate`.
         random_order: Whether the order of the arms is drawn anew in every replication, the same
             for all policies; these must be text then, since each is built for the order it meets.
         measures: What is kept of every run beside regret, `ended_on_best` and `switches`.
@@ -231,7 +244,7 @@ def compare(
             PolicySpec.parse(policy) if isinstance(policy, str) else PolicySpec.of(policy),
             horizon, seed=seed, reports=reports, checkpoints=default_checkpoints(horizon),
             measures=(*USUAL_MEASURES, *measures), order=ORDER if random_order else None,
-            policy_name=name,
+            policy_name=name, before=before, history=history,
         )
         for name, policy in policies.items()
     ]  # fmt: skip
@@ -244,6 +257,8 @@ def compare(
         "seed": seed,
         "bucket": reports.bucket,
         "report_lag": reports.lag,
+        "before": before,
+        "history": history,
         "arm_order": "random" if random_order else "as given",
         "sees_more": [n for n, p in built.items() if isinstance(p, AttributedPolicy)],
         "broken_assumptions": [list(each) for each in broken_assumptions(problem, built)],

@@ -27,7 +27,7 @@ from latesum.lab.play import AtOnce, Game, InBuckets, Poor, Reports
 from latesum.lab.run import LabelledRun, Run
 from latesum.policies import Policy
 from latesum.policies.spec import PolicySpec
-from latesum.world import FieldProblem, Problem, Reporting
+from latesum.world import FieldProblem, Problem, Reporting, World
 from latesum.world.buckets import BucketWorld
 from latesum.world.problem_data import plain_part, problem_data, problem_from
 
@@ -56,7 +56,8 @@ class Setting:
 
     `reports` says how totals become known. With `order`, the arms stand in an order that is drawn
     for every run, the same under all policies; the number is the child of the run's seed that it
-    is drawn from. `world` "buckets" draws whole buckets at once: the same law, and faster where
+    is drawn from. `before` is what was played until the start and is still arriving; a policy is told
+    of it by its own parameter `before`, or is not. `world` "buckets" draws whole buckets at once: the same law, and faster where
     delays are very long.
 
     >>> setting = Setting(Problem([0.2, 0.8], "uniform(0, 9)"), PolicySpec.parse("odaaf"), 5_000)
@@ -77,6 +78,10 @@ class Setting:
     order: int | None = None
     told: Mapping[str, float] | None = field(default_factory=dict)
     world: Literal["rounds", "buckets"] = "rounds"
+    #: What was played until the start, and is still arriving: an arm, a mean, or a reward as text.
+    before: int | float | str | None = None
+    #: For how many rounds before the start the totals of the arm `before` are known to the policy.
+    history: int = 0
     #: What the two are called in tables: labels, no part of the digest.
     problem_name: str = ""
     policy_name: str = ""
@@ -94,6 +99,12 @@ class Setting:
         if reporting is not None and not isinstance(self.reports, Poor):
             poor = reports_of(self.reports.bucket, self.reports.lag, reporting)
             object.__setattr__(self, "reports", poor)
+        history = whole_number(self.history, "the rounds of the history")
+        object.__setattr__(self, "history", history)
+        if history and not _is_arm(self.before):
+            raise InvalidInput("a history needs before=...: the arm that was played in it.")
+        if self.world == "buckets" and self.before is not None:
+            raise InvalidInput("a world of whole buckets begins empty; leave `before` out.")
         if self.world == "buckets" and self.horizon % self.reports.bucket:
             raise InvalidInput("a run of whole buckets has a horizon of whole buckets.")
         object.__setattr__(self, "problem_name", self.problem_name or str(problem))
@@ -126,7 +137,7 @@ class Setting:
             data["reports"] = {"bucket": self.reports.bucket, "lag": self.reports.lag}
             if isinstance(self.reports, Poor):
                 data["reports"]["reporting"] = plain_part(self.reports.reporting)
-        for name in ("checkpoints", "measures", "order", "told", "world"):
+        for name in ("checkpoints", "measures", "order", "told", "world", "before", "history"):
             value = getattr(self, name)
             if value != _USUAL[name]:
                 data[name] = list(value) if isinstance(value, tuple) else value
@@ -175,6 +186,10 @@ class Setting:
                 f"{problem.n_arms}."
             )
         if isinstance(policy, AttributedPolicy):
+            if self.before is not None:
+                raise InvalidInput(
+                    f"{policy.name} begins with nothing under way; leave `before` out."
+                )
             if not isinstance(self.reports, AtOnce):
                 raise InvalidInput(
                     f"{policy.name} sees every reward as it arrives; it cannot be run in buckets or "
@@ -211,15 +226,29 @@ class Setting:
             bucket = self.reports.bucket
             world: Any = BucketWorld(problem, bucket=bucket, buckets=until // bucket, rng=nature)
         else:
-            world = problem.start(rng=nature)
+            before = self.before
+            if self.order is not None and isinstance(before, int):  # as the run's order lists it
+                order = arm_order(problem.n_arms, self.seeds(number, self.order))
+                before = list(order).index(before)
+            world = problem.start(rng=nature, before=before, at=-self.history)
+        told = self._history(world, before) if self.history else None
         own = None
         if policy.random:
             own = np.random.Generator(np.random.PCG64(self.seeds(number, POLICY)))
-        playing = policy.fresh(rng=own)
+        playing = policy.fresh(rng=own, history=told)
         noise = None
         if isinstance(self.reports, Poor):
             noise = np.random.default_rng(self.seeds(number, REPORTS))
         return Game(world, playing, self.reports, rng=noise), playing
+
+    def _history(self, world: World, arm: Any) -> list[tuple[int, int, float]]:
+        """Play what was played before the start; its parts, with their totals."""
+        part = self.reports.bucket if self.reports.bucket > 1 else self.history
+        told = []
+        while world.rounds_played < 0:
+            rounds = min(part, -world.rounds_played)
+            told.append((arm, rounds, world.play(arm, rounds)))
+        return told
 
     # What a run meets.
 
@@ -284,6 +313,7 @@ class Setting:
 
 _USUAL: dict[str, Any] = {
     "checkpoints": (), "measures": USUAL_MEASURES, "order": None, "told": {}, "world": "rounds",
+    "before": None, "history": 0,
 }  # fmt: skip
 
 
@@ -346,3 +376,7 @@ def policy_for(text: str, problem: Problem, horizon: int) -> AnyPolicy:
     """
     policy: AnyPolicy = PolicySpec.parse(text).told(knowledge(problem, horizon)).build()
     return policy
+
+
+def _is_arm(before: object) -> bool:
+    return isinstance(before, int) and not isinstance(before, bool)

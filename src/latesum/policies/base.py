@@ -18,6 +18,7 @@ import numpy as np
 
 from latesum._checks import InvalidInput, finite_number, whole_number
 from latesum.policies.arguments import KeepsArguments
+from latesum.policies.history import check_history
 
 #: Why a stretch is played. "learn": to learn from it. "bridge": played and not learned from.
 #: "commit": the answer stands. "override": something else was played than the policy asked for.
@@ -223,10 +224,24 @@ class Policy(KeepsArguments, ABC):
         self._dropped = self._dropped | {arm}
         self._forget(arm)
 
-    def fresh(self, *, rng: np.random.Generator | None = None) -> Self:
-        """The same policy, knowing nothing; with `rng`, drawing from that generator."""
+    def fresh(
+        self,
+        *,
+        rng: np.random.Generator | None = None,
+        history: Iterable[Sequence[Any]] | None = None,
+    ) -> Self:
+        """The same policy, knowing nothing of what was told.
+
+        Args:
+            rng: The generator to draw from, in place of the policy's own.
+            history: What was played before the start, in place of the policy's own `history`.
+        """
         new = object.__new__(type(self))
         new.__dict__.update(self.__dict__)
+        if history is not None:
+            if "history" not in self.__signature__.parameters:
+                raise InvalidInput(f"{type(self).__name__} cannot be told what was played before.")
+            new.__dict__["history"] = check_history(history, self.n_arms)
         if rng is not None and self.random:
             new._seeded = _state_of(rng)
         new._begin()

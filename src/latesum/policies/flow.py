@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
 from latesum._checks import finite_number, known_name
 from latesum.policies.flow_base import FlowPolicy
+from latesum.policies.history import Before
 from latesum.policies.indices import INDICES, Floats, Index, index_values
 
 
@@ -22,11 +24,15 @@ class IndexPolicy(FlowPolicy):
         mean_delay: float,
         index: str,
         *,
+        before: Before = None,
+        history: Iterable[Sequence[Any]] = (),
         names: Sequence[str] | None = None,
         rng: np.random.Generator | None = None,
     ) -> None:
         self.index = known_name(index, INDICES, "index")
-        super().__init__(n_arms, horizon, mean_delay, names=names, rng=rng)
+        super().__init__(
+            n_arms, horizon, mean_delay, before=before, history=history, names=names, rng=rng
+        )
 
     @abstractmethod
     def _beliefs(self) -> tuple[Floats, Floats, Floats]:
@@ -50,16 +56,21 @@ class IndexPolicy(FlowPolicy):
         return best if values[best] > -np.inf else self._stay_put()
 
     def _values(self, means: Floats, counts: Floats) -> Floats:
-        return index_values(self.index, means, counts, clock=self.rounds_told, horizon=self.horizon)
+        return index_values(
+            self.index, means, counts, clock=self._balance.rounds_played, horizon=self.horizon
+        )
 
     def _findings(self) -> list[str]:
         means, optimistic, counts = self._beliefs()
         values = self._values(optimistic, counts)
         return [
-            f"{name} has a mean of about {means[arm]:.3f}, as sure as from {counts[arm]:,.0f} rounds "
-            f"without delay; it might be as good as {values[arm]:.3f}."
-            for arm, name in enumerate(self.names)
-            if counts[arm] > 0
+            *super()._findings(),
+            *(
+                f"{name} has a mean of about {means[arm]:.3f}, as sure as from {counts[arm]:,.0f} rounds "
+                f"without delay; it might be as good as {values[arm]:.3f}."
+                for arm, name in enumerate(self.names)
+                if counts[arm] > 0
+            ),
         ]
 
     def _reason(self) -> str:
@@ -92,6 +103,13 @@ class Flow(IndexPolicy):
     index takes the better one of an arm's estimates with the mean delay as told and with one larger
     by that share. With 0 it trusts `mean_delay`, which saves a few per cent.
 
+    `before` is what ran before the start, since its late rewards arrive in the first stretches: None
+    (nothing ran: the pipeline is empty, as in the paper), one of the arms, or "other" (no arm, or
+    not known: the first stretch then only tells what ran before, and is no evidence for its arm).
+    Told None where something ran, the first arm looks better than it is for a long time. `history` are
+    parts that were played before the start, oldest first, as (arm, rounds, total or None); `before`
+    is then what ran before its first part.
+
     It expects that rewards are in [0, 1], that delays have the same law for all arms, and that the
     horizon is long against 3 `mean_delay` `n_arms`: else there is no time to learn anything.
 
@@ -119,11 +137,15 @@ class Flow(IndexPolicy):
         mean_delay: float,
         index: Index = "kl-ucb++",
         caution: float = 0.25,
+        before: Before = None,
+        history: Iterable[Sequence[Any]] = (),
         names: Sequence[str] | None = None,
         rng: np.random.Generator | None = None,
     ) -> None:
         self.caution = finite_number(caution, "caution", at_least=0, at_most=0.9)
-        super().__init__(n_arms, horizon, mean_delay, index, names=names, rng=rng)
+        super().__init__(
+            n_arms, horizon, mean_delay, index, before=before, history=history, names=names, rng=rng
+        )
 
     def _beliefs(self) -> tuple[Floats, Floats, Floats]:
         balance = self._balance

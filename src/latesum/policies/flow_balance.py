@@ -11,6 +11,11 @@ once, the other half exactly 2 E rounds later. For runs of at least 2 E rounds t
 each boundary, as it must; for shorter ones it leaks in and out what is half of what was played,
 which keeps the system solvable. And it makes the weights a sum over rounds: however a history is
 cut into plays, the balance is the same.
+
+What ran before the first play leaks into it too. If it was one of the arms, it is the first play's
+predecessor like any other. If it was something else, its mean is one more unknown: plays that begin
+while its rewards may still arrive form an equation of their own, for that unknown, and no arm
+is judged by them.
 """
 
 from __future__ import annotations
@@ -20,6 +25,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from latesum.policies.history import Before
 
 Floats = NDArray[np.float64]
 
@@ -35,7 +42,7 @@ class FlowBalance:
     one arm are one run, with no boundary between them.
 
     `mean_delay` is E, the delay's mean or an upper estimate; `delay_bound` is d, its largest value,
-    if it is known.
+    if it is known; `before` is what ran before the first play (see `latesum.policies.history`).
 
     >>> balance = FlowBalance(2, mean_delay=50)
     >>> balance.add(0, 1000, 475.0)     # 1000 rounds at 0.5, of which 50 are still under way
@@ -44,7 +51,13 @@ class FlowBalance:
     [0.5, 0.6]
     """
 
-    def __init__(self, n_arms: int, mean_delay: float, delay_bound: float | None = None) -> None:
+    def __init__(
+        self,
+        n_arms: int,
+        mean_delay: float,
+        delay_bound: float | None = None,
+        before: Before = None,
+    ) -> None:
         self.n_arms = n_arms
         self.mean_delay = mean_delay
         #: After how many rounds a reward is taken to have arrived.
@@ -60,27 +73,39 @@ class FlowBalance:
         self.last_played = [0] * n_arms
         self.rounds_played = 0
         #: The arm played last, and whether its total is known.
-        self.previous: int | None = None
+        self.previous: int | None = before if isinstance(before, int) else None
         self._previous_known = False
         #: What was played in the last 2 E rounds, oldest first: (arm, rounds).
         self._recent: list[tuple[int, float]] = []
+        #: For how long something that is no arm, here `n_arms`, may still arrive ...
+        self._foreign_rounds = max(self.reach, self._late) if before == "other" else 0.0
+        #: ... and its equation: the weights of all arms and of itself, and the total.
+        self._foreign: list[float] = [0.0] * (n_arms + 2) if before == "other" else []
+        if before is not None and self._late > 0:
+            self._recent = [(n_arms if before == "other" else int(before), self._late)]
 
     def add(self, arm: int, rounds: int, total: float | None) -> None:
         """Take in a play: `arm` for `rounds` rounds, in which `total` arrived."""
-        if total is not None:
+        known = total is not None
+        if total is not None and self.rounds_played < self._foreign_rounds:
+            known = False
+            self._foreign = self._foreign.copy()
+            self._foreign[-1] += total
+            self._add_arrivals(self._foreign, arm, rounds)
+        elif total is not None:
             self.rounds[arm] += rounds
             self.totals[arm] += total
             if arm != self.previous or not self._previous_known:
                 self.boundaries[arm] += 1
-            self._add_arrivals(arm, rounds)
+            self._add_arrivals(self.weights[arm], arm, rounds)
         self._remember(arm, rounds)
-        self.previous, self._previous_known = arm, total is not None
+        self.previous, self._previous_known = arm, known
         self.rounds_played += rounds
         self.last_played[arm] = self.rounds_played
 
-    def _add_arrivals(self, arm: int, rounds: int) -> None:
+    def _add_arrivals(self, row: Floats | list[float], arm: int, rounds: int) -> None:
         """Half of the plays at once, and half of what was played 2 E rounds earlier."""
-        row, late = self.weights[arm], self._late
+        late = self._late
         row[arm] += rounds / 2 + max(0.0, rounds - late) / 2
         # The late half of what was played `age` rounds ago comes in late - age rounds: during
         # this play, if the age is above `youngest`.
@@ -124,6 +149,20 @@ class FlowBalance:
             self.weights, self.rounds, self.totals, stretched
         )
         return means
+
+    def mean_before(self) -> float | None:
+        """The mean of what ran before, if it was no arm; None if not enough of it has arrived.
+
+        >>> balance = FlowBalance(1, mean_delay=50, before="other")
+        >>> balance.add(0, 150, 70.0)   # 100 of 150 rounds arrived at 0.5, and 50 from before
+        >>> balance.add(0, 1000, 500.0)
+        >>> balance.mean_before()
+        0.4
+        """
+        if not self._foreign or self._foreign[self.n_arms] < 1:
+            return None
+        *weights, arrived, total = self._foreign
+        return float((total - np.dot(weights, self.means())) / arrived)
 
     def effective_counts(self, noise: float = 1.0) -> Floats:
         """How many plays with attributed rewards each estimate is worth: own^2 / (N + noise E B).
@@ -170,6 +209,7 @@ class FlowBalance:
             self.previous,
             self._previous_known,
             self._recent,  # never changed in place
+            self._foreign,
         ]
 
     def load(self, saved: list[Any]) -> None:
@@ -179,5 +219,5 @@ class FlowBalance:
         self.rounds, self.totals = np.array(rounds), np.array(totals)
         self.boundaries = np.array(boundaries)
         self.last_played = list(last_played)
-        self.rounds_played, self.previous, self._previous_known, recent = others
+        self.rounds_played, self.previous, self._previous_known, recent, self._foreign = others
         self._recent = [(arm, length) for arm, length in recent]

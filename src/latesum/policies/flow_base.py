@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from latesum._checks import finite_number, whole_number
 from latesum.policies.base import Play, Policy, Purpose, Stretch
 from latesum.policies.flow_balance import Floats, FlowBalance
+from latesum.policies.history import Before, check_before, check_history
 
 #: Lengths of stretches: the first of an arm and a later one in mean delays,
 #: at least so many rounds. A first stretch below two mean delays would amplify errors.
@@ -41,6 +42,8 @@ class FlowPolicy(Policy):
         horizon: int | None,
         mean_delay: float,
         *,
+        before: Before = None,
+        history: Iterable[Sequence[Any]] = (),
         names: Sequence[str] | None = None,
         rng: np.random.Generator | None = None,
     ) -> None:
@@ -49,6 +52,9 @@ class FlowPolicy(Policy):
         #: The rounds that the policy plans for; None if that is not known.
         self.horizon = None if horizon is None else whole_number(horizon, "the horizon", at_least=1)
         self.n_arms = n_arms
+        #: What ran before the history's first part, or before the start if there is no history.
+        self.before = check_before(before, n_arms)
+        self.history = check_history(history, n_arms)
         self._first_rounds = self._first_length()
         self._later_rounds = max(SHORTEST_STRETCH, math.ceil(LATER_STRETCH * self.mean_delay))
         super().__init__(n_arms, names=names, rng=rng)
@@ -62,11 +68,21 @@ class FlowPolicy(Policy):
 
     def _reset(self) -> None:
         assert self._rng is not None
-        self._balance = FlowBalance(self.n_arms, self.mean_delay, self.delay_bound)
+        self._balance = FlowBalance(self.n_arms, self.mean_delay, self.delay_bound, self.before)
         self._order = [int(arm) for arm in self._rng.permutation(self.n_arms)]
         #: The level of the last report and what was reported: it is the same for all arms.
         self._reported: tuple[float, Floats, Floats, Floats] | None = None
-        self._plan(self._order[0], self._first_rounds)
+        for arm, rounds, total in self.history:
+            self._add(arm, rounds, total)
+        self._start()
+
+    def _start(self) -> None:
+        """Plan the first stretch."""
+        self._decide(False)
+
+    def _add(self, arm: int, rounds: int, total: float | None) -> None:
+        """Take in what was played, now or before the start."""
+        self._balance.add(arm, rounds, total)
 
     def _snapshot(self) -> Any:
         plan = [self._arm, self._left, self._purpose]
@@ -75,13 +91,13 @@ class FlowPolicy(Policy):
     def _restore(self, learned: Any) -> None:
         self._order, plan, balance = learned
         self._arm, self._left, self._purpose = plan
-        self._balance = FlowBalance(self.n_arms, self.mean_delay, self.delay_bound)
+        self._balance = FlowBalance(self.n_arms, self.mean_delay, self.delay_bound, self.before)
         self._balance.load(balance)
         self._reported = None
 
     def _learn(self, play: Play) -> None:
         arm, rounds, total, *_ = play
-        self._balance.add(arm, rounds, total)
+        self._add(arm, rounds, total)
         self._reported = None
         if arm == self._arm and rounds < self._left:
             self._left -= rounds
@@ -116,7 +132,7 @@ class FlowPolicy(Policy):
         """An arm none of whose totals is known, though as many rounds again have passed since."""
         for arm in self._order:
             waiting = known[arm] == 0 and arm not in self._dropped
-            if waiting and self.rounds_told >= 2 * self._balance.last_played[arm]:
+            if waiting and self._balance.rounds_played >= 2 * self._balance.last_played[arm]:
                 return arm
         return None
 
@@ -148,3 +164,7 @@ class FlowPolicy(Policy):
 
     def _known_rounds(self, arm: int) -> int:
         return int(self._balance.rounds[arm])
+
+    def _findings(self) -> list[str]:
+        mean = self._balance.mean_before()
+        return [] if mean is None else [f"What ran before had a mean of about {mean:.3f}."]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from latesum._checks import InvalidInput, finite_number, whole_number
 from latesum.policies.flow import Flow
 from latesum.policies.flow_base import FIRST_STRETCH, SHORTEST_STRETCH
+from latesum.policies.history import Before
 from latesum.policies.indices import Index
 
 
@@ -45,6 +46,8 @@ class FlowLookahead(Flow):
         delay_bound: int | None = None,
         index: Index = "kl-ucb++",
         caution: float = 0.25,
+        before: Before = None,
+        history: Iterable[Sequence[Any]] = (),
         names: Sequence[str] | None = None,
         rng: np.random.Generator | None = None,
     ) -> None:
@@ -61,6 +64,8 @@ class FlowLookahead(Flow):
             mean_delay=mean_delay,
             index=index,
             caution=caution,
+            before=before,
+            history=history,
             names=names,
             rng=rng,
         )

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from latesum._checks import finite_number, whole_number
-from latesum.policies.base import Play
 from latesum.policies.flow import IndexPolicy
 from latesum.policies.flow_base import SHORTEST_STRETCH
+from latesum.policies.history import Before
 from latesum.policies.indices import Floats, Index
 
 
@@ -24,7 +24,8 @@ class Guarded(IndexPolicy):
     the best arm is lost for good in about 1 of 1000 runs.
 
     Parameters: as for `Flow`; `guard` is the number of rounds left out, `mean_delay` rounded up if
-    it is not given. `mean_delay`, which also sets the lengths of stretches, is the mean delay or
+    it is not given. Of a `history` the parts count that begin after the guard: give it in days, not
+    in one part. `mean_delay`, which also sets the lengths of stretches, is the mean delay or
     an upper estimate: overstating it only costs, understating it is dangerous.
 
     It decides by the guarded averages. What `estimates` reports is the flow balance of all that
@@ -48,20 +49,24 @@ class Guarded(IndexPolicy):
         mean_delay: float,
         guard: int | None = None,
         index: Index = "kl-ucb++",
+        before: Before = None,
+        history: Iterable[Sequence[Any]] = (),
         names: Sequence[str] | None = None,
         rng: np.random.Generator | None = None,
     ) -> None:
         delay = math.ceil(finite_number(mean_delay, "the mean delay", at_least=0))
         self.guard = delay if guard is None else whole_number(guard, "the guard")
-        super().__init__(n_arms, horizon, mean_delay, index, names=names, rng=rng)
+        super().__init__(
+            n_arms, horizon, mean_delay, index, before=before, history=history, names=names, rng=rng
+        )
 
     def _reset(self) -> None:
         self._counted = [0] * self.n_arms  # the rounds learned from, and their totals
         self._sums = [0.0] * self.n_arms
-        self._run_rounds = 0  # how long the present arm has been played without a break
+        # How long the present arm has been played without a break.
+        self._run_rounds = self.guard if isinstance(self.before, int) else 0
         self._after_guard = 0  # what is planned once the guard is over
         super()._reset()
-        self._plan_with_guard(self._arm, self._first_rounds)
 
     def _snapshot(self) -> Any:
         learned = [self._counted.copy(), self._sums.copy(), self._run_rounds, self._after_guard]
@@ -72,14 +77,13 @@ class Guarded(IndexPolicy):
         counted, sums, self._run_rounds, self._after_guard = learned[1]
         self._counted, self._sums = counted.copy(), sums.copy()
 
-    def _learn(self, play: Play) -> None:
-        arm, rounds, total, *_ = play
+    def _add(self, arm: int, rounds: int, total: float | None) -> None:
         before = self._run_rounds if arm == self._balance.previous else 0
         if total is not None and before >= self.guard:
             self._counted[arm] += rounds
             self._sums[arm] += total
         self._run_rounds = before + rounds
-        super()._learn(play)
+        super()._add(arm, rounds, total)
 
     def _decide(self, finished: bool) -> None:
         if finished and self._after_guard:

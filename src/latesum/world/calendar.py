@@ -96,7 +96,7 @@ class Calendar:
         base = np.array(means)
         table = np.broadcast_to(base, (len(numbers), len(base)))
         if self.drift_to is not None and self.drift_over is not None:
-            way = np.minimum((numbers + 0.5) * self.step / self.drift_over, 1.0)[:, None]
+            way = np.clip((numbers + 0.5) * self.step / self.drift_over, 0.0, 1.0)[:, None]
             table = table + way * (np.array(self.drift_to) - base)
         cycle = np.array(self.factors)[numbers % len(self.factors)]
         result: Floats = table * cycle[:, None]

@@ -140,9 +140,19 @@ class FieldProblem(Problem):
             reporting=self.reporting,
         )
 
-    def start(self, *, rng: np.random.Generator) -> FieldWorld:
-        """A world in which nothing has been played yet."""
-        return FieldWorld(self, rng)
+    def start(
+        self, *, rng: np.random.Generator, before: Reward | float | str | None = None, at: int = 0
+    ) -> FieldWorld:
+        """A world in which nothing has been played yet, or something has always been played.
+
+        The rates before the start follow the calendar's cycle too; a drift begins in round 0.
+
+        Args:
+            rng: The generator to draw from.
+            before: As for `Problem.start`.
+            at: As for `Problem.start`.
+        """
+        return FieldWorld(self, rng, before=before, at=at)
 
     def gaps_at(self, rounds: int) -> tuple[float, ...]:
         """How far each arm is below the best after so many rounds."""
@@ -188,9 +198,7 @@ class FieldProblem(Problem):
 class FieldWorld(World):
     """One realisation of a `FieldProblem`; the reporting is left to whoever reports."""
 
-    def __init__(self, problem: FieldProblem, rng: np.random.Generator) -> None:
-        super().__init__(problem, rng)
-        self._problem = problem
+    _problem: FieldProblem
 
     def play(self, arm: int, rounds: int) -> float:
         _, rounds = self._check(arm, rounds)
@@ -216,6 +224,24 @@ class FieldWorld(World):
         if background is not None:
             total += [background.draw(1, self._rng) for _ in range(rounds)]
         return total
+
+    def _earned_before(self, what: Reward | int, places: Integers) -> Floats:
+        calendar = self._problem.calendar
+        if calendar is None:
+            return super()._earned_before(what, places)
+        earned = np.zeros(len(places))
+        numbers = (self.rounds_played - 1 - places) // calendar.step
+        for number in np.unique(numbers):
+            those = numbers == number
+            earned[those] = self._reward_in(what, int(number)).draw(int(those.sum()), self._rng)
+        return earned
+
+    def _reward_in(self, what: Reward | int, step: int) -> Reward:
+        if isinstance(what, int):
+            return self._problem.rewards_at(step)[what]
+        calendar = self._problem.calendar
+        assert calendar is not None
+        return with_mean(what, what.mean * calendar.factors[step % len(calendar.factors)])
 
     def _enter_step(self, rounds: int) -> int:
         """Take up the rates of the present step, and say how many of `rounds` are in it."""

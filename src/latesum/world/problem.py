@@ -116,14 +116,27 @@ class Problem:
         """
         return self.gaps[arm] * np.asarray(rounds, dtype=np.float64)
 
-    def start(self, *, rng: np.random.Generator) -> World:
-        """A world in which nothing has been played yet.
+    def start(
+        self, *, rng: np.random.Generator, before: Reward | float | str | None = None, at: int = 0
+    ) -> World:
+        """A world in which nothing has been played yet, or something has always been played.
+
+        Args:
+            rng: The generator to draw from.
+            before: What was played until now, for ever: an arm (a whole number), a reward or its
+                mean that is no arm, or None: nothing, so that nothing is under way.
+            at: The round in which the world begins, for means that change; negative if it begins
+                before a campaign does.
 
         >>> world = Problem([0.5, 0.6], "constant(2)").start(rng=np.random.default_rng(1))
         >>> world.play(0, 2)                # nothing can have arrived yet
         0.0
+        >>> problem = Problem([0.5, 0.6], "constant(2)")
+        >>> world = problem.start(rng=np.random.default_rng(1), before=1.0)
+        >>> world.play(0, 2)                # two rounds of a reward that is always 1
+        2.0
         """
-        return World(self, rng)
+        return World(self, rng, before=before, at=at)
 
     def __repr__(self) -> str:
         arms = [arm.mean if isinstance(arm, Bernoulli) else arm for arm in self.arms]
@@ -157,18 +170,28 @@ class _Channel(NamedTuple):
 class World:
     """One realisation of a problem: what is still under way, and the rounds played so far."""
 
-    def __init__(self, problem: Problem, rng: np.random.Generator) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        rng: np.random.Generator,
+        *,
+        before: Reward | float | str | None = None,
+        at: int = 0,
+    ) -> None:
         from latesum.world import kernels  # compiled at first use: importing latesum stays fast
 
         self._kernels = kernels
+        self._problem = problem
         self._channels = problem._channels
         self._rng = rng
-        self.rounds_played = 0
+        self.rounds_played = at
         size = max(channel.table.spread for channel in self._channels)
         #: carry[s] is due s + 1 rounds from now; rewards due later still are on the heap.
         self._carry = np.zeros(size)
         self._beyond = np.empty(size, dtype=np.int64)
         self._heap: list[tuple[int, float]] = []
+        if before is not None:
+            self._fill(before)
 
     @property
     def outstanding(self) -> float:
@@ -267,6 +290,43 @@ class World:
         later = waits > 0
         self._postpone(end, waits[later], rewards[later])
         return looked_at, float(rewards[~later].sum())
+
+    def _fill(self, before: Reward | float | str) -> None:
+        """Let all be under way that `before`, played for ever until now, has not paid yet.
+
+        A play i rounds ago still has to arrive if its delay exceeds i. The last plays are looked at
+        one by one, those before in blocks, as in `_play_far_tail`.
+        """
+        what: Reward | int
+        if isinstance(before, int) and not isinstance(before, bool):
+            what, delay = before, self._check(before, 0)[0].delay
+        else:
+            what, delay = _reward(before), self._problem.delay
+        if not np.isfinite(delay.mean):
+            raise InvalidInput(
+                f"{delay.text} has no finite mean: of what was played for ever, infinitely many "
+                "rewards would be under way."
+            )
+        rng, table = self._rng, delay.table
+        places = [np.arange(table.spread)]
+        waits = [delay.draw(table.spread, rng) - places[0]]
+        starts = table.spread * 2 ** np.arange(len(table.tail), dtype=np.int64)
+        for start, count in zip(starts, rng.binomial(starts, table.tail), strict=True):
+            if count:
+                places.append(start + rng.choice(int(start), count, replace=False, shuffle=False))
+                waits.append(delay.draw_beyond(np.full(count, start), rng) - places[-1])
+        wait, place = np.concatenate(waits), np.concatenate(places)
+        wait, place = wait[wait > 0], place[wait > 0]
+        earned = self._earned_before(what, place)
+        wait, earned = wait[earned != 0], earned[earned != 0]
+        near = wait <= len(self._carry)
+        np.add.at(self._carry, wait[near] - 1, earned[near])
+        self._postpone(self.rounds_played, wait[~near], earned[~near])
+
+    def _earned_before(self, what: Reward | int, places: Integers) -> Floats:
+        """What an arm or a reward earned so many rounds before the start."""
+        reward = self._channels[what].reward if isinstance(what, int) else what
+        return reward.draw(len(places), self._rng)
 
     def _postpone(self, end: int, waits: Integers, rewards: Floats) -> None:
         """Let each reward arrive so many rounds after the end of the stretch."""

@@ -39,6 +39,10 @@ class ProblemEntry(_Entry):
     background: dict[str, Any] | None = None
     reporting: dict[str, Any] | None = None
     name: str | None = None
+    #: What was played until the start: an arm, a mean, or a reward as text; and for how many rounds
+    #: before the start its totals are known to policies.
+    before: int | float | str | None = None
+    history: Annotated[int, Field(ge=0)] = 0
     #: What policies are told of the delay, where that is not what is true of it.
     told: dict[str, Value] = {}
     #: Where a figure over problems draws this one.

@@ -87,7 +87,8 @@ class Grid:
                         seed=experiment.seed, reports=reports_of(*listed.reports),
                         checkpoints=_checkpoints(experiment, listed.horizon), measures=measures,
                         order=ORDER if experiment.order == "drawn" else None,
-                        problem_name=listed.name, policy_name=name,
+                        problem_name=listed.name, policy_name=name, before=asked.before,
+                        history=asked.history,
                     )  # fmt: skip
                     setting.check()
                 settings.append(setting)

@@ -1,0 +1,64 @@
+"""What ran before a campaign began: its rewards arrive in the first days, and its totals may be known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal
+
+from latesum._checks import InvalidInput, finite_number, whole_number
+
+#: Nothing (the pipeline is empty, as in the paper), an arm, or something that is no arm.
+Before = int | Literal["other"] | None
+#: Parts that were played before the start, oldest first: arm, rounds and total (None: not known).
+History = tuple[tuple[int, int, float | None], ...]
+
+
+def check_before(before: Any, n_arms: int) -> Before:
+    """`before` if it is one of the three answers.
+
+    Args:
+        before: None, an arm or "other".
+        n_arms: The number of arms.
+
+    >>> check_before("other", 2), check_before(1, 2)
+    ('other', 1)
+    """
+    if before is None or (isinstance(before, str) and before == "other"):
+        return before  # type: ignore[return-value]
+    if isinstance(before, str):
+        raise InvalidInput(
+            f"what ran before is one of the arms (0 to {n_arms - 1}), 'other' (something that is no "
+            f"arm, or is not known) or None (nothing ran), not {before!r}."
+        )
+    arm = whole_number(before, "what ran before")
+    if arm >= n_arms:
+        raise InvalidInput(f"arm {arm} cannot have run before; the arms are 0 to {n_arms - 1}.")
+    return arm
+
+
+def check_history(history: Iterable[Sequence[Any]], n_arms: int) -> History:
+    """`history` as arms, rounds and totals, or a sentence about what is wrong with it.
+
+    Args:
+        history: Parts that were played before the start, oldest first.
+        n_arms: The number of arms.
+
+    >>> check_history([[0, 20_000, 600], (1, 100, None)], 2)
+    ((0, 20000, 600.0), (1, 100, None))
+    """
+    checked = []
+    for part in history:
+        try:
+            arm, rounds, total = part
+        except (TypeError, ValueError):
+            raise InvalidInput(
+                f"a part of the history is (arm, rounds, total), not {part!r}."
+            ) from None
+        arm = whole_number(arm, "an arm in the history")
+        if arm >= n_arms:
+            raise InvalidInput(f"there is no arm {arm} in the history; the last is {n_arms - 1}.")
+        rounds = whole_number(rounds, "the rounds of a part of the history", at_least=1)
+        if total is not None:
+            total = finite_number(total, "a total in the history (None where it is not known)")
+        checked.append((arm, rounds, total))
+    return tuple(checked)

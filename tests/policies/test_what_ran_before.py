@@ -1,0 +1,163 @@
+"""What ran before, and its history: what the flow policies make of them."""
+
+import json
+
+import numpy as np
+import pytest
+
+from latesum import InvalidInput
+from latesum.policies import (
+    ODAAF,
+    ODAAFS,
+    Flow,
+    FlowLookahead,
+    Guarded,
+    build,
+    check,
+    from_state,
+)
+from latesum.policies.flow_balance import FlowBalance
+
+KINDS = (Flow, FlowLookahead, ODAAFS, Guarded)
+PLAYS = [(0, 130, 60.0), (1, 40, 30.0), (1, 260, None), (0, 95, 50.0), (2, 300, 100.0)]
+HISTORY = [(1, 400, 210.0), (1, 300, None), (0, 90, 30.0)]
+
+
+def _balance(before, plays, **more):
+    balance = FlowBalance(3, mean_delay=25, before=before, **more)
+    for play in plays:
+        balance.add(*play)
+    return balance
+
+
+def test_an_arm_that_ran_before_is_like_one_that_was_played_without_a_total():
+    told = _balance(1, PLAYS)
+    played = _balance(None, [(1, 10_000, None), *PLAYS])
+    assert told.weights.tolist() == played.weights.tolist()
+    assert told.boundaries.tolist() == played.boundaries.tolist()
+    assert told.means().tolist() == played.means().tolist()
+    assert told.means().tolist() != _balance(None, PLAYS).means().tolist()
+
+
+def test_an_arm_that_goes_on_has_lost_nothing():
+    balance = _balance(0, [(0, 1000, 500.0)])
+    assert balance.means()[0] == 0.5
+    assert balance.weights[0, 0] == 1000
+
+
+@pytest.mark.parametrize("earned", [0.0, 12.0, 75.0])
+def test_no_arm_is_judged_by_rounds_in_which_something_else_still_arrived(earned):
+    """Whatever the first totals are, the estimates and limits of the arms are the same."""
+    first = [(0, 40, earned), (1, 35, 2 * earned)]  # three mean delays are 75 rounds
+    rest = [(2, 300, 100.0), (0, 200, 90.0), (1, 200, 80.0)]
+    balance = _balance("other", first + rest)
+    pending = _balance(None, [(arm, rounds, None) for arm, rounds, _ in first] + rest)
+    assert balance.rounds.tolist() == [200, 200, 300]
+    assert balance.means().tolist() == pending.means().tolist()
+    assert np.array_equal(balance.limits(0.9), pending.limits(0.9))
+
+
+def test_what_ran_before_is_one_more_unknown_that_is_solved_for():
+    plays = [(0, 75, 50 * 0.4 + 25 * 0.8), (1, 1000, 975 * 0.3 + 25 * 0.4), (0, 500, 475 * 0.4 + 25 * 0.3)]  # fmt: skip
+    balance = _balance("other", plays)
+    assert balance.means()[:2] == pytest.approx([0.4, 0.3])
+    assert balance.mean_before() == pytest.approx(0.8)
+    assert _balance("other", []).mean_before() is None
+    assert _balance(0, plays).mean_before() is None
+
+
+def test_a_bound_makes_the_time_longer_in_which_it_may_arrive():
+    plays = [(0, 100, 50.0), (1, 100, 50.0), (2, 100, 50.0)]
+    assert _balance("other", plays).rounds.tolist() == [0, 100, 100]
+    assert _balance("other", plays, delay_bound=150).rounds.tolist() == [0, 0, 100]
+    assert _balance("other", plays, delay_bound=25).rounds.tolist() == [0, 100, 100]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("before", "history"), [(0, ()), ("other", ()), (None, HISTORY), ("other", HISTORY)]
+)
+def test_policies_that_are_told_conform(kind, before, history):
+    check(kind(3, 6_000, mean_delay=8.0, before=before, history=history), seed=3)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_history_is_known_and_does_not_count_towards_the_horizon(kind):
+    policy = kind(3, 6_000, mean_delay=8.0, history=HISTORY)
+    assert policy.rounds_told == 0
+    assert [row.plays for row in policy.estimates()] == [90, 400, 0]
+    assert policy.ask().arm == 2  # the only one that was never tried
+    again = from_state(json.loads(json.dumps(policy.to_state())))
+    assert again.ask() == policy.ask()
+    assert again.estimates() == policy.estimates()
+    assert again.history == policy.history
+
+
+@pytest.mark.parametrize("kind", [Flow, ODAAFS])
+def test_a_history_may_be_cut_as_one_likes(kind):
+    days = [(0, 100, 40.0)] * 10 + [(1, 100, 60.0)] * 5
+    one = kind(2, 6_000, mean_delay=8.0, before=1, history=days)
+    halves = [(0, 50, 20.0)] * 20 + [(1, 250, 150.0)] * 2
+    other = kind(2, 6_000, mean_delay=8.0, before=1, history=halves)
+    assert one.ask() == other.ask()
+    assert one.estimates() == other.estimates()
+
+
+def test_with_a_history_of_all_arms_the_best_index_comes_first():
+    history = [(0, 4_000, 800.0), (1, 4_000, 2_800.0)]
+    policy = Flow(2, 10_000, mean_delay=8.0, history=history)
+    assert policy.ask().arm == 1
+    assert policy.reason() == "because it looks most promising"
+    assert ODAAFS(2, 10_000, mean_delay=8.0, history=history).phase == 2
+
+
+def test_fresh_replaces_the_history():
+    policy = Flow(2, 6_000, mean_delay=8.0, before=0, history=[(0, 500, 200.0)])
+    assert policy.fresh().history == policy.history
+    told = policy.fresh(history=[(1, 500, 100.0)])
+    assert [row.plays for row in told.estimates()] == [0, 500]
+    assert told.fresh().history == told.history
+    assert [row.plays for row in policy.estimates()] == [500, 0]
+    assert policy.fresh(history=[]).estimates()[0].plays == 0
+    with pytest.raises(InvalidInput, match="ODAAF cannot be told"):
+        ODAAF(2, 1_000, mean_delay=5).fresh(history=[])
+
+
+def test_a_guard_is_over_where_the_same_arm_ran_before():
+    assert Guarded(2, 6_000, mean_delay=8.0, before=0).ask().arm in (0, 1)
+    for seed in range(6):
+        policy = Guarded(2, 6_000, mean_delay=8.0, before=0, rng=np.random.default_rng(seed))
+        asked = policy.ask()
+        assert asked.purpose == ("learn" if asked.arm == 0 else "bridge")
+
+
+def test_what_ran_before_is_among_the_findings():
+    policy = Flow(2, 6_000, mean_delay=10, before="other")
+    for _ in range(4):
+        asked = policy.ask()
+        policy.tell(asked.arm, asked.rounds, 0.5 * asked.rounds)
+    assert policy.findings()[0].startswith("What ran before had a mean of about 0.")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"before": "othr"}, "'other'"),
+        ({"before": 2}, "arm 2 cannot have run before"),
+        ({"before": 0.5}, "what ran before"),
+        ({"history": [(0, 10)]}, "arm, rounds, total"),
+        ({"history": [(2, 10, 1.0)]}, "no arm 2 in the history"),
+        ({"history": [(0, 0, 1.0)]}, "at least 1"),
+        ({"history": [(0, 10, float("nan"))]}, "a total in the history"),
+        ({"history": [5]}, "arm, rounds, total"),
+    ],
+)
+def test_nonsense_is_refused(arguments, says):
+    with pytest.raises(InvalidInput, match=says):
+        Flow(2, 1_000, mean_delay=5, **arguments)
+
+
+@pytest.mark.parametrize("name", ["odaaf", "clw", "ars-ucb", "round-robin"])
+def test_policies_that_do_not_understand_it_have_no_such_parameter(name):
+    with pytest.raises(InvalidInput, match="'before'"):
+        build(name, n_arms=2, before=0)
