@@ -127,7 +127,7 @@ policies = [{ policy = "qpm-d(base='ucb1')" }]
     while not list(parts.rglob("0*.parquet")) and time.monotonic() < deadline:
         time.sleep(0.05)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to parent and workers
-    _, said = process.communicate(timeout=30)
+    _, said = process.communicate(timeout=120)
     assert process.returncode == 130
     assert "5,000 runs; about" in said
     assert "run the same command again" in said
