@@ -23,7 +23,7 @@ from latesum.lab.run import Run
 from latesum.lab.setting import ORDER, USUAL_MEASURES, WORLD, AnyPolicy, Setting, reports_of
 from latesum.policies import Play
 from latesum.policies.spec import PolicySpec
-from latesum.world import Problem
+from latesum.world import Problem, Reward
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -145,7 +145,7 @@ def simulate(
     number: int = 0,
     bucket: int = 1,
     report_lag: int = 0,
-    before: int | float | str | None = None,
+    before: Reward | float | str | None = None,
     history: int = 0,
 ) -> Run:
     """Play a fresh copy of `policy` for `horizon` rounds.
@@ -161,8 +161,8 @@ def simulate(
         number: Which run of that seed: number 3 is the fourth replication that `compare` makes.
         bucket: The rounds between two decisions, where they are not taken in any round.
         report_lag: The rounds after which a bucket's total becomes known.
-        before: What was played until the start, and is still arriving: an arm, or a reward (its
-            mean, or text) that is no arm. A policy is told by its own parameter `before`, or is not.
+        before: What was played until the start, and is still arriving: an arm, or a reward (or its
+            mean) that is no arm. A policy that was built before is told by its own parameter.
         history: For how many rounds before the start the totals of the arm `before` are known; the
             policy is told them, in parts of a bucket.
 
@@ -198,7 +198,7 @@ def compare(
     seed: int,
     bucket: int = 1,
     report_lag: int = 0,
-    before: int | float | str | None = None,
+    before: Reward | float | str | None = None,
     history: int = 0,
     random_order: bool = False,
     measures: Sequence[str] = (),
@@ -215,8 +215,8 @@ def compare(
         seed: The same seed gives the same result.
         bucket: The rounds between two decisions, where they are not taken in any round.
         report_lag: The rounds after which a bucket's total becomes known.
-        before: What was played until the start, as for `simulate`.
-        history: The rounds before the start whose totals are known, as for `simulate`.
+        before: What was played until the start, and is still arriving, as for `simulate`.
+        history: For how many rounds of it the totals are known, as for `simulate`.
         random_order: Whether the order of the arms is drawn anew in every replication, the same
             for all policies; these must be text then, since each is built for the order it meets.
         measures: What is kept of every run beside regret, `ended_on_best` and `switches`.
@@ -244,7 +244,7 @@ def compare(
             PolicySpec.parse(policy) if isinstance(policy, str) else PolicySpec.of(policy),
             horizon, seed=seed, reports=reports, checkpoints=default_checkpoints(horizon),
             measures=(*USUAL_MEASURES, *measures), order=ORDER if random_order else None,
-            policy_name=name, before=before, history=history,
+            before=before, history=history, policy_name=name,
         )
         for name, policy in policies.items()
     ]  # fmt: skip
@@ -257,7 +257,7 @@ def compare(
         "seed": seed,
         "bucket": reports.bucket,
         "report_lag": reports.lag,
-        "before": before,
+        "before": None if before is None else str(before),
         "history": history,
         "arm_order": "random" if random_order else "as given",
         "sees_more": [n for n, p in built.items() if isinstance(p, AttributedPolicy)],

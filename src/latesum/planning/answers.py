@@ -92,6 +92,7 @@ def setting_for(
     return Setting(
         problem or beliefs.problem(), candidate.spec, told.horizon, seed=seed,
         reports=InBuckets(told.bucket_rounds), world="buckets", order=_ORDER, told=None,
+        before=beliefs.before, history=told.history if "history" in candidate.spec.accepted else 0,
         measures=("regret", "switches", *measures), policy_name=candidate.label,
     )  # fmt: skip
 

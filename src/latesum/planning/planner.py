@@ -40,6 +40,8 @@ def plan(
     switch_cost: float = 0.0,
     means: Sequence[float] | None = None,
     delay_unit: str | None = None,
+    status_quo: str | None = None,
+    history: Any = None,
     ended_well: float = 0.8,
     percentile: float = 0.05,
     longer: float = 2.0,
@@ -56,7 +58,9 @@ def plan(
     "+0.002"); `traffic` ("5000 per day"); how `late` rewards come: "2 days" (the mean), "half within
     2 hours, 95% within 3 days", "exponential(2 days)", a file or what `delays.fit` gave (in
     `delay_unit`s); the `bucket` of the reports (hour, day, week); `run_for` ("12 weeks"); the
-    `switch_cost`. `means` replaces the assumption that one option is better by the lift.
+    `switch_cost`. `means` replaces the assumption that one option is better by the lift. What runs
+    today is the `status_quo`: one of the options ("option"), of which a `history` may be known ("4
+    weeks"), or something else ("other"); its late rewards arrive when the campaign begins.
 
     It is a go if the run ends on the best option or one within the lift in at least `ended_well`
     of runs and gains over an equal split even at `percentile`; "go, but" if it is with fewer
@@ -77,7 +81,7 @@ def plan(
     beliefs = read_beliefs(
         options=options, lift=lift, traffic=traffic, late=late, run_for=run_for, rate=rate,
         mean=mean, low=low, high=high, sd=sd, bucket=bucket, switch_cost=switch_cost, means=means,
-        delay_unit=delay_unit,
+        delay_unit=delay_unit, status_quo=status_quo, history=history,
     )  # fmt: skip
     thresholds = Thresholds(
         finite_number(ended_well, "the share of runs that end well", above=0, at_most=1),
