@@ -13,7 +13,6 @@ from latesum._extras import need
 from latesum._terminal import terminal
 from latesum.cli.options import Dask, Kept, Seed, check_folder, read_before, read_problem, working
 from latesum.lab import Comparison, compare
-from latesum.lab.tables import comparison_table
 
 
 def compare_policies(
@@ -82,4 +81,4 @@ def compare_policies(
 
 
 def show_comparison(result: Comparison) -> None:
-    terminal().print(comparison_table(result))
+    terminal().print(result.table())

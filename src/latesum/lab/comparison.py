@@ -13,14 +13,17 @@ from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput
 from latesum._extras import require
+from latesum._terminal import TextTable, new_table
 from latesum.attributed import AttributedPolicy
 from latesum.attributed import run as run_attributed
 from latesum.lab import stats
 from latesum.lab.assumptions import broken_assumptions
 from latesum.lab.engine import RunOptions, run
+from latesum.lab.figures import plot_comparison
 from latesum.lab.results import Runs, Summary, from_column, to_columns
 from latesum.lab.run import Run
 from latesum.lab.setting import ORDER, USUAL_MEASURES, WORLD, AnyPolicy, Setting, reports_of
+from latesum.lab.stats import number_text
 from latesum.policies import Play
 from latesum.policies.spec import PolicySpec
 from latesum.world import Problem, Reward
@@ -75,16 +78,43 @@ class Comparison:
         """What was compared, and the summary, as JSON values."""
         return {**self.description, "policies": [row.to_json() for row in self.summary()]}
 
-    def __str__(self) -> str:
-        from latesum.lab.tables import comparison_table
+    def table(self) -> TextTable:
+        """One row per policy: the regret at the horizon and what else matters."""
+        about = self.description
+        shuffled = (
+            about.get("arm_order") == "random"
+        )  # results saved by earlier versions do not say
+        title = (
+            f"Regret after {about['horizon']:,} rounds, {about['replications']} replications"
+            f"{', arms in random order' if shuffled else ''}\n{about['problem']}"
+        )
+        columns = ["policy", "mean", "± s.e.", "median", "95%", "99%", "worst"]
+        columns += ["ends on best", "switches"]
+        table = new_table(title, columns)
+        broken = about.get("broken_assumptions", [])  # results saved by earlier versions have none
+        for row in self.summary():
+            numbers = [row.mean, row.standard_error, row.median]
+            numbers += [row.percentile_95, row.percentile_99, row.worst]
+            mark = " *" if row.policy in about["sees_more"] else ""
+            mark += " †" if any(row.policy in names for names, _ in broken) else ""
+            shares = f"{row.ended_on_best:.1%}", f"{row.switches:,.1f}"
+            table.add_row(row.policy + mark, *map(number_text, numbers), *shares)
+        notes = ["* sees which arm paid: more than the others"] if about["sees_more"] else []
+        notes += [f"† {', '.join(names)}: {sentence}" for names, sentence in broken]
+        if notes:
+            table.caption = "\n".join(notes)
+        return table
 
-        return str(comparison_table(self))
+    def __str__(self) -> str:
+        return str(self.table())
 
     def plot(self, path: str | Path | None = None) -> Figure:
-        """Mean regret over rounds with 95% bands; written to `path` where one is given."""
-        from latesum.lab.figures import plot_comparison
+        """Mean regret over rounds with 95% bands.
 
-        return plot_comparison(self, path)
+        Args:
+            path: Where to write the figure; the ending of the name says in which format.
+        """
+        return plot_comparison(self.runs, self.description, path)
 
     def to_parquet(self, path: str | Path) -> None:
         """Save everything in one file, written aside and renamed so that it is never half there."""

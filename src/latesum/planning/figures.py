@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING
 
+from latesum.lab.stats import Uncertain
+from latesum.planning.answers import Forecast
 from latesum.planning.words import as_time
-
-if TYPE_CHECKING:
-    from latesum.planning.result import Plan
 
 #: Okabe and Ito's colours, which colour-blind readers can tell apart.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
@@ -17,11 +16,10 @@ _WIDTH, _HEIGHT = 640, 270
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 124, 14, 40
 
 
-def share_over_time(plan: Plan) -> str:
-    """The share of runs that are on a good option, over time, for every policy."""
+def share_over_time(answers: Sequence[Forecast], recommended: Forecast, hours: float) -> str:
+    """The share of runs that are on a good option, over `hours`, for every policy."""
     width, height = _WIDTH - _LEFT - _RIGHT, _HEIGHT - _TOP - _BOTTOM
-    hours = plan.beliefs.run_hours
-    parts = [_frame(width, height)]
+    parts = [f'<rect x="{_LEFT}" y="{_TOP}" width="{width}" height="{height}" class="frame"/>']
     for share in (0, 0.25, 0.5, 0.75, 1):
         y = _TOP + height * (1 - share)
         parts.append(
@@ -33,14 +31,14 @@ def share_over_time(plan: Plan) -> str:
         label = "0" if part == 0 else as_time(hours * part)
         parts.append(f'<text x="{x:.1f}" y="{_TOP + height + 18}" class="middle">{label}</text>')
     labels = []
-    for index, answer in enumerate(plan.answers):
+    for index, answer in enumerate(answers):
         points = len(answer.on_good)
         path = " ".join(
             f"{_LEFT + width * i / max(points - 1, 1):.1f},{_TOP + height * (1 - share):.1f}"
             for i, share in enumerate(answer.on_good)
         )
         colour, dash = _COLOURS[index % len(_COLOURS)], _DASHES[index % len(_DASHES)]
-        bold = 3 if answer is plan.recommended else 1.5
+        bold = 3 if answer is recommended else 1.5
         parts.append(
             f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="{bold}" '
             f'stroke-dasharray="{dash}"/>'
@@ -57,22 +55,8 @@ def share_over_time(plan: Plan) -> str:
     return _svg("Share of runs on the best option, or one within the lift, over time", parts)
 
 
-def ends_right(plan: Plan) -> str:
-    """How often each policy ends on a good option, with limits, beside the threshold."""
-    rows = [
-        (answer.candidate.label, answer.ended_well, answer is plan.recommended)
-        for answer in plan.answers
-    ]
-    return _bars("How often each policy ends right", rows, plan.thresholds.ended_well)
-
-
-def if_wrong(plan: Plan) -> str:
-    """How often the recommended policy ends right if beliefs are wrong."""
-    rows = [(each.belief, each.answer.ended_well, each.still_passes) for each in plan.what_ifs]
-    return _bars("How often it ends right if a belief is wrong", rows, plan.thresholds.ended_well)
-
-
-def _bars(title: str, rows, threshold: float) -> str:  # type: ignore[no-untyped-def]
+def bars(title: str, rows: Sequence[tuple[str, Uncertain, bool]], threshold: float) -> str:
+    """Shares with their limits beside a threshold; each row is a label, a share and whether it counts."""
     left, right, row_height = 190, 40, 24
     width = _WIDTH - left - right
     height = row_height * len(rows)
@@ -96,10 +80,6 @@ def _bars(title: str, rows, threshold: float) -> str:  # type: ignore[no-untyped
         f'<text x="{x:.1f}" y="{height + 18}" class="middle" fill="#D55E00">wanted: {threshold:.0%}</text>'
     )
     return _svg(title, parts, height + 24)
-
-
-def _frame(width: float, height: float) -> str:
-    return f'<rect x="{_LEFT}" y="{_TOP}" width="{width}" height="{height}" class="frame"/>'
 
 
 def _svg(title: str, parts: list[str], height: float = _HEIGHT) -> str:
