@@ -14,6 +14,7 @@ import typer
 
 from latesum._call_text import split_list
 from latesum._checks import InvalidInput, whole_number
+from latesum._durations import rough_text
 from latesum.world import Problem
 
 if TYPE_CHECKING:
@@ -94,21 +95,10 @@ def announcer(workers: int) -> Callable[[Todo], None]:
             return
         kept = f", {runs - left:,} of them there already" if left < runs else ""
         say(
-            f"{runs:,} runs{kept}; about {duration(todo.seconds(workers))} with {workers} worker(s)."
+            f"{runs:,} runs{kept}; about {rough_text(todo.seconds(workers))} with {workers} worker(s)."
         )
 
     return announce
-
-
-def duration(seconds: float) -> str:
-    """A time to read.
-
-    >>> duration(0.4), duration(80), duration(4000)
-    ('a second', '80 s', '67 minutes')
-    """
-    if seconds < 1.5:
-        return "a second"
-    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} minutes"
 
 
 @contextlib.contextmanager
@@ -192,6 +182,6 @@ def plain_lines(now: Callable[[], float]) -> Progress:
         if before - said >= max(5, (before - started) / 10):
             said = before
             left = (before - started) / done * (total - done) if done else 0.0
-            say(f"{what}: {done / total:.0%}, about {duration(left)} left")
+            say(f"{what}: {done / total:.0%}, about {rough_text(left)} left")
 
     return show

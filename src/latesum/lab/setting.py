@@ -382,17 +382,3 @@ def knowledge(problem: Problem, horizon: int) -> dict[str, Any]:
         "best_arm": problem.best,
         "delay": problem.delays,
     }
-
-
-def policy_for(text: str, problem: Problem, horizon: int) -> AnyPolicy:
-    """The policy written as `text`, such as "odaaf" or "odaaf(mean_delay=20)", for a problem.
-
-    What is not written is filled in with what is true of the problem.
-
-    >>> policy_for("odaaf-b", Problem([0.5, 0.6], "uniform(0, 100)"), 250_000).ask().rounds
-    1076
-    >>> policy_for("qpm-d(base='kl-ucb')", Problem([0.5, 0.6], "poisson(9)"), 1000).name
-    'QPM-D (KL-UCB)'
-    """
-    policy: AnyPolicy = PolicySpec.parse(text).told(knowledge(problem, horizon)).build()
-    return policy

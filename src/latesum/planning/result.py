@@ -15,7 +15,6 @@ from latesum._checks import InvalidInput
 from latesum._extras import MissingExtra
 from latesum._terminal import TextTable, new_table
 from latesum.lab.stats import Uncertain
-from latesum.planning import figures
 from latesum.planning.answers import Forecast, Thresholds
 from latesum.planning.beliefs import Beliefs
 from latesum.planning.candidates import MOST_DECISIONS
@@ -112,7 +111,6 @@ class Plan:
         """
         candidate = self.recommended.candidate
         handed_on = {"policy": candidate.spec.name, "parameters": candidate.spec.parameters}
-        wanted = self.thresholds.ended_well
         policies = [
             (each.candidate.label, each.ended_well, each is self.recommended)
             for each in self.answers
@@ -122,11 +120,7 @@ class Plan:
             "planning/report.html.j2",
             whole=whole, plan=self, beliefs=self.beliefs, unit=self._unit, verdict=self.verdict,
             recommended=self.recommended, handed_on=json.dumps(handed_on, indent=2),
-            share_over_time=figures.share_over_time(
-                self.answers, self.recommended, self.beliefs.run_hours
-            ),
-            ends_right=figures.bars("How often each policy ends right", policies, wanted),
-            if_wrong=figures.bars("How often it ends right if a belief is wrong", wrong, wanted),
+            policies=policies, wrong=wrong, as_time=as_time,
             amount=amount, ordinal=ordinal, percent=percent, time_of=time_of,
             with_limits=with_limits,
         )  # fmt: skip
