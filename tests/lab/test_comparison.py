@@ -26,7 +26,7 @@ def test_the_summary():
     split = result.summary()[1]
     assert split.mean == pytest.approx(0.3 * 10_000)
     assert (split.standard_error, split.switches, split.ended_on_best) == (0, 1, 1)
-    assert result.mean_regret("split")[-1] == pytest.approx(3000)
+    assert result.runs["split"].regrets.mean(axis=0)[-1] == pytest.approx(3000)
     assert result.checkpoints[-1] == 20_000
     assert "split" in str(result)
 

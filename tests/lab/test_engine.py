@@ -71,9 +71,9 @@ def test_two_settings_of_one_name_are_refused():
 
 def test_results_are_found_by_name():
     results = run([setting("flow", problem_name="p", policy_name="f")], 3)
-    assert results.regrets("p", "f").shape == (3, 1)
+    assert results["p", "f"].regrets.shape == (3, 1)
     with pytest.raises(InvalidInput, match="there is no problem here 'q'"):
-        results.regrets("q", "f")
+        results["q", "f"]
     with pytest.raises(InvalidInput, match="there is no policy on this problem 'g'"):
         results["p", "g"]
 

@@ -262,7 +262,7 @@ def test_a_file_can_say_what_python_can(tmp_path: Path) -> None:
     assert [setting.digest for setting in grid.settings] == [each.digest for each in expected]
     results = run_sweep(grid, tmp_path)
     assert results["a shop", "flow"].measured["lock_in(gap=0.05)"].shape == (2,)
-    assert results.regrets("drift", "flow")[0, -1] == expected[2].run(0).regret()
+    assert results["drift", "flow"].regrets[0, -1] == expected[2].run(0).regret()
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ def _show(results: SweepResults) -> None:
         columns.append(f"over {asked.policy or asked.problem}")
     for problem in results.problems:
         rows = [row for row in results.summary() if row.problem == problem]
-        horizon = results.setting(problem, rows[0].policy).horizon
+        horizon = int(results[problem, rows[0].policy].checkpoints[-1])
         table = new_table(f"Regret after {horizon:,} rounds: {problem}", columns)
         for row in rows:
             cells = [

@@ -16,7 +16,6 @@ from latesum._extras import require
 from latesum._terminal import TextTable, new_table
 from latesum.attributed import AttributedPolicy
 from latesum.attributed import run as run_attributed
-from latesum.lab import stats
 from latesum.lab.assumptions import broken_assumptions
 from latesum.lab.engine import RunOptions, run
 from latesum.lab.figures import plot_comparison
@@ -58,34 +57,6 @@ class Comparison:
     def checkpoints(self) -> Integers:
         """The rounds at which regret was kept."""
         return next(iter(self.runs.values())).checkpoints
-
-    def mean_regret(self, policy: str) -> Floats:
-        """The mean regret at every checkpoint.
-
-        Args:
-            policy: Its name.
-        """
-        mean: Floats = self.runs[policy].regrets.mean(axis=0)
-        return mean
-
-    def standard_error(self, policy: str) -> Floats:
-        """The standard error of the mean regret at every checkpoint; NaN for a single run.
-
-        Args:
-            policy: Its name.
-        """
-        error: Floats = stats.standard_error(self.runs[policy].regrets)
-        return error
-
-    def quantile(self, policy: str, share: float) -> Floats:
-        """A quantile of the regret at every checkpoint.
-
-        Args:
-            policy: Its name.
-            share: The share of runs below it, between 0 and 1.
-        """
-        quantile: Floats = np.quantile(self.runs[policy].regrets, share, axis=0)
-        return quantile
 
     def summary(self) -> list[Summary]:
         """One row per policy, at the horizon."""

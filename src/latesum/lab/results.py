@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput, known_name
+from latesum._json_values import finite
 from latesum.lab import stats
 from latesum.lab.setting import Setting
 
@@ -50,7 +51,8 @@ class Summary(NamedTuple):
 
     def to_json(self) -> dict[str, Any]:
         """As JSON values; a standard error that there is not is null."""
-        return {key: None if value != value else value for key, value in self._asdict().items()}
+        found: dict[str, Any] = finite(self._asdict())
+        return found
 
 
 @dataclass(frozen=True)
@@ -144,30 +146,11 @@ class Results:
         """The rounds at which regret was kept, those of the first setting."""
         return self.settings[0].checkpoint_rounds
 
-    def setting(self, problem: str, policy: str) -> Setting:
-        """One policy on one problem.
-
-        Args:
-            problem: Its name.
-            policy: Its name.
-        """
-        names = [(each.problem_name, each.policy_name) for each in self.settings]
-        return self.settings[names.index((problem, policy))]
-
     def __getitem__(self, names: tuple[str, str]) -> Runs:
         problem, policy = names
         known_name(problem, self.problems, "problem here")
         known_name(policy, [p for q, p in self.runs if q == problem], "policy on this problem")
         return self.runs[problem, policy]
-
-    def regrets(self, problem: str, policy: str) -> Floats:
-        """One row per run, one column per checkpoint.
-
-        Args:
-            problem: Its name.
-            policy: Its name.
-        """
-        return self[problem, policy].regrets
 
     def summary(self) -> list[Summary]:
         """One row per policy and problem, at the horizon."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from latesum._json_values import finite
 from latesum.lab.engine import RunOptions, run
 from latesum.lab.play import InBuckets
 from latesum.lab.results import Runs
@@ -76,10 +76,7 @@ class Forecast:
             "settled_late", "switches",
         ):  # fmt: skip
             number: Uncertain = getattr(self, name)
-            result[name] = {
-                key: value if math.isfinite(value) else None
-                for key, value in number._asdict().items()
-            }
+            result[name] = finite(number._asdict())
         result["on_good"] = list(self.on_good)
         return result
 

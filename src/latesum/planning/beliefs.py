@@ -9,15 +9,7 @@ from typing import Any, Literal
 
 from latesum._checks import InvalidInput, finite_number, known_name, whole_number
 from latesum.delays import Delay
-from latesum.planning.words import (
-    Lateness,
-    an,
-    as_time,
-    read_duration,
-    read_lift,
-    read_traffic,
-    unit_hours,
-)
+from latesum.planning import words
 from latesum.world import Bernoulli, Calendar, Discrete, FieldProblem, Problem, Reward
 from latesum.world.calendar import USUAL_WEEK
 
@@ -40,7 +32,7 @@ class Beliefs:
     high: float
     sd: float | None
     traffic: float  # decisions an hour
-    lateness: Lateness
+    lateness: words.Lateness
     bucket: str
     run_hours: float
     switch_cost: float = 0.0
@@ -55,12 +47,12 @@ class Beliefs:
         """The decisions in a bucket. A week is seven whole days."""
         if self.bucket == "week":
             return 7 * round(self.traffic * 24)
-        return round(self.traffic * unit_hours(self.bucket))
+        return round(self.traffic * words.unit_hours(self.bucket))
 
     @property
     def buckets(self) -> int:
         """The whole buckets in the run."""
-        return int(self.run_hours / unit_hours(self.bucket) + 1e-9)
+        return int(self.run_hours / words.unit_hours(self.bucket) + 1e-9)
 
     @property
     def horizon(self) -> int:
@@ -70,7 +62,7 @@ class Beliefs:
     @property
     def rounds_per_hour(self) -> float:
         """Rounds an hour, after rounding a bucket to whole rounds."""
-        return self.bucket_rounds / unit_hours(self.bucket)
+        return self.bucket_rounds / words.unit_hours(self.bucket)
 
     @property
     def option_means(self) -> tuple[float, ...]:
@@ -87,7 +79,7 @@ class Beliefs:
     @property
     def history(self) -> int:
         """The rounds of the history, in whole buckets."""
-        return int(self.history_hours / unit_hours(self.bucket) + 1e-9) * self.bucket_rounds
+        return int(self.history_hours / words.unit_hours(self.bucket) + 1e-9) * self.bucket_rounds
 
     def hours(self, rounds: float) -> float:
         """Rounds as time."""
@@ -156,19 +148,21 @@ class Beliefs:
         delay = self.delay()
         said = self.lateness.said
         if not said.endswith("on average"):
-            said += f"; {as_time(self.hours(delay.mean))} on average"
+            said += f"; {words.as_time(self.hours(delay.mean))} on average"
         late = f"Rewards come late: {said}, which is {delay.mean:,.0f} rounds."
         sentences = [
             truth,
-            f"{self.bucket_rounds:,} decisions {an(self.bucket)}, for {as_time(self.run_hours)}: "
+            f"{self.bucket_rounds:,} decisions {words.an(self.bucket)}, for {words.as_time(self.run_hours)}: "
             f"{self.buckets:,} {self.bucket}s, {self.horizon:,} rounds. One option is played to "
-            f"everybody for {an(self.bucket)}; its total is known at the end of it.",
+            f"everybody for {words.an(self.bucket)}; its total is known at the end of it.",
             late,
         ]
         if self.status_quo is not None:
             what = "One of the options" if self.status_quo == "option" else "Something else"
             known = (
-                f", of which {as_time(self.hours(self.history))} are known" if self.history else ""
+                f", of which {words.as_time(self.hours(self.history))} are known"
+                if self.history
+                else ""
             )
             sentences.append(f"{what} runs today{known}: its late rewards arrive at the beginning.")
         if self.lateness.assumption:
@@ -243,7 +237,7 @@ def read_beliefs(
     high = finite_number(high, "the highest reward", above=low)
     mean = finite_number(mean, "today's mean reward", above=low, at_most=high)
     sd = None if sd is None else finite_number(sd, "the sd of a reward", above=0)
-    difference = read_lift(lift, mean)
+    difference = words.read_lift(lift, mean)
     if mean + difference > high:
         what = "rate" if rate is not None else "mean reward"
         limit = "1" if rate is not None else f"the highest reward {high:g}"
@@ -265,11 +259,11 @@ def read_beliefs(
             f"a bucket is an hour, a day or a week, and longer than nothing: not {bucket!r}."
         )
     beliefs = Beliefs(
-        options, mean, difference, low, high, sd, read_traffic(traffic),
-        Lateness.read(late, unit=delay_unit), name, read_duration(run_for, "the run"),
+        options, mean, difference, low, high, sd, words.read_traffic(traffic),
+        words.Lateness.read(late, unit=delay_unit), name, words.read_duration(run_for, "the run"),
         finite_number(switch_cost, "the cost of a switch", at_least=0), given,
         known_name(status_quo, ("option", "other"), "status quo") if status_quo else None,  # type: ignore[arg-type]
-        0.0 if history is None else read_duration(history, "the history"),
+        0.0 if history is None else words.read_duration(history, "the history"),
     )  # fmt: skip
     if beliefs.history_hours and beliefs.status_quo != "option":
         raise InvalidInput("a history is that of an option: say status_quo='option' with it.")
@@ -277,7 +271,7 @@ def read_beliefs(
         raise InvalidInput(f"there is less than one decision in a {name}: take a longer bucket.")
     if beliefs.buckets < options:
         raise InvalidInput(
-            f"{as_time(beliefs.run_hours)} are {beliefs.buckets} whole {name}s, and each of the "
+            f"{words.as_time(beliefs.run_hours)} are {beliefs.buckets} whole {name}s, and each of the "
             f"{options} options needs one at least: run for longer or take a shorter bucket."
         )
     beliefs.problem()  # a spread that cannot be is refused here

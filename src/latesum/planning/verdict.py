@@ -64,31 +64,24 @@ def recommend(answers: list[Forecast], thresholds: Thresholds) -> tuple[Forecast
     """The policy to take and why: the largest gain among those that pass, otherwise the surest."""
     deciding = [answer for answer in answers if answer.candidate.label != EQUAL_SPLIT]
     passing = [answer for answer in deciding if answer.passes(thresholds)]
-    if passing:
-        best = max(passing, key=lambda answer: answer.gain.value)
-        others = sorted(
-            (answer for answer in passing if answer is not best), key=lambda a: -a.gain.value
-        )
-        reason = "it is the only one that meets both thresholds"
-        if others:
-            reason = (
-                f"of the {len(passing)} that meet both thresholds it gains most over an equal split "
-                f"({best.gain.value:,.4g} against {others[0].gain.value:,.4g} of the next, "
-                f"{others[0].candidate.label})"
-            )
-        return best, reason
-    best = max(deciding, key=lambda answer: (answer.ended_well.value, answer.gain.value))
-    return best, "none meets both thresholds, and it most often ends on a good option"
+    if not passing:
+        best = max(deciding, key=lambda answer: (answer.ended_well.value, answer.gain.value))
+        return best, "none meets both thresholds, and it most often ends on a good option"
+    best, *others = sorted(passing, key=lambda answer: -answer.gain.value)
+    if not others:
+        return best, "it is the only one that meets both thresholds"
+    return best, (
+        f"of the {len(passing)} that meet both thresholds it gains most over an equal split "
+        f"({best.gain.value:,.4g} against {others[0].gain.value:,.4g} of the next, "
+        f"{others[0].candidate.label})"
+    )
 
 
 def next_best(answers: list[Forecast], recommended: Forecast) -> Forecast | None:
     """The policy to take if the recommended one were not there: it may be the sturdier one."""
-    others = [
-        answer
-        for answer in answers
-        if answer is not recommended and answer.candidate.label != EQUAL_SPLIT
-    ]
-    return max(others, key=lambda answer: answer.gain.value) if others else None
+    others = [each for each in answers if each is not recommended]
+    others = [each for each in others if each.candidate.label != EQUAL_SPLIT]
+    return max(others, key=lambda answer: answer.gain.value, default=None)
 
 
 def judge(

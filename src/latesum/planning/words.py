@@ -9,18 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from latesum import delays
+from latesum import _durations, delays
 from latesum._checks import InvalidInput, finite_number
-from latesum._durations import (
-    DURATION,
-    NUMBER,
-    SECONDS,
-    UNIT,
-    number_of,
-    parse_duration,
-    rough_text,
-    unit_of,
-)
 from latesum.delays import Delay
 from latesum.delays.base import LARGEST_TABLE
 from latesum.delays.fitting import FittedDelay
@@ -28,10 +18,14 @@ from latesum.delays.fitting.curve import Curve, exponential_pieces
 from latesum.delays.fitting.tails import MOST_UNSEEN
 from latesum.delays.tabulated import Tabulated
 
-_INSIDE = re.compile(rf"(?P<number>{NUMBER})\s*(?P<unit>{UNIT})\b", re.IGNORECASE)
-_TRAFFIC = re.compile(rf"\s*(?P<number>{NUMBER})\s*(?:per|a|an|/)\s*(?P<unit>{UNIT})\s*", re.I)
+_INSIDE = re.compile(
+    rf"(?P<number>{_durations.NUMBER})\s*(?P<unit>{_durations.UNIT})\b", re.IGNORECASE
+)
+_TRAFFIC = re.compile(
+    rf"\s*(?P<number>{_durations.NUMBER})\s*(?:per|a|an|/)\s*(?P<unit>{_durations.UNIT})\s*", re.I
+)
 _WITHIN = re.compile(
-    rf"\s*(?P<share>half|all|{NUMBER}\s*%)\s+within\s+(?P<time>{NUMBER}\s*(?:{UNIT})|an? (?:{UNIT}))\s*",
+    rf"\s*(?P<share>half|all|{_durations.NUMBER}\s*%)\s+within\s+(?P<time>{_durations.NUMBER}\s*(?:{_durations.UNIT})|an? (?:{_durations.UNIT}))\s*",
     re.IGNORECASE,
 )
 
@@ -42,7 +36,7 @@ def unit_hours(unit: str) -> float:
     >>> unit_hours("days"), unit_hours("h")
     (24.0, 1.0)
     """
-    return SECONDS[unit_of(unit)] / 3600
+    return _durations.SECONDS[_durations.unit_of(unit)] / 3600
 
 
 def read_duration(text: Any, what: str) -> float:
@@ -51,7 +45,7 @@ def read_duration(text: Any, what: str) -> float:
     >>> read_duration("12 weeks", "the run")
     2016.0
     """
-    hours = parse_duration(text, what).total_seconds() / 3600
+    hours = _durations.parse_duration(text, what).total_seconds() / 3600
     if hours <= 0:
         raise InvalidInput(f"{what} must be longer than nothing, not {text!r}.")
     return hours
@@ -66,7 +60,7 @@ def read_traffic(text: Any) -> float:
     match = _TRAFFIC.fullmatch(text) if isinstance(text, str) else None
     if match is None:
         raise InvalidInput(f'traffic must be written such as "5000 per day", not {text!r}.')
-    number = number_of(match["number"])
+    number = _durations.number_of(match["number"])
     if number <= 0:
         raise InvalidInput("traffic must be above 0: without it there is nothing to decide.")
     return number / unit_hours(match["unit"])
@@ -149,7 +143,7 @@ class Lateness:
             raise InvalidInput(f'say how late rewards come such as "2 days", not {said!r}.')
         if "within" in said.lower():
             return cls._from_quantiles(_read_within(said), said)
-        if DURATION.fullmatch(said):
+        if _durations.DURATION.fullmatch(said):
             hours = read_duration(said, "the mean delay")
             assumption = "only its mean was given, so the delay is taken to be exponential"
             return cls(f"{said} on average", assumption, f"exponential({hours} hours)")
@@ -217,7 +211,7 @@ class Lateness:
 
 
 def _rounds(match: re.Match[str], scale: float) -> str:
-    rounds = number_of(match["number"]) * unit_hours(match["unit"]) * scale
+    rounds = _durations.number_of(match["number"]) * unit_hours(match["unit"]) * scale
     return str(max(round(rounds), 1 if rounds > 0 else 0)) if rounds >= 10 else f"{rounds:.6g}"
 
 
@@ -253,7 +247,7 @@ def _read_within(said: str) -> list[tuple[float, float]]:
         word = match["share"].lower()
         share = {"half": 0.5, "all": 1.0}.get(word)
         if share is None:
-            share = number_of(word.rstrip("% ")) / 100
+            share = _durations.number_of(word.rstrip("% ")) / 100
         time = re.sub(r"^an?\s+", "1 ", match["time"].strip(), flags=re.IGNORECASE)
         pairs.append((share, read_duration(time, "a time")))
     return pairs
@@ -265,7 +259,7 @@ def as_time(hours: float) -> str:
     >>> as_time(2016)
     '12 weeks'
     """
-    return rough_text(hours * 3600)
+    return _durations.rough_text(hours * 3600)
 
 
 def ordinal(share: float) -> str:

@@ -82,15 +82,6 @@ def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
 ON_ANY_ROUTE = (400, 401, 403, 413, 422, 429, 503)
 
 
-def status_of(refusal: InvalidInput) -> int:
-    """The status for input that the campaign refuses."""
-    if isinstance(refusal, UnknownCampaign | UnknownBucket):
-        return 404
-    if isinstance(refusal, Conflicting | Moved):
-        return 409
-    return 422
-
-
 def set_up_errors(app: FastAPI, methods_of: Callable[[str], set[str]]) -> None:
     """Give every error of the app its answer."""
 
@@ -102,7 +93,9 @@ def set_up_errors(app: FastAPI, methods_of: Callable[[str], set[str]]) -> None:
     async def invalid(_: Request, error: InvalidInput) -> JSONResponse:
         details = error.problems if isinstance(error, BadFile) else []
         sentence = str(error).split("\n")[0] if details else str(error)
-        return JSONResponse({"error": sentence, "details": details}, status_of(error))
+        unknown = isinstance(error, UnknownCampaign | UnknownBucket)
+        status = 404 if unknown else 409 if isinstance(error, Conflicting | Moved) else 422
+        return JSONResponse({"error": sentence, "details": details}, status)
 
     @app.exception_handler(RequestValidationError)
     async def not_valid(_: Request, error: RequestValidationError) -> JSONResponse:

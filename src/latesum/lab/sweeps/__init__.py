@@ -1,4 +1,4 @@
-"""Sweeps: anybody's grid of problems and policies, from a file into a folder of results.
+"""Sweeps: a grid of problems and policies, from a file into a folder of results.
 
 What is in the folder already is not run again.
 """
@@ -35,8 +35,8 @@ class SweepResults(Results):
         """The ratio that the experiment asks for."""
         asked = self.experiment.ratio
         assert asked is not None, "the experiment asks for no ratio"
-        below = self.regrets(asked.problem or problem, asked.policy or policy)
-        return ratio_of_means(self.regrets(problem, policy), below)
+        below = self[asked.problem or problem, asked.policy or policy].regrets
+        return ratio_of_means(self[problem, policy].regrets, below)
 
     def ratios(self) -> list[tuple[str, str, RatioOfMeans]]:
         """All ratios (problem, policy, ratio), without those that are 1 by definition."""

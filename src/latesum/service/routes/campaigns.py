@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query, Request, Response
 
 from latesum._checks import InvalidInput
+from latesum._json_values import finite
 from latesum.errors import UnknownCampaign
 from latesum.live.campaign import Campaign
 from latesum.live.describing import describe_entry
@@ -15,7 +16,7 @@ from latesum.live.settings import NAME_PATTERN, Settings
 from latesum.service import models
 from latesum.service.cache import CachedCampaign, CampaignCache
 from latesum.service.errors import ON_ANY_ROUTE, Refused, documented
-from latesum.service.routing import AllCampaigns, NamedCampaign, ScopedRoute, needs, plain
+from latesum.service.routing import AllCampaigns, NamedCampaign, ScopedRoute, needs
 
 router = APIRouter(
     prefix="/v1/campaigns",
@@ -90,7 +91,7 @@ async def show_campaign(cached: NamedCampaign) -> models.CampaignAnswer:
 def _answer(cached: CachedCampaign) -> models.CampaignAnswer:
     stored = cached.campaign.stored
     return models.CampaignAnswer(
-        name=stored.name, created_at=stored.created_at, settings=plain(stored.settings),
+        name=stored.name, created_at=stored.created_at, settings=finite(stored.settings),
         note=cached.campaign.settings.note,
     )  # fmt: skip
 
@@ -127,7 +128,7 @@ async def option(cached: NamedCampaign, request: Request, bucket: Bucket | None 
 @needs("read")
 async def status(cached: NamedCampaign, level: Level = 0.95) -> dict[str, Any]:
     """Everything that the page shows: what runs and why, the timeline, the options, warnings."""
-    found: dict[str, Any] = plain((await cached.status(level)).to_json())
+    found: dict[str, Any] = finite((await cached.status(level)).to_json())
     return found
 
 
@@ -138,7 +139,7 @@ async def estimates(cached: NamedCampaign, level: Level = 0.95) -> models.Estima
     rows = await cached.read(cached.reader.estimates, level)
     lines = [
         models.EstimateLine(
-            option=row.name, mean=plain(row.mean), low=plain(row.low), high=plain(row.high),
+            option=row.name, mean=finite(row.mean), low=finite(row.low), high=finite(row.high),
             rounds=int(row.plays), active=row.active,
         )
         for row in rows
@@ -161,7 +162,7 @@ async def history(
 
 def _entry(cached: CachedCampaign, entry: Entry) -> models.HistoryEntry:
     sentence = describe_entry(entry, cached.campaign.settings)
-    return models.HistoryEntry(**{**entry._asdict(), "body": plain(entry.body)}, sentence=sentence)
+    return models.HistoryEntry(**{**entry._asdict(), "body": finite(entry.body)}, sentence=sentence)
 
 
 @router.get("/{campaign}/explanation", responses=documented(404))

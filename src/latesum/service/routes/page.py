@@ -16,7 +16,6 @@ from latesum import _pages
 from latesum.errors import UnknownCampaign
 from latesum.live import charts
 from latesum.live.static_page import chart_library, chart_library_version, status_section
-from latesum.live.status import Status
 from latesum.service.auth import COOKIE
 from latesum.service.cache import CachedCampaign
 from latesum.service.logs import log
@@ -92,11 +91,7 @@ async def campaign_live(request: Request, campaign: str, campaigns: AllCampaigns
 
 async def _campaign(cached: CachedCampaign) -> str:
     status = await cached.status()
-    return await cached.read(_draw, cached, status)
-
-
-def _draw(cached: CachedCampaign, status: Status) -> str:
-    return status_section(status, charts.phases(cached.reader))
+    return await cached.read(lambda: status_section(status, charts.phases(cached.reader)))
 
 
 @router.get("/static/chart-library.js")

@@ -101,19 +101,12 @@ async def upload(
 
 
 def _import_rows(
-    campaign: Campaign,
-    body: bytes,
-    *,
-    by: str,
-    allowed: Allowed,
-    dry_run: bool,
-    most_rows: int,
-    check_wanted: CheckWanted,
+    campaign: Campaign, body: bytes, *, most_rows: int, check_wanted: CheckWanted, **how: Any
 ) -> Imported:
-    rows = [
-        Row(**each.model_dump(), by=by, allowed=allowed)
-        for each in _read_rows(body, most_rows, check_wanted)
-    ]
+    """As `import_totals`, of rows in JSON."""
+    by, allowed, dry_run = how["by"], how["allowed"], how["dry_run"]
+    sent = _read_rows(body, most_rows, check_wanted)
+    rows = [Row(**each.model_dump(), by=by, allowed=allowed) for each in sent]
     try:
         results = campaign.record_many(rows, dry_run=dry_run, check_wanted=check_wanted)
     except BadRows as refused:

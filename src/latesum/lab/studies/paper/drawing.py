@@ -130,7 +130,7 @@ def regret_at_horizon_figure(results: SweepResults) -> Figure:
     figure = new_figure(2.6 * len(results.policies) + 0.4, 3.4)
     frames = figure.subplots(1, len(results.policies), squeeze=False).ravel()
     for axes, colour, policy in zip(frames, COLOURS, results.policies, strict=False):
-        finals = [results.regrets(problem, policy)[:, -1] for problem in results.problems]
+        finals = [results[problem, policy].regrets[:, -1] for problem in results.problems]
         x = np.array([results.grid.x[problem] or 0.0 for problem in results.problems])
         _draw_spread(axes, x, np.column_stack(finals), colour, policy)
         axes.set_title(policy, fontsize=9)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from latesum.lab.run import Run
-from latesum.lab.studies.paper.published import READING_ERROR, PublishedCurve, bend_near, curves
+from latesum.lab.studies.paper.published import READING_ERROR, bend_near, curves
 from latesum.lab.sweeps import SweepResults
 from latesum.policies import ODAAF
 
@@ -123,12 +123,12 @@ def jump_times(results: SweepResults) -> list[Jumps]:
         if curve is None or not isinstance(setting.prepared[1], ODAAF):
             continue
         # Most runs drop the worse arm in the same phase; the first such run shows its stretches.
-        final = results.regrets(setting.problem_name, setting.policy_name)[:, -1]
+        final = results[setting.problem_name, setting.policy_name].regrets[:, -1]
         values, counts = np.unique(np.rint(final * 1e6), return_counts=True)
         usual = values[np.argmax(counts)]
         ours = _changes(setting.run(int(np.argmax(np.rint(final * 1e6) == usual))))
         published = [round(bend_near(curve, jump)) for jump in ours]
-        resolved = [_has_point_near(curve, jump) for jump in ours]
+        resolved = [bool(np.abs(curve.x / jump - 1).min() <= MOST_SHIFT) for jump in ours]
         rows.append(Jumps(figure, name, published, ours, resolved))
     return rows
 
@@ -141,7 +141,3 @@ def _changes(run: Run) -> list[int]:
         for before, after in itertools.pairwise(run.stretches)
         if (gaps[before.arm] > 0) != (gaps[after.arm] > 0)
     ]
-
-
-def _has_point_near(curve: PublishedCurve, jump: int) -> bool:
-    return bool(np.abs(curve.x / jump - 1).min() <= MOST_SHIFT)
