@@ -42,7 +42,6 @@ def paper(
         require(library, extra)  # before an hour of work, not after it
     from latesum.lab.studies.paper import FIGURES, experiment_text, run_paper
     from latesum.lab.studies.paper.report import write_report
-    from latesum.lab.studies.paper.verdicts import digits
 
     if show is not None:
         print(experiment_text(show), end="")
@@ -59,10 +58,7 @@ def paper(
     columns = ["curve", "published", "ours", "± s.e.", "errors apart", "verdict"]
     table = new_table("Where the curves end", columns)
     for row in written.ratios:
-        table.add_row(
-            f"{row.figure} {row.curve}", digits(row.published, 4), digits(row.ours, 4),
-            digits(row.standard_error, 2), row.errors_text, row.verdict,
-        )  # fmt: skip
+        table.add_row(*row.cells)
     terminal().print(table)
     holding, jumps = sum(row.holds for row in written.ratios), written.jumps
     print(f"{holding} of {len(written.ratios)} end ratios agree.")

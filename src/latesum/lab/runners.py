@@ -33,29 +33,20 @@ class Runner(Protocol):
         """The number of each task and `job(task)`, in any order."""
 
 
-class InThisProcess:
-    """One task after the other.
+class InProcesses:
+    """`workers` processes on this machine; with one, it is this process.
 
-    >>> list(InThisProcess()(abs, [-1, 2]))
+    >>> list(InProcesses(1)(abs, [-1, 2]))
     [(0, 1), (1, 2)]
     """
-
-    workers = 1
-
-    def __call__(self, job: Job, tasks: Sequence[Any]) -> Iterator[tuple[int, Any]]:
-        for number, task in enumerate(tasks):
-            yield number, job(task)
-
-
-class InProcesses:
-    """`workers` processes on this machine."""
 
     def __init__(self, workers: int) -> None:
         self.workers = workers
 
     def __call__(self, job: Job, tasks: Sequence[Any]) -> Iterator[tuple[int, Any]]:
         if self.workers == 1 or len(tasks) <= 1:
-            yield from InThisProcess()(job, tasks)
+            for number, task in enumerate(tasks):
+                yield number, job(task)
             return
         import multiprocessing
         from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -154,7 +145,7 @@ def chosen_runner(workers: int = 1, dask: str | None = None) -> Iterator[Runner]
     """
     workers = whole_number(workers, "the number of workers", at_least=1)
     if dask is None:
-        yield InProcesses(workers) if workers > 1 else InThisProcess()
+        yield InProcesses(workers)
         return
     distributed = require("distributed", "cluster")
     import dask as dask_library

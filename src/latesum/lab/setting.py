@@ -11,7 +11,7 @@ import functools
 import hashlib
 import json
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Literal
 
@@ -295,9 +295,8 @@ class Setting:
             policy = self._built_for(problem, number)
         if self.order is not None:
             order = tuple(arm_order(problem.n_arms, self.seeds(number, self.order)))
-            problem = self._permuted.get(order) or problem.permuted(order)
-            if isinstance(self.problem, Problem) and len(self._permuted) < _KEPT_ORDERS:
-                self._permuted[order] = problem
+            drawn = isinstance(self.problem, str)
+            problem = problem.permuted(order) if drawn else self._permuted(order)
             if self._told_of_arms:
                 policy = self._built_for(problem, number)
         return problem, policy
@@ -315,9 +314,9 @@ class Setting:
         return problem
 
     @functools.cached_property
-    def _permuted(self) -> dict[tuple[int, ...], Problem]:
-        """The problem in the orders that were met so far: tables are made once for each."""
-        return {}
+    def _permuted(self) -> Callable[[tuple[int, ...]], Problem]:
+        """The problem in an order of its arms: tables are made once for each that is met."""
+        return functools.lru_cache(_KEPT_ORDERS)(self.prepared[0].permuted)
 
     @functools.cached_property
     def _told_of_arms(self) -> bool:

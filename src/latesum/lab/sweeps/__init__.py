@@ -81,10 +81,11 @@ def run_sweep(
     store = RunStore(folder)
     asked = grid.experiment
     tables = tables or asked.name
-    about = {"digest": asked.digest, "experiment": asked.described()}
+    described = asked.model_dump(exclude_defaults=True)
+    about = {"digest": asked.digest, "experiment": described}
     place = {} if source is None else {"source": str(Path(source).resolve())}
     store.claim(tables, grid.settings, {**about, **place})
     how["store"] = store
     results = run(grid.settings, grid.replications, what=asked.name, **how)
-    store.merge(tables, results, asked.described())
+    store.merge(tables, results, described)
     return SweepResults(grid.settings, results.runs, grid)

@@ -123,7 +123,3 @@ class Experiment(_Entry):
         """The same experiment with `number` replications of every policy."""
         policies = [entry.model_copy(update={"replications": None}) for entry in self.policies]
         return self.model_copy(update={"replications": number, "policies": policies})
-
-    def described(self) -> dict[str, Any]:
-        """The experiment as plain data, without what was left out."""
-        return self.model_dump(exclude_defaults=True)

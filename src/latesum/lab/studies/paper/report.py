@@ -66,13 +66,7 @@ def write_report(run: PaperRun, *, workers: int = 1) -> Written:
             _figure(figure, run.results[figure], drawn, folder)
             for figure, (drawn, _) in zip(figures, drawn_and_found, strict=True)
         ],
-        ratio_rows=[
-            [
-                f"{row.figure} {row.curve}", verdicts.digits(row.published, 4), verdicts.digits(row.ours, 4),
-                verdicts.digits(row.standard_error, 2), row.errors_text, row.verdict,
-            ]
-            for row in ratios
-        ],
+        ratio_rows=[row.cells for row in ratios],
         jump_rows=[_jump_row(row) for row in jumps],
         missed_jumps=[
             (row, ours, theirs, resolved)

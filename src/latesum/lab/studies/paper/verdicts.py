@@ -52,9 +52,11 @@ class EndRatio(NamedTuple):
         return "agrees" if self.holds else "differs"
 
     @property
-    def errors_text(self) -> str:
-        """The difference for a table."""
-        return "–" if math.isnan(self.errors_apart) else f"{self.errors_apart:+.2f}"
+    def cells(self) -> list[str]:
+        """A row for a table: curve, published, ours, standard error, difference in errors, verdict."""
+        apart = "–" if math.isnan(self.errors_apart) else f"{self.errors_apart:+.2f}"
+        numbers = digits(self.published, 4), digits(self.ours, 4), digits(self.standard_error, 2)
+        return [f"{self.figure} {self.curve}", *numbers, apart, self.verdict]
 
 
 class Jumps(NamedTuple):
@@ -108,7 +110,7 @@ def end_ratios(results: SweepResults, published_replications: dict[str, int]) ->
         error = float(ratio.error[-1])
         combined = math.sqrt(error**2 + theirs**2 + READING_ERROR**2)
         value = float(ratio.value[-1])
-        rows.append(EndRatio(figure, name, known[name].end, value, error, combined))
+        rows.append(EndRatio(figure, name, float(known[name].y[-1]), value, error, combined))
     return rows
 
 
