@@ -101,10 +101,10 @@ async def upload(
 
 
 def _import_rows(
-    campaign: Campaign, body: bytes, *, most_rows: int, check_wanted: CheckWanted, **how: Any
-) -> Imported:
+    campaign: Campaign, body: bytes, *, by: str, allowed: Allowed, dry_run: bool, most_rows: int,
+    check_wanted: CheckWanted,
+) -> Imported:  # fmt: skip
     """As `import_totals`, of rows in JSON."""
-    by, allowed, dry_run = how["by"], how["allowed"], how["dry_run"]
     sent = _read_rows(body, most_rows, check_wanted)
     rows = [Row(**each.model_dump(), by=by, allowed=allowed) for each in sent]
     try:
