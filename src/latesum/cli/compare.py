@@ -30,8 +30,12 @@ def compare_policies(
     seed: Seed = 1,
     workers: Annotated[int, typer.Option(help="The number of processes.")] = 1,
     dask: Dask = None,
-    bucket: Annotated[int, typer.Option(help="The rounds between two decisions.")] = 1,
-    report_lag: Annotated[int, typer.Option(help="The rounds after which a total is known.")] = 0,
+    bucket: Annotated[
+        int, typer.Option(help="Decide only at the ends of buckets of this many rounds.")
+    ] = 1,
+    report_lag: Annotated[
+        int, typer.Option(help="The number of rounds after which totals are known.")
+    ] = 0,
     before: Annotated[
         str | None,
         typer.Option(

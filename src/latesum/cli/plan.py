@@ -41,12 +41,10 @@ def plan_campaign(
     history: Annotated[
         str | None, typer.Option(help='How long its totals are known: "4 weeks".')
     ] = None,
-    ends_right: Annotated[
-        float, typer.Option(help="A go ends right in at least this share of runs.")
-    ] = 0.8,
+    ends_right: Annotated[float, typer.Option(help="A go ends right so often at least.")] = 0.8,
     percentile: Annotated[float, typer.Option(help="And gains even at this percentile.")] = 0.05,
     longer: Annotated[
-        float, typer.Option(help='"Go, but" runs at most this many times as long.')
+        float, typer.Option(help='How many times as long a "go, but" may run.')
     ] = 2.0,
     replications: Annotated[int, typer.Option(help="How often each policy is run.")] = 1000,
     policies: Annotated[
