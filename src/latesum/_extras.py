@@ -26,7 +26,7 @@ def need(*extras: str) -> None:
     Nothing is imported: it costs a look into the folder of installed packages.
 
     Args:
-        *extras: names of extras, such as "lab".
+        *extras: Names of extras, such as "lab".
 
     >>> need("lab", "live")
     """
@@ -43,8 +43,8 @@ def require(module: str, extra: str) -> Any:
     """Import `module`, or say which extra brings it.
 
     Args:
-        module: the module to import.
-        extra: the extra that brings it.
+        module: The module to import.
+        extra: The extra that brings it.
 
     >>> require("no_such_library", "plots")
     Traceback (most recent call last):

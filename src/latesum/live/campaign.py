@@ -36,7 +36,11 @@ _FEW_ROWS = 100
 
 
 def system_clock() -> datetime:
-    """The time now."""
+    """The time now.
+
+    >>> system_clock().tzname()
+    'UTC'
+    """
     return datetime.now(UTC)
 
 
@@ -59,6 +63,12 @@ class Campaign:
     """Decides which option to show in each bucket, and keeps a log of everything.
 
     Many processes may have the same campaign open; what one writes, all see.
+
+    Args:
+        store: The database.
+        stored: The campaign as the database has it. `create` and `open` find it.
+        clock: What time it is.
+        owns_store: Whether `close` closes the store.
 
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
@@ -119,7 +129,13 @@ class Campaign:
     def open(
         cls, name: str, *, store: Store | str | Path | None = None, clock: Clock = system_clock
     ) -> Self:
-        """Open the campaign of this name."""
+        """Open the campaign of this name.
+
+        Args:
+            name: The campaign's name.
+            store: Where it is kept: a path, an address or an open store.
+            clock: What time it is.
+        """
         opened, owns = _opened(store)
         return cls(opened, opened.find(name), clock, owns_store=owns)
 
@@ -144,8 +160,9 @@ class Campaign:
     def decide(self, when: When | None = None) -> Decision:
         """The option for a bucket: taken once, and the same whenever it is asked for again.
 
-        Without `when` it is the bucket of now; of numbered ones the last, until something is
-        recorded for it, and then the next.
+        Args:
+            when: The bucket: a number, a date or a time. By default it is the bucket of now; of
+                numbered ones the last, until something is recorded for it, and then the next.
         """
         with self._lock:
             now = self.clock()
@@ -243,10 +260,17 @@ class Campaign:
     ) -> Recorded:
         """Set the rounds and the total of a bucket, apart or together.
 
-        Sent twice it changes nothing; another value is a revision. `status` is "provisional",
-        "final" or "missing" (it will never be known; that is not zero); `shown` says what was
-        really shown where that is not what was decided. A final value stands, unless
-        `even_if_final`; a total outside its range is refused, unless `beyond_range`.
+        Sent twice it changes nothing; another value is a revision.
+
+        Args:
+            bucket: The bucket: a number, a date or a time.
+            rounds: Its rounds.
+            total: Its total.
+            status: "provisional", "final" or "missing" (it will never be known; that is not zero).
+            shown: What was really shown, where that is not what was decided.
+            by: Who reports it.
+            even_if_final: Whether a final value may be changed.
+            beyond_range: Whether a total may lie outside its range.
         """
         allowed = Allowed(even_if_final, beyond_range)
         row = Row(bucket, rounds, total, status, shown, by, allowed)
@@ -327,7 +351,13 @@ class Campaign:
     # once, however often it is sent.
 
     def hold(self, *, who: str, why: str, key: str | None = None) -> Acted:
-        """Keep showing the present option until `resume`."""
+        """Keep showing the present option until `resume`.
+
+        Args:
+            who: Who does it.
+            why: The reason.
+            key: Under one key an act happens once, however often it is sent.
+        """
 
         def check(ledger: Ledger) -> None:
             _refuse_if(ledger.hold, "it is held already")
@@ -335,7 +365,13 @@ class Campaign:
         return self._act("hold", who, why, key, check)
 
     def resume(self, *, who: str, why: str, key: str | None = None) -> Acted:
-        """Let the policy decide again: end a hold, and an override that is not over."""
+        """Let the policy decide again: end a hold, and an override that is not over.
+
+        Args:
+            who: Who does it.
+            why: The reason.
+            key: As for `hold`.
+        """
 
         def check(ledger: Ledger) -> None:
             nothing = ledger.hold is None and ledger.order is None
@@ -346,7 +382,15 @@ class Campaign:
     def override(
         self, option: str, *, buckets: int = 1, who: str, why: str, key: str | None = None
     ) -> Acted:
-        """Show this option in the next buckets that are decided."""
+        """Show this option in the next buckets that are decided.
+
+        Args:
+            option: The option.
+            buckets: The number of buckets.
+            who: Who does it.
+            why: The reason.
+            key: As for `hold`.
+        """
         arm = self.settings.option(option)
         count = whole_number(buckets, "the number of buckets", at_least=1)
 
@@ -356,7 +400,14 @@ class Campaign:
         return self._act("override", who, why, key, check, option=arm, buckets=count)
 
     def drop(self, option: str, *, who: str, why: str, key: str | None = None) -> Acted:
-        """Take an option away; it cannot come back."""
+        """Take an option away; it cannot come back.
+
+        Args:
+            option: The option.
+            who: Who does it.
+            why: The reason.
+            key: As for `hold`.
+        """
         arm = self.settings.option(option)
 
         def check(ledger: Ledger) -> None:
@@ -369,7 +420,14 @@ class Campaign:
     def finish(
         self, option: str | None = None, *, who: str, why: str, key: str | None = None
     ) -> Acted:
-        """End the campaign. From now on `decide` answers `option`, by default the best so far."""
+        """End the campaign. From now on `decide` answers `option`, by default the best so far.
+
+        Args:
+            option: The option to show from now on.
+            who: Who does it.
+            why: The reason.
+            key: As for `hold`.
+        """
         given = None if option is None else self.settings.option(option)
         arm = self.leading() if given is None else given
 
@@ -426,7 +484,11 @@ class Campaign:
             return self._replays.after(told_plays(self.settings, ledger, self.clock())).copy()
 
     def estimates(self, level: float = 0.95) -> list[Estimate]:
-        """What is believed of each option, per round in the campaign's own unit."""
+        """What is believed of each option, per round in the campaign's own unit.
+
+        Args:
+            level: The confidence level of the intervals.
+        """
         rescale = self.settings.per_round
         return [
             each._replace(
@@ -448,7 +510,11 @@ class Campaign:
         return max(known, key=lambda each: each.mean or 0.0).arm
 
     def explain(self, bucket: When | None = None) -> list[str]:
-        """Why things are as they are: now, or when the decision for a bucket was taken."""
+        """Why things are as they are: now, or when the decision for a bucket was taken.
+
+        Args:
+            bucket: The bucket, if not now.
+        """
         with self._lock:
             ledger = self._ledgers.refresh()
             if bucket is None:
@@ -465,7 +531,11 @@ class Campaign:
             return [*findings, f"{decision.label}: {decision.option}. {decision.reason}"]
 
     def status(self, level: float = 0.95) -> Status:
-        """Everything that a page about the campaign shows."""
+        """Everything that a page about the campaign shows.
+
+        Args:
+            level: The confidence level of the intervals.
+        """
         from latesum.live.status import make_status
 
         with self._lock:
@@ -488,7 +558,11 @@ class Campaign:
             return self._ledgers.refresh()
 
     def ledger_before(self, sequence: int) -> Ledger:
-        """What the log added up to before one of its entries."""
+        """What the log added up to before one of its entries.
+
+        Args:
+            sequence: The entry's place in the log.
+        """
         ledger = Ledger(self.settings.options)
         for entry in self.history():
             if entry.sequence >= sequence:
