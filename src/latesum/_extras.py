@@ -30,13 +30,23 @@ def need(*extras: str) -> None:
 
     >>> need("lab", "live")
     """
-    missing = {
-        extra: [module for module in EXTRAS[extra] if not _is_installed(module)] for extra in extras
-    }
+    missing = {extra: _missing(extra) for extra in extras}
     lacking = [extra for extra, modules in missing.items() if modules]
     if lacking:
         modules = dict.fromkeys(module for extra in lacking for module in missing[extra])
         raise MissingExtra(_sentence(", ".join(modules), ",".join(lacking)))
+
+
+def has(extra: str) -> bool:
+    """Whether an extra is installed, for what is worth having without it too.
+
+    Args:
+        extra: The name of an extra, such as "plots".
+
+    >>> has("lab")
+    True
+    """
+    return not _missing(extra)
 
 
 def require(module: str, extra: str) -> Any:
@@ -55,6 +65,10 @@ def require(module: str, extra: str) -> Any:
         return importlib.import_module(module)
     except ImportError as error:
         raise MissingExtra(_sentence(module.partition(".")[0], extra)) from error
+
+
+def _missing(extra: str) -> list[str]:
+    return [module for module in EXTRAS[extra] if not _is_installed(module)]
 
 
 def _is_installed(module: str) -> bool:
