@@ -21,7 +21,7 @@ EXTRAS = {
 
 
 def need(*extras: str) -> None:
-    """Refuse before any work is done what would fail later, for want of an extra.
+    """Refuse before any work is done what would fail later because an extra is missing.
 
     Nothing is imported: it costs a look into the folder of installed packages.
 

@@ -112,7 +112,7 @@ class UnknownCampaign(InvalidInput):
 
 
 class Moved(InvalidInput):
-    """The campaign lives in another store now."""
+    """The campaign is in another store now."""
 
 
 class MissingExtra(LatesumError, ImportError):

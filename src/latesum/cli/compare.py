@@ -31,8 +31,12 @@ def compare_policies(
     seed: Seed = 1,
     workers: Annotated[int, typer.Option(help="The number of processes.")] = 1,
     dask: Dask = None,
-    bucket: Annotated[int, typer.Option(help="Decide only every so many rounds.")] = 1,
-    report_lag: Annotated[int, typer.Option(help="Totals are known so many rounds late.")] = 0,
+    bucket: Annotated[
+        int, typer.Option(help="Decide only at the ends of buckets of this many rounds.")
+    ] = 1,
+    report_lag: Annotated[
+        int, typer.Option(help="The number of rounds after which totals are known.")
+    ] = 0,
     random_order: Annotated[
         bool, typer.Option("--random-order", help="Draw the order of the arms in every run.")
     ] = False,

@@ -37,7 +37,9 @@ def plan_campaign(
     delay_unit: Annotated[str | None, typer.Option(help="The unit of time of a file.")] = None,
     ends_right: Annotated[float, typer.Option(help="A go ends right so often at least.")] = 0.8,
     percentile: Annotated[float, typer.Option(help="And gains even at this percentile.")] = 0.05,
-    longer: Annotated[float, typer.Option(help='"Go, but" runs so many times as long.')] = 2.0,
+    longer: Annotated[
+        float, typer.Option(help='How many times as long a "go, but" may run.')
+    ] = 2.0,
     replications: Annotated[int, typer.Option(help="How often each policy is run.")] = 1000,
     policies: Annotated[
         str | None, typer.Option(help="What is tried: candidates, policies, package.module:Class.")

@@ -341,7 +341,7 @@ class Writer(Draft):
             self.appended = []
 
     def move_away(self, place: str) -> None:
-        """Refuse all writes from now on, because the campaign lives elsewhere."""
+        """Refuse all writes from now on, because the campaign is in another store."""
         moved = update(_campaigns).where(_campaigns.c.id == self._campaign)
         self._connection.execute(moved.values(moved_to=place))
 

@@ -285,7 +285,7 @@ class Policy(KeepsArguments, ABC):
         return new
 
     def copy(self) -> Self:
-        """The same policy, knowing the same; from here on the two go their own ways."""
+        """The same policy, knowing the same; what one is told later, the other does not know."""
         new = object.__new__(type(self))
         new.__dict__.update(self.__dict__)
         _, learned, new._generator_state = self._memory()
@@ -404,7 +404,7 @@ class Policy(KeepsArguments, ABC):
         """The generator to draw from; None if `random` is False. Do not keep it: it changes."""
         if self._generator is None and self._generator_state is not None:
             self._generator = _generator_in(self._generator_state)
-        self._generator_state = None  # whoever takes it draws from it
+        self._generator_state = None  # what takes it draws from it
         return self._generator
 
     def _memory(self) -> tuple[int, Any, Any]:

@@ -125,7 +125,7 @@ def tells_merge(policy: Policy, rng: np.random.Generator, steps: int) -> None:
 
 
 def parts_are_learned(policy: Policy, rng: np.random.Generator, steps: int) -> None:
-    """A policy that learns from parts: the same parts, the same decisions, whoever looks between."""
+    """A policy that learns from parts: the same parts, the same decisions, asked between or not."""
     if policy.learns_from == "stretches":
         return
     one, other = policy.fresh(), policy.fresh()

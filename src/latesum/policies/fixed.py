@@ -147,7 +147,7 @@ class RoundRobin(_PlainAverages):
 
 
 class Oracle(_PlainAverages):
-    """Always the best arm, which it was told: what nobody can beat.
+    """Always the best arm, which it was told: what no policy can beat.
 
     Args:
         n_arms: The number of arms.

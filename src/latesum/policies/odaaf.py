@@ -139,7 +139,7 @@ class ODAAF(Policy):
         if purpose == "bridge":
             self._bridge_left = max(0, self._bridge_left - rounds)
         elif purpose == "learn":
-            self._bridge_left = 0  # whoever goes on learning does without the rest of the bridge
+            self._bridge_left = 0  # learning has begun: the rest of the bridge is left out
             self._stretches[arm] += 1
             if total is None:
                 self._pending[arm] += rounds

@@ -86,12 +86,12 @@ def regret_bound(
     if not corrected:
         return math.fsum(terms) + horizon * max(small, default=0.0)
     best = horizon * max(suboptimal, default=0.0)
-    meddling = _meddling(schedule)
+    elimination = _elimination_cost(schedule)
     for below in range(len(small), len(suboptimal)):
         above = math.fsum(terms[below - len(small) :])
         together = horizon * suboptimal[below - 1] if below else 0.0
         # The threshold may be as large as the smallest gap above it.
-        best = min(best, above + below * meddling / suboptimal[below] + together)
+        best = min(best, above + below * elimination / suboptimal[below] + together)
     return best
 
 
@@ -142,7 +142,7 @@ def _bounded(
     return max(min(separation, odaaf), without_bound) + 1920 / gap
 
 
-def _meddling(schedule: Schedule) -> float:
+def _elimination_cost(schedule: Schedule) -> float:
     """What an arm below the threshold costs by eliminating the best one, times the threshold.
 
     The sum over phases of 4 T D_m P(F_j(m)), where P(F_j(m)) is the chance that either of two

@@ -164,7 +164,7 @@ class FieldProblem(Problem):
         return FieldWorld(self, rng, before=before, at=at)
 
     def gaps_at(self, rounds: int) -> tuple[float, ...]:
-        """How far each arm is below the best after so many rounds.
+        """How far each arm is below the best after `rounds` rounds.
 
         Args:
             rounds: The number of rounds.
@@ -213,7 +213,7 @@ class FieldProblem(Problem):
 
 
 class FieldWorld(World):
-    """One realisation of a `FieldProblem`; the reporting is left to whoever reports."""
+    """One realisation of a `FieldProblem`; its `reporting` is for the loop that plays it."""
 
     _problem: FieldProblem
 

@@ -88,7 +88,7 @@ class Problem:
         return False
 
     def is_best(self, arm: int, rounds: int) -> bool:
-        """Whether no arm is better in the last of so many rounds.
+        """Whether no arm is better in the last of `rounds` rounds.
 
         Args:
             arm: The arm.
@@ -353,12 +353,12 @@ class World:
         self._postpone(self.rounds_played, wait[~near], earned[~near])
 
     def _earned_before(self, what: Reward | int, places: Integers) -> Floats:
-        """What an arm or a reward earned so many rounds before the start."""
+        """What an arm or a reward earned in rounds before the start, counted backwards from it."""
         reward = self._channels[what].reward if isinstance(what, int) else what
         return reward.draw(len(places), self._rng)
 
     def _postpone(self, end: int, waits: Integers, rewards: Floats) -> None:
-        """Let each reward arrive so many rounds after the end of the stretch."""
+        """Let each reward arrive `waits` rounds after the end of the stretch."""
         for wait, reward in zip(waits.tolist(), rewards.tolist(), strict=True):
             if reward:
                 heapq.heappush(self._heap, (end + wait, reward))

@@ -51,7 +51,7 @@ class Background:
     def text(self) -> str:
         """The background in a few words."""
         law = "counts" if self.counts else f"sd {self.sd:g}"
-        return f"background of {self.mean:g} a round ({law})"
+        return f"background of {self.mean:g} per round ({law})"
 
 
 @dataclass(frozen=True)

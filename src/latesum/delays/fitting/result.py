@@ -41,8 +41,8 @@ class Estimated(NamedTuple):
     bound: float | None
     warnings: list[str]
     allowance: float = 0.0
-    #: The quantiles of the normal distribution are replaced by Student's, where it has so many
-    #: degrees of freedom.
+    #: The quantiles of the normal distribution are replaced by Student's, with this number
+    #: of degrees of freedom, where it is given.
     degrees: float | None = None
 
 
