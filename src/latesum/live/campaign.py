@@ -11,14 +11,23 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, overload
 
 from latesum._checks import InvalidInput, whole_number
 from latesum.errors import BadRows
+from latesum.live.acts import Act, Acted
 from latesum.live.batches import CheckWanted, always_wanted
 from latesum.live.buckets import When
 from latesum.live.caches import LedgerCache, ReplayCache
-from latesum.live.deciding import Choice, carry, choose, told_plays
+from latesum.live.deciding import (
+    Choice,
+    bucket_to_decide,
+    carry,
+    check_next,
+    choose,
+    final_decision,
+    told_plays,
+)
 from latesum.live.ledger import Decision, Entry, Ledger, decision_of
 from latesum.live.maturity import Maturity
 from latesum.live.recorder import BucketState, Recorder, check_gap, why_unknown
-from latesum.live.rules import RULES_VERSION, check_rules
+from latesum.live.rules import check_rules
 from latesum.live.settings import Settings
 from latesum.live.store import Store, Stored, Writer
 from latesum.live.verdicts import Allowed, CheckedRow, Recorded, Refusal, Row, check_rows
@@ -42,14 +51,6 @@ def system_clock() -> datetime:
     'UTC'
     """
     return datetime.now(UTC)
-
-
-class Acted(NamedTuple):
-    """What an operator did; `repeated` if it had been done before, under the same key."""
-
-    kind: str
-    option: str | None
-    repeated: bool
 
 
 class _States(NamedTuple):
@@ -171,51 +172,21 @@ class Campaign:
                 if found is not None:
                     return decision_of(found, self.settings.options)
             ledger = self._ledgers.refresh()
-            bucket = self._bucket(when, now, ledger)
+            bucket = bucket_to_decide(self.settings, ledger, when, now)
             if bucket in ledger.decisions:
                 return ledger.decisions[bucket]
             if ledger.finished is not None:
-                return self._final(bucket, ledger)
+                return final_decision(self.settings, ledger, bucket)
             choose(self.settings, ledger, self._replays, bucket, now)  # the long part, unlocked
             with self._ledgers.writing() as (writer, ledger):
                 if ledger.finished is not None:
-                    return self._final(bucket, ledger)
+                    return final_decision(self.settings, ledger, bucket)
                 self._carry_up_to(bucket, now, writer, ledger)
                 if bucket not in ledger.decisions:
-                    self._check_next(bucket, ledger)
+                    check_next(self.settings, ledger, bucket)
                     choice = choose(self.settings, ledger, self._replays, bucket, now)
                     self._write_decision(bucket, choice, now, writer, ledger)
                 return ledger.decisions[bucket]
-
-    def _bucket(self, when: When | None, now: datetime, ledger: Ledger) -> int:
-        buckets = self.settings.buckets
-        if when is not None:
-            bucket = buckets.number(when)
-        elif buckets.timed:
-            bucket = buckets.number(now)
-        elif ledger.last is None:
-            bucket = 1
-        else:
-            bucket = ledger.last + (1 if ledger.value(ledger.last).recorded else 0)
-        first = ledger.first or 1
-        if bucket < first:
-            raise InvalidInput(
-                f"the campaign begins with {buckets.label(first)}; "
-                f"{buckets.label(bucket)} is before it."
-            )
-        if buckets.timed and bucket > buckets.number(now) + 1:
-            raise InvalidInput(
-                f"{buckets.label(bucket)} is too far ahead to decide on: at most the "
-                f"{buckets.every} after the present one, {buckets.label(buckets.number(now) + 1)}."
-            )
-        self._check_next(bucket, ledger)
-        return bucket
-
-    def _check_next(self, bucket: int, ledger: Ledger) -> None:
-        if not self.settings.buckets.timed and bucket > (ledger.last or 0) + 1:
-            raise InvalidInput(
-                f"bucket {bucket} cannot be decided yet; the next one is {(ledger.last or 0) + 1}."
-            )
 
     def _carry_up_to(self, bucket: int, now: datetime, writer: Writer, ledger: Ledger) -> None:
         """No one asked for some buckets before this one: what ran before went on."""
@@ -233,16 +204,6 @@ class Campaign:
         before = ledger.decisions.get(bucket - 1)
         body = choice.body(self.settings.buckets.label(bucket), before)
         ledger.take(writer.append(now, "decision", bucket, body))
-
-    def _final(self, bucket: int, ledger: Ledger) -> Decision:
-        assert ledger.finished is not None
-        arm = ledger.finished.body["option"]
-        label = self.settings.buckets.label(bucket)
-        reason = f"The campaign is finished: {ledger.finished.body['why']}"
-        return Decision(
-            bucket, label, self.settings.options[arm], arm, "commit", "finished", None, reason,
-            ledger.finished.at, None, RULES_VERSION,
-        )  # fmt: skip
 
     # Recording.
 
@@ -347,8 +308,7 @@ class Campaign:
                 self._states = states
         return results
 
-    # What operators do, each with who and why, kept in the history. Under one key an act happens
-    # once, however often it is sent.
+    # What operators do (`latesum.live.acts`).
 
     def hold(self, *, who: str, why: str, key: str | None = None) -> Acted:
         """Keep showing the present option until `resume`.
@@ -358,11 +318,7 @@ class Campaign:
             why: The reason.
             key: Under one key an act happens once, however often it is sent.
         """
-
-        def check(ledger: Ledger) -> None:
-            _refuse_if(ledger.hold, "it is held already")
-
-        return self._act("hold", who, why, key, check)
+        return self._act(Act.read("hold", who, why, key))
 
     def resume(self, *, who: str, why: str, key: str | None = None) -> Acted:
         """Let the policy decide again: end a hold, and an override that is not over.
@@ -372,12 +328,7 @@ class Campaign:
             why: The reason.
             key: As for `hold`.
         """
-
-        def check(ledger: Ledger) -> None:
-            nothing = ledger.hold is None and ledger.order is None
-            _refuse_if(nothing, "it is neither held nor overridden")
-
-        return self._act("resume", who, why, key, check)
+        return self._act(Act.read("resume", who, why, key))
 
     def override(
         self, option: str, *, buckets: int = 1, who: str, why: str, key: str | None = None
@@ -393,11 +344,7 @@ class Campaign:
         """
         arm = self.settings.option(option)
         count = whole_number(buckets, "the number of buckets", at_least=1)
-
-        def check(ledger: Ledger) -> None:
-            _refuse_if(arm in ledger.dropped, f"{option} was dropped")
-
-        return self._act("override", who, why, key, check, option=arm, buckets=count)
+        return self._act(Act.read("override", who, why, key, option=arm, buckets=count))
 
     def drop(self, option: str, *, who: str, why: str, key: str | None = None) -> Acted:
         """Take an option away; it cannot come back.
@@ -408,14 +355,7 @@ class Campaign:
             why: The reason.
             key: As for `hold`.
         """
-        arm = self.settings.option(option)
-
-        def check(ledger: Ledger) -> None:
-            _refuse_if(arm in ledger.dropped, f"{option} was dropped already")
-            last = len(ledger.dropped) == self.settings.n_options - 1
-            _refuse_if(last, f"{option} is the last option left; finish the campaign instead")
-
-        return self._act("drop", who, why, key, check, option=arm)
+        return self._act(Act.read("drop", who, why, key, option=self.settings.option(option)))
 
     def finish(
         self, option: str | None = None, *, who: str, why: str, key: str | None = None
@@ -428,52 +368,13 @@ class Campaign:
             why: The reason.
             key: As for `hold`.
         """
-        given = None if option is None else self.settings.option(option)
-        arm = self.leading() if given is None else given
+        arm = self.leading() if option is None else self.settings.option(option)
+        act = Act.read("finish", who, why, key, option=arm)
+        return self._act(act._replace(any_option=option is None))
 
-        def check(ledger: Ledger) -> None:
-            _refuse_if(arm in ledger.dropped, f"{self.settings.options[arm]} was dropped")
-
-        return self._act("finish", who, why, key, check, option=arm, any_option=given is None)
-
-    def _act(
-        self,
-        kind: str,
-        who: str,
-        why: str,
-        key: str | None,
-        check: Callable[[Ledger], None],
-        *,
-        any_option: bool = False,
-        **body: Any,
-    ) -> Acted:
-        """Write an act down, unless `check` refuses it or it was done under this key before."""
-        for text, what in ((who, "who you are"), (why, "why")):
-            if not isinstance(text, str) or not text.strip():
-                raise InvalidInput(f"say {what}: it is kept in the campaign's history.")
-        body |= {"why": why.strip()}
+    def _act(self, act: Act) -> Acted:
         with self._lock, self._ledgers.writing() as (writer, ledger):
-            entry = next(
-                (act for act in ledger.acts if key is not None and act.body.get("key") == key), None
-            )
-            if entry is not None:
-                said = dict(body, option=entry.body.get("option")) if any_option else body
-                if entry.kind != kind or any(entry.body[each] != said[each] for each in said):
-                    raise InvalidInput(
-                        "this Idempotency-Key was used for another act; choose a new one."
-                    )
-                return self._acted(entry, repeated=True)
-            _refuse_if(ledger.finished, "it is finished")
-            check(ledger)
-            # The key is in the act's own entry, so that both are written or neither.
-            body = {"who": who.strip(), **body} | ({} if key is None else {"key": key})
-            entry = writer.append(self.clock(), kind, None, body)
-            ledger.take(entry)
-        return self._acted(entry, repeated=False)
-
-    def _acted(self, entry: Entry, *, repeated: bool) -> Acted:
-        arm = entry.body.get("option")
-        return Acted(entry.kind, None if arm is None else self.settings.options[arm], repeated)
+            return act.write(self.settings, writer, ledger, self.clock())
 
     # Looking.
 
@@ -580,11 +481,6 @@ def _stopped(rows: Sequence[Row | CheckedRow], results: Sequence[Recorded | Refu
         isinstance(result, Recorded) and result.stops(row.allowed)
         for row, result in zip(rows, results, strict=True)
     )
-
-
-def _refuse_if(condition: object, reason: str) -> None:
-    if condition:
-        raise InvalidInput(f"the campaign cannot do that: {reason}.")
 
 
 def _opened(store: Store | str | Path | None) -> tuple[Store, bool]:
