@@ -12,7 +12,7 @@ from latesum.errors import MissingExtra as MissingExtra
 EXTRAS = {
     "cli": ("typer", "rich"),
     "cluster": ("dask", "distributed"),
-    "lab": ("pyarrow", "pydantic", "yaml", "jinja2"),
+    "lab": ("pyarrow", "pydantic", "yaml", "jinja2", "markdown_it"),
     "live": ("sqlalchemy", "alembic", "jinja2", "pydantic", "chartkick"),
     "plots": ("matplotlib",),
     "postgres": ("psycopg",),

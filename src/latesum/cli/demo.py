@@ -44,7 +44,7 @@ def demo(
         result = compare(problem, policies, HORIZON, replications=replications, seed=1, **how)
     show_comparison(result)
     headline = out / "regret.png"
-    plot_headline(result, HEADLINE, headline)
+    plot_headline(result.runs, result.description, HEADLINE, headline)
     print(f"Regret over rounds, with quantiles: {headline}")
     print("Now figure 3a of the paper, with fewer runs than published ...", flush=True)
     print(f"Figure 3a, ours over the published: {quick_figure('3a', out / 'figure-3a')}")

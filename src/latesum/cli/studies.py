@@ -87,7 +87,7 @@ def league(
     with working(worker_count(workers), dask, out, again) as how:
         rows = run_league(out, replications=replications, seed=seed, **how)
     columns = ["policy", "mean", "± s.e.", "99%", "worst", "lock-ins", "switches", "price", "runs"]
-    for problem, group in groupby(rows, key=lambda row: row.problem):
+    for problem, group in groupby(rows, key=lambda row: row.summary.problem):
         table = new_table(problem, columns)
         for row in group:
             table.add_row(*cells_of(row))

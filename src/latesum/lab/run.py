@@ -54,7 +54,10 @@ class Run:
         self.bucket = bucket
         self._longer = longer
         self.plays = plays
-        self._ends = np.cumsum([0] + [play[1] for play in plays])
+        #: The arm of every stretch.
+        self.arms = [play[0] for play in plays]
+        #: The rounds after which the arm could change: 0, and the end of every stretch.
+        self.ends = np.cumsum([0] + [play[1] for play in plays])
         gaps = problem.gaps
         if problem.changes:
             lost = [self._lost(index, np.array([play[1]]))[0] for index, play in enumerate(plays)]
@@ -65,30 +68,20 @@ class Run:
     @property
     def horizon(self) -> int:
         """The rounds played."""
-        return int(self._ends[-1])
+        return int(self.ends[-1])
 
     @property
     def stretches(self) -> list[PlayedStretch]:
         """What was played, in order."""
         return [
             PlayedStretch(int(start), play.rounds, play.arm, play.purpose, play.total)
-            for start, play in zip(self._ends[:-1], self.plays, strict=True)
+            for start, play in zip(self.ends[:-1], self.plays, strict=True)
         ]
-
-    @property
-    def ends(self) -> Integers:
-        """The rounds after which the arm could change: 0, and the end of every stretch."""
-        return self._ends
-
-    @property
-    def arms(self) -> list[int]:
-        """The arm of every stretch."""
-        return [play[0] for play in self.plays]
 
     @property
     def last_arm(self) -> int:
         """The arm that was played at the end."""
-        return self.plays[-1][0]
+        return self.arms[-1]
 
     @functools.cached_property
     def answer(self) -> int:
@@ -148,7 +141,7 @@ class Run:
         if rewards == "generated" and self.problem.changes:
             result = np.vectorize(self._changing_regret, otypes=[float])(rounds)
         elif rewards == "generated":
-            result = np.interp(rounds, self._ends, self._regret_at_ends)
+            result = np.interp(rounds, self.ends, self._regret_at_ends)
         elif rewards == "received":
             if self.problem.changes:
                 raise InvalidInput("regret of received rewards is for means that do not change.")
@@ -159,21 +152,21 @@ class Run:
 
     def _lost(self, index: int, rounds: Integers) -> Floats:
         """What is lost in the first `rounds` rounds of a play, where means change over time."""
-        start = self._ends[index]
+        start = self.ends[index]
         arm = self.plays[index].arm
         both = self.problem.lost_by(arm, np.append(start + rounds, start))
         lost: Floats = both[:-1] - both[-1]
         return lost
 
     def _changing_regret(self, rounds: int) -> float:
-        index = min(int(np.searchsorted(self._ends, rounds, side="right")), len(self.plays)) - 1
-        inside = self._lost(index, np.array([rounds - self._ends[index]]))[0]
+        index = min(int(np.searchsorted(self.ends, rounds, side="right")), len(self.plays)) - 1
+        inside = self._lost(index, np.array([rounds - self.ends[index]]))[0]
         return float(self._regret_at_ends[index] + inside)
 
     def _received_regret(self, rounds: int) -> float:
         problem, best = self.problem, self.problem.best
         lost = problem.means[best] * _arrived(problem, best, int(rounds))
-        for start, play in zip(self._ends, self.plays, strict=False):
+        for start, play in zip(self.ends, self.plays, strict=False):
             if start >= rounds:
                 break
             since_start = int(rounds - start)

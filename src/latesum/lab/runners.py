@@ -18,6 +18,7 @@ from typing import Any, Protocol
 from latesum._checks import InvalidInput, whole_number
 from latesum._extras import require
 
+Job = Callable[[Any], Any]
 #: A task may lose its worker this many times before it is taken for the cause.
 _ALLOWED_FAILURES = 10
 _CONNECT_SECONDS = 10
@@ -28,9 +29,7 @@ class Runner(Protocol):
 
     workers: int
 
-    def __call__(
-        self, job: Callable[[Any], Any], tasks: Sequence[Any]
-    ) -> Iterator[tuple[int, Any]]:
+    def __call__(self, job: Job, tasks: Sequence[Any]) -> Iterator[tuple[int, Any]]:
         """The number of each task and `job(task)`, in any order."""
 
 
@@ -43,9 +42,7 @@ class InThisProcess:
 
     workers = 1
 
-    def __call__(
-        self, job: Callable[[Any], Any], tasks: Sequence[Any]
-    ) -> Iterator[tuple[int, Any]]:
+    def __call__(self, job: Job, tasks: Sequence[Any]) -> Iterator[tuple[int, Any]]:
         for number, task in enumerate(tasks):
             yield number, job(task)
 
@@ -56,9 +53,7 @@ class InProcesses:
     def __init__(self, workers: int) -> None:
         self.workers = workers
 
-    def __call__(
-        self, job: Callable[[Any], Any], tasks: Sequence[Any]
-    ) -> Iterator[tuple[int, Any]]:
+    def __call__(self, job: Job, tasks: Sequence[Any]) -> Iterator[tuple[int, Any]]:
         if self.workers == 1 or len(tasks) <= 1:
             yield from InThisProcess()(job, tasks)
             return
@@ -112,10 +107,10 @@ def _interrupts_put_off() -> Iterator[None]:
         signal.raise_signal(signal.SIGINT)
 
 
-_work: tuple[Callable[[Any], Any], Sequence[Any]]
+_work: tuple[Job, Sequence[Any]]
 
 
-def _prepare_worker(parent: int, job: Callable[[Any], Any], tasks: Sequence[Any]) -> None:
+def _prepare_worker(parent: int, job: Job, tasks: Sequence[Any]) -> None:
     """An interrupt is for the parent to handle, and a worker ends with its parent."""
     global _work
     _work = job, tasks
@@ -147,9 +142,7 @@ class OnDask:
         self.workers = max(sum(client.nthreads().values()), 1)
         _refuse_other_versions(client)
 
-    def __call__(
-        self, job: Callable[[Any], Any], tasks: Sequence[Any]
-    ) -> Iterator[tuple[int, Any]]:
+    def __call__(self, job: Job, tasks: Sequence[Any]) -> Iterator[tuple[int, Any]]:
         import asyncio
         from concurrent.futures import CancelledError
 

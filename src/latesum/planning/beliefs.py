@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
-from latesum._checks import InvalidInput, finite_number, whole_number
+from latesum._checks import InvalidInput, finite_number, known_name, whole_number
 from latesum.delays import Delay
 from latesum.planning.words import (
     Lateness,
@@ -45,6 +45,10 @@ class Beliefs:
     run_hours: float
     switch_cost: float = 0.0
     means: tuple[float, ...] | None = None
+    #: What runs today and is still paying when the campaign begins: one of the options, something
+    #: else, or nothing; and for how long before the start its totals are known.
+    status_quo: Literal["option", "other"] | None = None
+    history_hours: float = 0.0
 
     @property
     def bucket_rounds(self) -> int:
@@ -72,6 +76,18 @@ class Beliefs:
     def option_means(self) -> tuple[float, ...]:
         """The means of the simulated options, the best first unless they were given."""
         return self.means or (self.mean + self.lift, *[self.mean] * (self.options - 1))
+
+    @property
+    def before(self) -> int | Reward | None:
+        """What runs today: the option that is most like it, or a reward that is no option."""
+        if self.status_quo == "option":
+            return min(range(self.options), key=lambda arm: abs(self.option_means[arm] - self.mean))
+        return self._reward(self.mean) if self.status_quo == "other" else None
+
+    @property
+    def history(self) -> int:
+        """The rounds of the history, in whole buckets."""
+        return int(self.history_hours / unit_hours(self.bucket) + 1e-9) * self.bucket_rounds
 
     def hours(self, rounds: float) -> float:
         """Rounds as time."""
@@ -149,6 +165,12 @@ class Beliefs:
             f"everybody for {an(self.bucket)}; its total is known at the end of it.",
             late,
         ]
+        if self.status_quo is not None:
+            what = "One of the options" if self.status_quo == "option" else "Something else"
+            known = (
+                f", of which {as_time(self.hours(self.history))} are known" if self.history else ""
+            )
+            sentences.append(f"{what} runs today{known}: its late rewards arrive at the beginning.")
         if self.lateness.assumption:
             sentences.append(f"Assumed: {self.lateness.assumption}.")
         if self.sd is not None:
@@ -170,19 +192,11 @@ class Beliefs:
     def to_json(self) -> dict[str, Any]:
         """The numbers, as JSON values."""
         names = (
-            "options",
-            "mean",
-            "lift",
-            "low",
-            "high",
-            "sd",
-            "bucket",
-            "run_hours",
-            "switch_cost",
+            "options mean lift low high sd bucket run_hours switch_cost status_quo history_hours"
         )
         delay = self.delay().mean
         return {
-            **{name: getattr(self, name) for name in names},
+            **{name: getattr(self, name) for name in names.split()},
             "means": None if self.means is None else list(self.means),
             "traffic_per_hour": self.traffic, "late": self.lateness.said,
             "mean_delay_hours": self.hours(delay), "mean_delay_rounds": delay,
@@ -206,6 +220,8 @@ def read_beliefs(
     switch_cost: float = 0.0,
     means: Sequence[float] | None = None,
     delay_unit: str | None = None,
+    status_quo: str | None = None,
+    history: Any = None,
 ) -> Beliefs:
     """Check what the user said and turn it into numbers.
 
@@ -252,7 +268,11 @@ def read_beliefs(
         options, mean, difference, low, high, sd, read_traffic(traffic),
         Lateness.read(late, unit=delay_unit), name, read_duration(run_for, "the run"),
         finite_number(switch_cost, "the cost of a switch", at_least=0), given,
+        known_name(status_quo, ("option", "other"), "status quo") if status_quo else None,  # type: ignore[arg-type]
+        0.0 if history is None else read_duration(history, "the history"),
     )  # fmt: skip
+    if beliefs.history_hours and beliefs.status_quo != "option":
+        raise InvalidInput("a history is that of an option: say status_quo='option' with it.")
     if beliefs.bucket_rounds < 1:
         raise InvalidInput(f"there is less than one decision in a {name}: take a longer bucket.")
     if beliefs.buckets < options:

@@ -20,6 +20,7 @@ from latesum.policies.flow_lookahead import FlowLookahead
 from latesum.policies.guarded import Guarded
 from latesum.policies.odaaf import ODAAF, ODAAFB, ODAAFV, NaiveODAAF
 from latesum.policies.odaaf_s import ODAAFS
+from latesum.policies.restarting import Restarting
 from latesum.policies.spec import ALIASES, PolicySpec
 
 _Class = TypeVar("_Class", bound=type[Policy])
@@ -129,8 +130,6 @@ def from_state(state: dict[str, Any]) -> Policy:
     >>> from_state(policy.to_state()).ask() == policy.ask()
     True
     """
-    from latesum.policies.restarting import Restarting
-
     if not isinstance(state, dict) or "policy" not in state:
         raise InvalidInput("this is not a saved policy: it has no 'policy' entry.")
     kind = state["policy"]

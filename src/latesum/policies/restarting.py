@@ -10,6 +10,7 @@ import numpy as np
 from latesum._checks import InvalidInput, whole_number
 from latesum.policies.base import Play, Policy, Stretch
 from latesum.policies.schedules import phase_rounds
+from latesum.policies.spec import PolicySpec
 
 #: No campaign lasts longer; numbers beyond it would not fit the machine's integers.
 _LONGEST = 10**15
@@ -68,12 +69,11 @@ class Restarting(Policy):
     def _rebuild(cls, kind: str, parameters: dict[str, Any]) -> Self:
         if kind != cls.kind:
             raise InvalidInput(f"this is the state of a {kind!r} policy, not of {cls.kind!r}.")
-        from latesum.policies.registry import build
-
         inner = parameters["inner"]
-        others = {name: value for name, value in inner["parameters"].items() if name != "horizon"}
         return cls(
-            lambda horizon: build(inner["policy"], horizon=horizon, **others),
+            lambda horizon: PolicySpec(
+                inner["policy"], {**inner["parameters"], "horizon": horizon}
+            ).build(),
             parameters["horizons"],
         )
 

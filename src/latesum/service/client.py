@@ -78,9 +78,13 @@ class Client:
         token = token or os.environ.get(TOKEN_VARIABLE)
         if not token:
             raise InvalidInput(f"a token is needed: hand it over, or set {TOKEN_VARIABLE}.")
-        self._sender = _Sender(
-            address, token, attempts=attempts, timeout=timeout, transport=transport, sleep=sleep
+        self._httpx = _extras.require("httpx", "server")
+        headers = {"Authorization": f"Bearer {token}"}
+        self._http = self._httpx.Client(
+            base_url=address, headers=headers, timeout=timeout, transport=transport
         )
+        self._attempts = attempts
+        self._sleep = sleep
         self._kept: dict[str, tuple[float, Shown]] = {}
 
     def __enter__(self) -> Self:
@@ -91,17 +95,18 @@ class Client:
 
     def close(self) -> None:
         """Let go of the connections."""
-        self._sender.close()
+        self._http.close()
 
     # Campaigns.
 
     def create(self, campaign: str, **settings: Any) -> dict[str, Any]:
         """Set up a campaign; if it is there and just the same, nothing happens."""
-        return self._sender.json("PUT", _path(campaign), json=settings)
+        made: dict[str, Any] = self._json("PUT", _path(campaign), json=settings)
+        return made
 
     def campaigns(self) -> list[dict[str, Any]]:
         """All campaigns, with their state."""
-        found: list[dict[str, Any]] = self._sender.json("GET", "/v1/campaigns")["campaigns"]
+        found: list[dict[str, Any]] = self._json("GET", "/v1/campaigns")["campaigns"]
         return found
 
     def option(
@@ -117,21 +122,15 @@ class Client:
             return kept[1]
         parameters = {} if bucket is None else {"bucket": _text(bucket)}
         try:
-            answer = self._sender.send("GET", _path(campaign, "option"), params=parameters)
+            answer = self._send("GET", _path(campaign, "option"), params=parameters)
         except Unreachable:
             if fallback is None:
                 raise
             return Shown(fallback, fallback=True)
         found = answer.json()
         ends = None if found["ends"] is None else datetime.fromisoformat(found["ends"])
-        shown = Shown(
-            found["option"],
-            found["bucket"],
-            found["label"],
-            found["purpose"],
-            found["reason"],
-            ends,
-        )
+        named = ("option", "bucket", "label", "purpose", "reason")
+        shown = Shown(**{name: found[name] for name in named}, ends=ends)
         if bucket is None:
             self._kept[campaign] = (time.monotonic() + _max_age(answer), shown)
         return shown
@@ -156,7 +155,7 @@ class Client:
             "even_if_final": even_if_final, "beyond_range": beyond_range,
         }  # fmt: skip
         given = {key: value for key, value in body.items() if value not in (None, False)}
-        found = self._sender.json("PUT", _path(campaign, "buckets", _text(bucket)), json=given)
+        found = self._json("PUT", _path(campaign, "buckets", _text(bucket)), json=given)
         return _verdict(found)
 
     def upload(
@@ -180,29 +179,27 @@ class Client:
         else:
             sent = [{**row, "bucket": _plain(row["bucket"])} for row in rows]
             body = {"json": {"rows": sent}}
-        found = self._sender.json("POST", _path(campaign, "totals"), params=parameters, **body)
+        found = self._json("POST", _path(campaign, "totals"), params=parameters, **body)
         return [_verdict(row) for row in found["rows"]]
 
     # Looking.
 
     def status(self, campaign: str) -> dict[str, Any]:
         """Everything that the page shows."""
-        return self._sender.json("GET", _path(campaign, "status"))
+        found: dict[str, Any] = self._json("GET", _path(campaign, "status"))
+        return found
 
     def estimates(self, campaign: str, level: float = 0.95) -> list[dict[str, Any]]:
         """What is believed of each option."""
-        path = _path(campaign, "estimates")
-        found: list[dict[str, Any]] = self._sender.json("GET", path, params={"level": level})[
-            "estimates"
-        ]
+        answer = self._json("GET", _path(campaign, "estimates"), params={"level": level})
+        found: list[dict[str, Any]] = answer["estimates"]
         return found
 
     def explain(self, campaign: str, bucket: Bucket | None = None) -> list[str]:
         """Why: now, or when the decision for a bucket was taken."""
         parameters = {} if bucket is None else {"bucket": _text(bucket)}
-        found: list[str] = self._sender.json(
-            "GET", _path(campaign, "explanation"), params=parameters
-        )["sentences"]
+        answer = self._json("GET", _path(campaign, "explanation"), params=parameters)
+        found: list[str] = answer["sentences"]
         return found
 
     def history(self, campaign: str) -> list[dict[str, Any]]:
@@ -212,7 +209,7 @@ class Client:
         while more:
             after = entries[-1]["sequence"] if entries else 0
             parameters = {"after": after, "limit": 1000}
-            part = self._sender.json("GET", _path(campaign, "history"), params=parameters)
+            part = self._json("GET", _path(campaign, "history"), params=parameters)
             entries += part["entries"]
             more = part["more"]
         return entries
@@ -241,43 +238,15 @@ class Client:
 
     def _act(self, campaign: str, act: str, **body: Any) -> None:
         headers = {"Idempotency-Key": secrets.token_hex(16)}  # one for all attempts
-        self._sender.json("POST", _path(campaign, act), json=body, headers=headers)
+        self._json("POST", _path(campaign, act), json=body, headers=headers)
 
+    # Sending.
 
-class _Sender:
-    """A connection to a service that asks again, after growing pauses, when an answer is lost."""
+    def _json(self, method: str, path: str, **sent: Any) -> Any:
+        return self._send(method, path, **sent).json()
 
-    def __init__(
-        self,
-        address: str,
-        token: str,
-        *,
-        attempts: int,
-        timeout: float,
-        transport: httpx.BaseTransport | None = None,
-        sleep: Callable[[float], None] = time.sleep,
-    ) -> None:
-        self._httpx = _extras.require("httpx", "server")
-        self._http = self._httpx.Client(
-            base_url=address,
-            headers={"Authorization": f"Bearer {token}"},
-            timeout=timeout,
-            transport=transport,
-        )
-        self._attempts = attempts
-        self._sleep = sleep
-
-    def close(self) -> None:
-        """Let go of the connections."""
-        self._http.close()
-
-    def json(self, method: str, path: str, **sent: Any) -> dict[str, Any]:
-        """The answer's content."""
-        found: dict[str, Any] = self.send(method, path, **sent).json()
-        return found
-
-    def send(self, method: str, path: str, **sent: Any) -> httpx.Response:
-        """The answer, or `ServiceError` with the service's sentence."""
+    def _send(self, method: str, path: str, **sent: Any) -> httpx.Response:
+        """The answer, or `ServiceError` with the service's sentence; asks again when one is lost."""
         pause, last = 0.1, "it does not answer"
         for attempt in range(self._attempts):
             if attempt:
@@ -312,9 +281,8 @@ def _plain(bucket: Bucket) -> int | str:
 
 
 def _verdict(found: dict[str, Any]) -> RowVerdict:
-    return RowVerdict(
-        found["bucket"], found["label"], found["verdict"], tuple(found["marks"]), found["note"]
-    )
+    named = ("bucket", "label", "verdict", "marks", "note")
+    return RowVerdict(**{name: found[name] for name in named})._replace(marks=tuple(found["marks"]))
 
 
 def _max_age(answer: httpx.Response) -> float:

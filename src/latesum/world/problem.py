@@ -44,7 +44,7 @@ class Problem:
             raise InvalidInput(f"the arms are a list of rewards or of means, not {arms!r}.")
         if len(arms) < 2:
             raise InvalidInput(f"a problem needs at least 2 arms to choose from, not {len(arms)}.")
-        self.arms: tuple[Reward, ...] = tuple(_reward(arm) for arm in arms)
+        self.arms: tuple[Reward, ...] = tuple(as_reward(arm) for arm in arms)
         if isinstance(delay, (str, Delay)) or not isinstance(delay, Sequence):
             self.delays: tuple[Delay, ...] = (parse(delay),) * len(self.arms)
         else:
@@ -330,12 +330,8 @@ class World:
         if isinstance(before, int) and not isinstance(before, bool):
             what, delay = before, self._check(before, 0)[0].delay
         else:
-            what, delay = _reward(before), self._problem.delay
-        if not np.isfinite(delay.mean):
-            raise InvalidInput(
-                f"{delay.text} has no finite mean: of what was played for ever, infinitely many "
-                "rewards would be under way."
-            )
+            what, delay = as_reward(before), self._problem.delay
+        refuse_endless(delay)
         rng, table = self._rng, delay.table
         places = [np.arange(table.spread)]
         waits = [delay.draw(table.spread, rng) - places[0]]
@@ -375,7 +371,17 @@ class World:
         return self._channels[arm], rounds
 
 
-def _reward(arm: Reward | float | str) -> Reward:
+def refuse_endless(delay: Delay) -> None:
+    """Refuse a delay of which something that was always played has no finite number under way."""
+    if not np.isfinite(delay.mean):
+        raise InvalidInput(
+            f"{delay.text} has no finite mean: of what was played for ever, infinitely many "
+            "rewards would be under way."
+        )
+
+
+def as_reward(arm: Reward | float | str) -> Reward:
+    """A reward, also from its text or from a mean, which means a Bernoulli one."""
     if isinstance(arm, str):
         arm = parse_reward(arm)
     if isinstance(arm, (int, float, np.number)) and not isinstance(arm, bool):

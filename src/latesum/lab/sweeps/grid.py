@@ -87,8 +87,8 @@ class Grid:
                         seed=experiment.seed, reports=reports_of(*listed.reports),
                         checkpoints=_checkpoints(experiment, listed.horizon), measures=measures,
                         order=ORDER if experiment.order == "drawn" else None,
-                        problem_name=listed.name, policy_name=name, before=asked.before,
-                        history=asked.history,
+                        before=asked.before, history=asked.history,
+                        problem_name=listed.name, policy_name=name,
                     )  # fmt: skip
                     setting.check()
                 settings.append(setting)
@@ -103,10 +103,6 @@ class Grid:
             self, experiment=self.experiment.with_replications(number),
             replications=[number] * len(self.settings),
         )  # fmt: skip
-
-    def quicker(self) -> Grid:
-        """The same with at most 20 replications of every setting."""
-        return self.with_replications(self.experiment.quicker().replications)
 
     def with_seed(self, seed: int) -> Grid:
         """The same with another seed."""
