@@ -61,8 +61,14 @@ class RowVerdict(NamedTuple):
 class Client:
     """Talks to a `latesum serve`.
 
-    `token` is by default that in the environment's LATESUM_TOKEN. A request that gets no answer, or
-    is told to wait, is sent up to `attempts` times within growing pauses.
+    Args:
+        address: The address of the service.
+        token: A token; by default that in the environment's LATESUM_TOKEN.
+        attempts: How often a request is sent, with growing pauses, that gets no answer or is told
+            to wait.
+        timeout: The seconds to wait for an answer.
+        transport: How requests are sent, for tests.
+        sleep: How to wait, for tests.
     """
 
     def __init__(
@@ -100,7 +106,12 @@ class Client:
     # Campaigns.
 
     def create(self, campaign: str, **settings: Any) -> dict[str, Any]:
-        """Set up a campaign; if it is there and just the same, nothing happens."""
+        """Set up a campaign; if it is there and just the same, nothing happens.
+
+        Args:
+            campaign: The campaign's name.
+            settings: The fields of `latesum.live.settings.Settings`.
+        """
         made: dict[str, Any] = self._json("PUT", _path(campaign), json=settings)
         return made
 
@@ -114,8 +125,11 @@ class Client:
     ) -> Shown:
         """The option to show now, or in a bucket; kept for as long as the service says.
 
-        With `fallback`, that option is returned when the service cannot be reached, so that an
-        application always has something to show.
+        Args:
+            campaign: The campaign's name.
+            bucket: The bucket, if not now.
+            fallback: The option to return when the service cannot be reached, so that an
+                application always has something to show.
         """
         kept = self._kept.get(campaign) if bucket is None else None
         if kept is not None and time.monotonic() < kept[0]:
@@ -149,7 +163,18 @@ class Client:
         even_if_final: bool = False,
         beyond_range: bool = False,
     ) -> RowVerdict:
-        """Set what is known of a bucket; when this returns, it is durable."""
+        """Set what is known of a bucket; when this returns, it is durable.
+
+        Args:
+            campaign: The campaign's name.
+            bucket: The bucket: a number, a date or a time.
+            rounds: Its rounds.
+            total: Its total.
+            status: "provisional", "final" or "missing".
+            shown: What was really shown, where that is not what was decided.
+            even_if_final: Whether a final value may be changed.
+            beyond_range: Whether a total may lie outside its range.
+        """
         body = {
             "rounds": rounds, "total": total, "status": status, "shown": shown,
             "even_if_final": even_if_final, "beyond_range": beyond_range,
@@ -168,7 +193,17 @@ class Client:
         even_if_final: bool = False,
         beyond_range: bool = False,
     ) -> list[RowVerdict]:
-        """Set many buckets, all or none: a CSV file, or rows with `bucket`, `rounds`, `total`, ..."""
+        """Set many buckets, all or none: a CSV file, or rows with `bucket`, `rounds`, `total`, ...
+
+        Args:
+            campaign: The campaign's name.
+            rows: A CSV file, or rows.
+            dry_run: Whether to write nothing; the verdicts say what would be.
+            skip_unknown: Whether rows of buckets without a decision are left out, in place of
+                stopping all.
+            even_if_final: Whether final values may be changed.
+            beyond_range: Whether totals may lie outside their range.
+        """
         parameters = {
             "dry_run": dry_run, "skip_unknown": skip_unknown,
             "even_if_final": even_if_final, "beyond_range": beyond_range,
@@ -185,25 +220,43 @@ class Client:
     # Looking.
 
     def status(self, campaign: str) -> dict[str, Any]:
-        """Everything that the page shows."""
+        """Everything that the page shows.
+
+        Args:
+            campaign: The campaign's name.
+        """
         found: dict[str, Any] = self._json("GET", _path(campaign, "status"))
         return found
 
     def estimates(self, campaign: str, level: float = 0.95) -> list[dict[str, Any]]:
-        """What is believed of each option."""
+        """What is believed of each option.
+
+        Args:
+            campaign: The campaign's name.
+            level: The confidence level of the intervals.
+        """
         answer = self._json("GET", _path(campaign, "estimates"), params={"level": level})
         found: list[dict[str, Any]] = answer["estimates"]
         return found
 
     def explain(self, campaign: str, bucket: Bucket | None = None) -> list[str]:
-        """Why: now, or when the decision for a bucket was taken."""
+        """Why: now, or when the decision for a bucket was taken.
+
+        Args:
+            campaign: The campaign's name.
+            bucket: The bucket, if not now.
+        """
         parameters = {} if bucket is None else {"bucket": _text(bucket)}
         answer = self._json("GET", _path(campaign, "explanation"), params=parameters)
         found: list[str] = answer["sentences"]
         return found
 
     def history(self, campaign: str) -> list[dict[str, Any]]:
-        """The whole log, oldest entry first."""
+        """The whole log, oldest entry first.
+
+        Args:
+            campaign: The campaign's name.
+        """
         entries: list[dict[str, Any]] = []
         more = True
         while more:
@@ -217,23 +270,52 @@ class Client:
     # Operators.
 
     def hold(self, campaign: str, *, why: str) -> None:
-        """Keep showing the present option until `resume`."""
+        """Keep showing the present option until `resume`.
+
+        Args:
+            campaign: The campaign's name.
+            why: The reason.
+        """
         self._act(campaign, "hold", why=why)
 
     def resume(self, campaign: str, *, why: str) -> None:
-        """Let the policy decide again."""
+        """Let the policy decide again.
+
+        Args:
+            campaign: The campaign's name.
+            why: The reason.
+        """
         self._act(campaign, "resume", why=why)
 
     def override(self, campaign: str, option: str, *, buckets: int = 1, why: str) -> None:
-        """Show an option in the next buckets."""
+        """Show an option in the next buckets.
+
+        Args:
+            campaign: The campaign's name.
+            option: The option.
+            buckets: The number of buckets.
+            why: The reason.
+        """
         self._act(campaign, "override", option=option, buckets=buckets, why=why)
 
     def drop(self, campaign: str, option: str, *, why: str) -> None:
-        """Take an option away; it cannot come back."""
+        """Take an option away; it cannot come back.
+
+        Args:
+            campaign: The campaign's name.
+            option: The option.
+            why: The reason.
+        """
         self._act(campaign, "drop", option=option, why=why)
 
     def finish(self, campaign: str, option: str | None = None, *, why: str) -> None:
-        """End the campaign, by default with the option that looks best."""
+        """End the campaign, by default with the option that looks best.
+
+        Args:
+            campaign: The campaign's name.
+            option: The option to show from now on.
+            why: The reason.
+        """
         self._act(campaign, "finish", **({} if option is None else {"option": option}), why=why)
 
     def _act(self, campaign: str, act: str, **body: Any) -> None:
