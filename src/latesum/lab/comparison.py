@@ -39,7 +39,12 @@ _FORMAT = "1"
 
 @dataclass(frozen=True)
 class Comparison:
-    """The result of `compare`: it prints as a table, plots, and is saved as Parquet."""
+    """The result of `compare`: it prints as a table, plots, and is saved as Parquet.
+
+    Args:
+        runs: The runs of each policy, by its name.
+        description: What was compared, as JSON values.
+    """
 
     runs: dict[str, Runs]
     description: dict[str, Any]
@@ -55,17 +60,30 @@ class Comparison:
         return next(iter(self.runs.values())).checkpoints
 
     def mean_regret(self, policy: str) -> Floats:
-        """The mean regret at every checkpoint."""
+        """The mean regret at every checkpoint.
+
+        Args:
+            policy: Its name.
+        """
         mean: Floats = self.runs[policy].regrets.mean(axis=0)
         return mean
 
     def standard_error(self, policy: str) -> Floats:
-        """The standard error of the mean regret at every checkpoint; NaN for a single run."""
+        """The standard error of the mean regret at every checkpoint; NaN for a single run.
+
+        Args:
+            policy: Its name.
+        """
         error: Floats = stats.standard_error(self.runs[policy].regrets)
         return error
 
     def quantile(self, policy: str, share: float) -> Floats:
-        """A quantile of the regret at every checkpoint."""
+        """A quantile of the regret at every checkpoint.
+
+        Args:
+            policy: Its name.
+            share: The share of runs below it, between 0 and 1.
+        """
         quantile: Floats = np.quantile(self.runs[policy].regrets, share, axis=0)
         return quantile
 
@@ -117,7 +135,11 @@ class Comparison:
         return plot_comparison(self.runs, self.description, path)
 
     def to_parquet(self, path: str | Path) -> None:
-        """Save everything in one file, written aside and renamed so that it is never half there."""
+        """Save everything in one file, written aside and renamed so that it is never half there.
+
+        Args:
+            path: The file.
+        """
         pa, pq = require("pyarrow", "lab"), require("pyarrow.parquet", "lab")
         tables = []
         for name, runs in self.runs.items():
@@ -143,7 +165,11 @@ class Comparison:
 
     @classmethod
     def from_parquet(cls, path: str | Path) -> Comparison:
-        """Read what `to_parquet` saved."""
+        """Read what `to_parquet` saved.
+
+        Args:
+            path: The file.
+        """
         pq = require("pyarrow.parquet", "lab")
         try:
             table = pq.read_table(path)
@@ -250,7 +276,7 @@ def compare(
         random_order: Whether the order of the arms is drawn anew in every replication, the same
             for all policies; these must be text then, since each is built for the order it meets.
         measures: What is kept of every run beside regret, `ended_on_best` and `switches`.
-        **how: Where and how runs are made: `workers`, a folder `store` to keep them in, `progress`
+        how: Where and how runs are made: `workers`, a folder `store` to keep them in, `progress`
             and the rest of what `latesum.lab.engine.run` takes.
 
     >>> from latesum import ODAAF, Problem, compare

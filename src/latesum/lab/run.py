@@ -21,7 +21,15 @@ Rewards = Literal["generated", "received"]
 
 
 class PlayedStretch(NamedTuple):
-    """One stretch of a run: it began after `start` rounds."""
+    """One stretch of a run.
+
+    Args:
+        start: The rounds that were played before it.
+        rounds: Its rounds.
+        arm: What was played.
+        purpose: What for.
+        total: What arrived in it; None if that is never known.
+    """
 
     start: int
     rounds: int
@@ -33,9 +41,13 @@ class PlayedStretch(NamedTuple):
 class Run:
     """The stretches that were played, and the regret after any number of rounds.
 
-    What else a measure may ask: `plays`, as they were told; `problem`, with its arms as this run met them; `policy`, as it was
-    at the end; `checkpoints`, the rounds at which the regret is kept; and `bucket`, the rounds
-    between two decisions.
+    Args:
+        problem: What was played, with its arms as this run met them.
+        plays: What was played, as it was told.
+        policy: The policy as it was at the end.
+        checkpoints: The rounds at which the regret is kept.
+        bucket: The rounds between two decisions.
+        longer: Plays the same run on.
     """
 
     def __init__(
@@ -95,7 +107,11 @@ class Run:
         return max(still_in, key=lambda row: row.mean if row.mean is not None else -1.0).arm
 
     def continued(self, until: int) -> Run:
-        """The same run, played on until `until` rounds; its first part is this one."""
+        """The same run, played on; its first part is this one.
+
+        Args:
+            until: The rounds of the longer run.
+        """
         if self._longer is None:
             raise InvalidInput("this run cannot be played on.")
         return self._longer(until)
@@ -104,6 +120,9 @@ class Run:
         """The policy as it was after the first stretch that ends at each of `rounds`, or later.
 
         It is told everything again, so totals that were reported late are known at once here.
+
+        Args:
+            rounds: Increasing numbers of rounds.
         """
         if self.policy is None:
             raise InvalidInput("of this run it is not known what its policy believed.")
@@ -128,10 +147,13 @@ class Run:
     def regret(
         self, at: int | Integers | None = None, *, rewards: Rewards = "generated"
     ) -> float | Floats:
-        """The regret after `at` rounds, or after each of an array of them; the whole run without.
+        """The regret.
 
-        Of "generated" rewards it is the paper's Reg_T = T mu* - sum of mu of the arms played. Of
-        "received" ones (Vernade et al., 2017) only what has arrived by then counts, for both.
+        Args:
+            at: After this many rounds, or after each of an array of them; the whole run without.
+            rewards: Of "generated" rewards it is the paper's Reg_T = T mu* - sum of mu of the arms
+                played. Of "received" ones (Vernade et al., 2017) only what has arrived by then
+                counts, for both.
         """
         rounds = np.asarray(self.horizon if at is None else at)
         if rounds.size and (rounds.min() < 0 or rounds.max() > self.horizon):

@@ -1,7 +1,7 @@
 """A setting: all that a run depends on. Its digest names its results.
 
-Run number i of a setting with seed s draws from `SeedSequence(s)`'s i-th child, whoever makes it
-and in whatever order, and so under every policy and on every problem.
+Run number i of a setting with seed s draws from `SeedSequence(s)`'s i-th child, wherever
+and in whatever order it is made, and so under every policy and on every problem.
 """
 
 from __future__ import annotations
@@ -52,17 +52,26 @@ _KEPT_ORDERS = 256
 class Setting:
     """A policy on a problem, how it is played, and what is kept of a run.
 
-    `problem` may be text, "package.module:function": a function of a generator that draws another
-    problem for every run. What the spec of the `policy` does not say is filled in with what is true
-    of the problem, times the factor in `told` where there is one; with `told=None` only what ran
-    before is.
-
-    `reports` says how totals become known. With `order`, the arms stand in an order that is drawn
-    for every run, the same under all policies; the number is the child of the run's seed that it
-    is drawn from. `before` is what was played until the start and is still arriving: an arm, or a
-    reward (or its mean) that is no arm; for `history` rounds of it the totals are known, and told to
-    the policy in parts of a bucket. `world` "buckets" draws whole buckets at once: the same law, and faster where
-    delays are very long.
+    Args:
+        problem: What is played; or as text, "package.module:function", a function of a generator
+            that draws another problem for every run.
+        policy: What decides. What its spec does not say is filled in with what is true of the problem.
+        horizon: The number of rounds.
+        seed: The seed, or the path to one of its children.
+        reports: How totals become known.
+        checkpoints: The rounds at which regret is kept; the horizon is always one.
+        measures: What is kept of a run.
+        order: With it the arms stand in an order that is drawn for every run, the same under all
+            policies: the number is the child of the run's seed that it is drawn from.
+        before: What was played until the start and is still arriving: an arm, or a reward (or its
+            mean) that is no arm.
+        history: For how many rounds of it the totals are known, and told to the policy in parts of a
+            bucket.
+        told: Factors on what the policy is told; with None it is told only what ran before.
+        world: "buckets" draws whole buckets at once: the same law, and faster where delays are very
+            long.
+        problem_name: What the problem is called in tables; no part of the digest.
+        policy_name: What the policy is called in tables; no part of the digest.
 
     >>> setting = Setting(Problem([0.2, 0.8], "uniform(0, 9)"), PolicySpec.parse("odaaf"), 5_000)
     >>> setting.run(0)
@@ -77,14 +86,13 @@ class Setting:
     _: KW_ONLY
     seed: int | tuple[int, ...] = 1
     reports: Reports = field(default_factory=AtOnce)
-    checkpoints: tuple[int, ...] = ()  # the horizon without
+    checkpoints: tuple[int, ...] = ()
     measures: tuple[str, ...] = USUAL_MEASURES
     order: int | None = None
     before: Reward | float | str | None = None
     history: int = 0
     told: Mapping[str, float] | None = field(default_factory=dict)
     world: Literal["rounds", "buckets"] = "rounds"
-    #: What the two are called in tables: labels, no part of the digest.
     problem_name: str = ""
     policy_name: str = ""
 
@@ -148,7 +156,11 @@ class Setting:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Setting:
-        """The opposite of `to_json`."""
+        """The opposite of `to_json`.
+
+        Args:
+            data: JSON values.
+        """
         known = {each.name for each in dataclasses.fields(cls)}
         given = {key: data[key] for key in data if known_name(key, known, "part of a setting")}
         for key in ("checkpoints", "measures", "seed"):
@@ -164,7 +176,11 @@ class Setting:
     # Runs.
 
     def run(self, number: int) -> Run:
-        """Run number `number`: it depends on this setting and its number, and on nothing else."""
+        """One run: it depends on this setting and its number, and on nothing else.
+
+        Args:
+            number: Which run.
+        """
         problem, policy = self.met_by(number)
         if isinstance(policy, AttributedPolicy):
             points = self.checkpoint_rounds
@@ -209,7 +225,12 @@ class Setting:
                 )
 
     def seeds(self, number: int, stream: int) -> np.random.SeedSequence:
-        """What one part of a run draws from, as `SeedSequence(seed).spawn` would give it."""
+        """What one part of a run draws from, as `SeedSequence(seed).spawn` would give it.
+
+        Args:
+            number: Which run.
+            stream: Which child of its seed, such as `WORLD`.
+        """
         seed = self.seed if isinstance(self.seed, tuple) else (self.seed,)
         return np.random.SeedSequence(seed[0], spawn_key=(*seed[1:], number, stream))
 
@@ -267,7 +288,11 @@ class Setting:
         return arm_order(n_arms, self.seeds(number, self.order)).index(int(self.before))  # type: ignore[arg-type]
 
     def met_by(self, number: int) -> tuple[Problem, AnyPolicy]:
-        """The problem as a run meets it, and the policy, told what there is to know of it."""
+        """The problem as a run meets it, and the policy, told what there is to know of it.
+
+        Args:
+            number: Which run.
+        """
         problem, policy = self.prepared
         if isinstance(self.problem, str):
             problem = self._drawn(number)

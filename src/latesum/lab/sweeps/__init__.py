@@ -65,7 +65,7 @@ def run_sweep(
         folder: Where results are kept.
         source: The file that the experiment comes from. Two files of one name do not share tables.
         tables: The folder for the tables, within `folder`; that of the experiment's name without.
-        **how: Where and how runs are made, as `latesum.lab.engine.run` takes it.
+        how: Where and how runs are made, as `latesum.lab.engine.run` takes it.
 
     >>> import tempfile
     >>> experiment = Experiment(
