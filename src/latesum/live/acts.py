@@ -23,7 +23,7 @@ class Acted(NamedTuple):
     repeated: bool
 
 
-class Act(NamedTuple):
+class OperatorAct(NamedTuple):
     """What an operator asks for; `body` is what the log keeps of it."""
 
     kind: str
@@ -33,7 +33,7 @@ class Act(NamedTuple):
     any_option: bool = False
 
     @classmethod
-    def read(cls, kind: str, who: object, why: object, key: str | None, **body: Any) -> Act:
+    def read(cls, kind: str, who: object, why: object, key: str | None, **body: Any) -> OperatorAct:
         """The act, refused without who and why."""
         said = {}
         for name, text, what in (("who", who, "who you are"), ("why", why, "why")):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, overload
 
 from latesum._checks import InvalidInput, whole_number
 from latesum.errors import BadRows
-from latesum.live.acts import Act, Acted
+from latesum.live.acts import Acted, OperatorAct
 from latesum.live.batches import CheckWanted, always_wanted
 from latesum.live.buckets import When
 from latesum.live.caches import LedgerCache, ReplayCache
@@ -318,7 +318,7 @@ class Campaign:
             why: The reason.
             key: Under one key an act happens once, however often it is sent.
         """
-        return self._act(Act.read("hold", who, why, key))
+        return self._act(OperatorAct.read("hold", who, why, key))
 
     def resume(self, *, who: str, why: str, key: str | None = None) -> Acted:
         """Let the policy decide again: end a hold, and an override that is not over.
@@ -328,7 +328,7 @@ class Campaign:
             why: The reason.
             key: As for `hold`.
         """
-        return self._act(Act.read("resume", who, why, key))
+        return self._act(OperatorAct.read("resume", who, why, key))
 
     def override(
         self, option: str, *, buckets: int = 1, who: str, why: str, key: str | None = None
@@ -344,7 +344,7 @@ class Campaign:
         """
         arm = self.settings.option(option)
         count = whole_number(buckets, "the number of buckets", at_least=1)
-        return self._act(Act.read("override", who, why, key, option=arm, buckets=count))
+        return self._act(OperatorAct.read("override", who, why, key, option=arm, buckets=count))
 
     def drop(self, option: str, *, who: str, why: str, key: str | None = None) -> Acted:
         """Take an option away; it cannot come back.
@@ -355,7 +355,9 @@ class Campaign:
             why: The reason.
             key: As for `hold`.
         """
-        return self._act(Act.read("drop", who, why, key, option=self.settings.option(option)))
+        return self._act(
+            OperatorAct.read("drop", who, why, key, option=self.settings.option(option))
+        )
 
     def finish(
         self, option: str | None = None, *, who: str, why: str, key: str | None = None
@@ -369,10 +371,10 @@ class Campaign:
             key: As for `hold`.
         """
         arm = self.leading() if option is None else self.settings.option(option)
-        act = Act.read("finish", who, why, key, option=arm)
+        act = OperatorAct.read("finish", who, why, key, option=arm)
         return self._act(act._replace(any_option=option is None))
 
-    def _act(self, act: Act) -> Acted:
+    def _act(self, act: OperatorAct) -> Acted:
         with self._lock, self._ledgers.writing() as (writer, ledger):
             return act.write(self.settings, writer, ledger, self.clock())
 
