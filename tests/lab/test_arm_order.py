@@ -9,8 +9,7 @@ from scipy.stats import chi2
 
 from latesum import InvalidInput, Oracle, Problem, compare
 from latesum.lab.setting import ORDER, Setting, arm_order, reports_of
-from latesum.lab.studies.league import ENTRANTS, Entrant, run_league
-from latesum.lab.studies.league_problems import PROBLEMS, LeagueProblem
+from latesum.lab.studies.league import ENTRANTS, PROBLEMS, Entrant, LeagueProblem, run_league
 from latesum.policies.spec import PolicySpec
 
 DELAYS = ["constant(0)", "uniform(0, 9)", "poisson(4).clipped(20)"]

@@ -6,8 +6,14 @@ import pytest
 
 from latesum import Problem
 from latesum.lab.setting import ORDER, Setting, arm_order
-from latesum.lab.studies.league import ENTRANTS, Entrant, as_markdown, run_league
-from latesum.lab.studies.league_problems import PROBLEMS, LeagueProblem
+from latesum.lab.studies.league import (
+    ENTRANTS,
+    PROBLEMS,
+    Entrant,
+    LeagueProblem,
+    as_markdown,
+    run_league,
+)
 from latesum.policies.spec import PolicySpec
 
 SMALL = {

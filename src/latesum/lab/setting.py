@@ -144,10 +144,8 @@ class Setting:
             data["reports"] = {"bucket": self.reports.bucket, "lag": self.reports.lag}
             if isinstance(self.reports, Poor):
                 data["reports"]["reporting"] = plain_part(self.reports.reporting)
-        if self.before is not None:
-            data["before"] = (
-                reward_text(self.before) if isinstance(self.before, Reward) else self.before
-            )
+        if (before := self.before) is not None:
+            data["before"] = reward_text(before) if isinstance(before, Reward) else before
         for name in ("checkpoints", "measures", "order", "history", "told", "world"):
             value = getattr(self, name)
             if value != _USUAL[name]:
@@ -273,9 +271,7 @@ class Setting:
     def _played_before(self, world: Any, arm: Any) -> list[tuple[int, int, float]]:
         """The parts of the history with their totals."""
         part = self.reports.bucket if self.reports.bucket > 1 else self.history
-        lengths = [part] * (self.history // part) + [self.history % part] * (
-            self.history % part > 0
-        )
+        lengths = np.diff([*range(0, self.history, part), self.history]).tolist()
         return [(arm, rounds, world.play(arm, rounds)) for rounds in lengths]
 
     # What a run meets.

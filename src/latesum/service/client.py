@@ -62,13 +62,13 @@ class Client:
     """Talks to a `latesum serve`.
 
     Args:
-        address: The address of the service.
-        token: A token; by default that in the environment's LATESUM_TOKEN.
-        attempts: How often a request is sent, with growing pauses, that gets no answer or is told
-            to wait.
+        address: Such as "http://127.0.0.1:8000".
+        token: By default that in the environment's LATESUM_TOKEN.
+        attempts: How often a request is sent that gets no answer or is told to wait, after growing
+            pauses.
         timeout: The seconds to wait for an answer.
-        transport: How requests are sent, for tests.
-        sleep: How to wait, for tests.
+        transport: That of `httpx`, in place of the network.
+        sleep: How to wait.
     """
 
     def __init__(
@@ -109,8 +109,8 @@ class Client:
         """Set up a campaign; if it is there and just the same, nothing happens.
 
         Args:
-            campaign: The campaign's name.
-            settings: The fields of `latesum.live.settings.Settings`.
+            campaign: Its name.
+            settings: What `Campaign.create` takes, as JSON values.
         """
         made: dict[str, Any] = self._json("PUT", _path(campaign), json=settings)
         return made
@@ -123,13 +123,13 @@ class Client:
     def option(
         self, campaign: str, bucket: Bucket | None = None, *, fallback: str | None = None
     ) -> Shown:
-        """The option to show now, or in a bucket; kept for as long as the service says.
+        """The option to show; kept for as long as the service says.
 
         Args:
-            campaign: The campaign's name.
-            bucket: The bucket, if not now.
-            fallback: The option to return when the service cannot be reached, so that an
-                application always has something to show.
+            campaign: Its name.
+            bucket: Which bucket; the present one without.
+            fallback: What is returned when the service cannot be reached, so that an application
+                always has something to show.
         """
         kept = self._kept.get(campaign) if bucket is None else None
         if kept is not None and time.monotonic() < kept[0]:
@@ -166,14 +166,14 @@ class Client:
         """Set what is known of a bucket; when this returns, it is durable.
 
         Args:
-            campaign: The campaign's name.
-            bucket: The bucket: a number, a date or a time.
-            rounds: Its rounds.
-            total: Its total.
+            campaign: Its name.
+            bucket: Which bucket.
+            rounds: How often the option was shown.
+            total: What arrived.
             status: "provisional", "final" or "missing".
-            shown: What was really shown, where that is not what was decided.
-            even_if_final: Whether a final value may be changed.
-            beyond_range: Whether a total may lie outside its range.
+            shown: What was shown, if not what was decided.
+            even_if_final: Correct a final value.
+            beyond_range: The total is right, though out of its range.
         """
         body = {
             "rounds": rounds, "total": total, "status": status, "shown": shown,
@@ -193,16 +193,15 @@ class Client:
         even_if_final: bool = False,
         beyond_range: bool = False,
     ) -> list[RowVerdict]:
-        """Set many buckets, all or none: a CSV file, or rows with `bucket`, `rounds`, `total`, ...
+        """Set many buckets, all or none.
 
         Args:
-            campaign: The campaign's name.
-            rows: A CSV file, or rows.
-            dry_run: Whether to write nothing; the verdicts say what would be.
-            skip_unknown: Whether rows of buckets without a decision are left out, in place of
-                stopping all.
-            even_if_final: Whether final values may be changed.
-            beyond_range: Whether totals may lie outside their range.
+            campaign: Its name.
+            rows: A CSV file, or rows with `bucket`, `rounds`, `total`, ...
+            dry_run: Only say what would happen.
+            skip_unknown: Leave out unknown buckets.
+            even_if_final: Correct final values.
+            beyond_range: Totals out of range are right.
         """
         parameters = {
             "dry_run": dry_run, "skip_unknown": skip_unknown,
@@ -223,7 +222,7 @@ class Client:
         """Everything that the page shows.
 
         Args:
-            campaign: The campaign's name.
+            campaign: Its name.
         """
         found: dict[str, Any] = self._json("GET", _path(campaign, "status"))
         return found
@@ -232,8 +231,8 @@ class Client:
         """What is believed of each option.
 
         Args:
-            campaign: The campaign's name.
-            level: The confidence level of the intervals.
+            campaign: Its name.
+            level: How sure the intervals are.
         """
         answer = self._json("GET", _path(campaign, "estimates"), params={"level": level})
         found: list[dict[str, Any]] = answer["estimates"]
@@ -243,8 +242,8 @@ class Client:
         """Why: now, or when the decision for a bucket was taken.
 
         Args:
-            campaign: The campaign's name.
-            bucket: The bucket, if not now.
+            campaign: Its name.
+            bucket: Which bucket; now without.
         """
         parameters = {} if bucket is None else {"bucket": _text(bucket)}
         answer = self._json("GET", _path(campaign, "explanation"), params=parameters)
@@ -255,7 +254,7 @@ class Client:
         """The whole log, oldest entry first.
 
         Args:
-            campaign: The campaign's name.
+            campaign: Its name.
         """
         entries: list[dict[str, Any]] = []
         more = True
@@ -273,8 +272,8 @@ class Client:
         """Keep showing the present option until `resume`.
 
         Args:
-            campaign: The campaign's name.
-            why: The reason.
+            campaign: Its name.
+            why: The reason, for the history.
         """
         self._act(campaign, "hold", why=why)
 
@@ -282,8 +281,8 @@ class Client:
         """Let the policy decide again.
 
         Args:
-            campaign: The campaign's name.
-            why: The reason.
+            campaign: Its name.
+            why: The reason, for the history.
         """
         self._act(campaign, "resume", why=why)
 
@@ -291,10 +290,10 @@ class Client:
         """Show an option in the next buckets.
 
         Args:
-            campaign: The campaign's name.
-            option: The option.
-            buckets: The number of buckets.
-            why: The reason.
+            campaign: Its name.
+            option: What to show.
+            buckets: In how many buckets.
+            why: The reason, for the history.
         """
         self._act(campaign, "override", option=option, buckets=buckets, why=why)
 
@@ -302,19 +301,19 @@ class Client:
         """Take an option away; it cannot come back.
 
         Args:
-            campaign: The campaign's name.
-            option: The option.
-            why: The reason.
+            campaign: Its name.
+            option: Which one.
+            why: The reason, for the history.
         """
         self._act(campaign, "drop", option=option, why=why)
 
     def finish(self, campaign: str, option: str | None = None, *, why: str) -> None:
-        """End the campaign, by default with the option that looks best.
+        """End the campaign.
 
         Args:
-            campaign: The campaign's name.
-            option: The option to show from now on.
-            why: The reason.
+            campaign: Its name.
+            option: What is shown from then on; by default what looks best.
+            why: The reason, for the history.
         """
         self._act(campaign, "finish", **({} if option is None else {"option": option}), why=why)
 

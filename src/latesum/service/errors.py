@@ -24,10 +24,7 @@ from latesum.errors import (
 )
 from latesum.service.logs import LOGGER
 
-_PLAIN = {
-    404: "there is nothing at this address.",
-    405: "this address does not take that method.",
-}
+_PLAIN = {404: "there is nothing at this address.", 405: "this address does not take that method."}
 
 
 class ErrorAnswer(BaseModel):
@@ -125,16 +122,11 @@ def set_up_errors(app: FastAPI, methods_of: Callable[[str], set[str]]) -> None:
         return error_answer(422, "a number or a date is too large to be used.")
 
     @app.exception_handler(DBAPIError)
-    async def no_store(_: Request, error: DBAPIError) -> JSONResponse:
-        LOGGER.error("the store failed", exc_info=error)
-        return error_answer(
-            503, "the store cannot be reached just now; try again.", retry_after="1"
-        )
-
     @app.exception_handler(TimeoutError)
-    async def busy_store(_: Request, error: TimeoutError) -> JSONResponse:
-        LOGGER.error("no connection to the store became free", exc_info=error)
-        return error_answer(503, "the store is busy just now; try again.", retry_after="1")
+    async def no_store(_: Request, error: Exception) -> JSONResponse:
+        LOGGER.error("the store failed", exc_info=error)
+        how = "is busy" if isinstance(error, TimeoutError) else "cannot be reached"
+        return error_answer(503, f"the store {how} just now; try again.", retry_after="1")
 
 
 def unexpected(error: BaseException) -> JSONResponse:

@@ -39,9 +39,7 @@ _STATIC = {
 
 def _render(template: str, **values: Any) -> str:
     return _pages.render(
-        f"service/templates/{template}",
-        chart_library=chart_library_version(),
-        **values,
+        f"service/templates/{template}", chart_library=chart_library_version(), **values
     )
 
 
@@ -105,10 +103,7 @@ def _draw(cached: CachedCampaign, status: Status) -> str:
 @needs("read")
 async def chart_library_file(request: Request) -> Response:
     """Chart.js; its version is in the address, so that a browser never asks again."""
-    headers = {
-        "cache-control": "private, max-age=31536000, immutable",
-        "vary": "Accept-Encoding",
-    }
+    headers = {"cache-control": "private, max-age=31536000, immutable", "vary": "Accept-Encoding"}
     if "gzip" not in request.headers.get("accept-encoding", ""):
         return Response(chart_library().read_bytes(), 200, headers, "text/javascript")
     headers["content-encoding"] = "gzip"

@@ -16,14 +16,7 @@ from latesum.live.campaign import Campaign
 from latesum.live.importing import Imported, import_totals, imported
 from latesum.live.verdicts import Allowed, Recorded, Row
 from latesum.service.errors import ON_ANY_ROUTE, Refused, documented
-from latesum.service.models import (
-    MOST_ROWS,
-    BulkAnswer,
-    BulkRow,
-    Record,
-    RecordAnswer,
-    RefusedRows,
-)
+from latesum.service.models import MOST_ROWS, BulkAnswer, BulkRow, Record, RecordAnswer, RefusedRows
 from latesum.service.routing import NamedCampaign, ScopedRoute, Who, needs
 
 router = APIRouter(

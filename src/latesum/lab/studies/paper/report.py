@@ -17,17 +17,8 @@ from typing import Any, NamedTuple
 from latesum import _pages
 from latesum._extras import require
 from latesum.lab.runners import InProcesses
-from latesum.lab.studies.paper import PaperRun, draw, published_replications
+from latesum.lab.studies.paper import PaperRun, draw, published_replications, verdicts
 from latesum.lab.studies.paper.published import curves
-from latesum.lab.studies.paper.verdicts import (
-    MOST_ERRORS,
-    MOST_SHIFT,
-    EndRatio,
-    Jumps,
-    digits,
-    end_ratios,
-    jump_times,
-)
 from latesum.lab.sweeps import SweepResults
 
 _CAPTIONS = {
@@ -43,8 +34,8 @@ class Written(NamedTuple):
 
     html: Path
     markdown: Path
-    ratios: list[EndRatio]
-    jumps: list[Jumps]
+    ratios: list[verdicts.EndRatio]
+    jumps: list[verdicts.Jumps]
 
 
 def write_report(run: PaperRun, *, workers: int = 1) -> Written:
@@ -54,19 +45,19 @@ def write_report(run: PaperRun, *, workers: int = 1) -> Written:
     runner = InProcesses(workers if sys.platform == "linux" else 1)
     figures = list(run.results)
 
-    def work_out(figure: str) -> tuple[dict[str, Path], list[Jumps]]:
-        return draw(run.results[figure], folder), jump_times(run.results[figure])
+    def work_out(figure: str) -> tuple[dict[str, Path], list[verdicts.Jumps]]:
+        return draw(run.results[figure], folder), verdicts.jump_times(run.results[figure])
 
     drawn_and_found = [found for _, found in sorted(runner(work_out, figures))]
     jumps = [row for _, rows in drawn_and_found for row in rows]
     ratios = [
         row
         for figure, results in run.results.items()
-        for row in end_ratios(results, published_replications(figure))
+        for row in verdicts.end_ratios(results, published_replications(figure))
     ]
     text = _pages.render(
         "lab/studies/paper/report.md.j2",
-        run=run, ratios=ratios, jumps=jumps, most_errors=MOST_ERRORS,
+        run=run, ratios=ratios, jumps=jumps, most_errors=verdicts.MOST_ERRORS,
         holding=sum(row.holds for row in ratios),
         all_jumps=sum(len(row.ours) for row in jumps),
         good_jumps=sum(row.holding for row in jumps),
@@ -77,8 +68,8 @@ def write_report(run: PaperRun, *, workers: int = 1) -> Written:
         ],
         ratio_rows=[
             [
-                f"{row.figure} {row.curve}", digits(row.published, 4), digits(row.ours, 4),
-                digits(row.standard_error, 2), row.errors_text, row.verdict,
+                f"{row.figure} {row.curve}", verdicts.digits(row.published, 4), verdicts.digits(row.ours, 4),
+                verdicts.digits(row.standard_error, 2), row.errors_text, row.verdict,
             ]
             for row in ratios
         ],
@@ -89,7 +80,7 @@ def write_report(run: PaperRun, *, workers: int = 1) -> Written:
             for ours, theirs, shift, resolved in zip(
                 row.ours, row.published, row.shifts, row.resolved, strict=True
             )
-            if abs(shift) > MOST_SHIFT
+            if abs(shift) > verdicts.MOST_SHIFT
         ],
         machine=f"{os.cpu_count()} cores, {platform.machine()}, {platform.system()}",
         versions=f"Python {platform.python_version()}, "
@@ -160,7 +151,7 @@ def _over_problems(figure: str, results: SweepResults) -> tuple[list[str], list[
     return columns, rows
 
 
-def _jump_row(row: Jumps) -> list[str]:
+def _jump_row(row: verdicts.Jumps) -> list[str]:
     same = ["=" if p == o else f"{p:,}" for p, o in zip(row.published, row.ours, strict=True)]
     return [
         f"{row.figure} {row.curve}", ", ".join(f"{jump:,}" for jump in row.ours), ", ".join(same),
