@@ -47,7 +47,9 @@ def main() -> None:
     for _ in range(REPETITIONS):
         for name, policy in cells:
             best[name, policy] = min(best[name, policy], seconds_per_run(problems[name], policy))
-    columns = ["policy"] + [text for name in problems for text in (f"{name}, ms a run", "× odaaf")]
+    columns = ["policy"] + [
+        text for name in problems for text in (f"{name}, ms per run", "× odaaf")
+    ]
     table = new_table(None, columns)
     for policy in POLICIES:
         row = [policy]

@@ -15,14 +15,27 @@ import typer
 from latesum._call_text import split_list
 from latesum._checks import InvalidInput, whole_number
 from latesum._durations import rough_text
+from latesum._extras import need
 from latesum.world import Problem
 
 if TYPE_CHECKING:
     from latesum.lab.engine import Progress, RunOptions, Todo
 
 Workers = Annotated[int | None, typer.Option(help="The number of processes; one per core without.")]
+
+
+def _with_cluster(dask: str | None) -> str | None:
+    """Refuse `--dask` without its extra before anything else is done."""
+    if dask is not None:
+        need("cluster")
+    return dask
+
+
 Dask = Annotated[
-    str | None, typer.Option(help="Run on the Dask scheduler at this address, or on 'local'.")
+    str | None,
+    typer.Option(
+        help="Run on the Dask scheduler at this address, or on 'local'.", callback=_with_cluster
+    ),
 ]
 Again = Annotated[bool, typer.Option("--again", help="Run again what is there already.")]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")]

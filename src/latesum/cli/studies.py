@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from latesum._checks import known_name, whole_number
-from latesum._extras import require
 from latesum._terminal import new_table, terminal
 from latesum.cli.options import Again, Dask, Seed, Workers, say, worker_count, working
 
@@ -38,8 +37,6 @@ def paper(
     ] = None,
 ) -> None:
     """Run the paper's experiments again, beside its published curves, with a report."""
-    for library, extra in (("matplotlib", "plots"), ("pyarrow", "lab"), ("pydantic", "lab")):
-        require(library, extra)  # before an hour of work, not after it
     from latesum.lab.studies.paper import FIGURES, experiment_text, run_paper
     from latesum.lab.studies.paper.report import write_report
 

@@ -61,7 +61,8 @@ class InProcesses:
             initargs=(os.getpid(), job, tasks),
         )
         try:
-            waiting = {pool.submit(_do_task, number): number for number in range(len(tasks))}
+            with _interrupts_put_off():
+                waiting = {pool.submit(_do_task, number): number for number in range(len(tasks))}
             for future in as_completed(waiting):
                 yield waiting.pop(future), future.result()
         except BrokenProcessPool:
@@ -73,6 +74,28 @@ class InProcesses:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
         pool.shutdown()  # waited for: a pool that is closing while Python exits prints an error
+
+
+@contextlib.contextmanager
+def _interrupts_put_off() -> Iterator[None]:
+    """Raise an interrupt at the end of the block, not within it.
+
+    Python drops an exception in what runs around a fork, so that an interrupt that comes while
+    processes are started would be lost; and a process that it reaches before it ignores interrupts
+    would end with a traceback.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or before is None:
+        yield  # interrupts are not for this thread, or not for Python
+        return
+    came: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if came:
+        signal.raise_signal(signal.SIGINT)
 
 
 _work: tuple[Job, Sequence[Any]]

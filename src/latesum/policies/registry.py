@@ -38,6 +38,9 @@ def available(sees: Literal["totals", "labels"] | None = "totals") -> list[str]:
 
     Baselines are known once `latesum.attributed` or `latesum.lab` is imported.
 
+    Args:
+        sees: "totals", "labels", or None for both.
+
     >>> "odaaf-b" in available()
     True
     """
@@ -106,6 +109,10 @@ def checked_name(name: str) -> str:
 def build(name: str, **parameters: Any) -> Policy:
     """The policy of this name with these parameters.
 
+    Args:
+        name: The name, or the place "package.module:Class".
+        parameters: Its parameters.
+
     >>> build("odaaf", n_arms=2, horizon=1000, mean_delay=5).kind
     'odaaf'
     """
@@ -115,6 +122,9 @@ def build(name: str, **parameters: Any) -> Policy:
 
 def from_state(state: dict[str, Any]) -> Policy:
     """The saved policy, whatever its class.
+
+    Args:
+        state: What `Policy.to_state` gave.
 
     >>> policy = build("odaaf", n_arms=2, horizon=1000, mean_delay=5)
     >>> from_state(policy.to_state()).ask() == policy.ask()

@@ -19,8 +19,10 @@ _LONGEST = 10**15
 class Restarting(Policy):
     """`factory(horizon)` for the first horizon, then anew for the next one, and so on.
 
-    Without `horizons` each is the square of the last, beginning with the first in which a phase
-    fits (Auer and Ortner, 2010). `factory` gives a policy for any horizon, the same but for that.
+    Args:
+        factory: Gives a policy for any horizon, the same but for that.
+        horizons: The horizons. By default each is the square of the last, beginning with the first
+            in which a phase fits (Auer and Ortner, 2010).
 
     >>> from latesum.policies.odaaf import ODAAF
     >>> policy = Restarting(lambda horizon: ODAAF(2, horizon, mean_delay=5))
@@ -76,7 +78,11 @@ class Restarting(Policy):
         )
 
     def first_horizons(self, count: int) -> list[int]:
-        """The first `count` horizons; the last one that was given is repeated."""
+        """The first `count` horizons; the last one that was given is repeated.
+
+        Args:
+            count: How many.
+        """
         if self._given is not None:
             return (self._given + self._given[-1:] * count)[:count]
         squares = [self._first]

@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeVar, cast
 from fastapi import Depends, Path, Request, Response
 from fastapi.routing import APIRoute
 
-from latesum.live.settings import NAME_PATTERN
+from latesum.live.setting_fields import NAME_PATTERN
 from latesum.service.cache import CachedCampaign, CampaignCache
 from latesum.service.errors import Refused
 from latesum.service.tokens import Scope, Token

@@ -216,7 +216,7 @@ def _pays(reward: Reward) -> _Pays | None:
 def _paying(
     reward: Reward, pays: _Pays | None, plays: int, rng: np.random.Generator
 ) -> tuple[Integers, Floats]:
-    """Which of so many plays pay something, and how much."""
+    """Which of `plays` plays pay something, and how much."""
     if pays is None:
         return np.arange(plays), reward.draw(plays, rng)
     if pays.chance > 0.1:  # then a number for each play is cheaper than a choice without repetition

@@ -12,7 +12,8 @@ from latesum.errors import UnknownCampaign
 from latesum.live.campaign import Campaign
 from latesum.live.describing import describe_entry
 from latesum.live.ledger import Entry
-from latesum.live.settings import NAME_PATTERN, Settings
+from latesum.live.setting_fields import NAME_PATTERN
+from latesum.live.settings import Settings
 from latesum.service import models
 from latesum.service.cache import CachedCampaign, CampaignCache
 from latesum.service.errors import ON_ANY_ROUTE, Refused, documented
