@@ -8,6 +8,8 @@
     │   ├── Conflicting                    another value for a bucket whose value is final
     │   ├── UnknownBucket                  a record for a bucket without a decision
     │   ├── UnknownCampaign                no campaign of that name in the store
+    │   │   └── Deleted                    there was one; says who deleted it and why
+    │   ├── NotPossible                    an act that a campaign cannot do as things are
     │   └── Moved                          the campaign is in another store now
     ├── MissingExtra (an ImportError)      a library is not installed; says which extra brings it
     ├── NotConforming (an AssertionError)  a policy or delay of one's own breaks the protocol
@@ -33,11 +35,13 @@ __all__ = [
     "BadFile",
     "BadRows",
     "Conflicting",
+    "Deleted",
     "InvalidInput",
     "LatesumError",
     "MissingExtra",
     "Moved",
     "NotConforming",
+    "NotPossible",
     "ServiceError",
     "UnknownBucket",
     "UnknownCampaign",
@@ -109,6 +113,14 @@ class UnknownBucket(InvalidInput):
 
 class UnknownCampaign(InvalidInput):
     """There is no campaign of that name in the store."""
+
+
+class Deleted(UnknownCampaign):
+    """The campaign was deleted; the message says by whom and why."""
+
+
+class NotPossible(InvalidInput):
+    """An operator's act that the campaign cannot do as things are."""
 
 
 class Moved(InvalidInput):

@@ -131,6 +131,52 @@ def curve_campaign(store, name, policy):
     return _refilled(store, name, policy, curve, lambda day: 1 + day % 3 if day < 40 else 9)
 
 
+def changed_campaign(store, name, policy):
+    """Everything is changed half-way: options, horizon, delay, policy, alignment; ended and reopened.
+
+    Totals come two days late. The campaign's first days are filled in afterwards.
+    """
+    now = [START]
+    campaign = _new(
+        store, name, policy, now, options=["plain", "bold", "Größe"], start="2026-03-20"
+    )
+    later = {"parameters": {"horizon": "90 days", "mean_delay": "9 hours"}}
+    acts = {
+        9: lambda: campaign.hold(**ME),
+        11: lambda: campaign.resume(**ME),
+        14: lambda: campaign.add("quiet", **ME),
+        22: lambda: campaign.override("bold", buckets=7, **ME),
+        24: lambda: campaign.hold(**ME),
+        25: lambda: campaign.resume(**ME),
+        27: lambda: campaign.cancel_override(**ME),
+        29: lambda: campaign.drop("plain", **ME),
+        33: lambda: campaign.bring_back("plain", **ME),
+        35: lambda: campaign.rename("bold", "fett", **ME),
+        37: lambda: campaign.change(**later if policy == "flow" else {"lateness": "9 days"}, **ME),
+        40: lambda: campaign.change(align="week", expected_rounds=4300, **ME),
+        44: lambda: campaign.change(policy="ars-ucb", parameters={"growth": 1.8}, **ME),
+        47: lambda: campaign.add("loud", **ME),
+        50: lambda: campaign.change(align=None, usable_after="6 hours", **ME),
+        52: lambda: campaign.finish("fett", **ME),
+        55: lambda: campaign.reopen(**ME),
+        58: lambda: campaign.change(fills_up={"1 day": 0.9, "4 days": 1}, **ME),
+    }
+    for day in range(5, 61):
+        now[0] = START + timedelta(days=day - 1)
+        acts.get(day, lambda: None)()
+        if day not in (30, 31, 60):
+            campaign.decide()
+        if day == 8:
+            for bucket, shown in ((3, "bold"), (1, "plain"), (4, "plain")):
+                campaign.record(bucket, rounds=4100, total=1800, shown=shown)
+        for bucket, growth in ((day - 2, 0), (day - 5, 23)):
+            if bucket in campaign.ledger().decisions:
+                rounds, total = _brought(campaign, bucket)
+                campaign.record(bucket, rounds=rounds, total=total + growth)
+    campaign.decide()
+    return campaign
+
+
 def _refilled(store, name, policy, fills_up, days_in_file):
     now = [START]
     campaign = _new(store, name, policy, now, options=["plain", "bold", "Größe"], fills_up=fills_up)
@@ -156,19 +202,26 @@ def _new(store, name, policy, now, **more):
 
 def _brought(campaign, bucket):
     rounds = 4000 + bucket * 37 % 601
-    rate = (0.42, 0.48, 0.45, 0.4)[campaign.decide(bucket).arm]
+    rate = (0.42, 0.48, 0.45, 0.4, 0.44)[campaign.decide(bucket).arm]
     return rounds, round(rounds * rate) + bucket * 7919 % 397 - 198
 
 
-STORIES = {"early": early_campaign, "restated": restated_campaign, "curve": curve_campaign}
+STORIES = {
+    "early": early_campaign,
+    "restated": restated_campaign,
+    "curve": curve_campaign,
+    "changed": changed_campaign,
+}
 
 
 def main():
     chosen = sys.argv[1]
     story, _, policy = chosen.partition("-")
     tell = STORIES.get(story, eventful_campaign)
-    if tell is eventful_campaign:
-        policy = "odaaf" if chosen.isdigit() else chosen
+    if chosen.isdigit():
+        tell, policy = changed_campaign, "flow"
+    elif tell is eventful_campaign:
+        policy = chosen
     path = HERE / "histories" / f"{chosen}.json"
     if chosen.isdigit():
         path = HERE / "databases" / f"schema-{chosen}.db"

@@ -13,7 +13,7 @@ from latesum.policies import Play, registry
 
 
 def told(campaign, **maybe):
-    return told_plays(campaign.settings, campaign.ledger(), campaign.clock(), **maybe)
+    return told_plays(campaign.ledger(), campaign.clock(), **maybe)
 
 
 def run_days(campaign, clock, days, rate=0.3, *, lag=1):

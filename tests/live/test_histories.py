@@ -11,7 +11,7 @@ from latesum import InvalidInput
 from latesum.errors import Moved
 from latesum.live import Campaign, Store
 from latesum.live.database import schema_version
-from latesum.live.deciding import ReplayCache, choose
+from latesum.live.deciding import PolicyCache, choose
 from latesum.live.describing import describe_entry
 from latesum.live.moving import (
     export_campaign,
@@ -102,7 +102,7 @@ def test_the_first_decision_after_an_upgrade_logs_the_change_of_rules(path, tmp_
         assert second.body["rules"] == 2
         assert "rules_before" not in second.body
         assert campaign.history()[:-2] == exported_log(exported)
-        assert replay_log(campaign.settings, campaign.history()) == []
+        assert replay_log(campaign.first_settings, campaign.history()) == []
         assert campaign.explain(30) == then
         again = exported_log(export_campaign(store, "eventful"))
         assert again == campaign.history()
@@ -119,17 +119,17 @@ def test_decisions_of_an_older_latesum_among_new_ones_are_replayed_by_its_rules(
             now += timedelta(days=1)
             with store.writing(campaign.stored.id) as writer:  # as if by another process
                 planner, bucket = (
-                    ReplayCache(campaign.settings.build_policy()),
+                    PolicyCache(),
                     campaign.ledger().last,
                 )
-                choice = choose(campaign.settings, campaign.ledger(), planner, bucket + 1, now, 1)
+                choice = choose(campaign.ledger(), planner, bucket + 1, now, 1)
                 body = choice.body(campaign.settings.buckets.label(bucket + 1), None)
                 del body["rules"]
                 writer.append(now, "decision", bucket + 1, body)
             now += timedelta(days=1)
         versions = [each.rules for each in campaign.ledger().decisions.values()]
         assert versions == [1] * 60 + [2, 1] * 6
-        assert replay_log(campaign.settings, campaign.history()) == []
+        assert replay_log(campaign.first_settings, campaign.history()) == []
 
 
 def test_a_log_by_rules_of_a_newer_version_is_left_to_it(tmp_path):
@@ -145,7 +145,7 @@ def test_a_log_by_rules_of_a_newer_version_is_left_to_it(tmp_path):
             with pytest.raises(InvalidInput, match=r"version 99.*use a newer latesum"):
                 act()
         with pytest.raises(InvalidInput, match="version 99"):
-            replay_log(campaign.settings, campaign.history())
+            replay_log(campaign.first_settings, campaign.history())
         assert campaign.history() == exported_log(exported)
 
 
@@ -172,11 +172,27 @@ def test_a_database_of_every_schema_version_is_opened_and_gone_on_with(path, tmp
             assert "log" in inspect(connection).get_table_names()
         now = datetime(2026, 5, 19, 9, tzinfo=UTC)
         campaign = Campaign.open("eventful", store=store, clock=lambda: now)
-        assert replay_log(campaign.settings, campaign.history()) == []
+        assert replay_log(campaign.first_settings, campaign.history()) == []
         assert campaign.decide().bucket == 61
         assert campaign.record(60, rounds=4000, total=2200).verdict == "new"
-        recorded = read_export((HERE / "histories" / "odaaf.json").read_text(encoding="utf-8"))
+        story = "odaaf" if path.stem in ("schema-0001", "schema-0002") else "changed-flow"
+        recorded = read_export((HERE / "histories" / f"{story}.json").read_text(encoding="utf-8"))
         assert campaign.history()[: len(recorded["log"])] == exported_log(recorded)
+
+
+@pytest.mark.parametrize("policy", ["flow", "ars-ucb"])
+def test_every_act_is_among_the_recorded_histories(policy):
+    path = HERE / "histories" / f"changed-{policy}.json"
+    exported = read_export(path.read_text(encoding="utf-8"))
+    kinds = {kind for _, _, kind, _, _ in exported["log"]}
+    assert kinds >= {
+        "hold", "resume", "override", "cancel-override", "drop", "bring-back", "add", "rename",
+        "change", "finish", "reopen",
+    }  # fmt: skip
+    sources = {body["source"] for _, _, kind, _, body in exported["log"] if kind == "decision"}
+    assert sources == {
+        "policy", "carried", "held", "override", "aligned", "finished", "reported",
+    }  # fmt: skip
 
 
 @pytest.fixture

@@ -168,7 +168,7 @@ def test_what_came_too_late_is_not_compared_with_all_that_did_before(new_campaig
             compared += 1
             return float(self) == other
 
-    value, maturity = Value(), Maturity(campaign.settings, campaign.ledger(), clock())
+    value, maturity = Value(), Maturity(campaign.ledger(), clock())
     for number in range(500):
         row = check_row(Row(1, total=1.0), campaign.settings)._replace(total=Total(number))
         verdict, body = judge(row, 0, value, maturity)

@@ -23,7 +23,7 @@ ME = {"who": "an operator", "why": "a test"}
 
 
 def told(campaign):
-    return told_plays(campaign.settings, campaign.ledger(), campaign.clock())
+    return told_plays(campaign.ledger(), campaign.clock())
 
 
 def run(campaign, clock, days, rate=0.3):
@@ -55,7 +55,7 @@ def test_a_new_decision_for_the_same_option_is_a_stretch_of_its_own(new_campaign
         one.arm == other.arm and one.number != other.number
         for one, other in itertools.pairwise(decisions)
     )
-    assert replay_log(campaign.settings, campaign.history()) == []
+    assert replay_log(campaign.first_settings, campaign.history()) == []
 
 
 def test_orders_and_drops_have_numbers_of_their_own(new_campaign, clock):
@@ -69,7 +69,7 @@ def test_orders_and_drops_have_numbers_of_their_own(new_campaign, clock):
     assert numbers == [
         (0, "learn", 1), (2, "override", 2), (2, "override", 2), (0, "learn", 4), (0, "learn", 5),
     ]  # fmt: skip
-    assert replay_log(campaign.settings, campaign.history()) == []
+    assert replay_log(campaign.first_settings, campaign.history()) == []
 
 
 def test_what_was_shown_instead_is_one_stretch_while_it_lasts(new_campaign, clock):
@@ -139,6 +139,6 @@ def test_an_earlier_log_is_gone_on_with(tmp_path, clock):
             assert decision.number is not None
             clock.pass_by(days=1)
             campaign.record(decision.bucket, rounds=4000, total=2200)
-        assert replay_log(campaign.settings, campaign.history()) == []
+        assert replay_log(campaign.first_settings, campaign.history()) == []
         page = campaign.status().timeline
         assert {row.purpose for row in page} <= {"learn", "bridge", "commit", "override"}

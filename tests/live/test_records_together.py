@@ -149,11 +149,11 @@ def test_an_act_happens_once_under_its_key(opened):
     with pytest.raises(InvalidInput, match="held already"):
         other.hold(who="me", why="a try")
     first = one.override("blue", buckets=2, who="me", why="a try", key="k2")
-    assert first == ("override", "blue", False)
+    assert first[:3] == ("override", "blue", False)
     with pytest.raises(InvalidInput, match="used for another act"):
         one.override("blue", buckets=3, who="me", why="a try", key="k2")
     ended = one.finish("red", who="me", why="over", key="k3")
     assert (ended.option, ended.repeated) == ("red", False)
     # The option was left to the campaign this time, and the answer is what was done.
-    assert other.finish(who="me", why="over", key="k3") == ("finish", "red", True)
+    assert other.finish(who="me", why="over", key="k3")[:3] == ("finish", "red", True)
     assert [entry.kind for entry in one.history()] == ["decision", "hold", "override", "finish"]

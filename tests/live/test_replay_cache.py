@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from latesum.live.deciding import ReplayCache
+from latesum.live.caches import ReplayCache
 from latesum.policies import Play, registry
 
 

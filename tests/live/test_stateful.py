@@ -13,14 +13,20 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from latesum import InvalidInput
-from latesum.errors import Conflicting
+from latesum.errors import Conflicting, NotPossible
 from latesum.live import Campaign, Store
-from latesum.live.deciding import ReplayCache, choose
+from latesum.live.deciding import PolicyCache, choose
 from latesum.live.moving import replay_log
 from latesum.policies import registry
 
 OPTIONS = ["A", "B", "C"]
-PARAMETERS = {"horizon": 40_000, "mean_delay": 5}
+#: The policies that the campaign changes between, with their parameters at the beginning.
+POLICIES = {
+    "odaaf": {"horizon": 40_000, "mean_delay": 5},
+    "ars-ucb": {"exploration": 4.0},
+    "round-robin": {"stretch": 1_000},
+}
+PARAMETERS = POLICIES["odaaf"]
 EXPECTED = 700
 USABLE, LATENESS = timedelta(days=1), timedelta(days=6)
 START = datetime(2026, 3, 1, tzinfo=UTC)
@@ -37,20 +43,26 @@ def _empty_store():
 
 
 class Model:
-    """A campaign in fifty lines, without a log, a store or a cache."""
+    """A campaign in a few lines, without a log, a store or a cache."""
 
     def __init__(self):
+        self.names = list(OPTIONS)
+        self.kind, self.parameters = "odaaf", PARAMETERS
         self.decided = []  # (arm, purpose) of bucket 1, 2, ...
+        self.numbers = []  # of their stretches
         self.values = []  # what is recorded of each
         self.drops = []  # (arm, how many buckets were decided before)
         self.held, self.order = False, None
 
     def policy(self, now, rules=2):
-        policy = registry.build("odaaf", n_arms=3, **PARAMETERS)
-        drops = list(self.drops)
+        policy = registry.build(
+            self.kind, n_arms=len(self.names), names=list(self.names), **self.parameters
+        )
+        drops, self.told = sorted(self.drops, key=lambda drop: drop[1]), None
         for index, (arm, purpose) in enumerate(self.decided):
             while drops and drops[0][1] <= index:
                 policy.drop(drops.pop(0)[0])
+                self.told = None
             value = self.values[index]
             end = START + timedelta(days=index + 1)
             total, since = value["total"], value["since"]
@@ -64,17 +76,23 @@ class Model:
             arm = arm if value["shown"] is None else value["shown"]
             other = lost or arm != self.decided[index][0]
             rounds = EXPECTED if value["rounds"] is None else value["rounds"]
-            policy.tell(arm, rounds, total if usable else None, "override" if other else purpose)
+            if other:  # one stretch with the bucket before it, if that was the same
+                purpose, same = "override", self.told and self.told[:2] == (arm, "override")
+                number = self.told[2] if same else index + 1
+            else:
+                number = self.numbers[index]
+            policy.tell(arm, rounds, total if usable else None, purpose, number)
+            self.told = arm, purpose, number
         for arm, _ in drops:
             policy.drop(arm)
+            self.told = None
         return policy
 
     def decide(self, bucket, now, rules=2):
         while len(self.decided) < bucket - 1 and self.decided:
-            self.add(*self.decided[-1])  # it was not asked for
-            if self.order and self.order[2]:
-                self.count_order()
-        asked = self.policy(now, rules).ask()
+            self.carry()
+        policy = self.policy(now, rules)
+        asked = policy.ask()
         arm = asked.arm
         gone = [arm for arm, _ in self.drops]
         if self.order:
@@ -82,14 +100,24 @@ class Model:
             self.count_order()
         elif self.held and self.decided and self.decided[-1][0] not in gone:
             arm = self.decided[-1][0]
-        self.add(arm, asked.purpose if arm == asked.arm else "override")
+        purpose = asked.purpose if arm == asked.arm else "override"
+        number = policy.number_for(arm, purpose)
+        goes_on = self.told and self.told[2] == number
+        self.add(arm, purpose, number if goes_on else bucket)
+
+    def carry(self):
+        """A bucket was not asked for: what ran went on."""
+        self.add(*self.decided[-1], self.numbers[-1])
+        if self.order and self.order[2]:
+            self.count_order()
 
     def count_order(self):
         arm, left, _ = self.order
         self.order = (arm, left - 1, True) if left > 1 else None
 
-    def add(self, arm, purpose):
+    def add(self, arm, purpose, number):
         self.decided.append((arm, purpose))
+        self.numbers.append(number)
         self.values.append(
             {"rounds": None, "total": None, "status": "provisional", "shown": None,
              "since": None, "seen": None}
@@ -141,8 +169,8 @@ class Comparison(RuleBasedStateMachine):
     def an_older_latesum_decides(self):
         """It reads the log by version 1 of the rules, and its entries have no version."""
         with self.campaign._ledgers.writing() as (writer, ledger):
-            planner = ReplayCache(self.campaign.settings.build_policy())
-            choice = choose(self.campaign.settings, ledger, planner, self.today, self.now, rules=1)
+            planner = PolicyCache()
+            choice = choose(ledger, planner, self.today, self.now, rules=1)
             body = choice.body(self.campaign.settings.buckets.label(self.today), None)
             del body["rules"]
             ledger.take(writer.append(self.now, "decision", self.today, body))
@@ -161,9 +189,11 @@ class Comparison(RuleBasedStateMachine):
         rounds=st.none() | st.integers(1, 900),
         share=st.none() | st.sampled_from([0.0, 0.2, 0.5, 1.0, -0.1]),
         status=st.none() | st.sampled_from(["provisional", "final"]),
-        shown=st.none() | st.sampled_from(OPTIONS),
+        shown=st.none() | st.integers(0, 4),
     )
     def record(self, back, rounds, share, status, shown):
+        names = self.model.names
+        shown = names[shown] if shown is not None and shown < len(names) else None
         bucket = max(len(self.model.decided) - back, 1)
         value = self.model.values[bucket - 1]
         base = rounds or value["rounds"]
@@ -180,7 +210,7 @@ class Comparison(RuleBasedStateMachine):
         bucket = max(len(self.model.decided) - back, 1)
         self.send(bucket, {"status": "missing"})
 
-    @precondition(lambda self: self.sent)
+    @precondition(lambda self: self.sent and self.sent[1].get("shown", "A") in self.model.names)
     @rule(times=st.integers(1, 2))
     def retry(self, times):
         count = len(self.campaign.history())
@@ -202,7 +232,7 @@ class Comparison(RuleBasedStateMachine):
     def apply(self, bucket, value, said):
         """What the model makes of a record: the verdict, and the value as it is afterwards."""
         end = START + timedelta(days=bucket)
-        shown = None if "shown" not in said else OPTIONS.index(said["shown"])
+        shown = None if "shown" not in said else self.model.names.index(said["shown"])
         present = self.model.decided[bucket - 1][0] if value["shown"] is None else value["shown"]
         status = said.get("status", value["status"])
         if status == "missing" and "total" in said and "status" not in said:
@@ -258,31 +288,115 @@ class Comparison(RuleBasedStateMachine):
 
     @rule()
     def hold_or_resume(self):
-        if self.model.held or self.model.order:
+        if self.model.held:
             self.campaign.resume(**ME)
-            self.model.held, self.model.order = False, None
+            self.model.held = False  # an override goes on
+        elif self.model.order:
+            self.campaign.resume(**ME)
+            self.model.order = None
         else:
             self.campaign.hold(**ME)
             self.model.held = True
 
-    @rule(arm=st.integers(0, 2), buckets=st.integers(1, 3))
+    @rule(arm=st.integers(0, 4), buckets=st.integers(1, 3))
     def override(self, arm, buckets):
-        if arm in [gone for gone, _ in self.model.drops]:
-            with pytest.raises(InvalidInput):
-                self.campaign.override(OPTIONS[arm], buckets=buckets, **ME)
+        arm %= len(self.model.names)
+        if arm in self.gone:
+            with pytest.raises(NotPossible):
+                self.campaign.override(self.model.names[arm], buckets=buckets, **ME)
         else:
-            self.campaign.override(OPTIONS[arm], buckets=buckets, **ME)
+            self.campaign.override(self.model.names[arm], buckets=buckets, **ME)
             self.model.order = (arm, buckets, False)
 
+    @rule()
+    def cancel_override(self):
+        if self.model.order:
+            self.campaign.cancel_override(**ME)
+            self.model.order = None
+        else:
+            with pytest.raises(NotPossible):
+                self.campaign.cancel_override(**ME)
+
+    @property
+    def gone(self):
+        return [gone for gone, _ in self.model.drops]
+
     @precondition(lambda self: len(self.model.drops) < 2 and len(self.model.decided) > 6)
-    @rule(arm=st.integers(0, 2))
+    @rule(arm=st.integers(0, 4))
     def drop(self, arm):
-        if arm in [gone for gone, _ in self.model.drops]:
+        arm %= len(self.model.names)
+        if arm in self.gone:
             return
-        self.campaign.drop(OPTIONS[arm], **ME)
+        self.campaign.drop(self.model.names[arm], **ME)
         self.model.drops.append((arm, len(self.model.decided)))
         if self.model.order and self.model.order[0] == arm:
             self.model.order = None
+
+    @precondition(lambda self: self.model.drops)
+    @rule(which=st.integers(0, 1))
+    def bring_back(self, which):
+        arm, _ = self.model.drops.pop(which % len(self.model.drops))
+        self.campaign.bring_back(self.model.names[arm], **ME)
+
+    @precondition(lambda self: len(self.model.names) < 5)
+    @rule()
+    def add(self):
+        name = f"new {len(self.model.names)}"
+        if self.model.kind == "odaaf":
+            with pytest.raises(NotPossible, match=r"odaaf cannot .* ars-ucb"):
+                self.campaign.add(name, **ME)
+            return
+        self.campaign.add(name, **ME)
+        self.model.names.append(name)
+
+    @rule(arm=st.integers(0, 4), suffix=st.sampled_from(["x", "y"]))
+    def rename(self, arm, suffix):
+        arm %= len(self.model.names)
+        before, name = self.model.names[arm], f"{self.model.names[arm][:5]}{suffix}"
+        if name in self.model.names:
+            return
+        self.campaign.rename(before, name, **ME)
+        self.model.names[arm] = name
+        with pytest.raises(InvalidInput):
+            self.campaign.record(1, shown=before)
+
+    @rule(kind=st.sampled_from(list(POLICIES)))
+    def change_policy(self, kind):
+        if kind == self.model.kind:
+            with pytest.raises(NotPossible, match="nothing was changed"):
+                self.campaign.change(policy=kind, **ME)
+            return
+        self.campaign.change(policy=kind, parameters=POLICIES[kind], **ME)
+        self.model.kind, self.model.parameters = kind, dict(POLICIES[kind])
+
+    @precondition(lambda self: self.model.kind == "odaaf")
+    @rule(days=st.integers(40, 90), delay=st.sampled_from([3, 8, 20]))
+    def change_horizon_and_delay(self, days, delay):
+        wanted = {"horizon": f"{days} days", "mean_delay": delay}
+        after = {"horizon": days * EXPECTED, "mean_delay": delay}
+        if after != self.model.parameters:
+            self.campaign.change(parameters=wanted, **ME)
+            self.model.parameters = after
+
+    @precondition(lambda self: self.model.decided)
+    @rule(arm=st.integers(0, 4), days=st.integers(0, 3), between=st.integers(0, 2))
+    def finish_and_reopen(self, arm, days, between):
+        arm %= len(self.model.names)
+        if arm in self.gone:
+            return
+        self.now += timedelta(days=between)
+        self.campaign.finish(self.model.names[arm], **ME)
+        finished_at = self.now
+        self.now += timedelta(days=days)
+        if len(self.model.decided) < self.today:
+            assert self.campaign.decide().source == "finished"
+        self.campaign.reopen(**ME)
+        for bucket in range(len(self.model.decided) + 1, self.today + 1):
+            if START + timedelta(days=bucket) <= finished_at:
+                self.model.carry()
+            else:
+                self.model.add(arm, "override", bucket)
+        self.model.held, self.model.order = False, None
 
     @invariant()
     def the_log_says_what_the_model_says(self):
@@ -299,7 +413,7 @@ class Comparison(RuleBasedStateMachine):
 
     @rule()
     def replay(self):
-        assert replay_log(self.campaign.settings, self.campaign.history()) == []
+        assert replay_log(self.campaign.first_settings, self.campaign.history()) == []
 
 
 Comparison.TestCase.settings = settings(
@@ -314,7 +428,7 @@ class LongComparison(Comparison):
 
 
 LongComparison.TestCase.settings = settings(
-    max_examples=400, stateful_step_count=60, deadline=None,
+    max_examples=250, stateful_step_count=60, deadline=None,
     suppress_health_check=list(HealthCheck),
 )  # fmt: skip
 TestAgainstTheModelForLong = pytest.mark.slow(LongComparison.TestCase)

@@ -7,7 +7,8 @@ need("live")  # before anything of it is imported
 
 from latesum.errors import BadField, Conflicting, Moved, UnknownBucket, UnknownCampaign
 from latesum.live.campaign import Campaign, system_clock
-from latesum.live.ledger import Decision, Entry
+from latesum.live.entries import Entry
+from latesum.live.ledger import Decision
 from latesum.live.store import Store
 from latesum.live.verdicts import Recorded, Row
 

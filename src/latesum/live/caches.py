@@ -8,7 +8,9 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 
-from latesum.live.ledger import Entry, Ledger
+from latesum.live.entries import Entry
+from latesum.live.ledger import Ledger
+from latesum.live.settings import Settings
 from latesum.live.store import Store, Writer
 from latesum.policies import Play, Policy
 
@@ -20,11 +22,11 @@ _CHECKPOINT_EVERY = 32
 class LedgerCache:
     """The ledger of a campaign that other processes write to as well."""
 
-    def __init__(self, store: Store, campaign: int, options: tuple[str, ...]) -> None:
+    def __init__(self, store: Store, campaign: int, settings: Settings) -> None:
         self._store = store
         self._campaign = campaign
-        self._options = options
-        self._ledger = Ledger(options)
+        self._settings = settings  # as at the campaign's beginning
+        self._ledger = Ledger(settings)
 
     def refresh(self) -> Ledger:
         """What the log adds up to now."""
@@ -40,7 +42,7 @@ class LedgerCache:
             written = True
         finally:
             if not written:  # the ledger may hold entries that were never written
-                self._ledger = Ledger(self._options)
+                self._ledger = Ledger(self._settings)
 
     def _catch_up(self, read: Callable[[int], list[Entry]]) -> Ledger:
         """Take in what is new. The newest entry is read again: is this still the log we know?"""
@@ -50,8 +52,10 @@ class LedgerCache:
             if entries[:1] == [known]:
                 del entries[0]
             else:  # the database was put back to an earlier state
-                self._ledger = Ledger(self._options)
+                self._ledger = Ledger(self._settings)
                 entries = read(0)
+                if not entries:
+                    self._store.check_there(self._campaign)
         for entry in entries:
             self._ledger.take(entry)
         return self._ledger
@@ -85,3 +89,21 @@ class ReplayCache:
                 self._checkpoints.append((count, policy.copy()))
         self._told = told
         return policy
+
+
+class PolicyCache:
+    """A campaign's policy as it follows the log; another one where the settings were changed.
+
+    The new policy is told the whole log, as if it had been there from the beginning.
+    """
+
+    def __init__(self) -> None:
+        self._settings: Settings | None = None
+        self._replays: ReplayCache | None = None
+
+    def after(self, settings: Settings, told: list[Told]) -> Policy:
+        """The policy of these settings that was told all this."""
+        if self._replays is None or (self._settings is not settings and self._settings != settings):
+            self._replays = ReplayCache(settings.build_policy())
+        self._settings = settings
+        return self._replays.after(told)

@@ -9,12 +9,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, overload
 
-from latesum._checks import InvalidInput, whole_number
+from latesum._checks import InvalidInput
 from latesum.errors import BadRows
-from latesum.live.acts import Acted, OperatorAct
+from latesum.live.acts import Acted, OperatorAct, read_who_and_why
 from latesum.live.batches import CheckWanted, always_wanted
 from latesum.live.buckets import When
-from latesum.live.caches import LedgerCache, ReplayCache
+from latesum.live.caches import LedgerCache, PolicyCache
+from latesum.live.changes import settings_after_all
 from latesum.live.deciding import (
     Choice,
     bucket_to_decide,
@@ -24,14 +25,16 @@ from latesum.live.deciding import (
     final_decision,
     told_plays,
 )
-from latesum.live.ledger import Decision, Entry, Ledger, decision_of
+from latesum.live.entries import Entry
+from latesum.live.health import Finding, find_health
+from latesum.live.ledger import Decision, Ledger, decision_of
 from latesum.live.maturity import Maturity
+from latesum.live.operating import Operated
 from latesum.live.recorder import BucketState, Recorder, check_gap, why_unknown
 from latesum.live.rules import check_rules
 from latesum.live.settings import Settings
 from latesum.live.store import Store, Stored, Writer
 from latesum.live.verdicts import Allowed, CheckedRow, Recorded, Refusal, Row, check_rows
-from latesum.live.warnings import learning_stopped
 from latesum.policies import Estimate, Policy
 
 if TYPE_CHECKING:
@@ -60,7 +63,7 @@ class _States(NamedTuple):
     newest: Entry | None
 
 
-class Campaign:
+class Campaign(Operated):
     """Decides which option to show in each bucket, and keeps a log of everything.
 
     Many processes may have the same campaign open; what one writes, all see.
@@ -92,12 +95,14 @@ class Campaign:
         self.store = store
         self.stored = stored
         self.clock = clock
-        self.settings = Settings.from_json(stored.settings)
+        #: What it is set up with, as far as this process knows; `current_settings` asks the store.
+        self.settings = self.first_settings = Settings.from_json(stored.settings)
+        self._changed = 0  # the sequence of the newest change that `settings` know of
         self._owns_store = owns_store
         self._lock = threading.RLock()
         self._states: _States | None = None
-        self._ledgers = LedgerCache(store, stored.id, self.settings.options)
-        self._replays = ReplayCache(self.settings.build_policy())
+        self._ledgers = LedgerCache(store, stored.id, self.first_settings)
+        self._policies = PolicyCache()
 
     @classmethod
     def create(
@@ -156,6 +161,16 @@ class Campaign:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def current_settings(self) -> Settings:
+        """What the campaign is set up with now: what it was created with, and all changes since."""
+        with self._lock:
+            changed = self.store.changed(self.stored.id)
+            if changed != self._changed:
+                changes = self.store.changes(self.stored.id)
+                self.settings = settings_after_all(self.first_settings, changes)
+                self._changed = changed
+            return self.settings
+
     # Deciding.
 
     def decide(self, when: When | None = None) -> Decision:
@@ -170,21 +185,21 @@ class Campaign:
             if when is not None:
                 found = self.store.decision(self.stored.id, self.settings.buckets.number(when))
                 if found is not None:
-                    return decision_of(found, self.settings.options)
+                    return decision_of(found, self.current_settings().options)
             ledger = self._ledgers.refresh()
-            bucket = bucket_to_decide(self.settings, ledger, when, now)
+            bucket = bucket_to_decide(ledger, when, now)
             if bucket in ledger.decisions:
                 return ledger.decisions[bucket]
             if ledger.finished is not None:
-                return final_decision(self.settings, ledger, bucket)
-            choose(self.settings, ledger, self._replays, bucket, now)  # the long part, unlocked
+                return final_decision(ledger, bucket)
+            choose(ledger, self._policies, bucket, now)  # the long part, unlocked
             with self._ledgers.writing() as (writer, ledger):
                 if ledger.finished is not None:
-                    return final_decision(self.settings, ledger, bucket)
+                    return final_decision(ledger, bucket)
                 self._carry_up_to(bucket, now, writer, ledger)
                 if bucket not in ledger.decisions:
-                    check_next(self.settings, ledger, bucket)
-                    choice = choose(self.settings, ledger, self._replays, bucket, now)
+                    check_next(ledger, bucket)
+                    choice = choose(ledger, self._policies, bucket, now)
                     self._write_decision(bucket, choice, now, writer, ledger)
                 return ledger.decisions[bucket]
 
@@ -274,14 +289,30 @@ class Campaign:
             dry_run: Write nothing; the verdicts say what would be.
             check_wanted: Called between rows; what it raises ends it all, and nothing is written.
         """
-        checked = check_rows(rows, self.settings, check_wanted)
+        while True:
+            try:
+                return self._record_many(rows, each_alone, dry_run, check_wanted)
+            except _SettingsChanged:  # in the meantime, by another process: by the new ones, then
+                continue
+
+    def _record_many(
+        self,
+        rows: Sequence[Row | CheckedRow],
+        each_alone: bool,
+        dry_run: bool,
+        check_wanted: CheckWanted,
+    ) -> Sequence[Recorded | Refusal]:
+        settings, changed = self.current_settings(), self._changed
+        checked = check_rows(rows, settings, check_wanted)
         now = self.clock()
         results: Sequence[Recorded | Refusal] = []
         drafted: Recorder | None = None
         if not each_alone and (dry_run or len(rows) > _FEW_ROWS):
             # To judge many rows takes long: decisions and other records must not wait for it.
             with self.store.drafting(self.stored.id) as draft:
-                drafted = Recorder(self.settings, draft, now, states={})
+                if draft.changed != changed:
+                    raise _SettingsChanged
+                drafted = Recorder(settings, draft, now, states={})
                 results = drafted.record_all(checked, check_wanted)
             if dry_run or not draft.appended or _stopped(rows, results):
                 return results
@@ -292,11 +323,13 @@ class Campaign:
                 contextlib.suppress(_NothingIsWritten),
                 self.store.writing(self.stored.id) as writer,
             ):
+                if writer.changed != changed:
+                    raise _SettingsChanged
                 if drafted is None or not drafted.move_to(writer):
                     # The states still hold if the log ends with the same entry as after them.
                     holds = before is not None and before.newest == writer.newest()
                     known = before.states if before is not None and holds else {}
-                    recorder = Recorder(self.settings, writer, now, known)
+                    recorder = Recorder(settings, writer, now, known)
                     if each_alone:
                         results = list(recorder.record_each(checked))
                     else:
@@ -308,75 +341,30 @@ class Campaign:
                 self._states = states
         return results
 
-    # What operators do (`latesum.live.acts`).
-
-    def hold(self, *, who: str, why: str, key: str | None = None) -> Acted:
-        """Keep showing the present option until `resume`.
-
-        Args:
-            who: Who does it.
-            why: The reason.
-            key: Under one key an act happens once, however often it is sent.
-        """
-        return self._act(OperatorAct.read("hold", who, why, key))
-
-    def resume(self, *, who: str, why: str, key: str | None = None) -> Acted:
-        """Let the policy decide again: end a hold, and an override that is not over.
-
-        Args:
-            who: Who does it.
-            why: The reason.
-            key: As for `hold`.
-        """
-        return self._act(OperatorAct.read("resume", who, why, key))
-
-    def override(
-        self, option: str, *, buckets: int = 1, who: str, why: str, key: str | None = None
-    ) -> Acted:
-        """Show this option in the next buckets that are decided.
-
-        Args:
-            option: The option.
-            buckets: The number of buckets.
-            who: Who does it.
-            why: The reason.
-            key: As for `hold`.
-        """
-        arm = self.settings.option(option)
-        count = whole_number(buckets, "the number of buckets", at_least=1)
-        return self._act(OperatorAct.read("override", who, why, key, option=arm, buckets=count))
-
-    def drop(self, option: str, *, who: str, why: str, key: str | None = None) -> Acted:
-        """Take an option away; it cannot come back.
-
-        Args:
-            option: The option.
-            who: Who does it.
-            why: The reason.
-            key: As for `hold`.
-        """
-        return self._act(
-            OperatorAct.read("drop", who, why, key, option=self.settings.option(option))
-        )
-
-    def finish(
-        self, option: str | None = None, *, who: str, why: str, key: str | None = None
-    ) -> Acted:
-        """End the campaign. From now on `decide` answers `option`, by default the best so far.
-
-        Args:
-            option: The option to show from now on.
-            who: Who does it.
-            why: The reason.
-            key: As for `hold`.
-        """
-        arm = self.leading() if option is None else self.settings.option(option)
-        act = OperatorAct.read("finish", who, why, key, option=arm)
-        return self._act(act._replace(any_option=option is None))
+    # What operators do (`latesum.live.operating`).
 
     def _act(self, act: OperatorAct) -> Acted:
-        with self._lock, self._ledgers.writing() as (writer, ledger):
-            return act.write(self.settings, writer, ledger, self.clock())
+        with self._lock:
+            with self._ledgers.writing() as (writer, ledger):
+                done = act.write(writer, ledger, self.clock())
+            self.current_settings()
+            return done
+
+    def delete(self, name: str, *, who: str, why: str) -> None:
+        """Delete the campaign with its whole log. When, who and why stay, and its name stays taken.
+
+        Args:
+            name: The campaign's name, once more, so that no other one is deleted by mistake.
+            who: Who does it.
+            why: The reason.
+        """
+        if name != self.name:
+            raise InvalidInput(
+                f"to delete this campaign, type its name: {self.name!r}, not {name!r}."
+            )
+        said = read_who_and_why(who, why)
+        with self._lock, self.store.writing(self.stored.id) as writer:
+            writer.delete(self.clock(), *said)
 
     # Looking.
 
@@ -384,7 +372,8 @@ class Campaign:
         """The policy as it stands now, told everything that is known."""
         with self._lock:
             ledger = self._ledgers.refresh()
-            return self._replays.after(told_plays(self.settings, ledger, self.clock())).copy()
+            told = told_plays(ledger, self.clock())
+            return self._policies.after(ledger.settings, told).copy()
 
     def estimates(self, level: float = 0.95) -> list[Estimate]:
         """What is believed of each option, per round in the campaign's own unit.
@@ -429,8 +418,8 @@ class Campaign:
             assert decision.sequence is not None
             earlier = self.ledger_before(decision.sequence)
             check_rules(decision.rules)
-            told = told_plays(self.settings, earlier, decision.at, number, decision.rules)
-            findings = ReplayCache(self.settings.build_policy()).after(told).findings()
+            told = told_plays(earlier, decision.at, number, decision.rules)
+            findings = PolicyCache().after(earlier.settings, told).findings()
             return [*findings, f"{decision.label}: {decision.option}. {decision.reason}"]
 
     def status(self, level: float = 0.95) -> Status:
@@ -444,12 +433,16 @@ class Campaign:
         with self._lock:
             return make_status(self, level)
 
-    def alarm(self) -> str | None:
-        """A sentence that says that the campaign learns nothing, and what to do; None if it learns."""
+    def health(self) -> list[Finding]:
+        """What is wrong or worrying now, the worst first, each with what to do about it."""
         with self._lock:
             ledger = self._ledgers.refresh()
-            maturity = Maturity(self.settings, ledger, self.clock())
-            return learning_stopped(self.settings, ledger, maturity)
+            maturity = Maturity(ledger, self.clock())
+            return find_health(ledger, maturity, self.store.free_bytes())
+
+    def alarm(self) -> str | None:
+        """What must be seen to now, such as that nothing is learned, and what to do; None if nothing."""
+        return next((each.sentence for each in self.health() if each.level == "alarm"), None)
 
     def history(self) -> list[Entry]:
         """The whole log, oldest entry first."""
@@ -466,12 +459,16 @@ class Campaign:
         Args:
             sequence: The entry's place in the log.
         """
-        ledger = Ledger(self.settings.options)
+        ledger = Ledger(self.first_settings)
         for entry in self.history():
             if entry.sequence >= sequence:
                 break
             ledger.take(entry)
         return ledger
+
+
+class _SettingsChanged(Exception):
+    """Another process has changed the settings by which rows were read."""
 
 
 class _NothingIsWritten(Exception):

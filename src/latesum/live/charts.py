@@ -27,9 +27,9 @@ _PURPOSES: dict[Purpose, str] = {
 def phases(campaign: Campaign) -> dict[int, int]:
     """The policy's phase in each bucket, for policies that have phases, by what is known now."""
     ledger, now = campaign.ledger(), campaign.clock()
-    maturity = Maturity(campaign.settings, ledger, now)
-    told = told_plays(campaign.settings, ledger, now)
-    policy = campaign.settings.build_policy()
+    maturity = Maturity(ledger, now)
+    told = told_plays(ledger, now)
+    policy = ledger.settings.build_policy()
     buckets = (bucket for bucket in list(ledger.decisions) if maturity.rounds(bucket))
     found = {}
     for each in told:

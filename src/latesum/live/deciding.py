@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from latesum._checks import InvalidInput
 from latesum.live.buckets import When
-from latesum.live.caches import ReplayCache, Told
+from latesum.live.caches import PolicyCache, Told
 from latesum.live.ledger import Decision, Ledger
 from latesum.live.maturity import Maturity
 from latesum.live.rules import RULES_VERSION, check_rules
@@ -18,7 +18,6 @@ from latesum.policies.base import rounds_text
 
 
 def told_plays(
-    settings: Settings,
     ledger: Ledger,
     now: datetime,
     before: int | None = None,
@@ -37,7 +36,8 @@ def told_plays(
       does not say it, or something else was shown, the number rises where the option or the purpose as
       told changes, and after a drop.
     """
-    maturity = Maturity(settings, ledger, now, rules)
+    settings = ledger.settings
+    maturity = Maturity(ledger, now, rules)
     drops = sorted(ledger.dropped.items(), key=lambda drop: drop[1])
     told: list[Told] = []
     last: tuple[Any, ...] | None = None
@@ -103,21 +103,21 @@ class Choice(NamedTuple):
 
 
 def choose(
-    settings: Settings,
     ledger: Ledger,
-    replays: ReplayCache,
+    policies: PolicyCache,
     bucket: int,
     now: datetime,
     rules: int = RULES_VERSION,
 ) -> Choice:
     """The option for the next bucket, from what is known now by these rules. It never waits."""
+    settings = ledger.settings
     last = ledger.decisions.get(bucket - 1)
     if _goes_on(settings, ledger, last, bucket):
         assert last is not None
         reason = f"{last.option} runs to the end of the {_block_name(settings)} it began."
         return Choice(last.arm, last.purpose, "aligned", None, reason, rules, last.number)
-    told = told_plays(settings, ledger, now, bucket, rules)
-    policy = replays.after(told)
+    told = told_plays(ledger, now, bucket, rules)
+    policy = policies.after(settings, told)
     asked = policy.ask()
     arm = asked.arm
     source: Source = "policy"
@@ -136,9 +136,9 @@ def choose(
     return Choice(arm, purpose, source, asked.rounds, reason, rules, number if goes_on else bucket)
 
 
-def bucket_to_decide(settings: Settings, ledger: Ledger, when: When | None, now: datetime) -> int:
+def bucket_to_decide(ledger: Ledger, when: When | None, now: datetime) -> int:
     """The bucket that is asked for; refused where it cannot be decided now."""
-    buckets = settings.buckets
+    buckets = ledger.settings.buckets
     if when is not None:
         bucket = buckets.number(when)
     elif buckets.timed:
@@ -151,27 +151,29 @@ def bucket_to_decide(settings: Settings, ledger: Ledger, when: When | None, now:
     if bucket < first:
         raise InvalidInput(
             f"the campaign begins with {buckets.label(first)}; "
-            f"{buckets.label(bucket)} is before it."
+            f"{buckets.label(bucket)} is before it. What was shown then can be recorded (`record` with "
+            "--shown), not decided."
         )
     if buckets.timed and bucket > buckets.number(now) + 1:
         raise InvalidInput(
             f"{buckets.label(bucket)} is too far ahead to decide on: at most the "
             f"{buckets.every} after the present one, {buckets.label(buckets.number(now) + 1)}."
         )
-    check_next(settings, ledger, bucket)
+    check_next(ledger, bucket)
     return bucket
 
 
-def check_next(settings: Settings, ledger: Ledger, bucket: int) -> None:
+def check_next(ledger: Ledger, bucket: int) -> None:
     """Refuse to leave out numbered buckets."""
     following = (ledger.last or 0) + 1
-    if not settings.buckets.timed and bucket > following:
+    if not ledger.settings.buckets.timed and bucket > following:
         raise InvalidInput(f"bucket {bucket} cannot be decided yet; the next one is {following}.")
 
 
-def final_decision(settings: Settings, ledger: Ledger, bucket: int) -> Decision:
+def final_decision(ledger: Ledger, bucket: int) -> Decision:
     """The option for a bucket of a finished campaign; it is not in the log."""
     assert ledger.finished is not None
+    settings = ledger.settings
     arm = ledger.finished.body["option"]
     label = settings.buckets.label(bucket)
     reason = f"The campaign is finished: {ledger.finished.body['why']}"
@@ -187,10 +189,27 @@ def carry(last: Decision) -> Choice:
     return Choice(last.arm, last.purpose, "carried", None, reason, RULES_VERSION, last.number)
 
 
+def after_the_end(ledger: Ledger, bucket: int) -> Choice:
+    """What ran in a bucket of a campaign that was finished, and is reopened now."""
+    finished = ledger.finished
+    assert finished is not None
+    arm = finished.body["option"]
+    reason = f"The campaign was finished, so {ledger.settings.options[arm]} was shown."
+    return Choice(arm, "override", "finished", None, reason, RULES_VERSION, bucket)
+
+
+def fill_in(settings: Settings, arm: int, bucket: int) -> Choice:
+    """What ran in a bucket before the first question, as it was reported afterwards."""
+    reason = f"Reported afterwards: {settings.options[arm]} was shown before the first question."
+    return Choice(arm, "override", "reported", None, reason, RULES_VERSION, bucket)
+
+
 def _goes_on(settings: Settings, ledger: Ledger, last: Decision | None, bucket: int) -> bool:
     if settings.align is None or last is None or ledger.order is not None:
         return False
-    if ledger.hold is not None or last.source in ("override", "held"):
+    if ledger.hold is not None or last.source in (
+        "override", "held", "reported", "finished",
+    ):  # fmt: skip
         return False
     block = settings.buckets.block
     same = block(bucket, settings.align) == block(last.bucket, settings.align)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from latesum.live.ledger import Entry
+from latesum.live.entries import Entry
 from latesum.live.settings import Settings
 from latesum.live.status import act_sentence
 

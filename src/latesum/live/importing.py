@@ -84,7 +84,8 @@ def imported(
 def _checked(
     campaign: Campaign, totals: Totals, by: str | None, allowed: Allowed, check_wanted: CheckWanted
 ) -> list[tuple[int, CheckedRow]]:
-    buckets = campaign.settings.buckets
+    settings = campaign.current_settings()
+    buckets = settings.buckets
     rows: list[tuple[int, CheckedRow]] = []
     first: dict[int, tuple[int, CheckedRow]] = {}
     problems = list[tuple[int, str]]()
@@ -92,7 +93,7 @@ def _checked(
         if len(problems) >= MOST_PROBLEMS:
             break
         try:
-            row = check_row(given._replace(by=by, allowed=allowed), campaign.settings)
+            row = check_row(given._replace(by=by, allowed=allowed), settings)
         except BadField as bad:
             column = totals.bucket_column if bad.column == "bucket" else bad.column
             problems.append((line, f"row {line}, column {column}: {bad}"))

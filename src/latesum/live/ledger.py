@@ -10,26 +10,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from latesum._checks import InvalidInput
+from latesum.live.changes import settings_after
+from latesum.live.entries import Entry
 from latesum.live.rules import rules_of
+from latesum.live.settings import Settings
 from latesum.live.vocabulary import Purpose, RecordStatus, Source
-
-
-class Entry(NamedTuple):
-    """One line of the log.
-
-    Args:
-        sequence: Its place in the log.
-        at: When it was written.
-        kind: "decision", "record" or the name of an operator's act.
-        bucket: The bucket that it is about, if it is about one.
-        body: What it says, as JSON values.
-    """
-
-    sequence: int
-    at: datetime
-    kind: str
-    bucket: int | None
-    body: dict[str, Any]
 
 
 class Decision(NamedTuple):
@@ -136,8 +122,9 @@ class Order(NamedTuple):
 class Ledger:
     """Everything that the log says, up to its newest entry."""
 
-    def __init__(self, options: tuple[str, ...]) -> None:
-        self.options = options
+    def __init__(self, settings: Settings) -> None:
+        #: What the campaign is set up with after the newest entry.
+        self.settings = settings
         self.newest: Entry | None = None
         self.decisions: dict[int, Decision] = {}
         self.values: dict[int, Value] = {}
@@ -146,6 +133,7 @@ class Ledger:
         self.hold: Entry | None = None
         self.order: Order | None = None
         self.finished: Entry | None = None
+        self.archived: Entry | None = None
         self.acts: list[Entry] = []
 
     @property
@@ -181,27 +169,57 @@ class Ledger:
 
     def _take_decision(self, entry: Entry) -> None:
         assert entry.bucket is not None
-        self.decisions[entry.bucket] = decision = decision_of(entry, self.options)
+        decision = decision_of(entry, self.settings.options)
+        reported_late = self.last is not None and entry.bucket < self.last
+        self.decisions[entry.bucket] = decision
+        if reported_late:  # a bucket before the first question was filled in
+            self.decisions = dict(sorted(self.decisions.items()))
+            return
         order = self.order
         if order is not None and (order.begun or decision.source == "override"):
             self.order = order._replace(left=order.left - 1, begun=True) if order.left > 1 else None
 
     def _take_act(self, entry: Entry) -> None:
         self.acts.append(entry)
+        body, arm = entry.body, entry.body.get("option")
         if entry.kind == "hold":
             self.hold = entry
         elif entry.kind == "resume":
             self.hold = None
-            self.order = None
+            if not body.get("override_goes_on", False):  # in earlier versions it never did
+                self.order = None
         elif entry.kind == "override":
-            self.order = Order(entry.body["option"], entry.body["buckets"], entry.body["why"])
+            self.order = Order(body["option"], body["buckets"], body["why"])
+        elif entry.kind == "cancel-override":
+            self.order = None
         elif entry.kind == "drop":
-            arm = entry.body["option"]
-            self.dropped.setdefault(arm, (self.last or 0) + 1)
+            self.dropped.setdefault(body["option"], (self.last or 0) + 1)
             if self.order is not None and self.order.arm == arm:
                 self.order = None
+        elif entry.kind == "bring-back":
+            # From now on the policy is told as if the option had never been away.
+            del self.dropped[body["option"]]
         elif entry.kind == "finish":
             self.finished = entry
+        elif entry.kind == "archive":
+            self.archived = entry
+        elif entry.kind == "reopen":
+            self.finished = self.archived = self.hold = self.order = None
+        elif entry.kind in ("add", "rename", "change"):
+            self.settings = settings_after(self.settings, entry)
+            if entry.kind == "rename":
+                self._rename(body["option"], body["name"])
+        else:
+            raise InvalidInput(
+                f"this campaign's log has an act {entry.kind!r}, which this latesum does not know; "
+                "use a newer latesum."
+            )
+
+    def _rename(self, arm: int, name: str) -> None:
+        """Call an option by its new name everywhere; reasons stay as they were written."""
+        for bucket, decision in self.decisions.items():
+            if decision.arm == arm:
+                self.decisions[bucket] = decision._replace(option=name)
 
 
 def decision_of(entry: Entry, options: tuple[str, ...]) -> Decision:

@@ -26,10 +26,8 @@ class Known(NamedTuple):
 class Maturity:
     """Reads the buckets of a ledger as they are known at one moment, by one version of the rules."""
 
-    def __init__(
-        self, settings: Settings, ledger: Ledger, now: datetime, rules: int = RULES_VERSION
-    ) -> None:
-        self.settings = settings
+    def __init__(self, ledger: Ledger, now: datetime, rules: int = RULES_VERSION) -> None:
+        settings = self.settings = ledger.settings
         self.ledger = ledger
         self.now = now
         self.rules = rules

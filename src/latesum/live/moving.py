@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 from latesum._checks import InvalidInput
 from latesum.errors import UnknownCampaign
-from latesum.live.caches import ReplayCache
+from latesum.live.caches import PolicyCache
 from latesum.live.deciding import carry, choose
-from latesum.live.ledger import Entry, Ledger, decision_of
+from latesum.live.entries import Entry
+from latesum.live.ledger import Ledger, decision_of
 from latesum.live.rules import check_rules, rules_of
 from latesum.live.settings import Settings
 from latesum.live.store import Store, Stored
@@ -97,21 +98,25 @@ def _find_or_create(target: Store, stored: Stored) -> Stored:
 def replay_log(settings: Settings, entries: list[Entry]) -> list[Mismatch]:
     """Take every decision of a log again, from what was known then; those that come out otherwise.
 
-    Each is taken by the version of the rules by which it was taken.
+    Each is taken by the version of the rules and by the settings by which it was taken; `settings` are
+    those of the beginning.
     """
-    ledger = Ledger(settings.options)
-    replays = ReplayCache(settings.build_policy())
+    ledger = Ledger(settings)
+    policies = PolicyCache()
     found = []
     for entry in entries:
         if entry.kind == "decision":
             assert entry.bucket is not None
+            if entry.body["source"] in ("reported", "finished"):  # what was seen, not decided
+                ledger.take(entry)
+                continue
             if entry.body["source"] == "carried":
                 choice = carry(ledger.decisions[entry.bucket - 1])
             else:
                 rules = rules_of(entry.body)
                 check_rules(rules)
-                choice = choose(settings, ledger, replays, entry.bucket, entry.at, rules)
-            decided = decision_of(entry, settings.options)
+                choice = choose(ledger, policies, entry.bucket, entry.at, rules)
+            decided = decision_of(entry, ledger.settings.options)
             then = decided.arm, decided.purpose, decided.source
             # Entries of earlier versions have no number.
             same_number = "number" not in entry.body or choice.number == decided.number
@@ -120,7 +125,7 @@ def replay_log(settings: Settings, entries: list[Entry]) -> list[Mismatch]:
                     Mismatch(
                         entry.bucket, entry.body["label"],
                         f"{decided.option} ({decided.purpose})",
-                        f"{settings.options[choice.arm]} ({choice.purpose})",
+                        f"{ledger.settings.options[choice.arm]} ({choice.purpose})",
                     )
                 )  # fmt: skip
         ledger.take(entry)

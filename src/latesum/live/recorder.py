@@ -9,8 +9,9 @@ from typing import NamedTuple
 from latesum._checks import InvalidInput
 from latesum.errors import MOST_PROBLEMS, BadField, BadRows
 from latesum.live.batches import CheckWanted, always_wanted, in_batches
-from latesum.live.deciding import carry
-from latesum.live.ledger import Decision, Entry, Ledger, Value, decision_of
+from latesum.live.deciding import carry, fill_in
+from latesum.live.entries import Entry
+from latesum.live.ledger import Decision, Ledger, Value, decision_of
 from latesum.live.maturity import Maturity
 from latesum.live.settings import Settings
 from latesum.live.store import Draft, Writer
@@ -106,17 +107,22 @@ class Recorder:
         buckets, bucket = self.settings.buckets, row.bucket
         label = buckets.label(bucket)
         decision, value = self._decided_state(bucket)
+        filled_in = decision is None and self._fill_in(row)
+        if filled_in:
+            decision, value = self._state(bucket)
         if decision is None:
             return Recorded(
                 bucket, label, "unknown bucket", note=why_unknown(self.settings, bucket, self.now)
             )
-        ledger = Ledger(self.settings.options)
+        ledger = Ledger(self.settings)
         ledger.decisions[bucket] = decision
         ledger.values[bucket] = value
         if not buckets.timed and (following := self._state(bucket + 1).decision) is not None:
             ledger.decisions[bucket + 1] = following
-        maturity = Maturity(self.settings, ledger, self.now)
+        maturity = Maturity(ledger, self.now)
         verdict, body = judge(row, decision.arm, value, maturity)
+        if filled_in and body is None:
+            verdict = "new"  # what was shown is all that is said
         note = _note(verdict, label, value)
         if body is not None:
             body = body if row.by is None else {**body, "by": row.by}
@@ -164,6 +170,34 @@ class Recorder:
             self._take(self._last)
             before = decision_of(self._last, self.settings.options)
         return self._state(bucket)
+
+    def _fill_in(self, row: CheckedRow) -> bool:
+        """Fill in a bucket before the first question, if it is said or known what was shown in it.
+
+        What was shown is taken to have gone on until the first bucket that has a decision; a row of
+        its own may say otherwise for each.
+        """
+        settings, bucket = self.settings, row.bucket
+        buckets, arm = settings.buckets, row.shown
+        if arm is None and settings.status_quo in settings.options:
+            arm = settings.option(settings.status_quo)
+        if arm is None or not buckets.timed or not 1 <= bucket < buckets.number(self.now):
+            return False
+        first = self.writer.first_decided()
+        if first is None:
+            until = bucket + 1
+        elif first.bucket is not None and bucket < first.bucket:
+            until = first.bucket
+        else:
+            return False
+        check_gap(until - bucket)
+        for missed in range(bucket, until):
+            body = fill_in(settings, arm, missed).body(buckets.label(missed), None)
+            entry = self.writer.append(self.now, "decision", missed, body)
+            self._take(entry)
+        if first is None:
+            self._last_is_read = False  # it is the last decision too
+        return True
 
     def _running_on(self) -> Entry | None:
         """The last decision, which holds for the buckets after it; None if the campaign is finished.
@@ -214,7 +248,10 @@ def why_unknown(settings: Settings, bucket: int, now: datetime) -> str:
         return f"{label} is before the campaign's beginning."
     if settings.buckets.timed and bucket > settings.buckets.number(now):
         return f"{label} is in the future."
-    return f"no decision was taken for {label}, so it is not known what was shown."
+    return (
+        f"no decision was taken for {label}, so it is not known what was shown; if it was before the "
+        "first question, say what was shown (--shown)."
+    )
 
 
 def _note(verdict: Verdict, label: str, value: Value) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from sqlalchemy import Column, ForeignKey, Index, Integer, MetaData, String, Table, Text, text
 
 #: The newest migration; a store of another version is brought to it, or refused if it is newer.
-SCHEMA_VERSION = "0002"
+SCHEMA_VERSION = "0003"
 
 metadata = MetaData()
 
@@ -22,6 +22,12 @@ campaigns = Table(
     # The sequence of the newest entry. Writers lock this row, so that entries follow each other.
     Column("head", Integer, nullable=False),
     Column("moved_to", Text),
+    # The sequence of the newest entry that changed what the campaign is set up with; 0 if none did.
+    Column("changed", Integer, nullable=False, server_default=text("0")),
+    # The sequence of the entry by which the campaign was put into the archive, while it is there.
+    Column("archived", Integer),
+    # Of a campaign that was deleted: when, by whom and why, as JSON. Its log is gone.
+    Column("deleted", Text),
 )
 
 log = Table(

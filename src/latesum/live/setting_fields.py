@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 import secrets
+import unicodedata
 from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from typing import Any
@@ -51,14 +52,38 @@ def read_text(value: object, name: str) -> str:
     """A short text that is not empty."""
     if not isinstance(value, str) or not 0 < len(value.strip()) <= LONGEST_TEXT:
         raise InvalidInput(f"{name} is a text of 1 to {LONGEST_TEXT} characters, not {value!r}.")
-    return value.strip()
+    return check_printable(value.strip(), name)
+
+
+def check_printable(text: str, name: str) -> str:
+    """A text, refused if it holds characters that could disturb a terminal or a page.
+
+    >>> check_printable("rouge foncé", "a name")
+    'rouge foncé'
+    >>> check_printable("red\x1b[2J", "a name")
+    Traceback (most recent call last):
+    ...
+    latesum.errors.InvalidInput: a name has a character that cannot be shown, U+001B; leave it out.
+    """
+    for character in text:
+        # Control and format characters: escapes, line breaks, marks of zero width or of direction.
+        if unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp"):
+            raise InvalidInput(
+                f"{name} has a character that cannot be shown, U+{ord(character):04X}; leave it out."
+            )
+    return text
+
+
+def read_option_name(value: object) -> str:
+    """The name of an option."""
+    return read_text(value, "an option's name")
 
 
 def read_options(value: Any) -> tuple[str, ...]:
     """The names of the options."""
     if isinstance(value, str) or not isinstance(value, list | tuple):
         raise InvalidInput(f"the options are a list of names, not the text {value!r}.")
-    names = tuple(read_text(option, "an option's name") for option in value)
+    names = tuple(read_option_name(option) for option in value)
     if not 2 <= len(names) <= 100 or len({name.casefold() for name in names}) < len(names):
         raise InvalidInput(
             f"give two options with different names, or more, up to 100, not {list(names)[:100]}."

@@ -1,7 +1,7 @@
 """What a campaign is set up with: one model, which Python, the command line and HTTP read from.
 
-It is checked once, when a campaign is made, and never changed. A store keeps it as `to_json` writes
-it; what is read back was checked then, and is taken as it is.
+It is checked when a campaign is made, and a part of it when that is changed (`latesum.live.changes`).
+A store keeps it as `to_json` writes it; what is read back was checked then, and is taken as it is.
 """
 
 from __future__ import annotations
@@ -159,21 +159,41 @@ class Settings(BaseModel):
             settings = cls.model_validate(given)
         except ValidationError as error:
             raise InvalidInput(_sentence(error, cls)) from None
-        if settings.history and "history" not in registry.accepted_parameters(settings.policy):
+        settings.check_policy()
+        return settings
+
+    def check_policy(self) -> None:
+        """Refuse a policy that cannot be built or cannot decide: now, not at the first bucket."""
+        if self.history and "history" not in registry.accepted_parameters(self.policy):
             raise InvalidInput(
-                f"{settings.policy} cannot be told what was played before the start; leave the "
+                f"{self.policy} cannot be told what was played before the start; leave the "
                 "history out, or choose another policy."
             )
-        # A policy that cannot be built or cannot decide is refused now, not at the first bucket.
         try:
-            settings.build_policy().ask()
+            self.build_policy().ask()
         except (TypeError, ValueError, ArithmeticError, MemoryError, RecursionError) as error:
             if isinstance(error, InvalidInput):
                 raise
             raise InvalidInput(
                 f"the policy cannot be built with these parameters: {error}."
             ) from None
-        return settings
+
+    def changed_by(self, given: Mapping[str, Any]) -> Settings:
+        """The settings with other values in some fields, read as those of a new campaign are.
+
+        The policy is not built; `check_policy` does that.
+
+        Args:
+            given: The other values.
+        """
+        kept = {name: getattr(self, name) for name in type(self).model_fields if name != "history"}
+        if self.curve is not None:
+            kept["fills_up"] = dict(self.curve)
+        try:
+            changed = type(self).model_validate({**kept, **given})
+        except ValidationError as error:
+            raise InvalidInput(_sentence(error, type(self))) from None
+        return changed.model_copy(update={"history": self.history})
 
     @cached_property
     def buckets(self) -> Buckets:

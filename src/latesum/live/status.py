@@ -6,7 +6,10 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from latesum.live.ledger import Decision, Entry, Ledger
+from latesum.live.entries import Entry
+from latesum.live.health import Finding, count_visits, find_health
+from latesum.live.learning import counted
+from latesum.live.ledger import Decision, Ledger
 from latesum.live.maturity import Maturity
 from latesum.live.settings import Settings
 from latesum.live.vocabulary import (
@@ -17,7 +20,6 @@ from latesum.live.vocabulary import (
     Source,
     TotalState,
 )
-from latesum.live.warnings import find_warnings, learning_stopped
 from latesum.policies import Estimate
 
 if TYPE_CHECKING:
@@ -82,9 +84,11 @@ class Status:
     options: list[OptionRow]
     winner: str | None
     why_no_winner: str | None
-    #: That the campaign learns nothing, and what to do; it is also the first of the warnings.
+    #: What must be seen to now, and what to do; it is also the first of the warnings.
     alarm: str | None
+    #: The sentences of all findings, the worst first.
     warnings: list[str]
+    health: list[Finding]
     timeline: list[BucketRow]
     data: str
     gain: float | None
@@ -96,6 +100,7 @@ class Status:
         """As plain values, for other programs."""
         whole = asdict(self)
         whole["now"] = self.now.isoformat()
+        whole["health"] = [each._asdict() for each in self.health]
         whole["options"] = [row._asdict() for row in self.options]
         whole["timeline"] = [row._asdict() for row in self.timeline]
         if self.current is not None:
@@ -105,12 +110,13 @@ class Status:
 
 def make_status(campaign: Campaign, level: float) -> Status:
     """The status of a campaign as its clock has it now."""
-    settings, now, ledger = campaign.settings, campaign.clock(), campaign.ledger()
-    maturity = Maturity(settings, ledger, now)
+    now, ledger = campaign.clock(), campaign.ledger()
+    settings = ledger.settings
+    maturity = Maturity(ledger, now)
     timeline = [_bucket_row(settings, ledger, maturity, bucket) for bucket in ledger.decisions]
     policy = campaign.policy()
     estimates = campaign.estimates(level)
-    visits = count_visits(timeline, settings.n_options)
+    visits = count_visits(ledger)
     leading = campaign.leading()
     commits = policy.ask().purpose == "commit"
     winner, why_not = _winner(settings, ledger, estimates, visits, leading, commits)
@@ -120,9 +126,7 @@ def make_status(campaign: Campaign, level: float) -> Status:
     ]
     current = None if ledger.last is None else ledger.decisions[ledger.last]
     state = _state(ledger)
-    alarm = learning_stopped(settings, ledger, maturity)
-    warnings = [] if alarm is None else [alarm]
-    warnings += find_warnings(settings, ledger, maturity, visits)
+    health = find_health(ledger, maturity, campaign.store.free_bytes())
     return Status(
         name=settings.name,
         state=state,
@@ -134,8 +138,9 @@ def make_status(campaign: Campaign, level: float) -> Status:
         options=options,
         winner=winner,
         why_no_winner=why_not,
-        alarm=alarm,
-        warnings=warnings,
+        alarm=next((each.sentence for each in health if each.level == "alarm"), None),
+        warnings=[each.sentence for each in health],
+        health=health,
         timeline=timeline,
         data=_data_sentence(timeline),
         gain=_gain(timeline, estimates),
@@ -158,19 +163,6 @@ def _bucket_row(settings: Settings, ledger: Ledger, maturity: Maturity, bucket: 
         decision.source, value.rounds, value.total, known.total, known.share, state, value.status,
         value.revisions, len(value.late), decision.reason, maturity.early(bucket),
     )  # fmt: skip
-
-
-def count_visits(timeline: list[BucketRow], n_options: int) -> list[int]:
-    """How many times each option was shown, a run of buckets without a break being one time."""
-    visits = [0] * n_options
-    last = None
-    for row in timeline:
-        if row.rounds == 0:
-            continue
-        if row.arm != last:
-            visits[row.arm] += 1
-        last = row.arm
-    return visits
 
 
 def _option_row(
@@ -228,6 +220,8 @@ def may_be_best(estimate: Estimate, best: Estimate) -> bool:
 
 
 def _state(ledger: Ledger) -> CampaignState:
+    if ledger.archived is not None:
+        return "archived"
     if ledger.finished is not None:
         return "finished"
     if not ledger.decisions:
@@ -260,7 +254,8 @@ def _data_sentence(timeline: list[BucketRow]) -> str:
     if not known:
         text = "No total is known yet"
     else:
-        text = f"{len(known)} totals are known, the newest that of {known[-1].label}"
+        are = "total is" if len(known) == 1 else "totals are"
+        text = f"{len(known)} {are} known, the newest that of {known[-1].label}"
     text += f"; {pending or 'none'} {'are' if pending > 1 else 'is'} awaited"
     text += f", {missing} missing." if missing else "."
     early = sum(row.early for row in known)
@@ -281,16 +276,51 @@ def _gain(timeline: list[BucketRow], estimates: list[Estimate]) -> float | None:
 
 def act_sentence(act: Entry, settings: Settings) -> str:
     """An operator's act, for people."""
+    return (
+        f"{act.at:%Y-%m-%d %H:%M} UTC: {act.body['who']} {_deed(act, settings)}: {act.body['why']}"
+    )
+
+
+def _deed(act: Entry, settings: Settings) -> str:
     body = act.body
-    option = settings.options[body["option"]] if "option" in body else ""
-    what = {
+    option = settings.options[body["option"]] if "option" in body else body.get("name", "")
+    if act.kind == "rename":
+        return f"renamed {body['before']} to {body['name']}"
+    if act.kind == "change":
+        return f"changed {_changes_text(body['changes'], body['before'])}"
+    goes_on = " (the override went on)" if body.get("override_goes_on") else ""
+    return {
         "hold": "held the campaign",
-        "resume": "let the campaign go on",
-        "override": f"ordered {option} for {body.get('buckets')} bucket(s)",
+        "resume": f"let the campaign go on{goes_on}",
+        "override": f"ordered {option} for {counted(body.get('buckets', 1), 'bucket')}",
+        "cancel-override": "cancelled the override",
         "drop": f"dropped {option}",
+        "bring-back": f"brought {option} back",
+        "add": f"added {option}",
         "finish": f"finished the campaign with {option}",
+        "reopen": "reopened the campaign",
+        "archive": "put the campaign into the archive",
     }[act.kind]
-    return f"{act.at:%Y-%m-%d %H:%M} UTC: {body['who']} {what}: {body['why']}"
+
+
+def _changes_text(changes: dict[str, Any], before: dict[str, Any]) -> str:
+    """What was changed, from what to what; of the parameters only those that differ."""
+    said = []
+    for name, value in changes.items():
+        if name == "parameters":
+            for key in {**before[name], **value}:
+                old, new = before[name].get(key), value.get(key)
+                if old != new:
+                    said.append(f"{key} from {_value_text(old)} to {_value_text(new)}")
+        else:
+            said.append(f"{name} from {_value_text(before[name])} to {_value_text(value)}")
+    return ", ".join(said)
+
+
+def _value_text(value: Any) -> str:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return f"{value:,}"
+    return "none" if value is None else str(value)
 
 
 def _list(names: list[str]) -> str:

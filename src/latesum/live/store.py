@@ -9,7 +9,8 @@ The contract, which one test case holds over every store:
     newest entry and is there as a whole when the block ends, or not at all if it raises.
 4.  A block that has ended is durable: it outlives `kill -9` of its process at once.
 5.  A second decision for a bucket is refused by the store itself, whatever the caller forgot.
-6.  A campaign that was moved away refuses every write and says where it went.
+6.  A campaign that was moved away refuses every write and says where it went; one that was deleted
+    says who did it. Its name and number are never used again.
 7.  `drafting` sees a campaign as it was at one moment, and neither waits for a writer nor makes one
     wait.
 8.  Any number of processes may have the store open; opening brings its tables up to date once.
@@ -19,27 +20,36 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shutil
 from collections.abc import Collection, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from sqlalchemy import Connection, bindparam, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, insert, select, update
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from latesum._checks import InvalidInput, known_name
-from latesum.errors import Moved, UnknownCampaign
+from latesum.errors import Deleted, Moved, UnknownCampaign
 from latesum.live import schema
 from latesum.live.database import bring_up_to_date, checked_url, default_url, make_engine
-from latesum.live.ledger import Entry
+from latesum.live.entries import Entry
 
 _campaigns, _log = schema.campaigns, schema.log
 # Made once, because to build a statement takes longer than to run it.
-_HEAD = select(_campaigns.c.head, _campaigns.c.moved_to).where(_campaigns.c.id == bindparam("of"))
+_HEAD = select(
+    _campaigns.c.name,
+    _campaigns.c.head,
+    _campaigns.c.moved_to,
+    _campaigns.c.changed,
+    _campaigns.c.deleted,
+).where(_campaigns.c.id == bindparam("of"))
 _HEAD_LOCKED = _HEAD.with_for_update()
 _SET_HEAD = (
     update(_campaigns).where(_campaigns.c.id == bindparam("of")).values(head=bindparam("newest"))
 )
+#: The kinds of entries by which a campaign's settings change.
+CHANGES = ("add", "rename", "change")
 _APPEND = insert(_log)
 _LOG_AFTER = (
     select(_log)
@@ -62,14 +72,30 @@ _LAST_DECIDED = (
     .order_by(_log.c.bucket.desc())
     .limit(1)
 )
-_FINISHED = (
-    select(_log.c.sequence)
+_FIRST_DECIDED = (
+    select(_log)
+    .where(_log.c.campaign == bindparam("of"), _log.c.kind == "decision")
+    .order_by(_log.c.bucket)
+    .limit(1)
+)
+_ENDED_OR_REOPENED = (
+    select(_log.c.kind)
     .where(
         _log.c.campaign == bindparam("of"),
         _log.c.sequence > bindparam("after"),
-        _log.c.kind == "finish",
+        _log.c.kind.in_(("finish", "reopen")),
     )
+    .order_by(_log.c.sequence.desc())
     .limit(1)
+)
+_CHANGES = (
+    select(_log)
+    .where(
+        _log.c.campaign == bindparam("of"),
+        _log.c.sequence > bindparam("after"),
+        _log.c.kind.in_(CHANGES),
+    )
+    .order_by(_log.c.sequence)
 )
 
 
@@ -82,6 +108,7 @@ class Stored(NamedTuple):
     settings: dict[str, Any]
     head: int
     moved_to: str | None
+    archived: bool = False
 
 
 class Store:
@@ -117,6 +144,15 @@ class Store:
         host = self.url.host or self.url.query.get("host") or "this machine"
         return f"PostgreSQL database {self.url.database} on {host}"
 
+    def free_bytes(self) -> int | None:
+        """The space that is left on the disk of an SQLite file; None of PostgreSQL."""
+        if self.url.drivername != "sqlite" or not self.url.database:
+            return None
+        try:
+            return shutil.disk_usage(Path(self.url.database).absolute().parent).free
+        except OSError:
+            return None
+
     def close(self) -> None:
         """Let go of all connections."""
         self.engine.dispose()
@@ -149,16 +185,55 @@ class Store:
                     writer.append(entry.at, entry.kind, entry.bucket, entry.body)
                 writer.flush()
         except IntegrityError:
+            with self.engine.connect() as connection:
+                _refuse_deleted(_find_row(connection, name), "; choose another name")
             raise InvalidInput(
                 f"there is a campaign {name!r} already; choose another name."
             ) from None
         return self.find(name)
 
     def campaigns(self) -> list[Stored]:
-        """All campaigns, oldest first."""
+        """All campaigns, oldest first; those that were deleted are left out."""
+        query = select(_campaigns).where(_campaigns.c.deleted.is_(None)).order_by(_campaigns.c.id)
         with self.engine.connect() as connection:
-            table = schema.campaigns
-            return [_stored(row) for row in connection.execute(select(table).order_by(table.c.id))]
+            return [_stored(row) for row in connection.execute(query)]
+
+    def changed(self, campaign: int) -> int:
+        """The sequence of the newest entry that changed a campaign's settings; 0 if none did.
+
+        Args:
+            campaign: The campaign's id.
+        """
+        with self.engine.connect() as connection:
+            row = connection.execute(_HEAD, {"of": campaign}).one()
+        _refuse_deleted(row)
+        return int(row.changed)
+
+    def changes(self, campaign: int, after: int = 0) -> list[Entry]:
+        """The entries that changed a campaign's settings, in order.
+
+        Args:
+            campaign: The campaign's id.
+            after: The sequence after which to begin.
+        """
+        with self.engine.connect() as connection:
+            found = connection.execute(_CHANGES, {"of": campaign, "after": after})
+            return [_entry(row) for row in found]
+
+    def check_there(self, campaign: int) -> None:
+        """Raise `Deleted` if a campaign was deleted.
+
+        Args:
+            campaign: The campaign's id.
+        """
+        with self.engine.connect() as connection:
+            _refuse_deleted(connection.execute(_HEAD, {"of": campaign}).one())
+
+    def tombstones(self) -> list[str]:
+        """What became of the campaigns that were deleted, a sentence for each."""
+        query = select(_campaigns).where(_campaigns.c.deleted.is_not(None))
+        with self.engine.connect() as connection:
+            return [_epitaph(row) for row in connection.execute(query.order_by(_campaigns.c.id))]
 
     def find(self, name: str) -> Stored:
         """The campaign of this name.
@@ -266,9 +341,13 @@ class Draft:
         #: What was appended and is not in the database.
         self.appended: list[Entry] = []
         self._newest: Entry | None = None
-        self.head, moved_to = connection.execute(self._head_query, {"of": campaign}).one()
-        if moved_to is not None:
-            raise Moved(f"this campaign was moved to {moved_to}; go on there.")
+        row = connection.execute(self._head_query, {"of": campaign}).one()
+        _refuse_deleted(row)
+        if row.moved_to is not None:
+            raise Moved(f"this campaign was moved to {row.moved_to}; go on there.")
+        self.head: int = row.head
+        #: The sequence of the newest entry that changed the campaign's settings.
+        self.changed: int = row.changed
 
     def log(self, after: int = 0) -> list[Entry]:
         """The entries above `after`."""
@@ -288,11 +367,17 @@ class Draft:
         row = found.one_or_none()
         return None if row is None else _entry(row)
 
+    def first_decided(self) -> Entry | None:
+        """The decision for the first bucket that has one."""
+        self.flush()
+        row = self._connection.execute(_FIRST_DECIDED, {"of": self._campaign}).one_or_none()
+        return None if row is None else _entry(row)
+
     def finished(self, after: int) -> bool:
-        """Whether the campaign was finished by an entry above `after`."""
+        """Whether the campaign was finished by an entry above `after`, and not reopened since."""
         self.flush()
         asked = {"of": self._campaign, "after": after}
-        return self._connection.execute(_FINISHED, asked).first() is not None
+        return self._connection.execute(_ENDED_OR_REOPENED, asked).scalar() == "finish"
 
     def newest(self) -> Entry | None:
         """The entry that the log ends with."""
@@ -338,12 +423,35 @@ class Writer(Draft):
             ]
             self._connection.execute(_APPEND, rows)
             self._connection.execute(_SET_HEAD, {"of": self._campaign, "newest": self.head})
+            for entry in self.appended:
+                self._mark(entry)
             self.appended = []
+
+    def _mark(self, entry: Entry) -> None:
+        """Keep at the campaign what must be known without its log."""
+        if entry.kind in CHANGES:
+            self._set(changed=entry.sequence)
+            self.changed = entry.sequence
+        elif entry.kind == "archive":
+            self._set(archived=entry.sequence)
+        elif entry.kind == "reopen":
+            self._set(archived=None)
+
+    def _set(self, **values: Any) -> None:
+        self._connection.execute(
+            update(_campaigns).where(_campaigns.c.id == self._campaign).values(**values)
+        )
 
     def move_away(self, place: str) -> None:
         """Refuse all writes from now on, because the campaign is in another store."""
-        moved = update(_campaigns).where(_campaigns.c.id == self._campaign)
-        self._connection.execute(moved.values(moved_to=place))
+        self._set(moved_to=place)
+
+    def delete(self, at: datetime, who: str, why: str) -> None:
+        """Delete the campaign's log and settings; when, who and why stay."""
+        self.flush()
+        said = {"at": _text(at), "who": who, "why": why, "entries": self.head}
+        self._connection.execute(delete(_log).where(_log.c.campaign == self._campaign))
+        self._set(settings="{}", archived=None, deleted=_json(said))
 
 
 def _read_log(connection: Connection, campaign: int, after: int) -> list[Entry]:
@@ -351,15 +459,33 @@ def _read_log(connection: Connection, campaign: int, after: int) -> list[Entry]:
     return [_entry(row) for row in connection.execute(_LOG_AFTER, asked)]
 
 
+def _find_row(connection: Connection, name: str) -> Any:
+    return connection.execute(select(_campaigns).where(_campaigns.c.name == name)).one_or_none()
+
+
 def _find(connection: Connection, name: str) -> Stored | None:
-    table = schema.campaigns
-    row = connection.execute(select(table).where(table.c.name == name)).one_or_none()
+    row = _find_row(connection, name)
+    _refuse_deleted(row)
     return None if row is None else _stored(row)
+
+
+def _refuse_deleted(row: Any, advice: str = "") -> None:
+    if row is not None and row.deleted is not None:
+        raise Deleted(f"{_epitaph(row)}{advice}.")
+
+
+def _epitaph(row: Any) -> str:
+    said = json.loads(row.deleted)
+    return (
+        f"campaign {row.name!r} was deleted on {said['at'][:10]} by {said['who']}: {said['why']}"
+    ).rstrip(".")
 
 
 def _stored(row: Any) -> Stored:
     created = datetime.fromisoformat(row.created_at)
-    return Stored(row.id, row.name, created, json.loads(row.settings), row.head, row.moved_to)
+    settings = json.loads(row.settings)
+    archived = row.archived is not None
+    return Stored(row.id, row.name, created, settings, row.head, row.moved_to, archived)
 
 
 def _entry(row: Any) -> Entry:

@@ -12,10 +12,13 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from latesum.live.health import Finding
 from latesum.live.status import BucketRow, OptionRow, Status
+from latesum.live.vocabulary import HealthLevel
 
 COLOURS = ("blue", "dark_orange3", "green4", "magenta", "red", "cyan", "yellow4", "grey50")
 _SIGNS = {"known": "█", "pending": "▒", "running": "▒", "missing": "×"}
+_STYLES: dict[HealthLevel, str] = {"alarm": "bold red", "warning": "yellow", "note": "dim"}
 _LABEL_WIDTH = 17
 _INTERVAL_WIDTH = 20
 
@@ -27,12 +30,8 @@ def status_page(status: Status, width: int = 100) -> RenderableType:
         Text(status.headline),
         Text(""),
     ]
-    for warning in status.warnings:
-        if warning == status.alarm:
-            parts.append(Text(f"ALARM: {warning}", style="bold red"))
-        else:
-            parts.append(Text(f"! {warning}", style="yellow"))
-    if status.warnings:
+    parts += [Text(line, style=_STYLES[level]) for level, line in health_lines(status.health)]
+    if status.health:
         parts.append(Text(""))
     parts.append(_options_table(status))
     if status.why_no_winner and status.timeline:
@@ -49,6 +48,12 @@ def status_page(status: Status, width: int = 100) -> RenderableType:
         parts += [Text(""), Text("What people did", style="bold")]
         parts += [Text(sentence) for sentence in status.acts]
     return Group(*parts)
+
+
+def health_lines(findings: list[Finding]) -> list[tuple[HealthLevel, str]]:
+    """A line for each finding, with its level."""
+    signs = {"alarm": "ALARM:", "warning": "!", "note": "Note:"}
+    return [(each.level, f"{signs[each.level]} {each.sentence}") for each in findings]
 
 
 def gain_sentence(status: Status) -> str:

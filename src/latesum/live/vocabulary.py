@@ -9,6 +9,7 @@ from latesum.policies.base import Purpose
 __all__ = [
     "STATUSES",
     "CampaignState",
+    "HealthLevel",
     "Place",
     "Purpose",
     "RecordStatus",
@@ -18,8 +19,8 @@ __all__ = [
 ]
 
 #: Who chose an option: the policy; no one asked (carried on); an operator, by a hold or an override;
-#: the rest of a whole week; an operator, by the end of the campaign.
-Source = Literal["policy", "carried", "held", "override", "aligned", "finished"]
+#: the rest of a whole week; an operator, by the end of the campaign; it was reported afterwards.
+Source = Literal["policy", "carried", "held", "override", "aligned", "finished", "reported"]
 #: What a record says about a total; one that is missing will never be known, which is not zero.
 RecordStatus = Literal["provisional", "final", "missing"]
 STATUSES: tuple[RecordStatus, ...] = get_args(RecordStatus)
@@ -28,6 +29,8 @@ Verdict = Literal["new", "same", "revised", "conflicting", "too late", "unknown 
 #: How far a bucket's total is: the bucket runs, its total is awaited, known, or missing.
 TotalState = Literal["running", "pending", "known", "missing"]
 #: How a campaign is.
-CampaignState = Literal["not begun", "running", "held", "overridden", "finished"]
+CampaignState = Literal["not begun", "running", "held", "overridden", "finished", "archived"]
+#: How bad a finding about a campaign is.
+HealthLevel = Literal["alarm", "warning", "note"]
 #: How an option does beside the others.
 Place = Literal["winner", "in the race", "behind", "dropped"]

@@ -39,6 +39,7 @@ class ARSUCB(Policy):
     """
 
     kind = "ars-ucb"
+    takes_new_options = True
 
     def __init__(
         self,

@@ -124,6 +124,9 @@ class Policy(KeepsArguments, ABC):
     #: "stretches": `_learn` takes in whole stretches. "parts": each tell by itself, such as one
     #: bucket; `play.number` says which stretch it belongs to.
     learns_from: Literal["stretches", "parts"] = "stretches"
+    #: Whether an option may be added while the policy runs. Told the plays of the other arms, the same
+    #: policy with one more arm then asks for that arm next, or as soon as those before it had a turn.
+    takes_new_options: ClassVar[bool] = False
 
     rounds_told: int
     _asked: Stretch | None  # the answer of `ask`, until something is told

@@ -105,6 +105,7 @@ class RoundRobin(_PlainAverages):
     """
 
     kind = "round-robin"
+    takes_new_options = True
 
     def __init__(
         self, n_arms: int, *, stretch: int = 100, names: Sequence[str] | None = None

@@ -17,6 +17,8 @@ from latesum.policies.indices import INDICES, Floats, Index, index_values
 class IndexPolicy(FlowPolicy):
     """A flow policy that plays the arm with the best index; a subclass says what it believes."""
 
+    takes_new_options = True  # an arm that was never played comes first
+
     def __init__(
         self,
         n_arms: int,

@@ -92,6 +92,15 @@ def optional_parameters(name: str) -> list[str]:
     return PolicySpec.parse(name).optional
 
 
+def takes_new_options(name: str) -> bool:
+    """Whether an option may be added while the policy of this name runs.
+
+    >>> takes_new_options("flow"), takes_new_options("odaaf")
+    (True, False)
+    """
+    return bool(getattr(POLICIES.find(PolicySpec.parse(name).name), "takes_new_options", False))
+
+
 def checked_name(name: str) -> str:
     """The name, if it is that of a policy that decides from totals; any other is refused.
 

@@ -11,7 +11,7 @@ from latesum._json_values import finite
 from latesum.errors import UnknownCampaign
 from latesum.live.campaign import Campaign
 from latesum.live.describing import describe_entry
-from latesum.live.ledger import Entry
+from latesum.live.entries import Entry
 from latesum.live.setting_fields import NAME_PATTERN
 from latesum.live.settings import Settings
 from latesum.service import models

@@ -1,9 +1,10 @@
-"""What a person should worry about: each warning says what to do."""
+"""Whether a campaign learns, and whether its totals are what they are taken for."""
 
 from __future__ import annotations
 
 import itertools
 from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
 
 from latesum._durations import duration_text
 from latesum.live.ledger import Ledger
@@ -17,40 +18,14 @@ _FEWEST = 3
 MOST_WITHOUT_TOTALS = 3
 
 
-def find_warnings(
-    settings: Settings, ledger: Ledger, maturity: Maturity, visits: list[int]
-) -> list[str]:
-    """What is worrying about a campaign's data at this moment, besides `learning_stopped`."""
-    found = []
-    if settings.time_basis == "decision":
-        found.append(
-            "The totals are dated by decision, not by arrival: a sale counts for the day of the "
-            "click. The policy takes them for arrivals and may find a wrong winner. Ask your source "
-            "for totals by conversion time and start a new campaign with them."
-        )
-    growing = growing_buckets(settings, ledger, maturity)
-    if growing:
-        found.append(
-            f"{growing} old totals kept growing long after their {_bucket(settings)} ended. Totals "
-            "by arrival do not do that; your source may date them by decision, which makes wrong "
-            "winners."
-        )
-    found += _seen_once(settings, ledger, visits)
-    if settings.align is None and settings.buckets.every in ("hour", "day") and ledger.decisions:
-        found.append(
-            "Options are compared on different days, so a good weekday may be taken for a good "
-            "option; align='week' makes every period whole weeks."
-        )
-    return found + _rounds_off(settings, ledger)
-
-
-def learning_stopped(settings: Settings, ledger: Ledger, maturity: Maturity) -> str | None:
+def learning_stopped(ledger: Ledger, maturity: Maturity) -> str | None:
     """The alarm of a campaign that learns nothing, with what to do; None while totals come in.
 
     It is raised when `MOST_WITHOUT_TOTALS` buckets have ended since a total last became usable.
     Where totals come in batches, such as a file every Monday, the usual time between two of them
     must have passed twice as well.
     """
+    settings = ledger.settings
     if ledger.finished is not None:
         return None
     known = [bucket for bucket in ledger.decisions if maturity.known(bucket).state == "known"]
@@ -63,10 +38,9 @@ def learning_stopped(settings: Settings, ledger: Ledger, maturity: Maturity) -> 
     ]
     if len(since) < MOST_WITHOUT_TOTALS:
         return None
-    between = sorted(later - earlier for earlier, later in itertools.pairwise(batches))
-    if between and maturity.now - batches[-1] < 2 * between[len(between) // 2]:
+    if batches and maturity.now - batches[-1] < 2 * usual_interval(batches):
         return None
-    what = f"{len(since)} {_bucket(settings)}s"
+    what = f"{len(since)} {bucket_word(settings)}s"
     if batches:
         said = f"no total has become usable for {what}, since {_moment(batches[-1])}"
     else:
@@ -106,12 +80,12 @@ def _unrecorded(settings: Settings, ledger: Ledger, buckets: list[int]) -> list[
         found.append(
             f"{_count(len(too_late), 'total')} not used because of coming more than "
             f"{duration_text(settings.lateness)} after the bucket's end: record totals sooner, or "
-            "start a campaign with a larger lateness."
+            "allow a larger lateness (`latesum campaign change --lateness ...`)."
         )
     missing = [bucket for bucket, value in none.items() if value.status == "missing"]
     if missing:
         found.append(
-            f"{_count(len(missing), _bucket(settings))} marked as missing: if a total turns up, "
+            f"{_count(len(missing), bucket_word(settings))} marked as missing: if a total turns up, "
             "record it."
         )
     silent = [bucket for bucket in none if bucket not in too_late and bucket not in missing]
@@ -125,8 +99,9 @@ def _unrecorded(settings: Settings, ledger: Ledger, buckets: list[int]) -> list[
     return found
 
 
-def growing_buckets(settings: Settings, ledger: Ledger, maturity: Maturity) -> int:
+def growing_buckets(ledger: Ledger, maturity: Maturity) -> int:
     """How many totals grew after they should have been full; 0 while that may be chance."""
+    settings = ledger.settings
     length = settings.buckets.length
     settled = max(
         settings.usable_after, settings.full_after or timedelta(0), length or timedelta(0)
@@ -148,41 +123,39 @@ def growing_buckets(settings: Settings, ledger: Ledger, maturity: Maturity) -> i
     return grown if grown >= _FEWEST and 3 * grown >= looked_at else 0
 
 
-def _seen_once(settings: Settings, ledger: Ledger, visits: list[int]) -> list[str]:
-    once = [
-        name
-        for arm, name in enumerate(settings.options)
-        if visits[arm] == 1 and arm not in ledger.dropped
-    ]
-    if not once or len(ledger.decisions) < 2:
-        return []
-    verb = "was" if len(once) == 1 else "were"
-    return [
-        f"{', '.join(once)} {verb} shown in one period only; what was special about that time is "
-        "taken for the option."
-    ]
+def usual_interval(moments: list[datetime]) -> timedelta:
+    """The usual time between moments that follow each other: the median, 0 if there are too few."""
+    between = sorted(later - earlier for earlier, later in itertools.pairwise(moments))
+    return between[len(between) // 2] if between else timedelta(0)
 
 
-def _rounds_off(settings: Settings, ledger: Ledger) -> list[str]:
-    rounds = [value.rounds for value in ledger.values.values() if value.rounds]
-    if len(rounds) < _FEWEST:
-        return []
-    mean = sum(rounds) / len(rounds)
-    if 2 / 3 <= mean / settings.expected_rounds <= 3 / 2:
-        return []
-    return [
-        f"A {_bucket(settings)} has {mean:,.0f} rounds on average, not {settings.expected_rounds:,} "
-        "as expected. Delays given in time were turned into rounds by that; consider a new "
-        "campaign with the right figure."
-    ]
-
-
-def _bucket(settings: Settings) -> str:
+def bucket_word(settings: Settings) -> str:
+    """What a bucket of this campaign is called."""
     return settings.buckets.every if settings.buckets.timed else "bucket"
 
 
+def counted(number: int, noun: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "day"), counted(3, "day")
+    ('1 day', '3 days')
+    """
+    return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
+def span_since(then: datetime, now: datetime) -> str:
+    """How long ago something was, in days or hours."""
+    hours = (now - then).total_seconds() / 3600
+    return counted(round(hours / 24), "day") if hours >= 48 else counted(round(hours), "hour")
+
+
+def date_of(moment: datetime, settings: Settings) -> str:
+    """The day of a moment, in the campaign's time zone."""
+    return f"{moment.astimezone(ZoneInfo(settings.zone)):%Y-%m-%d}"
+
+
 def _count(number: int, noun: str) -> str:
-    return f"{number} {noun} is" if number == 1 else f"{number} {noun}s are"
+    return f"{counted(number, noun)} {'is' if number == 1 else 'are'}"
 
 
 def _moment(at: datetime) -> str:

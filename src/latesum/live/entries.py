@@ -1,0 +1,24 @@
+"""One line of a campaign's log."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, NamedTuple
+
+
+class Entry(NamedTuple):
+    """One line of the log.
+
+    Args:
+        sequence: Its place in the log.
+        at: When it was written.
+        kind: "decision", "record" or the name of an operator's act.
+        bucket: The bucket that it is about, if it is about one.
+        body: What it says, as JSON values.
+    """
+
+    sequence: int
+    at: datetime
+    kind: str
+    bucket: int | None
+    body: dict[str, Any]

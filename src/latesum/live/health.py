@@ -1,0 +1,277 @@
+"""A campaign's health: what is wrong or worrying at this moment, each with what to do about it.
+
+It is one computed thing. `next`, `status`, the list, the page, `/metrics` and other programs show it;
+none of them finds out anything by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from latesum.live.learning import (
+    bucket_word,
+    counted,
+    date_of,
+    growing_buckets,
+    learning_stopped,
+    span_since,
+    usual_interval,
+)
+from latesum.live.ledger import Ledger
+from latesum.live.maturity import Maturity
+from latesum.live.vocabulary import HealthLevel
+
+#: After this many buckets without a new report, a question or a change, something may be forgotten.
+MOST_SILENT = 3
+MOST_CARRIED = 3
+MOST_HELD = 7
+#: Of the last decisions, those that are looked at for buckets that were not asked for.
+_LAST_DECISIONS = 10
+_FEWEST = 3
+#: Bytes that are left for the store: below the first a warning, below the second an alarm.
+LITTLE_SPACE = 500_000_000
+NO_SPACE = 50_000_000
+
+
+class Finding(NamedTuple):
+    """Something that a person should know.
+
+    Args:
+        code: What it is, for programs.
+        level: "alarm": it must be seen to now. "warning": it should be seen to. "note": good to know.
+        sentence: What it is and what to do.
+    """
+
+    code: str
+    level: HealthLevel
+    sentence: str
+
+
+def worst_level(findings: list[Finding]) -> HealthLevel | None:
+    """The level of the worst finding; None if there is none.
+
+    >>> worst_level([Finding("held", "warning", "..."), Finding("season", "note", "...")])
+    'warning'
+    """
+    levels: tuple[HealthLevel, ...] = ("alarm", "warning", "note")
+    return next((level for level in levels if any(f.level == level for f in findings)), None)
+
+
+def find_health(ledger: Ledger, maturity: Maturity, free_bytes: int | None) -> list[Finding]:
+    """Everything that should be known about a campaign now, the worst first.
+
+    Args:
+        ledger: What its log adds up to.
+        maturity: How its totals are read at this moment.
+        free_bytes: The space that is left for its store; None if that is not known.
+    """
+    found = list(_store(free_bytes))
+    if ledger.finished is None and ledger.archived is None:
+        for look in (_learning, _not_asked, _planned_end, _held, _data, _comparison, _rounds):
+            found += look(ledger, maturity)
+    rank = {"alarm": 0, "warning": 1, "note": 2}
+    return sorted(found, key=lambda finding: rank[finding.level])
+
+
+def _store(free_bytes: int | None) -> Iterator[Finding]:
+    if free_bytes is None or free_bytes >= LITTLE_SPACE:
+        return
+    level: HealthLevel = "alarm" if free_bytes < NO_SPACE else "warning"
+    yield Finding(
+        "store nearly full",
+        level,
+        f"There are {free_bytes / 1e6:,.0f} MB left where the campaigns are kept; when that is full, "
+        "nothing can be decided or recorded. Make room, or move the campaigns "
+        "(`latesum campaign move`).",
+    )
+
+
+def _learning(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
+    """Nothing becomes usable; or nothing is reported at all, though what is there counts."""
+    stopped = learning_stopped(ledger, maturity)
+    if stopped is not None:
+        yield Finding("learns nothing", "alarm", stopped)
+        return
+    reports = [report.at for bucket in ledger.decisions for report in ledger.value(bucket).reports]
+    length = ledger.settings.buckets.length
+    if not reports or length is None:
+        return
+    newest, usual = max(reports), usual_interval(sorted(set(reports)))
+    if maturity.now - newest >= max(MOST_SILENT * length, 2 * usual):
+        yield Finding(
+            "data stale",
+            "alarm",
+            f"The last total came in {span_since(newest, maturity.now)} ago, on "
+            f"{date_of(newest, ledger.settings)}: is the import still running? Record totals with "
+            "`latesum campaign import FILE` or `latesum campaign record`, or finish the campaign.",
+        )
+
+
+def _not_asked(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
+    buckets, last = ledger.settings.buckets, ledger.last
+    if not buckets.timed or last is None:
+        return
+    word = bucket_word(ledger.settings)
+    missed = buckets.number(maturity.now) - last
+    remedy = "ask with `latesum campaign next`, or over HTTP, once in every " + word
+    if missed > MOST_CARRIED:
+        shown = ledger.decisions[last]
+        yield Finding(
+            "not asked for",
+            "warning",
+            f"No one has asked what to show since {shown.label}, {missed} {word}s ago; "
+            f"{shown.option} is taken to have gone on. If the campaign still runs, {remedy}; "
+            "otherwise finish it.",
+        )
+        return
+    newest = list(ledger.decisions.values())[-_LAST_DECISIONS:]
+    carried = sum(decision.source == "carried" for decision in newest)
+    if carried >= MOST_CARRIED:
+        yield Finding(
+            "not asked for",
+            "warning",
+            f"{carried} of the last {len(newest)} {word}s were not asked for, so what ran is taken to "
+            f"have gone on and the policy could not choose: {remedy}.",
+        )
+
+
+def _planned_end(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
+    settings, last = ledger.settings, ledger.last
+    horizon = settings.parameters.get("horizon")
+    if last is None or isinstance(horizon, bool) or not isinstance(horizon, int | float):
+        return
+    timed = settings.buckets.timed
+    present = max(last, settings.buckets.number(maturity.now)) if timed else last
+    played = 0
+    for bucket in range(ledger.first or 1, present):  # the present one is not over
+        played += maturity.rounds(bucket)
+        if played >= horizon:
+            past = present - 1 - bucket
+            break
+    else:
+        return
+    ago = "now" if past == 0 else f"{counted(past, bucket_word(settings))} ago"
+    yield Finding(
+        "planned end passed",
+        "warning",
+        f"The planned end, {horizon:,.0f} rounds, was {ago} ({settings.buckets.label(bucket)}). "
+        "Finish the campaign (`latesum campaign finish`), or extend it (`latesum campaign change "
+        '--parameter "horizon=..."`).',
+    )
+
+
+def _held(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
+    word = bucket_word(ledger.settings)
+    since = ledger.hold.sequence if ledger.hold is not None else None
+    if since is not None and ledger.hold is not None:
+        held = sum((each.sequence or 0) > since for each in ledger.decisions.values())
+        if held >= MOST_HELD:
+            body = ledger.hold.body
+            yield Finding(
+                "held long",
+                "warning",
+                f"The campaign has been held for {counted(held, word)} (by {body['who']}: "
+                f"{body['why']}); it learns nothing of other options meanwhile. If the reason is "
+                "gone, `latesum campaign resume`.",
+            )
+    if ledger.order is None:
+        return
+    ordered = 0
+    for decision in reversed(ledger.decisions.values()):
+        if decision.source != "override":
+            break
+        ordered += 1
+    if ordered >= MOST_HELD:
+        yield Finding(
+            "overridden long",
+            "warning",
+            f"{ledger.settings.options[ledger.order.arm]} has been shown by an override for "
+            f"{counted(ordered, word)}, and {ledger.order.left} more are ordered "
+            f"({ledger.order.why}). If the reason is gone, `latesum campaign cancel-override`.",
+        )
+
+
+def _data(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
+    settings = ledger.settings
+    if settings.time_basis == "decision":
+        yield Finding(
+            "dated by decision",
+            "warning",
+            "The totals are dated by decision, not by arrival: a sale counts for the day of the "
+            "click. The policy takes them for arrivals and may find a wrong winner. Ask your source "
+            "for totals by conversion time and start a new campaign with them.",
+        )
+    growing = growing_buckets(ledger, maturity)
+    if growing:
+        yield Finding(
+            "old totals grow",
+            "warning",
+            f"{growing} old totals kept growing long after their {bucket_word(settings)} ended. "
+            "Totals by arrival do not do that: your source may date them by decision, which makes "
+            "wrong winners. Ask it for totals by conversion time; or, if they only fill up slowly, "
+            'say so (`latesum campaign change --fills-up "fit 7 days"`).',
+        )
+
+
+def _comparison(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
+    settings = ledger.settings
+    visits = count_visits(ledger)
+    once = [
+        name
+        for arm, name in enumerate(settings.options)
+        if visits[arm] == 1 and arm not in ledger.dropped
+    ]
+    if once and len(ledger.decisions) > 1:
+        verb = "was" if len(once) == 1 else "were"
+        yield Finding(
+            "seen once",
+            "note",
+            f"{', '.join(once)} {verb} shown in one period only; what was special about that time is "
+            "taken for the option. Wait for a second period before you believe a difference.",
+        )
+    if settings.align is None and settings.buckets.every in ("hour", "day") and ledger.decisions:
+        yield Finding(
+            "weekdays",
+            "note",
+            "Options are compared on different days, so a good weekday may be taken for a good "
+            "option; align='week' makes every period whole weeks (`latesum campaign change --align "
+            "week`).",
+        )
+
+
+def _rounds(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
+    settings = ledger.settings
+    rounds = [value.rounds for value in ledger.values.values() if value.rounds]
+    if len(rounds) < _FEWEST:
+        return
+    mean = sum(rounds) / len(rounds)
+    if 2 / 3 <= mean / settings.expected_rounds <= 3 / 2:
+        return
+    yield Finding(
+        "rounds not as expected",
+        "warning",
+        f"A {bucket_word(settings)} has {mean:,.0f} rounds on average, not "
+        f"{settings.expected_rounds:,} as expected. Delays given in time were turned into rounds by "
+        f"that; set it right (`latesum campaign change --expected-rounds {mean:.0f}`), and give the "
+        "horizon and the delays again in the same command.",
+    )
+
+
+def count_visits(ledger: Ledger) -> list[int]:
+    """How many times each option was shown, a run of buckets without a break being one time."""
+    visits = [0] * ledger.settings.n_options
+    last = None
+    for bucket in ledger.decisions:
+        if ledger.value(bucket).rounds == 0:
+            continue
+        arm = ledger.shown(bucket)
+        if arm != last:
+            visits[arm] += 1
+        last = arm
+    return visits
+
+
+def findings_json(findings: list[Finding]) -> list[dict[str, Any]]:
+    """As plain values, for other programs."""
+    return [finding._asdict() for finding in findings]
