@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from latesum.cli import campaign_acts as acts
+from latesum.cli import campaign_change as changes
 from latesum.cli.campaign_new import new_campaign
 from latesum.cli.campaign_options import (
     AsJson,
@@ -40,14 +41,17 @@ def next_option(
     """Which option to show; asked again, the answer is the same."""
     with opened(campaign) as found:
         decision = found.decide(bucket)
-        alarm = found.alarm()
+        health = found.health()
         if as_json:
+            alarm = next((each.sentence for each in health if each.level == "alarm"), None)
             said = {**decision._asdict(), "at": decision.at.isoformat(), "alarm": alarm}
+            said["health"] = [each._asdict() for each in health]
             print(json.dumps(said, indent=2))
         else:
             print(f"{decision.label}: {decision.option}\n{decision.reason}")
-            if alarm is not None:
-                print(f"ALARM: {alarm}")
+            for each in health:
+                if each.level != "note":  # `status` has those too
+                    print(f"{'ALARM:' if each.level == 'alarm' else '!'} {each.sentence}")
 
 
 @app.command("record")
@@ -168,44 +172,71 @@ def history(campaign: CampaignName = None, as_json: AsJson = False) -> None:
 
 
 @app.command("list")
-def list_campaigns(as_json: AsJson = False) -> None:
-    """The campaigns there are."""
+def list_campaigns(
+    everything: Annotated[
+        bool, typer.Option("--all", help="Archived ones too, and what was deleted.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """The campaigns there are, with what is wrong with each."""
     from latesum._terminal import new_table, terminal
     from latesum.live import Campaign
 
     with opened_store() as store:
-        rows = []
+        rows: list[dict[str, Any]] = []
         for stored in store.campaigns():
-            state = "moved to " + stored.moved_to if stored.moved_to else None
-            alarm = None
-            if state is None:
-                seen = Campaign(store, stored, clock, owns_store=False).status()
-                state, alarm = seen.state, seen.alarm
-            options = ", ".join(stored.settings["options"])
-            rows.append((stored.name, state, stored.settings["policy"], options, alarm))
+            if stored.archived and not everything:
+                continue
+            found = Campaign(store, stored, clock, owns_store=False)
+            settings = found.current_settings()
+            row: dict[str, Any] = {
+                "name": stored.name,
+                "state": f"moved to {stored.moved_to}",
+                "alarm": None,
+            }
+            row |= {"policy": settings.policy, "options": ", ".join(settings.options), "health": []}
+            if stored.moved_to is None:
+                seen = found.status()
+                row |= {"state": seen.state, "alarm": seen.alarm}
+                row["health"] = [each._asdict() for each in seen.health]
+            rows.append(row)
         if as_json:
-            keys = ("name", "state", "policy", "options", "alarm")
-            print(json.dumps([dict(zip(keys, row, strict=True)) for row in rows], indent=2))
+            print(json.dumps(rows, indent=2))
             return
         table = new_table(None, ["campaign", "state", "policy", "options"])
         for column in table.columns:
             column.justify = "left"
-        for name, state, policy, options, alarm in rows:
-            table.add_row(name, f"{state}, learns nothing" if alarm else state, policy, options)
+        for row in rows:
+            worst = [each["code"] for each in row["health"] if each["level"] != "note"][:1]
+            state = ", ".join([row["state"], *worst])
+            table.add_row(row["name"], state, row["policy"], row["options"])
         if rows:
             terminal().print(table)
-            for name, *_, alarm in rows:
-                if alarm is not None:
-                    print(f"ALARM: {name}: {alarm}")
         else:
             print(f"There are no campaigns in {store.place}; `latesum campaign new` makes one.")
+        for row in rows:
+            for each in row["health"]:
+                if each["level"] != "note":
+                    sign = "ALARM:" if each["level"] == "alarm" else "!"
+                    print(f"{sign} {row['name']}: {each['sentence']}")
+        if everything:
+            for sentence in store.tombstones():
+                print(f"{sentence[:1].upper()}{sentence[1:]}.")
 
 
 app.command("hold")(acts.hold)
 app.command("resume")(acts.resume)
 app.command("override")(acts.override)
+app.command("cancel-override")(acts.cancel_override)
 app.command("drop")(acts.drop)
+app.command("bring-back")(acts.bring_back)
+app.command("add")(acts.add)
+app.command("rename")(acts.rename)
+app.command("change")(changes.change)
 app.command("finish")(acts.finish)
+app.command("reopen")(changes.reopen)
+app.command("archive")(changes.archive)
+app.command("delete")(changes.delete)
 app.command("replay")(acts.replay)
 app.command("export")(acts.export)
 app.command("restore")(acts.restore)

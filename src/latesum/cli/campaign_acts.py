@@ -16,6 +16,7 @@ from latesum.cli.campaign_options import (
     opened,
     opened_store,
     read_text,
+    said,
     user,
     write_text,
 )
@@ -24,15 +25,18 @@ from latesum.cli.campaign_options import (
 def hold(why: Why, campaign: CampaignName = None, who: Who = None) -> None:
     """Keep showing the present option until `resume`."""
     with opened(campaign) as found:
-        found.hold(who=user(who), why=why)
-        print("Held: the present option stays until `latesum campaign resume`.")
+        done = found.hold(who=user(who), why=why)
+        said("Held: the present option stays until `latesum campaign resume`.", done)
 
 
 def resume(why: Why, campaign: CampaignName = None, who: Who = None) -> None:
-    """Let the policy decide again."""
+    """Let the policy decide again. An override goes on after a hold; without a hold it ends."""
     with opened(campaign) as found:
-        found.resume(who=user(who), why=why)
-        print("The policy decides again, from the next bucket on.")
+        done = found.resume(who=user(who), why=why)
+        if found.ledger().order is None:
+            said("The policy decides again, from the next bucket on.", done)
+        else:
+            said("The hold has ended.", done)
 
 
 def override(
@@ -48,16 +52,59 @@ def override(
         print(f"{option} is shown in the next {buckets} bucket(s) that are decided.")
 
 
+def cancel_override(why: Why, campaign: CampaignName = None, who: Who = None) -> None:
+    """End an override that is not over; a hold goes on."""
+    with opened(campaign) as found:
+        said("The override has ended.", found.cancel_override(who=user(who), why=why))
+
+
 def drop(
     option: Annotated[str, typer.Argument(help="The option to take away.")],
     why: Why,
     campaign: CampaignName = None,
     who: Who = None,
 ) -> None:
-    """Take an option away; it cannot come back."""
+    """Take an option away, until `bring-back`."""
     with opened(campaign) as found:
-        found.drop(option, who=user(who), why=why)
-        print(f"{option} is not decided on any more.")
+        done = found.drop(option, who=user(who), why=why)
+        said(f"{option} is not decided on any more.", done)
+
+
+def bring_back(
+    option: Annotated[str, typer.Argument(help="The option that was dropped.")],
+    why: Why,
+    campaign: CampaignName = None,
+    who: Who = None,
+) -> None:
+    """Undo a drop: the policy goes on as if the option had never been away."""
+    with opened(campaign) as found:
+        done = found.bring_back(option, who=user(who), why=why)
+        said(f"{option} is in the race again.", done)
+
+
+def add(
+    option: Annotated[str, typer.Argument(help="The new option.")],
+    why: Why,
+    campaign: CampaignName = None,
+    who: Who = None,
+) -> None:
+    """Add an option; its first stretch is asked for next. Not every policy can do that."""
+    with opened(campaign) as found:
+        done = found.add(option, who=user(who), why=why)
+        said(f"Added {done.option}.", done)
+
+
+def rename(
+    option: Annotated[str, typer.Argument(help="The option.")],
+    new_name: Annotated[str, typer.Argument(help="Its new name.")],
+    why: Why,
+    campaign: CampaignName = None,
+    who: Who = None,
+) -> None:
+    """Give an option another name; nothing else changes."""
+    with opened(campaign) as found:
+        done = found.rename(option, new_name, who=user(who), why=why)
+        said(f"{option} is called {done.option} now.", done)
 
 
 def finish(
@@ -81,7 +128,7 @@ def replay(
 
     if file is None:
         with opened(campaign) as found:
-            settings, entries = found.settings, found.history()
+            settings, entries = found.first_settings, found.history()
     else:
         exported = read_export(read_text(file))
         settings, entries = Settings.from_json(exported["settings"]), exported_log(exported)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -35,8 +35,10 @@ FIELDS = {
 }
 
 
-def with_fields(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with an option for each field, in place of its `**given`."""
+def with_fields(
+    command: Callable[..., None], names: Iterable[str] = tuple(FIELDS)
+) -> Callable[..., None]:
+    """The command with an option for each of these fields, in place of its `**given`."""
     signature = inspect.signature(command, eval_str=True)
     own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
     fields = [
@@ -49,6 +51,7 @@ def with_fields(command: Callable[..., None]) -> Callable[..., None]:
             ],
         )
         for name, meaning in FIELDS.items()
+        if name in names
     ]
     parameters = [each.replace(kind=each.KEYWORD_ONLY) for each in own] + fields
     command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
@@ -70,17 +73,10 @@ def new_campaign(
     """Set up a campaign."""
     from latesum.live import Campaign
 
-    settings = {key: _READ.get(key, str)(text) for key, text in given.items() if text is not None}
+    settings = read_fields(given)
     if plan is not None:
         settings = _planned(plan, settings)
-    parameters = dict(settings.pop("parameters", {}))
-    for text in parameter or []:
-        key, equals, value = text.partition("=")
-        if not equals:
-            raise InvalidInput(
-                f"--parameter takes name=value, such as horizon=90000, not {text!r}."
-            )
-        parameters[key.strip().replace("-", "_")] = _value(value.strip())
+    parameters = {**settings.pop("parameters", {}), **read_parameters(parameter)}
     if "policy" not in settings:
         raise InvalidInput("say which --policy, or hand over a --plan.")
     if "expected_rounds" not in settings:
@@ -100,6 +96,24 @@ def new_campaign(
             print(f"Note: {found.note}")
         if found.time_basis == "decision":
             print(f"Warning: {made.status().warnings[0]}")
+
+
+def read_fields(given: Mapping[str, str | None]) -> dict[str, Any]:
+    """The fields that were given, read from their texts."""
+    return {key: _READ.get(key, str)(text) for key, text in given.items() if text is not None}
+
+
+def read_parameters(given: list[str] | None) -> dict[str, Any]:
+    """The parameters of a policy, from texts such as "horizon=90 days"."""
+    found = {}
+    for text in given or []:
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise InvalidInput(
+                f"--parameter takes name=value, such as horizon=90000, not {text!r}."
+            )
+        found[key.strip().replace("-", "_")] = _value(value.strip())
+    return found
 
 
 def _planned(path: Path, given: dict[str, Any]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from latesum._checks import InvalidInput
 
 if TYPE_CHECKING:
     from latesum.live import Campaign, Store
+    from latesum.live.acts import Acted
 
 CampaignName = Annotated[
     str | None,
@@ -80,6 +81,11 @@ def user(who: str | None) -> str:
         return "unknown"
 
 
+def said(sentence: str, done: Acted) -> None:
+    """Say what an act did, and what to know about it."""
+    print(f"{sentence} {done.note}".rstrip())
+
+
 def address(text: str, option: str) -> str:
     """An address from the command line, where all users of the machine could see a password."""
     user_part = text.partition("://")[2].rpartition("@")[0]
@@ -107,7 +113,11 @@ def opened(name: str | None) -> Iterator[Campaign]:
 
     with opened_store() as store:
         if name is None:
-            there = [each.name for each in store.campaigns() if each.moved_to is None]
+            there = [
+                each.name
+                for each in store.campaigns()
+                if each.moved_to is None and not each.archived
+            ]
             if len(there) != 1:
                 found = f"there are {', '.join(there)}" if there else "there is none"
                 raise InvalidInput(

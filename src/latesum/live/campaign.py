@@ -171,6 +171,12 @@ class Campaign(Operated):
                 self._changed = changed
             return self.settings
 
+    def _refreshed(self) -> Ledger:
+        """What the log adds up to now."""
+        ledger = self._ledgers.refresh()
+        self.settings = ledger.settings
+        return ledger
+
     # Deciding.
 
     def decide(self, when: When | None = None) -> Decision:
@@ -186,7 +192,7 @@ class Campaign(Operated):
                 found = self.store.decision(self.stored.id, self.settings.buckets.number(when))
                 if found is not None:
                     return decision_of(found, self.current_settings().options)
-            ledger = self._ledgers.refresh()
+            ledger = self._refreshed()
             bucket = bucket_to_decide(ledger, when, now)
             if bucket in ledger.decisions:
                 return ledger.decisions[bucket]
@@ -371,7 +377,7 @@ class Campaign(Operated):
     def policy(self) -> Policy:
         """The policy as it stands now, told everything that is known."""
         with self._lock:
-            ledger = self._ledgers.refresh()
+            ledger = self._refreshed()
             told = told_plays(ledger, self.clock())
             return self._policies.after(ledger.settings, told).copy()
 
@@ -408,7 +414,7 @@ class Campaign(Operated):
             bucket: The bucket, if not now.
         """
         with self._lock:
-            ledger = self._ledgers.refresh()
+            ledger = self._refreshed()
             if bucket is None:
                 return self.policy().explain()
             number = self.settings.buckets.number(bucket)
@@ -436,7 +442,7 @@ class Campaign(Operated):
     def health(self) -> list[Finding]:
         """What is wrong or worrying now, the worst first, each with what to do about it."""
         with self._lock:
-            ledger = self._ledgers.refresh()
+            ledger = self._refreshed()
             maturity = Maturity(ledger, self.clock())
             return find_health(ledger, maturity, self.store.free_bytes())
 
@@ -451,7 +457,7 @@ class Campaign(Operated):
     def ledger(self) -> Ledger:
         """What the log adds up to now."""
         with self._lock:
-            return self._ledgers.refresh()
+            return self._refreshed()
 
     def ledger_before(self, sequence: int) -> Ledger:
         """What the log added up to before one of its entries.

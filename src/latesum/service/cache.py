@@ -92,7 +92,7 @@ class CachedCampaign:
 
     def answer(self, decision: Decision, head: int = 0) -> KeptAnswer:
         """A decision as it is sent."""
-        buckets = self.campaign.settings.buckets
+        buckets = self.campaign.settings.buckets  # these never change
         begins, ends = None, None
         if buckets.timed:
             begins, ends = buckets.begin(decision.bucket), buckets.end(decision.bucket)
@@ -153,6 +153,11 @@ class CampaignCache:
         return found
 
     async def all(self) -> list[CachedCampaign]:
-        """All campaigns of the store that were not moved away."""
+        """All campaigns of the store that were neither moved away nor put into the archive."""
         stored = await self.workers.run(self.workers.readers, self.store.campaigns)
-        return [await self.of(each.name) for each in stored if each.moved_to is None]
+        here = [each for each in stored if each.moved_to is None and not each.archived]
+        return [await self.of(each.name) for each in here]
+
+    def forget(self, name: str) -> None:
+        """Open a campaign anew next time, because it was deleted."""
+        self._opened.pop(name, None)

@@ -268,25 +268,25 @@ class Client:
 
     # Operators.
 
-    def hold(self, campaign: str, *, why: str) -> None:
+    def hold(self, campaign: str, *, why: str) -> str:
         """Keep showing the present option until `resume`.
 
         Args:
             campaign: Its name.
             why: The reason, for the history.
         """
-        self._act(campaign, "hold", why=why)
+        return self._act(campaign, "hold", why=why)
 
-    def resume(self, campaign: str, *, why: str) -> None:
-        """Let the policy decide again.
+    def resume(self, campaign: str, *, why: str) -> str:
+        """Let the policy decide again. An override goes on after a hold; without a hold it ends.
 
         Args:
             campaign: Its name.
             why: The reason, for the history.
         """
-        self._act(campaign, "resume", why=why)
+        return self._act(campaign, "resume", why=why)
 
-    def override(self, campaign: str, option: str, *, buckets: int = 1, why: str) -> None:
+    def override(self, campaign: str, option: str, *, buckets: int = 1, why: str) -> str:
         """Show an option in the next buckets.
 
         Args:
@@ -295,19 +295,30 @@ class Client:
             buckets: In how many buckets.
             why: The reason, for the history.
         """
-        self._act(campaign, "override", option=option, buckets=buckets, why=why)
+        return self._act(campaign, "override", option=option, buckets=buckets, why=why)
 
-    def drop(self, campaign: str, option: str, *, why: str) -> None:
-        """Take an option away; it cannot come back.
+    def drop(self, campaign: str, option: str, *, why: str) -> str:
+        """Take an option away, until `bring_back`.
 
         Args:
             campaign: Its name.
             option: Which one.
             why: The reason, for the history.
         """
-        self._act(campaign, "drop", option=option, why=why)
+        return self._act(campaign, "drop", option=option, why=why)
 
-    def finish(self, campaign: str, option: str | None = None, *, why: str) -> None:
+    def act(self, campaign: str, act: str, *, why: str, **details: Any) -> str:
+        """Do any act of an operator once; what to know about it.
+
+        Args:
+            campaign: Its name.
+            act: "cancel-override", "bring-back", "add", "rename", "change", "reopen", "archive", ...
+            why: The reason, for the history.
+            details: What the act takes, such as `option="red"`, or `settings={"align": "week"}`.
+        """
+        return self._act(campaign, act, why=why, **details)
+
+    def finish(self, campaign: str, option: str | None = None, *, why: str) -> str:
         """End the campaign.
 
         Args:
@@ -315,11 +326,14 @@ class Client:
             option: What is shown from then on; by default what looks best.
             why: The reason, for the history.
         """
-        self._act(campaign, "finish", **({} if option is None else {"option": option}), why=why)
+        return self._act(
+            campaign, "finish", **({} if option is None else {"option": option}), why=why
+        )
 
-    def _act(self, campaign: str, act: str, **body: Any) -> None:
+    def _act(self, campaign: str, act: str, **body: Any) -> str:
         headers = {"Idempotency-Key": secrets.token_hex(16)}  # one for all attempts
-        self._json("POST", _path(campaign, act), json=body, headers=headers)
+        answer = self._json("POST", _path(campaign, act), json=body, headers=headers)
+        return str(answer.get("note", ""))
 
     # Sending.
 

@@ -19,6 +19,7 @@ from latesum.errors import (
     BadFile,
     Conflicting,
     Moved,
+    NotPossible,
     UnknownBucket,
     UnknownCampaign,
 )
@@ -94,7 +95,9 @@ def set_up_errors(app: FastAPI, methods_of: Callable[[str], set[str]]) -> None:
         details = error.problems if isinstance(error, BadFile) else []
         sentence = str(error).split("\n")[0] if details else str(error)
         unknown = isinstance(error, UnknownCampaign | UnknownBucket)
-        status = 404 if unknown else 409 if isinstance(error, Conflicting | Moved) else 422
+        status = (
+            404 if unknown else 409 if isinstance(error, Conflicting | Moved | NotPossible) else 422
+        )
         return JSONResponse({"error": sentence, "details": details}, status)
 
     @app.exception_handler(RequestValidationError)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from latesum import _extras
+from latesum.live.health import Finding
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 
@@ -47,3 +49,21 @@ class Metrics:
     def text(self) -> bytes:
         """All figures, as Prometheus reads them."""
         return bytes(self._library.generate_latest(self.registry))
+
+    def health_text(self, health: Mapping[str, list[Finding]] | None) -> bytes:
+        """What is wrong with each campaign, as Prometheus reads it; None if the store does not answer."""
+        registry = self._library.CollectorRegistry()
+        up = self._library.Gauge(
+            "latesum_store_up", "Whether the store answers.", registry=registry
+        )
+        up.set(0 if health is None else 1)
+        findings = self._library.Gauge(
+            "latesum_campaign_health",
+            "What is wrong or worrying, by campaign: 1 for each finding.",
+            ["campaign", "level", "code"],
+            registry=registry,
+        )
+        for name, found in (health or {}).items():
+            for each in found:
+                findings.labels(name, each.level, each.code).set(1)
+        return bytes(self._library.generate_latest(registry))

@@ -14,8 +14,16 @@ from pydantic import (
     WithJsonSchema,
 )
 
+from latesum.live.changes import CHANGEABLE
 from latesum.live.settings import Settings
-from latesum.live.vocabulary import CampaignState, Purpose, RecordStatus, Source, Verdict
+from latesum.live.vocabulary import (
+    CampaignState,
+    HealthLevel,
+    Purpose,
+    RecordStatus,
+    Source,
+    Verdict,
+)
 from latesum.service.errors import ErrorAnswer
 
 #: More than any campaign counts, and small enough for every store and every float.
@@ -58,8 +66,32 @@ def _new_campaign() -> dict[str, Any]:
 NewCampaign = Annotated[dict[str, Any], WithJsonSchema(_new_campaign())]
 
 
+def _changes() -> dict[str, Any]:
+    """The settings of a campaign that can be changed."""
+    schema = Settings.model_json_schema()
+    named = {name: schema["properties"][name] for name in CHANGEABLE}
+    for field in named.values():
+        field.pop("default", None)
+    return {
+        "type": "object", "properties": named, "additionalProperties": False, "minProperties": 1,
+        "title": "Changes", "description": "Settings of a campaign, as for a new one.",
+    }  # fmt: skip
+
+
+#: Read as the settings of a new campaign are.
+Changes = Annotated[dict[str, Any], WithJsonSchema(_changes())]
+
+
+class FindingLine(BaseModel):
+    """Something that should be known about a campaign, and what to do."""
+
+    code: str
+    level: HealthLevel
+    sentence: str
+
+
 class CampaignAnswer(BaseModel):
-    """A campaign and what it was set up with."""
+    """A campaign and what it is set up with now."""
 
     name: str
     created_at: datetime
@@ -78,7 +110,10 @@ class CampaignLine(BaseModel):
     options: list[str]
     policy: str
     every: str
-    alarm: str | None = Field(description="That it learns nothing, and what to do; otherwise null.")
+    alarm: str | None = Field(
+        description="What must be seen to now, such as that it learns nothing; otherwise null."
+    )
+    health: list[FindingLine] = Field(description="All that should be known, the worst first.")
 
 
 class CampaignList(BaseModel):
@@ -230,10 +265,42 @@ class Finish(Act):
     option: Text | None = None
 
 
+class Addition(Act):
+    """An option to add."""
+
+    option: Text
+
+
+class Renaming(OptionAct):
+    """An option and its new name."""
+
+    name: Text
+
+
+class Change(Act):
+    """What to change of the settings; of the parameters, those that are not named stay."""
+
+    settings: Changes
+
+
+class Deletion(Act):
+    """A campaign to delete; its name once more, because it cannot be undone."""
+
+    name: Text
+
+
+class DeletionAnswer(BaseModel):
+    """The campaign was deleted; when, by whom and why is kept."""
+
+    done: bool
+    sentence: str
+
+
 class ActAnswer(BaseModel):
     """What was done. `repeated`: it had been done before, under the same Idempotency-Key."""
 
     done: bool
     repeated: bool
+    note: str = Field("", description="What to know about it, such as that an override goes on.")
     state: CampaignState
     headline: str

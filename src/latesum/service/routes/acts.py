@@ -7,11 +7,21 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header
 
 from latesum._checks import InvalidInput
-from latesum.errors import Moved, UnknownCampaign
 from latesum.service.cache import CachedCampaign
-from latesum.service.errors import ON_ANY_ROUTE, Refused, documented
-from latesum.service.models import Act, ActAnswer, Finish, OptionAct, Override
-from latesum.service.routing import NamedCampaign, ScopedRoute, Who, needs
+from latesum.service.errors import ON_ANY_ROUTE, documented
+from latesum.service.models import (
+    Act,
+    ActAnswer,
+    Addition,
+    Change,
+    Deletion,
+    DeletionAnswer,
+    Finish,
+    OptionAct,
+    Override,
+    Renaming,
+)
+from latesum.service.routing import AllCampaigns, NamedCampaign, ScopedRoute, Who, needs
 from latesum.service.tokens import Token
 
 router = APIRouter(
@@ -42,7 +52,7 @@ async def hold(cached: NamedCampaign, act: Act, who: Who, key: Key = None) -> Ac
 @router.post("/resume")
 @needs("operate")
 async def resume(cached: NamedCampaign, act: Act, who: Who, key: Key = None) -> ActAnswer:
-    """Let the policy decide again."""
+    """Let the policy decide again. An override goes on after a hold; without a hold it ends."""
     return await _act(cached, who, act, key, "resume")
 
 
@@ -56,8 +66,46 @@ async def override(cached: NamedCampaign, act: Override, who: Who, key: Key = No
 @router.post("/drop")
 @needs("operate")
 async def drop(cached: NamedCampaign, act: OptionAct, who: Who, key: Key = None) -> ActAnswer:
-    """Take an option away; it cannot come back."""
+    """Take an option away, until it is brought back."""
     return await _act(cached, who, act, key, "drop", option=act.option)
+
+
+@router.post("/cancel-override")
+@needs("operate")
+async def cancel_override(cached: NamedCampaign, act: Act, who: Who, key: Key = None) -> ActAnswer:
+    """End an override that is not over; a hold goes on."""
+    return await _act(cached, who, act, key, "cancel_override")
+
+
+@router.post("/bring-back")
+@needs("operate")
+async def bring_back(cached: NamedCampaign, act: OptionAct, who: Who, key: Key = None) -> ActAnswer:
+    """Undo a drop: the policy goes on as if the option had never been away."""
+    return await _act(cached, who, act, key, "bring_back", option=act.option)
+
+
+@router.post("/add")
+@needs("operate")
+async def add(cached: NamedCampaign, act: Addition, who: Who, key: Key = None) -> ActAnswer:
+    """Add an option; its first stretch is asked for next. Policies that cannot do that refuse."""
+    return await _act(cached, who, act, key, "add", option=act.option)
+
+
+@router.post("/rename")
+@needs("operate")
+async def rename(cached: NamedCampaign, act: Renaming, who: Who, key: Key = None) -> ActAnswer:
+    """Give an option another name; nothing else changes."""
+    return await _act(cached, who, act, key, "rename", option=act.option, new_name=act.name)
+
+
+@router.post("/change")
+@needs("operate")
+async def change(cached: NamedCampaign, act: Change, who: Who, key: Key = None) -> ActAnswer:
+    """Change settings from the next decision on; the policy learns from the whole log again."""
+    for name in ("who", "why", "key"):
+        if name in act.settings:
+            raise InvalidInput(f"there is no setting {name!r}.")
+    return await _act(cached, who, act, key, "change", **act.settings)
 
 
 @router.post("/finish")
@@ -67,21 +115,44 @@ async def finish(cached: NamedCampaign, act: Finish, who: Who, key: Key = None) 
     return await _act(cached, who, act, key, "finish", option=act.option)
 
 
+@router.post("/reopen")
+@needs("operate")
+async def reopen(cached: NamedCampaign, act: Act, who: Who, key: Key = None) -> ActAnswer:
+    """Go on with a finished or archived campaign, from the next bucket on."""
+    return await _act(cached, who, act, key, "reopen")
+
+
+@router.post("/archive")
+@needs("operate")
+async def archive(cached: NamedCampaign, act: Act, who: Who, key: Key = None) -> ActAnswer:
+    """Put a finished campaign away: lists leave it out. To reopen it takes it back."""
+    return await _act(cached, who, act, key, "archive")
+
+
+@router.post("/delete")
+@needs("operate")
+async def delete(
+    cached: NamedCampaign, act: Deletion, who: Who, campaigns: AllCampaigns
+) -> DeletionAnswer:
+    """Delete a campaign with its whole log. When, who and why stay; its name stays taken."""
+    name = cached.campaign.name
+    await cached.write(cached.campaign.delete, act.name, who=_name_of(who, act), why=act.why)
+    campaigns.forget(name)
+    return DeletionAnswer(done=True, sentence=f"{name} was deleted; its name stays taken.")
+
+
+def _name_of(token: Token, sent: Act) -> str:
+    return token.name if sent.who is None else f"{sent.who} (token {token.name})"
+
+
 async def _act(
     cached: CachedCampaign, token: Token, sent: Act, key: str | None, kind: str, **arguments: Any
 ) -> ActAnswer:
-    if arguments.get("option") is not None:
-        cached.campaign.settings.option(arguments["option"])  # an unknown one is no matter of state
-    who = token.name if sent.who is None else f"{sent.who} (token {token.name})"
-    try:
-        act = getattr(cached.campaign, kind)
-        done = await cached.write(act, who=who, why=sent.why, key=key, **arguments)
-    except (UnknownCampaign, Moved):
-        raise
-    except InvalidInput as refusal:
-        raise Refused(409, str(refusal)) from None
+    act = getattr(cached.campaign, kind)
+    done = await cached.write(act, who=_name_of(token, sent), why=sent.why, key=key, **arguments)
     cached.forget_status()
     status = await cached.status()
     return ActAnswer(
-        done=True, repeated=done.repeated, state=status.state, headline=status.headline
-    )
+        done=True, repeated=done.repeated, note=done.note, state=status.state,
+        headline=status.headline,
+    )  # fmt: skip

@@ -37,11 +37,12 @@ async def list_campaigns(campaigns: AllCampaigns) -> models.CampaignList:
 
 
 async def _line(cached: CachedCampaign) -> models.CampaignLine:
-    status, settings = await cached.status(), cached.campaign.settings
+    status, settings = await cached.status(), cached.reader.settings
     return models.CampaignLine(
         name=settings.name, state=status.state, headline=status.headline,
         options=list(settings.options), policy=settings.policy, every=settings.buckets.every,
         alarm=status.alarm,
+        health=[models.FindingLine(**each._asdict()) for each in status.health],
     )  # fmt: skip
 
 
@@ -56,7 +57,7 @@ async def create_campaign(
     """Set up a campaign: 201 if it is new, 200 if it is there and just the same."""
     made = await campaigns.workers.run(campaigns.workers.writers, _create, campaigns, campaign, new)
     response.status_code = 201 if made else 200
-    return _answer(await campaigns.of(campaign))
+    return await _answer(await campaigns.of(campaign))
 
 
 def _create(campaigns: CampaignCache, name: str, new: dict[str, Any]) -> bool:
@@ -85,15 +86,15 @@ def _create(campaigns: CampaignCache, name: str, new: dict[str, Any]) -> bool:
 @router.get("/{campaign}", responses=documented(404))
 @needs("read")
 async def show_campaign(cached: NamedCampaign) -> models.CampaignAnswer:
-    """What a campaign was set up with."""
-    return _answer(cached)
+    """What a campaign is set up with, with all changes."""
+    return await _answer(cached)
 
 
-def _answer(cached: CachedCampaign) -> models.CampaignAnswer:
-    stored = cached.campaign.stored
+async def _answer(cached: CachedCampaign) -> models.CampaignAnswer:
+    stored, settings = cached.campaign.stored, await cached.read(cached.reader.current_settings)
     return models.CampaignAnswer(
-        name=stored.name, created_at=stored.created_at, settings=finite(stored.settings),
-        note=cached.campaign.settings.note,
+        name=stored.name, created_at=stored.created_at, settings=finite(settings.to_json()),
+        note=settings.note,
     )  # fmt: skip
 
 
@@ -145,7 +146,7 @@ async def estimates(cached: NamedCampaign, level: Level = 0.95) -> models.Estima
         )
         for row in rows
     ]  # fmt: skip
-    return models.EstimatesAnswer(level=level, unit=cached.campaign.settings.unit, estimates=lines)
+    return models.EstimatesAnswer(level=level, unit=cached.reader.settings.unit, estimates=lines)
 
 
 @router.get("/{campaign}/history", responses=documented(404))
@@ -157,12 +158,13 @@ async def history(
 ) -> models.HistoryAnswer:
     """The log: decisions, records, revisions, what people did."""
     entries = await cached.read(cached.store.log, cached.campaign.stored.id, after)
-    shown = [_entry(cached, entry) for entry in entries[:limit]]
+    settings = await cached.read(cached.reader.current_settings)
+    shown = [_entry(settings, entry) for entry in entries[:limit]]
     return models.HistoryAnswer(entries=shown, more=len(entries) > limit)
 
 
-def _entry(cached: CachedCampaign, entry: Entry) -> models.HistoryEntry:
-    sentence = describe_entry(entry, cached.campaign.settings)
+def _entry(settings: Settings, entry: Entry) -> models.HistoryEntry:
+    sentence = describe_entry(entry, settings)
     return models.HistoryEntry(**{**entry._asdict(), "body": finite(entry.body)}, sentence=sentence)
 
 

@@ -8,6 +8,7 @@ from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError, TimeoutError
 
 from latesum.service.auth import OPEN
 from latesum.service.errors import ON_ANY_ROUTE, documented
@@ -17,7 +18,17 @@ from latesum.service.routing import AllCampaigns, ScopedRoute, needs
 router = APIRouter(route_class=ScopedRoute, tags=["operations"])
 _READS = ("option", "status", "estimates", "history", "explanation")
 #: Finishing is left out: a tool that follows links at random would soon have nothing left to do.
-_ACTS = ("hold", "resume", "override", "drop")
+_ACTS = (
+    "hold",
+    "resume",
+    "override",
+    "cancel_override",
+    "drop",
+    "bring_back",
+    "add",
+    "rename",
+    "change",
+)
 _WRITES = ("record", "upload", *_ACTS)
 
 
@@ -54,8 +65,14 @@ async def ready(campaigns: AllCampaigns) -> Health:
 )  # fmt: skip
 @needs("read")
 async def metrics(campaigns: AllCampaigns) -> Response:
-    """Figures for Prometheus."""
-    return Response(campaigns.workers.metrics.text(), media_type="text/plain; version=0.0.4")
+    """Figures for Prometheus, with the health of every campaign."""
+    figures = campaigns.workers.metrics
+    try:
+        seen = [await cached.status() for cached in await campaigns.all()]
+        health = figures.health_text({status.name: status.health for status in seen})
+    except (DBAPIError, TimeoutError):  # the figures are wanted most when the store fails
+        health = figures.health_text(None)
+    return Response(figures.text() + health, media_type="text/plain; version=0.0.4")
 
 
 @router.get("/v1/openapi.json", responses=documented(*ON_ANY_ROUTE))

@@ -60,7 +60,7 @@ async def front_live(request: Request) -> Response:
 
 async def _list(request: Request) -> str:
     campaigns = await request.app.state.campaigns.all()
-    lines = [(cached.campaign.settings, await cached.status()) for cached in campaigns]
+    lines = [(await cached.status(), cached.reader.settings) for cached in campaigns]
     return _render("list_live.html", lines=lines)
 
 
@@ -77,7 +77,7 @@ async def campaign_page(
     return _page(
         "campaign.html", title=cached.campaign.name, who=who,
         every=campaigns.configuration.page_every, name=cached.campaign.name,
-        options=cached.campaign.settings.options, may_operate=who.may("operate"),
+        options=cached.reader.settings.options, may_operate=who.may("operate"),
         live=Markup(await _campaign(cached)),
     )  # fmt: skip
 
