@@ -199,3 +199,109 @@ def test_what_ran_before_is_asked_for_and_what_is_not_used_is_said(run, tmp_path
     code, _, err = run(*third, "bad.csv")
     assert code == 2
     assert "row 2, column total" in err
+
+
+FLOW = ["--policy", "flow", "--parameter", "horizon=90 days", "--parameter", "mean_delay=12 hours"]
+WHY = ["--why", "a test", "--who", "ada"]
+
+
+def test_a_campaign_is_changed_on_the_command_line(run):
+    run(*NEW)
+    run("next")
+    code, _, errors = run("add", "green", *WHY)
+    assert code == 2
+    assert "odaaf cannot take in an option while it runs; flow" in errors
+    code, out, _ = run("change", *FLOW[:2], *WHY)
+    assert code == 0
+    assert out.startswith("Changed. Now flow with horizon=450000, mean_delay=2500")
+    code, out, _ = run("add", "green", *WHY)
+    assert code == 0
+    assert re.match(r"Added green\. (\w+ is asked for first, and then )?green", out)
+    assert run("rename", "green", "vert", *WHY)[1] == "green is called vert now.\n"
+    code, out, _ = run("change", "--align", "week", "--lateness", "9 days", *WHY)
+    assert code == 0
+    assert run("change", "--lateness", "none", *WHY)[0] == 0
+    code, out, _ = run("change", "--expected-rounds", "6000", *WHY)
+    assert "horizon = 450,000, mean_delay = 2,500.0 stay as they are, in rounds" in out
+    code, _, errors = run("change", *WHY)
+    assert code == 2
+    assert "say what to change: --parameter, --policy" in errors
+    assert run("drop", "vert", *WHY)[0] == 0
+    assert run("bring-back", "vert", *WHY)[1] == "vert is in the race again.\n"
+    run("override", "vert", "--buckets", "4", *WHY)
+    out = run("hold", *WHY)[1]
+    assert "The override to vert goes on, for 4 more buckets" in out
+    assert run("resume", *WHY)[1].startswith("The hold has ended. The override to vert goes on")
+    assert run("cancel-override", *WHY)[1] == "The override has ended.\n"
+    out = run("history")[1]
+    for words in ("ada changed policy from odaaf to flow: a test", "ada added green: a test",
+                  "ada renamed green to vert", "align from none to week", "brought vert back",
+                  "let the campaign go on (the override went on)", "cancelled the override"):  # fmt: skip
+        assert words in out
+    assert run("replay")[1] == "1 of 1 decisions come out the same.\n"
+
+
+def test_a_campaign_is_archived_reopened_and_deleted(run):
+    run(*NEW)
+    run("next")
+    assert run("archive", *WHY)[0] == 2
+    run("finish", "blue", *WHY)
+    assert run("archive", *WHY)[0] == 0
+    assert "There are no campaigns" in run("list")[1]
+    assert "banner" in run("list", "--all")[1]
+    assert json.loads(run("list", "--all", "--json")[1])[0]["state"] == "archived"
+    assert run("reopen", "-c", "banner", *WHY)[0] == 0
+    assert "banner" in run("list")[1]
+    code, _, errors = run("delete", "banner", "--confirm", "baner", *WHY)
+    assert code == 2
+    assert "type its name: 'banner'" in errors
+    assert run("delete", "banner", "--confirm", "banner", *WHY)[0] == 0
+    assert "Campaign 'banner' was deleted on 2026-03-02 by ada: a test." in run("list", "--all")[1]
+    code, _, errors = run("next", "-c", "banner")
+    assert code == 2
+    assert "was deleted on 2026-03-02 by ada: a test" in errors
+    assert run(*NEW)[0] == 2
+
+
+def test_what_can_be_changed_is_an_option_of_change():
+    from latesum.cli.campaign_change import FIELDS
+    from latesum.live.changes import CHANGEABLE
+
+    assert {*FIELDS, "parameters"} == set(CHANGEABLE)
+
+
+def test_the_planned_end_and_silence_are_said_by_next_and_list(run):
+    run(*NEW[:7], "horizon=5 days", *NEW[8:])
+    for day in range(2, 9):
+        run("next", day=f"2026-03-0{day}")
+        if day > 2:
+            run(
+                "record",
+                f"2026-03-0{day - 1}",
+                "--rounds",
+                "5000",
+                "--total",
+                "900",
+                day=f"2026-03-0{day}",
+            )
+    assert "! The planned end, 25,000 rounds, was 1 day ago" in run("next", day="2026-03-08")[1]
+    out = run("list", day="2026-04-08")[1]
+    assert "ALARM: banner: The last total came in 31 days ago" in out
+    assert "running, data stale" in " ".join(out.split())
+    levels = [
+        each["level"] for each in json.loads(run("next", "--json", day="2026-03-08")[1])["health"]
+    ]
+    assert levels == sorted(levels, key=["alarm", "warning", "note"].index)
+    assert "warning" in levels
+
+
+def test_the_campaign_begins_at_its_start_whenever_it_is_asked(run):
+    run(*NEW, "--status-quo", "red")
+    assert run("next", day="2026-03-20")[1].startswith("2026-03-20: ")
+    out = run("record", "2026-03-02", "--rounds", "5000", "--total", "900", day="2026-03-20")[1]
+    assert out.startswith("2026-03-02: new")
+    out = run("record", "2026-03-10", "--rounds", "5000", "--total", "900", "--shown", "blue",
+              day="2026-03-20")[1]  # fmt: skip
+    assert out.startswith("2026-03-10: new")
+    status = json.loads(run("status", "--json", day="2026-03-20")[1])
+    assert len(status["timeline"]) == 19

@@ -348,3 +348,58 @@ def test_what_ran_before_is_a_part_of_the_settings(operator, campaign):
     )
     assert refused.status_code == 422
     assert "cannot be told what was played before" in refused.json()["error"]
+
+
+def test_a_campaign_is_changed_over_http(operator, campaign):
+    operator.get(f"{campaign}/option")
+
+    def act(kind, **body):
+        return operator.post(f"{campaign}/{kind}", json={"why": "a test", **body})
+
+    refused = act("add", option="green")
+    assert refused.status_code == 409
+    assert "odaaf cannot take in an option while it runs; flow" in refused.json()["error"]
+    changed = act("change", settings={"policy": "flow", "parameters": {"horizon": 80_000}})
+    assert changed.status_code == 200
+    added = act("add", option="green").json()
+    assert added["note"].endswith("green.")
+    assert act("rename", option="green", name="vert").status_code == 200
+    settings = operator.get(campaign).json()["settings"]
+    assert settings["options"][-1] == "vert"
+    assert (settings["policy"], settings["parameters"]["horizon"]) == ("flow", 80_000)
+    for wrong in ({"every": "hour"}, {}, {"align": "month"}, {"why": "x"}, {"parameters": 3}):
+        answer = act("change", settings=wrong)
+        assert answer.status_code == 422, wrong
+    assert act("drop", option="vert").status_code == 200
+    assert act("bring-back", option="vert").status_code == 200
+    assert act("bring-back", option="vert").status_code == 409
+    act("override", option="vert", buckets=3)
+    assert act("hold").json()["note"].startswith("The override to vert goes on, for 3 more")
+    assert act("resume").json()["state"] == "overridden"
+    assert act("cancel-override").json()["state"] == "running"
+    history = operator.get(f"{campaign}/history").json()["entries"]
+    assert any("renamed green to vert" in entry["sentence"] for entry in history)
+    assert act("finish", option="vert").json()["state"] == "finished"
+    assert act("archive").json()["state"] == "archived"
+    assert operator.get("/v1/campaigns").json()["campaigns"] == []
+    assert act("reopen").json()["state"] == "running"
+    assert act("delete", name="baner").status_code == 422
+    assert act("delete", name="banner").json()["done"]
+    gone = operator.get(f"{campaign}/status")
+    assert gone.status_code == 404
+    assert "was deleted on" in gone.json()["error"]
+    assert operator.put(campaign, json=SETTINGS).status_code == 404
+
+
+def test_health_is_in_the_list_and_in_the_figures(operator, daily, clock):
+    for _ in range(6):
+        operator.get(f"{daily}/option")
+        clock.pass_by(days=1)
+    line = operator.get("/v1/campaigns").json()["campaigns"][0]
+    assert (line["health"][0]["code"], line["health"][0]["level"]) == ("learns nothing", "alarm")
+    assert line["health"][0]["sentence"] == line["alarm"]
+    figures = operator.get("/metrics").text
+    name = line["name"]
+    wanted = f'latesum_campaign_health{{campaign="{name}",code="learns nothing",level="alarm"}} 1.0'
+    assert wanted in figures
+    assert "latesum_store_up 1.0" in figures

@@ -164,11 +164,12 @@ def history(campaign: CampaignName = None, as_json: AsJson = False) -> None:
     from latesum.live.describing import describe_entry
 
     with opened(campaign) as found:
+        settings = found.current_settings()
         for entry in found.history():
             if as_json:
                 print(json.dumps({**entry._asdict(), "at": entry.at.isoformat()}))
             else:
-                print(describe_entry(entry, found.settings))
+                print(describe_entry(entry, settings))
 
 
 @app.command("list")

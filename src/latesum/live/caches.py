@@ -30,7 +30,10 @@ class LedgerCache:
 
     def refresh(self) -> Ledger:
         """What the log adds up to now."""
-        return self._catch_up(lambda after: self._store.log(self._campaign, after))
+        ledger = self._catch_up(lambda after: self._store.log(self._campaign, after))
+        if ledger.newest is None:
+            self._store.check_there(self._campaign)
+        return ledger
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[tuple[Writer, Ledger]]:
@@ -54,8 +57,6 @@ class LedgerCache:
             else:  # the database was put back to an earlier state
                 self._ledger = Ledger(self._settings)
                 entries = read(0)
-                if not entries:
-                    self._store.check_there(self._campaign)
         for entry in entries:
             self._ledger.take(entry)
         return self._ledger
