@@ -33,6 +33,27 @@ ROUNDS = 1000
 LAG = 2  # totals come two days late, and are restated a week later
 
 
+#: What operators do in the morning of some days; each has a key, and happens once.
+ME = {"who": "an operator", "why": "a test"}
+ACTS = {
+    6: lambda campaign, key: campaign.add("D", **ME, key=key),
+    9: lambda campaign, key: campaign.override("B", buckets=5, **ME, key=key),
+    10: lambda campaign, key: campaign.hold(**ME, key=key),
+    11: lambda campaign, key: campaign.resume(**ME, key=key),
+    12: lambda campaign, key: campaign.cancel_override(**ME, key=key),
+    14: lambda campaign, key: campaign.drop("A", **ME, key=key),
+    17: lambda campaign, key: campaign.bring_back("A", **ME, key=key),
+    19: lambda campaign, key: campaign.rename("D", "delta", **ME, key=key),
+    20: lambda campaign, key: campaign.change(
+        parameters={"horizon": 500 * ROUNDS, "mean_delay": 300}, **ME, key=key
+    ),
+    23: lambda campaign, key: campaign.change(policy="ars-ucb", **ME, key=key),
+    26: lambda campaign, key: campaign.add("E", **ME, key=key),
+    29: lambda campaign, key: campaign.finish("B", **ME, key=key),
+    30: lambda campaign, key: campaign.reopen(**ME, key=key),
+}
+
+
 class DayClock:
     """Noon of a given day: the time is part of the log, so it must not depend on the machine."""
 
@@ -58,6 +79,8 @@ def total_of(bucket, arm, restated):
 
 def operations(bucket):
     """What happens on the day of a bucket, in order."""
+    if bucket in ACTS:
+        yield "act", bucket
     yield "decide", bucket
     known, restated = bucket - LAG, bucket - LAG - 7
     if known >= 1:
@@ -70,8 +93,10 @@ def operations(bucket):
 def perform(campaign, clock, day, operation, bucket):
     """Do one thing; what it answers must be the same whenever it is done again."""
     clock.day = day
+    if operation == "act":
+        return ACTS[bucket](campaign, f"act {bucket}").kind
     if operation == "decide":
-        return campaign.decide(bucket).option
+        return campaign.decide(bucket).arm
     if operation == "rounds":
         campaign.record(bucket, rounds=ROUNDS + bucket % 13)
     elif operation == "missing":
@@ -151,8 +176,13 @@ def check(address, other_address, moments, seed):
 
     decisions = {entry[2]: entry[3]["option"] for entry in killed if entry[1] == "decision"}
     for _, operation, bucket, answer in acknowledged:
-        if operation == "decide":
-            assert "ABC"[decisions[bucket]] == answer, "an acknowledged decision was changed"
+        if operation == "act":
+            done = [entry for entry in killed if entry[3].get("key") == f"act {bucket}"]
+            assert [entry[1] for entry in done] == [answer], "an act was lost or done twice"
+        elif operation == "decide" and bucket in decisions:
+            assert decisions[bucket] == answer, "an acknowledged decision was changed"
+        elif operation == "decide":
+            assert bucket == 29, "an acknowledged decision was lost"  # the campaign was finished
         else:
             assert any(entry[1] == "record" and entry[2] == bucket for entry in killed), (
                 f"the acknowledged {operation} of bucket {bucket} was lost"

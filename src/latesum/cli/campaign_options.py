@@ -100,10 +100,18 @@ def address(text: str, option: str) -> str:
 @contextlib.contextmanager
 def opened_store() -> Iterator[Store]:
     """The store that the options in front of the command name."""
+    from sqlalchemy.exc import DBAPIError
+
     from latesum.live import Store
 
     with Store(None if Given.store is None else address(Given.store, "--store")) as store:
-        yield store
+        try:
+            yield store
+        except DBAPIError as error:  # a full disk, a damaged file, a server that went away
+            reason = str(error.orig).strip().split("\n")[0].rstrip(".")
+            raise InvalidInput(
+                f"{store.place} failed: {reason}. What was not yet said to be done was not done."
+            ) from None
 
 
 @contextlib.contextmanager

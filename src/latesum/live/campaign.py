@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, overload
@@ -34,7 +34,15 @@ from latesum.live.recorder import BucketState, Recorder, check_gap, why_unknown
 from latesum.live.rules import check_rules
 from latesum.live.settings import Settings
 from latesum.live.store import Store, Stored, Writer
-from latesum.live.verdicts import Allowed, CheckedRow, Recorded, Refusal, Row, check_rows
+from latesum.live.verdicts import (
+    NO_EXCEPTIONS,
+    Allowed,
+    CheckedRow,
+    Recorded,
+    Refusal,
+    Row,
+    check_rows,
+)
 from latesum.policies import Estimate, Policy
 
 if TYPE_CHECKING:
@@ -264,7 +272,7 @@ class Campaign(Operated):
     @overload
     def record_many(
         self,
-        rows: Sequence[Row | CheckedRow],
+        rows: Sequence[Row | CheckedRow | Mapping[str, Any]],
         *,
         dry_run: bool = False,
         check_wanted: CheckWanted = always_wanted,
@@ -272,12 +280,12 @@ class Campaign(Operated):
 
     @overload
     def record_many(
-        self, rows: Sequence[Row | CheckedRow], *, each_alone: Literal[True]
+        self, rows: Sequence[Row | CheckedRow | Mapping[str, Any]], *, each_alone: Literal[True]
     ) -> list[Recorded | Refusal]: ...
 
     def record_many(
         self,
-        rows: Sequence[Row | CheckedRow],
+        rows: Sequence[Row | CheckedRow | Mapping[str, Any]],
         *,
         each_alone: bool = False,
         dry_run: bool = False,
@@ -289,7 +297,7 @@ class Campaign(Operated):
         values raise `BadRows`, and nothing is recorded either.
 
         Args:
-            rows: What is reported, by whom, and what each row may do.
+            rows: What is reported, by whom, and what each row may do: a `Row`, or its fields by name.
             each_alone: Record every row that can be recorded, whatever becomes of the others. A refusal
                 is in the place of the verdict.
             dry_run: Write nothing; the verdicts say what would be.
@@ -303,7 +311,7 @@ class Campaign(Operated):
 
     def _record_many(
         self,
-        rows: Sequence[Row | CheckedRow],
+        rows: Sequence[Row | CheckedRow | Mapping[str, Any]],
         each_alone: bool,
         dry_run: bool,
         check_wanted: CheckWanted,
@@ -481,11 +489,17 @@ class _NothingIsWritten(Exception):
     """Leave a write transaction without a trace."""
 
 
-def _stopped(rows: Sequence[Row | CheckedRow], results: Sequence[Recorded | Refusal]) -> bool:
+def _stopped(
+    rows: Sequence[Row | CheckedRow | Mapping[str, Any]], results: Sequence[Recorded | Refusal]
+) -> bool:
     return any(
-        isinstance(result, Recorded) and result.stops(row.allowed)
+        isinstance(result, Recorded) and result.stops(_allowed(row))
         for row, result in zip(rows, results, strict=True)
     )
+
+
+def _allowed(row: Row | CheckedRow | Mapping[str, Any]) -> Allowed:
+    return row.get("allowed", NO_EXCEPTIONS) if isinstance(row, Mapping) else row.allowed
 
 
 def _opened(store: Store | str | Path | None) -> tuple[Store, bool]:

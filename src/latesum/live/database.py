@@ -7,6 +7,7 @@ their newest version.
 from __future__ import annotations
 
 import os
+import sqlite3
 import sys
 from importlib import resources
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
+from sqlalchemy.pool import NullPool
 
 from latesum import _extras
 from latesum._checks import InvalidInput
@@ -71,9 +73,26 @@ def checked_url(given: str | Path) -> URL:
     return url
 
 
-def make_engine(url: URL) -> Engine:
+def is_read_only(url: URL) -> bool:
+    """Whether an address is that of an SQLite file that is there and cannot be written."""
+    if url.drivername != "sqlite" or not url.database:
+        return False
+    file = Path(url.database).absolute()
+    writable = os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)
+    return file.exists() and not writable
+
+
+def make_engine(url: URL, *, read_only: bool = False) -> Engine:
     """An engine whose transactions are what the contract of a store needs."""
     try:
+        if url.drivername == "sqlite" and read_only:
+            # No one can write to it, so that SQLite needs no files beside it to be safe.
+            file = Path(str(url.database)).absolute().as_uri() + "?mode=ro&immutable=1"
+            return create_engine(
+                "sqlite://",
+                creator=lambda: sqlite3.connect(file, uri=True, check_same_thread=False),
+                poolclass=NullPool,
+            )
         if url.drivername == "sqlite":
             engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS})
             event.listen(engine, "connect", _set_up_sqlite)
@@ -98,11 +117,17 @@ def _begin_sqlite(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
 
 
-def bring_up_to_date(engine: Engine) -> None:
+def bring_up_to_date(engine: Engine, *, read_only: bool = False) -> None:
     """Run the migrations that are missing; several processes may do so at once."""
     with engine.connect() as connection:
-        if schema_version(connection) == SCHEMA_VERSION:
+        version = schema_version(connection)
+        if version == SCHEMA_VERSION:
             return
+    if read_only:
+        raise InvalidInput(
+            "this store can only be read, and its tables are not of this latesum's version; copy it to "
+            "a place where it can be written, and open it there."
+        )
     with engine.connect().execution_options(latesum_write=True) as connection, connection.begin():
         if connection.dialect.name == "postgresql":
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _ADVISORY_LOCK})

@@ -168,7 +168,21 @@ def read_parameters(value: Any, info: ValidationInfo) -> dict[str, Any]:
     every, expected = info.data.get("every"), info.data.get("expected_rounds")
     if every is None or expected is None:
         return dict(value)  # refused already
+    value = _without_arms(value, info.data.get("options", ()))
     return {key: _in_rounds(key, each, Buckets(every), expected) for key, each in value.items()}
+
+
+def _without_arms(value: Mapping[str, Any], options: tuple[str, ...]) -> dict[str, Any]:
+    """The parameters without those that follow from the options, as a plan has them."""
+    n_arms, names = value.get("n_arms", len(options)), value.get("names")
+    if options and n_arms != len(options):
+        raise InvalidInput(
+            f"the parameters are for {n_arms} options (n_arms), and here are {len(options)}; plan again, "
+            "or leave n_arms out."
+        )
+    if options and names is not None and list(names) != list(options):
+        raise InvalidInput("the parameter names is not the list of the options; leave it out.")
+    return {key: each for key, each in value.items() if key not in ("n_arms", "names")}
 
 
 def _in_rounds(key: str, value: Any, buckets: Buckets, expected: int) -> Any:

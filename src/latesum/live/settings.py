@@ -257,7 +257,7 @@ class Settings(BaseModel):
                  None if past.total is None else self.scaled(past.total, past.rounds))
                 for past in self.history
             ]  # fmt: skip
-        return registry.build(self.policy, **{"n_arms": self.n_options, **extra, **self.parameters})
+        return registry.build(self.policy, **{**extra, **self.parameters, "n_arms": self.n_options})
 
     def to_json(self) -> dict[str, Any]:
         """As plain values, as stores keep it. What ran before is there if something did."""

@@ -61,6 +61,7 @@ def status_section(status: Status, phase_of: dict[int, int]) -> str:
         estimates=charts.estimates_chart(status),
         last=status.timeline[: -_LAST_BUCKETS - 1 : -1],
         acts=status.acts[::-1],
+        offered=[[row.name, row.place == "dropped"] for row in status.options],
     )
 
 

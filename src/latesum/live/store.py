@@ -30,9 +30,16 @@ from sqlalchemy import Connection, bindparam, delete, insert, select, update
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from latesum._checks import InvalidInput, known_name
-from latesum.errors import Deleted, Moved, UnknownCampaign
+from latesum.errors import Deleted, Moved, NotPossible, UnknownCampaign
 from latesum.live import schema
-from latesum.live.database import bring_up_to_date, checked_url, default_url, make_engine
+from latesum.live.database import (
+    FOLDER_VARIABLE,
+    bring_up_to_date,
+    checked_url,
+    default_url,
+    is_read_only,
+    make_engine,
+)
 from latesum.live.entries import Entry
 
 _campaigns, _log = schema.campaigns, schema.log
@@ -116,6 +123,7 @@ class Store:
 
     Args:
         url: An SQLAlchemy address, or a path, which means an SQLite file.
+        read_only: Whether nothing may be written; by default, if it is an SQLite file that cannot be.
 
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
@@ -125,13 +133,22 @@ class Store:
     >>> store.close(); folder.cleanup()
     """
 
-    def __init__(self, url: str | Path | None = None) -> None:
+    def __init__(self, url: str | Path | None = None, *, read_only: bool | None = None) -> None:
         self.url = checked_url(default_url() if url is None else url)
-        if self.url.drivername == "sqlite" and self.url.database:
-            Path(self.url.database).absolute().parent.mkdir(parents=True, exist_ok=True)
-        self.engine = make_engine(self.url)
+        #: Whether nothing can be written, as of a backup on a disk that is read only.
+        self.read_only = is_read_only(self.url) if read_only is None else read_only
+        if self.url.drivername == "sqlite" and self.url.database and not self.read_only:
+            folder = Path(self.url.database).absolute().parent
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise InvalidInput(
+                    f"the folder {folder} cannot be made: {error.strerror}. Keep campaigns elsewhere, "
+                    f"by --store or ${FOLDER_VARIABLE}."
+                ) from None
+        self.engine = make_engine(self.url, read_only=self.read_only)
         try:
-            bring_up_to_date(self.engine)
+            bring_up_to_date(self.engine, read_only=self.read_only)
         except DBAPIError as error:
             self.engine.dispose()
             raise InvalidInput(f"{self.place} cannot be opened: {_first_line(error)}") from error
@@ -318,8 +335,15 @@ class Store:
             draft.began_after = draft.newest()
             yield draft
 
+    def check_writable(self) -> None:
+        """Write something that changes nothing: a full disk or a lost server raises here."""
+        with self._transaction() as connection:
+            connection.exec_driver_sql("UPDATE alembic_version SET version_num = version_num")
+
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[Connection]:
+        if self.read_only:
+            raise NotPossible(f"{self.place} can only be read: nothing can be written there.")
         connection = self.engine.connect().execution_options(latesum_write=True)
         with connection, connection.begin():
             yield connection

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from latesum._checks import finite_number, known_name, whole_number
@@ -107,10 +107,12 @@ class Recorded(NamedTuple):
         return self
 
 
-def check_row(row: Row | CheckedRow, settings: Settings) -> CheckedRow:
+def check_row(row: Row | CheckedRow | Mapping[str, Any], settings: Settings) -> CheckedRow:
     """The row with checked values, or a refusal that names the column."""
     if isinstance(row, CheckedRow):
         return row
+    if isinstance(row, Mapping):
+        row = _row_of(row)
     bucket = _field("bucket", settings.buckets.number, row.bucket)
     if row.rounds is None and row.total is None and row.status is None and row.shown is None:
         raise BadField("total", "there is nothing to record: give rounds, a total or a status.")
@@ -131,8 +133,19 @@ def check_row(row: Row | CheckedRow, settings: Settings) -> CheckedRow:
     return CheckedRow(bucket, rounds, total, row.status, arm, row.by, row.allowed)
 
 
+def _row_of(given: Mapping[str, Any]) -> Row:
+    """A row from names and values."""
+    for name in given:
+        _field(str(name), known_name, name, Row._fields, "column of a record")
+    if "bucket" not in given:
+        raise BadField("bucket", "a record has a bucket, such as {'bucket': '2026-03-01', ...}.")
+    return Row(**given)
+
+
 def check_rows(
-    rows: Iterable[Row | CheckedRow], settings: Settings, check_wanted: CheckWanted
+    rows: Iterable[Row | CheckedRow | Mapping[str, Any]],
+    settings: Settings,
+    check_wanted: CheckWanted,
 ) -> list[CheckedRow | Refusal]:
     """The rows with checked values; a refusal is in the place of a row that has a bad one."""
     checked = list[CheckedRow | Refusal]()

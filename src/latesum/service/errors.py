@@ -122,6 +122,8 @@ def set_up_errors(app: FastAPI, methods_of: Callable[[str], set[str]]) -> None:
     async def no_store(_: Request, error: Exception) -> JSONResponse:
         LOGGER.error("the store failed", exc_info=error)
         how = "is busy" if isinstance(error, TimeoutError) else "cannot be reached"
+        if " full" in str(error) or "No space" in str(error):
+            how = "has no space left, so nothing was written"
         return error_answer(503, f"the store {how} just now; try again.", retry_after="1")
 
 

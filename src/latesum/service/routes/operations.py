@@ -7,7 +7,6 @@ from typing import Any
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
-from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError, TimeoutError
 
 from latesum.service.auth import OPEN
@@ -47,13 +46,8 @@ async def alive() -> Health:
 @router.get("/readyz", responses=documented(*ON_ANY_ROUTE))
 @needs("read")
 async def ready(campaigns: AllCampaigns) -> Health:
-    """The store answers too; if not, 503."""
-
-    def ask() -> None:
-        with campaigns.store.engine.connect() as connection:
-            connection.execute(text("SELECT 1"))
-
-    await campaigns.workers.run(campaigns.workers.writers, ask)
+    """The store can be written to as well; if not, 503."""
+    await campaigns.workers.run(campaigns.workers.writers, campaigns.store.check_writable)
     return Health(status="ready")
 
 

@@ -77,7 +77,7 @@ async def campaign_page(
     return _page(
         "campaign.html", title=cached.campaign.name, who=who,
         every=campaigns.configuration.page_every, name=cached.campaign.name,
-        options=cached.reader.settings.options, may_operate=who.may("operate"),
+        may_operate=who.may("operate"),
         live=Markup(await _campaign(cached)),
     )  # fmt: skip
 

@@ -64,11 +64,18 @@ function afterwards() {
   const state = now.dataset.state;
   for (const button of document.querySelectorAll("[data-act]")) {
     button.hidden = !button.dataset.when.split(" ").includes(state);
+    const none = !offered().some((option) => option[1]);
+    if (button.dataset.act === "bring-back" && none) button.hidden = true;
   }
   if (now.dataset.say !== said) {
     if (said !== null) document.getElementById("announce").textContent = now.dataset.say;
     said = now.dataset.say;
   }
+}
+
+// The options as the newest status has them, each with whether it was dropped.
+function offered() {
+  return JSON.parse(document.getElementById("now")?.dataset.options ?? "[]");
 }
 
 async function refresh() {
@@ -97,11 +104,23 @@ async function keepUp() {
 
 const acts = {
   hold: ["Hold the campaign", "The present option stays until it is resumed.", "Hold"],
-  resume: ["Resume", "The policy decides again, from the next bucket on.", "Resume"],
+  resume: ["Resume", "The policy decides again. An override goes on after a hold.", "Resume"],
   override: ["Override", "Show an option in the next buckets, whatever the policy says.", "Override"],
-  drop: ["Drop an option", "It is never shown again.", "Drop"],
-  finish: ["Finish the campaign", "From now on one option is shown; this cannot be undone.", "Finish"],
+  "cancel-override": ["Cancel the override", "The policy decides again; a hold goes on.", "End it"],
+  add: ["Add an option", "The policy asks for it next.", "Add"],
+  drop: ["Drop an option", "It is not shown again until it is brought back.", "Drop"],
+  "bring-back": ["Bring an option back", "It is in the race again.", "Bring it back"],
+  finish: ["Finish the campaign", "From now on one option is shown.", "Finish"],
+  reopen: ["Reopen the campaign", "The policy decides again, from the next bucket on.", "Reopen"],
 };
+
+const choosing = ["override", "drop", "bring-back", "finish"];
+
+// The options that an act can be about: those that were dropped can only be brought back.
+function fillIn(select, dropped) {
+  for (const old of [...select.options].slice(1)) old.remove();
+  for (const [name, gone] of offered()) if (gone === dropped) select.add(new Option(name));
+}
 
 function newKey() {
   const numbers = crypto.getRandomValues(new Uint32Array(4));
@@ -126,14 +145,17 @@ function setUpActs() {
       confirm.textContent = name;
       problem.textContent = "";
       form.reset();
-      const chooses = act === "override" || act === "drop" || act === "finish";
+      const chooses = choosing.includes(act);
+      fillIn(form.elements.option, act === "bring-back");
+      document.getElementById("name-field").hidden = act !== "add";
+      form.elements.name.required = act === "add";
       document.getElementById("option-field").hidden = !chooses;
       document.getElementById("buckets-field").hidden = act !== "override";
       const best = document.getElementById("best-option");
       best.hidden = best.disabled = act !== "finish";
       form.elements.option.selectedIndex = act === "finish" ? 0 : 1;
       dialog.showModal();
-      form.elements[chooses ? "option" : "why"].focus();
+      form.elements[chooses ? "option" : act === "add" ? "name" : "why"].focus();
     });
   }
   document.getElementById("cancel").addEventListener("click", () => dialog.close());
@@ -141,7 +163,8 @@ function setUpActs() {
     event.preventDefault();
     const body = { why: form.elements.why.value };
     const option = form.elements.option.value;
-    if (act === "override" || act === "drop" || (act === "finish" && option)) body.option = option;
+    if (choosing.includes(act) && option) body.option = option;
+    if (act === "add") body.option = form.elements.name.value;
     if (act === "override") body.buckets = Number(form.elements.buckets.value);
     confirm.disabled = true;
     problem.textContent = "";
