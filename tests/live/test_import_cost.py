@@ -13,10 +13,10 @@ from latesum import InvalidInput
 from latesum.errors import BadField, BadFile
 from latesum.live import Campaign, Row
 from latesum.live.batches import BATCH
-from latesum.live.csv_file import read_totals
 from latesum.live.importing import import_totals
 from latesum.live.ledger import Value
 from latesum.live.maturity import Maturity
+from latesum.live.totals_file import read_totals
 from latesum.live.verdicts import check_row, judge
 
 
@@ -67,7 +67,7 @@ def test_a_row_of_40000_columns_costs_no_more_than_one_of_40(filler):
     count, read = calls(read_totals, good + ",".join([filler] * 40_000).encode() + b"\n")
     assert count <= 1.5 * usual
     found = [problem for _, problem in read.problems]
-    assert len(found) == (1 if filler else 0)  # a row without anything is no row
+    assert len(found) == (1 if filler.strip() else 0)  # a row without anything is no row
     assert all("it has 40,000 columns, and the first line names 2" in each for each in found)
 
 

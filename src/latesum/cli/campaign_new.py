@@ -31,7 +31,7 @@ FIELDS = {
     "align": "'week', or a number of buckets.",
     "seed": "For policies that draw at random.",
     "status_quo": "What was shown before the start: an option, other, none or unknown (the default).",
-    "history": "A CSV file of totals before the start, with the columns of `import`.",
+    "history": "A file of totals before the start, with the columns of `import`.",
 }
 
 
@@ -164,7 +164,7 @@ def _curve(text: str) -> dict[str, float] | str:
 
 def _history(text: str) -> list[dict[str, Any]]:
     from latesum.errors import BadFile
-    from latesum.live.csv_file import read_totals
+    from latesum.live.totals_file import read_totals
 
     totals = read_totals(Path(text))
     if totals.problems:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, overload
 
 from latesum._checks import InvalidInput, whole_number
 from latesum.errors import BadRows
+from latesum.files import FileForm
 from latesum.live.batches import CheckWanted, always_wanted
 from latesum.live.buckets import When
 from latesum.live.caches import LedgerCache, ReplayCache
@@ -26,6 +27,7 @@ from latesum.live.warnings import learning_stopped
 from latesum.policies import Estimate, Policy
 
 if TYPE_CHECKING:
+    from latesum.files.written import TableOut
     from latesum.live.status import Status
 
 Clock = Callable[[], datetime]
@@ -417,6 +419,19 @@ class Campaign:
         arm = entry.body.get("option")
         return Acted(entry.kind, None if arm is None else self.settings.options[arm], repeated)
 
+    # How the files are written that totals come in.
+
+    def file_form(self) -> FileForm:
+        """How the last file was written that said so; `import_totals` reads the next one the same way."""
+        return FileForm.from_json(self.ledger().file_form)
+
+    def remember_file_form(self, form: FileForm, *, who: str) -> None:
+        """Keep in the log how the campaign's files are written."""
+        with self._lock, self._ledgers.writing() as (writer, ledger):
+            if ledger.file_form != form.to_json():
+                body = {"who": who, "why": "a file was imported so", "form": form.to_json()}
+                ledger.take(writer.append(self.clock(), "file form", None, body))
+
     # Looking.
 
     def policy(self) -> Policy:
@@ -470,6 +485,13 @@ class Campaign:
 
         with self._lock:
             return make_status(self, level)
+
+    def table(self, name: str, level: float = 0.95) -> TableOut:
+        """A table for other tools: "buckets", "decisions" or "estimates"; `.to_frame()` is a frame."""
+        from latesum.live.tables import campaign_table
+
+        with self._lock:
+            return campaign_table(self, name, level)
 
     def alarm(self) -> str | None:
         """A sentence that says that the campaign learns nothing, and what to do; None if it learns."""

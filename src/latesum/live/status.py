@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from latesum.files import FileForm
 from latesum.live.ledger import Decision, Entry, Ledger
 from latesum.live.maturity import Maturity
 from latesum.live.settings import Settings
@@ -289,6 +290,7 @@ def act_sentence(act: Entry, settings: Settings) -> str:
         "override": f"ordered {option} for {body.get('buckets')} bucket(s)",
         "drop": f"dropped {option}",
         "finish": f"finished the campaign with {option}",
+        "file form": f"set how files are read ({FileForm.from_json(body.get('form', {}))})",
     }[act.kind]
     return f"{act.at:%Y-%m-%d %H:%M} UTC: {body['who']} {what}: {body['why']}"
 
