@@ -111,7 +111,7 @@ def import_file(
     How it is written is remembered with the campaign, for the next one.
     """
     from latesum._terminal import new_table, terminal
-    from latesum.files import FileForm
+    from latesum.files import FileForm, check_library
     from latesum.live.importing import import_totals
     from latesum.live.verdicts import Allowed
 
@@ -120,6 +120,7 @@ def import_file(
         columns=columns, date_format=date_format, decimal=decimal, thousands=thousands,
         skip_lines=skip_lines, sheet=sheet, preset=preset, add_up=add_up,
     )  # fmt: skip
+    check_library(file)
     with opened(campaign) as found:
         remembered = found.file_form()
         result = import_totals(found, file, form, by=user(who), allowed=allowed, dry_run=dry_run)

@@ -174,6 +174,8 @@ def day_text(cell: Cell, form: FileForm) -> str:
     if isinstance(cell, datetime.date):
         return cell.isoformat()
     if not isinstance(cell, str):
+        if isinstance(cell, bool) or not isinstance(cell, int | float | Decimal):
+            raise CellRefused(f"{shortened(str(cell))!r} is neither a date nor a number.")
         plain = _plain_number(cell)
         return f"{plain:.0f}" if plain.is_integer() else str(plain)
     text = cell.strip()

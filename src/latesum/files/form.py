@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import datetime
+import io
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -124,8 +126,20 @@ class FileForm:
         known = cls.__dataclass_fields__
         return cls(**{key: value for key, value in saved.items() if key in known})
 
+    @property
+    def columns_text(self) -> str:
+        """The columns as text, as `create` reads it; a pair with a comma in it is in quotes.
+
+        >>> FileForm({"rounds": "Clicks", "total": "Sales, all"}).columns_text
+        'rounds=Clicks,"total=Sales, all"'
+        """
+        text = io.StringIO()
+        pairs = [f"{field}={name}" for field, name in self.columns.items()]
+        csv.writer(text, lineterminator="").writerow(pairs)
+        return text.getvalue()
+
     def __str__(self) -> str:
-        said = {**self.to_json(), "columns": ",".join(f"{a}={b}" for a, b in self.columns.items())}
+        said = {**self.to_json(), "columns": self.columns_text}
         parts = [
             f"{key.replace('_', ' ')} {value}" if value is not True else key.replace("_", " ")
             for key, value in said.items()
@@ -136,7 +150,11 @@ class FileForm:
 
 def _checked_columns(given: Mapping[str, str] | str) -> dict[str, str]:
     if isinstance(given, str):
-        pairs = [part.partition("=") for part in given.split(",")]
+        try:
+            parts = next(csv.reader([given], skipinitialspace=True, strict=True), [])
+        except csv.Error:
+            parts = [""]
+        pairs = [part.partition("=") for part in parts]
         if not all(equals and field.strip() and name.strip() for field, equals, name in pairs):
             raise InvalidInput(
                 "columns are given as field=name, such as rounds=Clicks,total=Conversions, not "

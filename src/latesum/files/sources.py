@@ -10,6 +10,7 @@ import codecs
 import csv
 import io
 import itertools
+import re
 import warnings
 import zipfile
 from collections.abc import Callable, Iterator
@@ -33,7 +34,8 @@ MOST_BEFORE_NAMES = 50
 _SEPARATORS = (",", ";", "\t", "|")
 #: A character that no text has.
 _NO_SEPARATOR = "\x1f"
-_BLOCK = 1 << 20
+_QUOTED = re.compile(r'"[^"]*"')
+_BLOCK = 1 << 14
 #: An Excel file is packed; it may be unpacked to this many times its size, and some more.
 _MOST_UNPACKED, _AND_MORE = 50, 5_000_000
 #: Rows without anything between two with something.
@@ -82,16 +84,26 @@ def open_rows(
     >>> found.line, found.names, list(found.rows)
     (2, ['day', 'sales'], [(3, ['1', '2'])])
     """
-    kind = _kind(source)
+    kind = check_library(source)
     if sheet is not None and kind != "Excel":
         raise InvalidInput(f"only an Excel file has sheets, and this is {kind}; leave --sheet out.")
     if kind == "Excel":
-        need("excel")
         return _open_excel(source, is_names, skip_lines, sheet)
     if kind == "Parquet":
-        need("parquet")
         return _open_parquet(source)
     return _open_text(source, is_names, skip_lines, decimal_commas)
+
+
+def check_library(source: Path | bytes) -> str:
+    """The kind of a file: CSV, Excel or Parquet; a library that it needs and is missing names itself.
+
+    >>> check_library(b"day,sales")
+    'CSV'
+    """
+    kind = _kind(source)
+    if kind != "CSV":
+        need(kind.lower())
+    return kind
 
 
 def _kind(source: Path | bytes) -> str:
@@ -137,23 +149,13 @@ def _open_text(
     skipped = sum(1 for _ in itertools.islice(lines, skip_lines or 0))
     head = list[str]()
     found: tuple[int, str] | None = None
-    first: int | None = None
     for line in itertools.islice(lines, 1 if skip_lines is not None else MOST_BEFORE_NAMES):
-        if first is None and line.strip():
-            first = len(head)
         head.append(line)
         if len(line) > LONGEST_FIRST_LINE:
             break
         if found := _with_separator(line, len(head) - 1, is_names):
             break
-    if first is None:
-        raise InvalidInput("the file is empty; its first line must name the columns.")
-    if found is None:
-        if len(head[first]) > LONGEST_FIRST_LINE:
-            raise too_wide(
-                f"it has more than {LONGEST_FIRST_LINE:,} characters", skipped + first + 1
-            )
-        found = first, max(_SEPARATORS, key=head[first].count)
+    found = found or _widest(head, skipped)
     place, separator = found
     if decimal_commas and separator not in head[place]:
         separator = _NO_SEPARATOR
@@ -172,6 +174,23 @@ def _with_separator(line: str, place: int, is_names: IsNames) -> tuple[int, str]
         if is_names([part.strip().strip('"').strip().lower() for part in parts]):
             return place, separator
     return None
+
+
+def _widest(head: list[str], skipped: int) -> tuple[int, str]:
+    """The place and the separator of the line that most likely names the columns: the first of the widest."""
+    first = next((place for place, line in enumerate(head) if line.strip()), None)
+    if first is None:
+        raise InvalidInput("the file is empty; its first line must name the columns.")
+    if len(head[first]) > LONGEST_FIRST_LINE:
+        raise too_wide(f"it has more than {LONGEST_FIRST_LINE:,} characters", skipped + first + 1)
+    found, most = (first, ","), 1
+    for place, line in enumerate(head):
+        bare = _QUOTED.sub("q", line[:LONGEST_FIRST_LINE])
+        for separator in _SEPARATORS:
+            filled = sum(1 for part in bare.split(separator, MOST_COLUMNS) if part.strip())
+            if filled > most:
+                found, most = (place, separator), filled
+    return found
 
 
 def _text_rows(lines: Iterator[str], separator: str, before: int) -> Iterator[NumberedRow]:

@@ -253,6 +253,20 @@ def twice(name: str, line: int) -> InvalidInput:
     return BadFile([f"row {line}: the column {shortened(name)} is there twice; remove one."])
 
 
+def preset_hint(names: list[str]) -> str:
+    """A sentence that names the preset which knows these columns; names are without capitals.
+
+    >>> preset_hint(["day", "clicks", "conversions"])
+    ' It looks like a report of Google Ads: --preset google-ads reads it.'
+    """
+    for name, preset in PRESETS.items():
+        if all(
+            any(c.name.lower() in names for c in columns) for columns in preset.columns.values()
+        ):
+            return f" It looks like a report of {preset.title}: --preset {name} reads it."
+    return ""
+
+
 def shown_names(names: list[str]) -> str:
     """The names of columns for a message."""
     return ", ".join(shortened(name.strip()) or "(no name)" for name in names)

@@ -6,7 +6,7 @@ import csv
 import datetime
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -38,13 +38,11 @@ class TableOut:
 
     def to_csv(self) -> str:
         """As CSV. A text that a spreadsheet would take for a formula has an apostrophe in front."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(self.columns)
         kinds = tuple(self.columns.values())
+        lines = [_line(self.columns)]
         for row in self.rows:
-            writer.writerow([_cell(value, kind) for value, kind in zip(row, kinds, strict=True)])
-        return text.getvalue()
+            lines.append(_line([_cell(*pair) for pair in zip(row, kinds, strict=True)]))
+        return "".join(lines)
 
     def to_records(self) -> list[dict[str, Any]]:
         """As JSON has it: an object for each row."""
@@ -111,6 +109,13 @@ def format_of(path: Path | None, kind: str | None) -> str:
                 "a Parquet file is not for a terminal; say with --out where to write it."
             )
     return kind
+
+
+def _line(cells: Iterable[str]) -> str:
+    # With an ending of its own, the writer would leave a lone carriage return in a cell unquoted.
+    text = io.StringIO()
+    csv.writer(text).writerow(cells)
+    return text.getvalue().removesuffix("\r\n") + "\n"
 
 
 def _cell(value: Any, kind: ColumnType) -> str:

@@ -20,7 +20,7 @@ from latesum.errors import MOST_PROBLEMS, BadField, BadFile
 from latesum.files import PRESETS, CellRefused, FileForm, Layout, Table, open_table
 from latesum.files.cells import Cell, is_empty
 from latesum.files.presets import Dated
-from latesum.files.table import shown_names, twice
+from latesum.files.table import preset_hint, shown_names, twice
 from latesum.live.batches import CheckWanted, always_wanted, in_batches
 from latesum.live.verdicts import Row
 
@@ -119,6 +119,7 @@ def _notes(table: Table, time_basis: Dated | None) -> tuple[str, ...]:
 def _check_columns(table: Table) -> None:
     lowered = [name.strip().lower() for name in table.names]
     where, there = f"row {table.line}", shown_names(table.names)
+    looks = "" if table.form.preset else preset_hint(lowered)
     given, preset = table.form.columns, table.form.preset
     for name in (*_BUCKET_NAMES, *_FIELDS):
         field = "bucket" if name in _BUCKET_NAMES else name
@@ -129,7 +130,7 @@ def _check_columns(table: Table) -> None:
         raise BadFile(
             [
                 f"{where}: no column says which bucket a row is for; name one of them 'bucket' or "
-                f"'date', or say which it is with --columns bucket=NAME. The columns are: {there}."
+                f"'date', or say which it is with --columns bucket=NAME. The columns are: {there}.{looks}"
             ]
         )
     if len(buckets) > 1 and "bucket" not in given and preset is None:
@@ -146,7 +147,7 @@ def _check_columns(table: Table) -> None:
         raise BadFile(
             [
                 f"{where}: there is neither a column 'rounds' nor a column 'total'; {hint}. "
-                f"The columns are: {there}."
+                f"The columns are: {there}.{looks}"
             ]
         )
 
