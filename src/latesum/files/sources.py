@@ -111,7 +111,7 @@ def _kind(source: Path | bytes) -> str:
         if source.is_dir():
             raise InvalidInput(f"{source} is a folder, not a file.")
         known = {".xlsx": "Excel", ".xlsm": "Excel", ".parquet": "Parquet", ".pq": "Parquet"}
-        if source.suffix.lower() in known and source.exists():
+        if source.suffix.lower() in known:
             return known[source.suffix.lower()]
         with _opened(source) as file:
             start = file.read(8)
@@ -401,10 +401,9 @@ def _guarded(kind: str, act: Callable[[], Any]) -> Any:
 
 
 def _open_parquet(source: Path | bytes) -> Rows:
-    pyarrow = require("pyarrow", "parquet")
     parquet = require("pyarrow.parquet", "parquet")
-    given = pyarrow.BufferReader(source) if isinstance(source, bytes) else str(source)
-    file = _guarded("Parquet", lambda: parquet.ParquetFile(given))
+    opened = _opened(source)
+    file = _guarded("Parquet", lambda: parquet.ParquetFile(opened))
     names = [str(name) for name in file.schema_arrow.names]
     if len(names) > MOST_COLUMNS:
         raise too_wide(f"it names {len(names):,} columns", 1)
