@@ -47,6 +47,26 @@ def test_a_report_is_read_by_a_preset_and_the_next_one_by_itself(run):
     assert [row["verdict"] for row in said["rows"]] == ["same"] * 3
 
 
+def test_a_campaign_may_be_set_up_with_how_its_files_are_written(run):
+    """The past is read the same way, and the first import needs nothing to be said."""
+    file = str(EXAMPLES / "german.csv")
+    form = ["--columns", "bucket=Datum,rounds=Besucher,total=Bestellungen", "--decimal", ","]
+    past = [*NEW[2:-1], "2026-03-05", "--policy", "flow", "--history", file, "--status-quo", "blue"]
+    code, _, errors = run("new", "later", *past)
+    assert code == 2
+    assert "--columns bucket=NAME" in errors
+    code, out, errors = run("new", "later", *past, *form)
+    assert code == 0, errors
+    assert "Left out as totals of other rows: 8 (Summe)." in out
+    assert run("next", "-c", "later", day="2026-03-05")[0] == 0
+    report = "Datum;Besucher;Bestellungen\n05.03.2026;4.000;99,5\n"
+    Path("report.csv").write_text(report, encoding="utf-8")
+    code, out, _ = run("import", "report.csv", "-c", "later")
+    assert code == 0
+    assert "read as remembered: columns bucket=Datum" in out
+    assert "the campaign was set up so" in run("history", "-c", "later")[1]
+
+
 def test_a_german_file_with_its_options(run):
     code, out, _ = run(
         "import", str(EXAMPLES / "german.csv"), "--columns",

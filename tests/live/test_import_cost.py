@@ -11,6 +11,7 @@ from sqlalchemy import event
 
 from latesum import InvalidInput
 from latesum.errors import BadField, BadFile
+from latesum.files import FileForm
 from latesum.live import Campaign, Row
 from latesum.live.batches import BATCH
 from latesum.live.importing import import_totals
@@ -75,6 +76,15 @@ def test_only_what_is_used_of_a_row_is_looked_at():
     few, _ = calls(read_totals, table(4, rows=200))
     many, _ = calls(read_totals, table(100, rows=200))
     assert many <= 1.5 * few
+
+
+@pytest.mark.parametrize("form", [FileForm(), FileForm(decimal=","), FileForm(add_up=True)])
+def test_a_file_costs_as_much_as_its_rows(form):
+    row = "31.10.2026;1 234;1.234,5;Total\n"
+    few, _ = calls(read_totals, ("A report\ndate;rounds;total;x\n" + row * 100).encode(), form)
+    many, _ = calls(read_totals, ("A report\ndate;rounds;total;x\n" + row * 1000).encode(), form)
+    assert many <= 10.5 * few
+    assert many / 1000 < 130
 
 
 @pytest.mark.parametrize(

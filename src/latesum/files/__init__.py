@@ -1,9 +1,9 @@
 """Files of other tools: reading tables as they come, and writing tables that any tool reads."""
 
-from latesum.files.cells import CellRefused
+from latesum.errors import BadCell
 from latesum.files.form import FileForm
 from latesum.files.presets import PRESETS
 from latesum.files.sources import check_library
-from latesum.files.table import Layout, Table, open_table
+from latesum.files.table import FileTable, Layout, open_table
 
-__all__ = ["PRESETS", "CellRefused", "FileForm", "Layout", "Table", "check_library", "open_table"]
+__all__ = ["PRESETS", "BadCell", "FileForm", "FileTable", "Layout", "check_library", "open_table"]

@@ -1,18 +1,20 @@
 """A cell as a number or as a day: what can be read in one way is read, what can be read in two is refused.
 
-A refusal is a `CellRefused`: it has no place yet, which whoever goes through the rows adds.
+A refusal is a `BadCell`, without its place, which is added where the rows are gone through.
 """
 
 from __future__ import annotations
 
 import datetime
+import functools
 import math
 import re
 import unicodedata
 from decimal import Decimal
 from typing import Any
 
-from latesum._checks import InvalidInput, shortened
+from latesum._checks import shortened
+from latesum.errors import BadCell
 from latesum.files.form import DAY_FIRST, MONTH_FIRST, FileForm
 
 #: What a file may hold in a cell: text in CSV, values in Excel and Parquet files.
@@ -39,10 +41,6 @@ _MONTHS = (
 )  # fmt: skip
 #: A text that a spreadsheet would take for a formula, with any apostrophes in front of it.
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
-
-
-class CellRefused(InvalidInput):
-    """A cell cannot be read, or in two ways; the message says which option decides."""
 
 
 def is_empty(cell: Cell) -> bool:
@@ -84,25 +82,25 @@ def number(cell: Cell, form: FileForm, separator: str | None = None) -> float:
     if decimal is None and form.thousands is None and _TWO_WAYS.fullmatch(text):
         mark = "." if "." in text else ","
         whole, share = text.replace(mark, ""), text.replace(mark, ".")
-        raise CellRefused(
+        raise BadCell(
             f"{shortened(cell.strip())!r} can be read in two ways, as {whole} and as {share}; say with "
             f"--decimal '{_other_mark(mark)}' or --decimal '{mark}' which mark is the decimal one."
         )
     found = _with_decimal(text, decimal or _seen_decimal(text), form.thousands)
     if found is None:
-        raise CellRefused(_no_number(cell.strip(), text, decimal))
+        raise BadCell(_no_number(cell.strip(), text, decimal))
     return found
 
 
 def _plain_number(cell: Cell) -> float:
     if isinstance(cell, bool) or not isinstance(cell, int | float | Decimal):
-        raise CellRefused(f"{shortened(str(cell))!r} is not a number.")
+        raise BadCell(f"{shortened(str(cell))!r} is not a number.")
     try:
         found = float(cell)
     except (OverflowError, ValueError):
         found = math.inf
     if not math.isfinite(found):
-        raise CellRefused(f"{shortened(str(cell))!r} is not a finite number.")
+        raise BadCell(f"{shortened(str(cell))!r} is not a finite number.")
     return found
 
 
@@ -132,12 +130,17 @@ def _seen_decimal(text: str) -> str:
     return mark if text.count(mark) <= 1 else _other_mark(mark)
 
 
+@functools.cache
+def _grouped(separator: str) -> re.Pattern[str]:
+    return re.compile(rf"[+-]?[0-9]{{1,3}}({re.escape(separator)}[0-9]{{3}})+")
+
+
 def _with_decimal(text: str, decimal: str, thousands: str | None) -> float | None:
     between = _other_mark(decimal) if thousands in (None, decimal) else thousands
     whole, mark, rest = text.partition(decimal)
     for separator in (between, *_SPACES):
         if separator in whole:
-            if not re.fullmatch(rf"[+-]?[0-9]{{1,3}}({re.escape(separator)}[0-9]{{3}})+", whole):
+            if not _grouped(separator).fullmatch(whole):
                 return None
             whole = whole.replace(separator, "")
             break
@@ -175,7 +178,7 @@ def day_text(cell: Cell, form: FileForm) -> str:
         return cell.isoformat()
     if not isinstance(cell, str):
         if isinstance(cell, bool) or not isinstance(cell, int | float | Decimal):
-            raise CellRefused(f"{shortened(str(cell))!r} is neither a date nor a number.")
+            raise BadCell(f"{shortened(str(cell))!r} is neither a date nor a number.")
         plain = _plain_number(cell)
         return f"{plain:.0f}" if plain.is_integer() else str(plain)
     text = cell.strip()
@@ -201,7 +204,7 @@ def day_text(cell: Cell, form: FileForm) -> str:
             day = found["day"] or found["day2"]
             return _checked_day(text, found["year"], str(numbers[0]), day, found["rest"])
     if _SHORT_YEAR.match(text):
-        raise CellRefused(
+        raise BadCell(
             f"{shortened(text)!r} has a year of two digits; say with --date-format, such as "
             "'%d.%m.%y', how it is written."
         )
@@ -215,7 +218,7 @@ def _day_comes_first(text: str, first: int, mark: str, second: int, form: FileFo
         return True
     if second > 12 or first == second:
         return False
-    raise CellRefused(
+    raise BadCell(
         f"{shortened(text)!r} can be read in two ways; say with --date-format {DAY_FIRST} or "
         f"--date-format {MONTH_FIRST} which number is the day."
     )
@@ -225,7 +228,7 @@ def _checked_day(text: str, year: str, month: str, day: str, rest: str) -> str:
     try:
         found = datetime.date(int(year), int(month), int(day)).isoformat()
     except ValueError:
-        raise CellRefused(f"{shortened(text)!r} is no day of the calendar.") from None
+        raise BadCell(f"{shortened(text)!r} is no day of the calendar.") from None
     rest = rest.strip(" ,T\t")
     return f"{found} {rest}" if rest else found
 
@@ -234,7 +237,7 @@ def _by_pattern(text: str, pattern: str) -> str:
     try:
         found = datetime.datetime.strptime(text, pattern)
     except ValueError:
-        raise CellRefused(
+        raise BadCell(
             f"{shortened(text)!r} is not written as --date-format {pattern!r} says."
         ) from None
     if any(part in pattern for part in ("%H", "%I", "%X", "%c")):

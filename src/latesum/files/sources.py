@@ -7,6 +7,7 @@ installed). Rows are read one by one, so that memory does not grow with their nu
 from __future__ import annotations
 
 import codecs
+import contextlib
 import csv
 import io
 import itertools
@@ -40,6 +41,8 @@ _BLOCK = 1 << 14
 _MOST_UNPACKED, _AND_MORE = 50, 5_000_000
 #: Rows without anything between two with something.
 _MOST_BLANK_ROWS = 10_000
+#: Sheets of an Excel file that are looked at.
+_MOST_SHEETS = 20
 _BATCH = 1_000
 
 #: A row: its number as spreadsheets count, from 1, and its cells.
@@ -292,39 +295,48 @@ def _open_excel(
 ) -> Rows:
     openpyxl = require("openpyxl", "excel")
     _check_packed(source)
-    file = _opened(source)
-    book = _guarded("Excel", lambda: _load(openpyxl, file))
-    sheets = _guarded(
-        "Excel", lambda: [each for each in book.worksheets if each.sheet_state == "visible"]
-    )
-    names = [each.title for each in sheets]
-    if sheet is not None:
-        wanted = [each for each in sheets if each.title.casefold() == sheet.casefold()]
-        if not wanted:
-            raise InvalidInput(
-                f"there is no sheet {shortened(sheet)!r}; there are: "
-                f"{', '.join(map(shortened, names[:20]))}."
-            )
-        sheets = wanted
-    if not sheets:
-        raise InvalidInput("the Excel file has no sheet with a table.")
-    found = [(each, _excel_head(each, is_names, skip_lines)) for each in sheets[:20]]
-    fitting = [(each, head) for each, head in found if head is not None and head[1]]
-    if len(fitting) > 1:
-        titles = ", ".join(repr(shortened(each.title)) for each, _ in fitting)
-        raise InvalidInput(f"several sheets hold such a table: {titles}; say which with --sheet.")
-    if not fitting:
-        fitting = [(each, head) for each, head in found if head is not None][:1]
-    if not fitting:
-        raise InvalidInput("the file is empty; its first line must name the columns.")
-    ((chosen, head),) = fitting
-    assert head is not None
-    line = head[0]
-    rows = _excel_rows(chosen, line)
-    _, cells = next(rows)
+    with contextlib.ExitStack() as stack:
+        file = stack.enter_context(_opened(source))
+        book = _guarded("Excel", lambda: _load(openpyxl, file))
+        chosen, line = _chosen_sheet(book, is_names, skip_lines, sheet)
+        rows = _excel_rows(chosen, line)
+        _, cells = next(rows)
+        # The file stays open for its rows, and is closed after the last of them.
+        rows = _closing(rows, stack.pop_all())
     while cells and cells[-1] is None:
         cells.pop()
     return Rows(line, ["" if cell is None else str(cell) for cell in cells], rows, kind="Excel")
+
+
+def _chosen_sheet(
+    book: Any, is_names: IsNames, skip_lines: int | None, sheet: str | None
+) -> tuple[Any, int]:
+    """The sheet with the table, and the line with its names."""
+    sheets = _guarded(
+        "Excel", lambda: [each for each in book.worksheets if each.sheet_state == "visible"]
+    )
+    if sheet is not None:
+        titles = [each.title for each in sheets]
+        sheets = [each for each in sheets if each.title.casefold() == sheet.casefold()]
+        if not sheets:
+            there = ", ".join(map(shortened, titles[:_MOST_SHEETS]))
+            raise InvalidInput(f"there is no sheet {shortened(sheet)!r}; there are: {there}.")
+    found = [(each, _excel_head(each, is_names, skip_lines)) for each in sheets[:_MOST_SHEETS]]
+    filled = [(each, *head) for each, head in found if head is not None]
+    if not filled:
+        raise InvalidInput("the file is empty; its first line must name the columns.")
+    fitting = [(each, line) for each, line, fits in filled if fits]
+    if len(fitting) > 1:
+        titles = [repr(shortened(each.title)) for each, _ in fitting]
+        raise InvalidInput(
+            f"several sheets hold such a table: {', '.join(titles)}; say which with --sheet."
+        )
+    return fitting[0] if fitting else filled[0][:2]
+
+
+def _closing(rows: Iterator[NumberedRow], stack: contextlib.ExitStack) -> Iterator[NumberedRow]:
+    with stack:
+        yield from rows
 
 
 def _load(openpyxl: Any, file: IO[bytes]) -> Any:
@@ -402,16 +414,17 @@ def _guarded(kind: str, act: Callable[[], Any]) -> Any:
 
 def _open_parquet(source: Path | bytes) -> Rows:
     parquet = require("pyarrow.parquet", "parquet")
-    opened = _opened(source)
-    file = _guarded("Parquet", lambda: parquet.ParquetFile(opened))
-    names = [str(name) for name in file.schema_arrow.names]
-    if len(names) > MOST_COLUMNS:
-        raise too_wide(f"it names {len(names):,} columns", 1)
-    rows = _parquet_rows(file, names)
+    with contextlib.ExitStack() as stack:
+        opened = stack.enter_context(_opened(source))
+        file = _guarded("Parquet", lambda: parquet.ParquetFile(opened))
+        names = [str(name) for name in file.schema_arrow.names]
+        if len(names) > MOST_COLUMNS:
+            raise too_wide(f"it names {len(names):,} columns", 1)
+        rows = _closing(_parquet_rows(file), stack.pop_all())
     return Rows(1, names, rows, kind="Parquet", count=int(file.metadata.num_rows))
 
 
-def _parquet_rows(file: Any, names: list[str]) -> Iterator[NumberedRow]:
+def _parquet_rows(file: Any) -> Iterator[NumberedRow]:
     batches = _guarded("Parquet", lambda: file.iter_batches(batch_size=_BATCH))
     line = 1
     while (batch := _guarded("Parquet", lambda: next(batches, None))) is not None:

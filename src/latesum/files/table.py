@@ -41,7 +41,7 @@ class Layout(NamedTuple):
 
 
 @dataclass
-class Table:
+class FileTable:
     """A table that is being read.
 
     `rows` gives each row with its number in the file; lines that add up others are left out and
@@ -151,7 +151,7 @@ class Table:
 
 def open_table(
     source: Path | bytes, layout: Layout, form: FileForm, prefer: Dated | None = None
-) -> Table:
+) -> FileTable:
     """Open a file and find out which of its columns is what.
 
     Args:
@@ -167,7 +167,7 @@ def open_table(
     """
     for name in form.columns:
         known_name(name, layout.fields, "field of such a file")
-    preset = None if form.preset is None else PRESETS.get(form.preset)
+    preset = None if form.preset is None else PRESETS[known_name(form.preset, PRESETS, "preset")]
     if preset is not None and form.decimal is None and form.thousands is None:
         form = replace(form, decimal=preset.decimal, thousands=preset.thousands)
     finder = _Finder(layout, form, preset, prefer)
@@ -181,7 +181,7 @@ def open_table(
     places = finder.places(lowered)
     key = next((places[name] for name in layout.keys if name in places), None)
     dated = finder.dated(lowered, places.get("total"))
-    return Table(rows.names, rows.line, places, form, rows, dated, key, preset)
+    return FileTable(rows.names, rows.line, places, form, rows, dated, key, preset)
 
 
 class _Finder:

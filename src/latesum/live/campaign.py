@@ -423,14 +423,14 @@ class Campaign:
 
     def file_form(self) -> FileForm:
         """How the last file was written that said so; `import_totals` reads the next one the same way."""
-        return FileForm.from_json(self.ledger().file_form)
+        found = self.store.newest_of(self.stored.id, "file form")
+        return FileForm() if found is None else FileForm.from_json(found.body["form"])
 
-    def remember_file_form(self, form: FileForm, *, who: str) -> None:
+    def remember_file_form(self, form: FileForm, *, who: str, why: str) -> None:
         """Keep in the log how the campaign's files are written."""
-        with self._lock, self._ledgers.writing() as (writer, ledger):
-            if ledger.file_form != form.to_json():
-                body = {"who": who, "why": "a file was imported so", "form": form.to_json()}
-                ledger.take(writer.append(self.clock(), "file form", None, body))
+        body = {"who": who, "why": why, "form": form.to_json()}
+        with self._lock, self.store.writing(self.stored.id) as writer:
+            writer.append(self.clock(), "file form", None, body)
 
     # Looking.
 

@@ -80,7 +80,7 @@ def import_totals(
     lines = [line for line, _ in rows]
     result = imported(lines, results, allowed, dry_run=dry_run, ignored=totals.ignored)
     if result.written and form != remembered:
-        campaign.remember_file_form(form, who=by or "unknown")
+        campaign.remember_file_form(form, who=by or "unknown", why="a file was imported so")
     return result._replace(notes=totals.notes, form=form)
 
 

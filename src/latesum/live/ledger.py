@@ -127,8 +127,6 @@ class Ledger:
         self.order: Order | None = None
         self.finished: Entry | None = None
         self.acts: list[Entry] = []
-        #: How files are written (`latesum.files.FileForm`), as plain values.
-        self.file_form: dict[str, Any] = {}
 
     @property
     def first(self) -> int | None:
@@ -184,8 +182,6 @@ class Ledger:
                 self.order = None
         elif entry.kind == "finish":
             self.finished = entry
-        elif entry.kind == "file form":
-            self.file_form = entry.body["form"]
 
 
 def decision_of(entry: Entry, options: tuple[str, ...]) -> Decision:

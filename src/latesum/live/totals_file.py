@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from latesum._checks import InvalidInput, shortened
 from latesum.errors import MOST_PROBLEMS, BadField, BadFile
-from latesum.files import PRESETS, CellRefused, FileForm, Layout, Table, open_table
+from latesum.files import PRESETS, BadCell, FileForm, FileTable, Layout, open_table
 from latesum.files.cells import Cell, is_empty
 from latesum.files.presets import Dated
 from latesum.files.table import preset_hint, shown_names, twice
@@ -105,7 +105,7 @@ def _too_long(most_rows: int) -> InvalidInput:
     return InvalidInput(f"the file has more than {most_rows:,} rows; send it in parts.")
 
 
-def _notes(table: Table, time_basis: Dated | None) -> tuple[str, ...]:
+def _notes(table: FileTable, time_basis: Dated | None) -> tuple[str, ...]:
     notes = [] if table.left_out_sentence is None else [table.left_out_sentence]
     if time_basis == "arrival" and table.dated == "decision":
         notes.append(
@@ -116,7 +116,7 @@ def _notes(table: Table, time_basis: Dated | None) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _check_columns(table: Table) -> None:
+def _check_columns(table: FileTable) -> None:
     lowered = [name.strip().lower() for name in table.names]
     where, there = f"row {table.line}", shown_names(table.names)
     looks = "" if table.form.preset else preset_hint(lowered)
@@ -152,7 +152,7 @@ def _check_columns(table: Table) -> None:
         )
 
 
-def _row(table: Table, cells: list[Cell]) -> Row:
+def _row(table: FileTable, cells: list[Cell]) -> Row:
     def cell(field: str) -> Cell:
         if field not in table.places:
             return None
@@ -167,7 +167,7 @@ def _row(table: Table, cells: list[Cell]) -> Row:
     def number(field: str) -> float | None:
         try:
             return table.number(cell(field))
-        except CellRefused as refused:
+        except BadCell as refused:
             raise BadField(table.column(field), str(refused)) from None
 
     bucket = cell("bucket")
@@ -175,7 +175,7 @@ def _row(table: Table, cells: list[Cell]) -> Row:
         raise BadField(table.column("bucket"), "it is empty; say which bucket the row is for.")
     try:
         day = table.day(bucket)
-    except CellRefused as refused:
+    except BadCell as refused:
         raise BadField(table.column("bucket"), str(refused)) from None
     rounds = number("rounds")
     if rounds is not None and (rounds < 0 or not rounds.is_integer()):

@@ -13,7 +13,7 @@ import numpy as np
 from latesum._checks import InvalidInput, shortened
 from latesum.delays.base import Floats
 from latesum.errors import BadFile
-from latesum.files import CellRefused, FileForm, Layout, open_table
+from latesum.files import BadCell, FileForm, Layout, open_table
 from latesum.files.cells import is_empty, moment, number
 from latesum.files.table import twice
 
@@ -29,8 +29,8 @@ class Columns:
     where: str = "the data"
     form: FileForm = field(default_factory=FileForm)
     separator: str | None = None
-    #: The number of each row in its file.
-    lines: Sequence[int] = ()
+    #: The number of each row in its file; None if there is no file.
+    lines: Sequence[int] | None = None
 
     def __contains__(self, name: str) -> bool:
         return name.lower() in self.values
@@ -47,7 +47,11 @@ class Columns:
         there = ", ".join(map(shortened, self.values)) or "none"
         raise InvalidInput(
             f"{self.where} has no column {name!r}; it has: {there}."
-            + (f" If one of them is it, say --columns {name}=NAME." if self.lines else "")
+            + (
+                f" If one of them is it, say --columns {name}=NAME."
+                if self.lines is not None
+                else ""
+            )
         )
 
     def numbers(self, name: str, *, at_least: float = -np.inf, rows: slice = slice(None)) -> Floats:
@@ -103,10 +107,10 @@ class Columns:
         return np.array(marks, dtype=bool)
 
     def _number(self, value: Any, name: str, row: int) -> float:
-        if isinstance(value, str) and self.lines and not is_empty(value):
+        if isinstance(value, str) and self.lines is not None and not is_empty(value):
             try:
                 return number(value, self.form, self.separator)
-            except CellRefused as refused:
+            except BadCell as refused:
                 if "two ways" in str(refused):
                     raise InvalidInput(f"{self._place(row)}: {name!r}: {refused}") from None
                 return np.nan
@@ -118,7 +122,7 @@ class Columns:
     def _moment(self, value: Any, name: str, row: int | None) -> datetime.datetime | None:
         try:
             return moment(value, self.form)
-        except CellRefused as refused:
+        except BadCell as refused:
             where = "" if row is None else f"{self._place(row)}: "
             raise InvalidInput(f"{where}{name!r}: {refused}") from None
 
@@ -131,7 +135,7 @@ class Columns:
         return _days(found)
 
     def _place(self, row: int) -> str:
-        if self.lines:
+        if self.lines is not None:
             return f"line {self.lines[row]} of {self.where}"
         return f"row {row + 1} of {self.where}"
 
@@ -214,4 +218,4 @@ def _read_file(path: Path, form: FileForm, column: str, censored: str) -> Column
     values = {name: list(each) for name, each in zip(lowered, columns, strict=True)}
     for field_name, place in table.places.items():
         values.setdefault(field_name, list(columns[place]))
-    return Columns(values, str(path), table.form, table.source.separator, lines or (0,))
+    return Columns(values, str(path), table.form, table.source.separator, lines)
