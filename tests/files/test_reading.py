@@ -88,6 +88,10 @@ def test_lines_that_add_up_others_are_left_out_and_named():
     )
 
 
+def test_excels_own_first_line_of_a_text_file_is_skipped():
+    assert rows(b"sep=;\r\nday;sales\r\n1;2\r\n")[0] == [(3, ["1", "2"])]
+
+
 def test_trailing_separators_are_no_columns():
     assert rows(b"day,sales\n1,2,,\n")[0] == [(2, ["1", "2"])]
 

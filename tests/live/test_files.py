@@ -161,6 +161,25 @@ def test_a_column_that_is_not_there_and_a_field_that_there_is_not(campaign):
         import_totals(campaign, b"day,total\n1,2\n", FileForm.create(columns="clicks=Clicks"))
 
 
+def test_rows_that_are_for_more_than_a_bucket_are_refused(campaign, new_campaign, clock):
+    meta = FileForm(preset="meta-ads")
+    month = b"Reporting starts,Reporting ends,Link clicks,Results\n2026-03-02,2026-03-31,900,7\n"
+    with pytest.raises(BadFile, match=r"row 2, column Reporting ends: the row is for 30 days"):
+        import_totals(campaign, month, meta)
+    assert import_totals(campaign, month.replace(b"-31", b"-02"), meta).written
+    weeks = b"Week,Clicks,Conversions\n2026-03-02,900,7\n"
+    with pytest.raises(
+        BadFile, match="the rows are for weeks, and this campaign's buckets are days"
+    ):
+        import_totals(campaign, weeks, FileForm(preset="google-ads"))
+    with pytest.raises(BadFile, match="the rows are for weeks"):
+        import_totals(campaign, b"week,total\n2026-03-02,7\n", FileForm(preset="none"))
+    weekly = new_campaign("weekly", every="week", start="2026-03-02", options=("red", "blue"))
+    weekly.decide()
+    assert import_totals(weekly, weeks, FileForm(preset="google-ads")).written
+    assert import_totals(weekly, month.replace(b"-31", b"-08"), meta).written
+
+
 def test_tables_of_every_kind(campaign, tmp_path):
     import_totals(campaign, EXAMPLES / "google-ads.csv", FileForm(preset="google-ads"))
     for name in TABLES:

@@ -9,10 +9,12 @@ from sqlalchemy import inspect
 
 from latesum import InvalidInput
 from latesum.errors import Moved
+from latesum.files import FileForm
 from latesum.live import Campaign, Store
 from latesum.live.database import schema_version
 from latesum.live.deciding import ReplayCache, choose
 from latesum.live.describing import describe_entry
+from latesum.live.importing import import_totals
 from latesum.live.moving import (
     export_campaign,
     exported_log,
@@ -175,6 +177,11 @@ def test_a_database_of_every_schema_version_is_opened_and_gone_on_with(path, tmp
         assert replay_log(campaign.settings, campaign.history()) == []
         assert campaign.decide().bucket == 61
         assert campaign.record(60, rounds=4000, total=2200).verdict == "new"
+        assert campaign.file_form() == FileForm()
+        form = FileForm.create(columns="total=Summe")
+        result = import_totals(campaign, b"bucket;rounds;Summe\n60;4000;2200,0\n", form)
+        assert result.count("same") == 1
+        assert Campaign.open("eventful", store=store).file_form() == form
         recorded = read_export((HERE / "histories" / "odaaf.json").read_text(encoding="utf-8"))
         assert campaign.history()[: len(recorded["log"])] == exported_log(recorded)
 

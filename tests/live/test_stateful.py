@@ -1,6 +1,7 @@
 """Whatever happens in whatever order, a campaign agrees with a small model in memory."""
 
 import contextlib
+import copy
 import functools
 import shutil
 import tempfile
@@ -14,8 +15,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from latesum import InvalidInput
 from latesum.errors import Conflicting
+from latesum.files import FileForm
 from latesum.live import Campaign, Store
 from latesum.live.deciding import ReplayCache, choose
+from latesum.live.importing import import_totals
 from latesum.live.moving import replay_log
 from latesum.policies import registry
 
@@ -26,6 +29,34 @@ USABLE, LATENESS = timedelta(days=1), timedelta(days=6)
 START = datetime(2026, 3, 1, tzinfo=UTC)
 ME = {"who": "an operator", "why": "a test"}
 DAYS_BACK = st.integers(0, 9)
+
+
+#: How files are written: their first lines, a row, and what has to be said.
+HEADS = {
+    "plain": "date,rounds,total,status\n",
+    "german": "Bericht\n\nDatum;Besuche;Summe;Status\n",
+    "google": 'Report\n"March 1, 2026 - today"\nDay,Clicks,Conversions (by conv. time),status\n',
+}
+WRITTEN = {
+    "plain": (
+        lambda day, rounds, total, status: f"{day:%Y-%m-%d},{rounds},{total},{status}\n",
+        FileForm.create(preset="none"),
+    ),
+    "german": (
+        lambda day, rounds, total, status: (
+            f"{day:%d.%m.%Y};{rounds};{total:.1f};{status}\n".replace(".0;", ",0;").replace(
+                ".5;", ",5;"
+            )
+        ),
+        FileForm.create(
+            preset="none", columns="bucket=Datum,rounds=Besuche,total=Summe", decimal=","
+        ),
+    ),
+    "google": (
+        lambda day, rounds, total, status: f'{day:%Y-%m-%d},"{rounds:,}",{total:.2f},{status}\n',
+        FileForm.create(preset="google-ads"),
+    ),
+}
 
 
 @functools.cache
@@ -41,6 +72,7 @@ class Model:
 
     def __init__(self):
         self.decided = []  # (arm, purpose) of bucket 1, 2, ...
+        self.numbers = []  # the bucket in which the stretch of each began
         self.values = []  # what is recorded of each
         self.drops = []  # (arm, how many buckets were decided before)
         self.held, self.order = False, None
@@ -48,9 +80,11 @@ class Model:
     def policy(self, now, rules=2):
         policy = registry.build("odaaf", n_arms=3, **PARAMETERS)
         drops = list(self.drops)
+        self.told = last = None
         for index, (arm, purpose) in enumerate(self.decided):
             while drops and drops[0][1] <= index:
                 policy.drop(drops.pop(0)[0])
+                self.told = last = None
             value = self.values[index]
             end = START + timedelta(days=index + 1)
             total, since = value["total"], value["since"]
@@ -64,17 +98,23 @@ class Model:
             arm = arm if value["shown"] is None else value["shown"]
             other = lost or arm != self.decided[index][0]
             rounds = EXPECTED if value["rounds"] is None else value["rounds"]
-            policy.tell(arm, rounds, total if usable else None, "override" if other else purpose)
+            purpose = "override" if other else purpose
+            number = index + 1 if last is None or last[1:] != (arm, purpose) else last[0]
+            number = number if other else self.numbers[index]
+            self.told, last = number, (number, arm, purpose)
+            policy.tell(arm, rounds, total if usable else None, purpose, number)
         for arm, _ in drops:
             policy.drop(arm)
+            self.told = None
         return policy
 
     def decide(self, bucket, now, rules=2):
         while len(self.decided) < bucket - 1 and self.decided:
-            self.add(*self.decided[-1])  # nobody asked
+            self.add(*self.decided[-1], self.numbers[-1])  # nobody asked: the stretch ran long
             if self.order and self.order[2]:
                 self.count_order()
-        asked = self.policy(now, rules).ask()
+        policy = self.policy(now, rules)
+        asked = policy.ask()
         arm = asked.arm
         gone = [arm for arm, _ in self.drops]
         if self.order:
@@ -82,14 +122,17 @@ class Model:
             self.count_order()
         elif self.held and self.decided and self.decided[-1][0] not in gone:
             arm = self.decided[-1][0]
-        self.add(arm, asked.purpose if arm == asked.arm else "override")
+        purpose = asked.purpose if arm == asked.arm else "override"
+        goes_on = self.told is not None and policy.number_for(arm, purpose) == self.told
+        self.add(arm, purpose, self.told if goes_on else bucket)
 
     def count_order(self):
         arm, left, _ = self.order
         self.order = (arm, left - 1, True) if left > 1 else None
 
-    def add(self, arm, purpose):
+    def add(self, arm, purpose, number):
         self.decided.append((arm, purpose))
+        self.numbers.append(number)
         self.values.append(
             {"rounds": None, "total": None, "status": "provisional", "shown": None,
              "since": None, "seen": None}
@@ -179,6 +222,37 @@ class Comparison(RuleBasedStateMachine):
     def mark_missing(self, back):
         bucket = max(len(self.model.decided) - back, 1)
         self.send(bucket, {"status": "missing"})
+
+    @precondition(lambda self: self.model.decided)
+    @rule(
+        days=st.integers(1, 8),
+        rounds=st.integers(500, 900),
+        share=st.sampled_from([0.2, 0.5, 0.55]),
+        status=st.none() | st.sampled_from(["provisional", "final"]),
+        written=st.sampled_from(sorted(WRITTEN)),
+    )
+    def a_file_of_the_last_days(self, days, rounds, share, status, written):
+        """As tools write it: all of it is taken in, or nothing, and the campaign remembers how."""
+        last = len(self.model.decided)
+        said = {
+            bucket: {"rounds": rounds, "total": round(share * rounds) + bucket / 2}
+            for bucket in range(max(last - days, 0) + 1, last + 1)
+        }
+        if status is not None:
+            said = {bucket: {**each, "status": status} for bucket, each in said.items()}
+        after = copy.deepcopy(self.model.values)
+        expected = [self.apply(bucket, after[bucket - 1], each) for bucket, each in said.items()]
+        write, form = WRITTEN[written]
+        text = "".join(
+            write(START + timedelta(days=bucket - 1), each["rounds"], each["total"], status or "")
+            for bucket, each in said.items()
+        )
+        result = import_totals(self.campaign, (HEADS[written] + text).encode(), form)
+        assert [row.verdict for _, row in result.rows] == expected
+        assert result.written == ("conflicting" not in expected)
+        if result.written:
+            self.model.values = after
+            assert self.campaign.file_form() == form.after(FileForm())
 
     @precondition(lambda self: self.sent)
     @rule(times=st.integers(1, 2))

@@ -21,10 +21,14 @@ Dated = Literal["arrival", "decision"]
 
 
 class PresetColumn(NamedTuple):
-    """A name that a column may have; of totals also by what they are dated."""
+    """A name that a column may have; of totals also by what they are dated.
+
+    `until` is the column with the last day of a row, where this one has its first.
+    """
 
     name: str
     dated: Dated | None = None
+    until: str | None = None
 
 
 class Preset(NamedTuple):
@@ -56,7 +60,10 @@ PRESETS: dict[str, Preset] = {
     "meta-ads": Preset(
         "Meta Ads",
         {
-            "bucket": (PresetColumn("Day"), PresetColumn("Reporting starts")),
+            "bucket": (
+                PresetColumn("Day"),
+                PresetColumn("Reporting starts", until="Reporting ends"),
+            ),
             "rounds": (PresetColumn("Link clicks"), PresetColumn("Clicks (all)")),
             "total": (
                 PresetColumn("Purchases", "decision"),
@@ -71,7 +78,7 @@ PRESETS: dict[str, Preset] = {
     "amazon-ads": Preset(
         "Amazon Ads",
         {
-            "bucket": (PresetColumn("Date"), PresetColumn("Start Date")),
+            "bucket": (PresetColumn("Date"), PresetColumn("Start Date", until="End Date")),
             "rounds": (PresetColumn("Clicks"),),
             "total": (
                 PresetColumn("7 Day Total Orders (#)", "decision"),

@@ -59,6 +59,8 @@ class FileTable:
     dated: Dated | None
     key: int | None
     preset: Preset | None
+    #: The place of the column with the last day of a row, where a preset knows one.
+    until: int | None = None
     left_out: list[tuple[int, str]] = field(default_factory=list)
     problems: list[tuple[int, str]] = field(default_factory=list)
 
@@ -180,8 +182,13 @@ def open_table(
     finder.check_given(lowered, rows)
     places = finder.places(lowered)
     key = next((places[name] for name in layout.keys if name in places), None)
-    dated = finder.dated(lowered, places.get("total"))
-    return FileTable(rows.names, rows.line, places, form, rows, dated, key, preset)
+    dated = finder.chosen(lowered, places, "total")
+    bucket = finder.chosen(lowered, places, "bucket")
+    until = "" if bucket is None or bucket.until is None else bucket.until.lower()
+    return FileTable(
+        rows.names, rows.line, places, form, rows, None if dated is None else dated.dated, key,
+        preset, lowered.index(until) if until in lowered and until else None,
+    )  # fmt: skip
 
 
 class _Finder:
@@ -223,17 +230,13 @@ class _Finder:
                 taken.add(place)
         return found
 
-    def dated(self, cells: list[str], total: int | None) -> Dated | None:
-        if total is None or "total" in self.given:
+    def chosen(self, cells: list[str], places: dict[str, int], field: str) -> PresetColumn | None:
+        """The column of a preset that was chosen for a field."""
+        if field not in places or field in self.given:
             return None
-        return next(
-            (
-                each.dated
-                for each in self.candidates.get("total", ())
-                if each.name.lower() == cells[total]
-            ),
-            None,
-        )
+        name = cells[places[field]]
+        columns = self.candidates.get(field, ())
+        return next((each for each in columns if each.name.lower() == name), None)
 
     def check_given(self, cells: list[str], rows: Rows) -> None:
         for field_name, name in self.given.items():

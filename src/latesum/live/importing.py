@@ -61,10 +61,11 @@ def import_totals(
     """
     remembered = campaign.file_form()
     form = remembered if form is None else form.after(remembered)
-    basis = campaign.settings.time_basis
+    settings = campaign.settings
     totals = read_totals(
-        source, form, time_basis=basis, most_rows=most_rows, check_wanted=check_wanted
-    )
+        source, form, time_basis=settings.time_basis, every=settings.every, most_rows=most_rows,
+        check_wanted=check_wanted,
+    )  # fmt: skip
     rows = _checked(campaign, totals, by, allowed, check_wanted, add_up=form.add_up)
     try:
         results = campaign.record_many(

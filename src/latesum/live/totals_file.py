@@ -18,10 +18,11 @@ from typing import NamedTuple
 from latesum._checks import InvalidInput, shortened
 from latesum.errors import MOST_PROBLEMS, BadField, BadFile
 from latesum.files import PRESETS, BadCell, FileForm, FileTable, Layout, open_table
-from latesum.files.cells import Cell, is_empty
+from latesum.files.cells import Cell, is_empty, moment
 from latesum.files.presets import Dated
 from latesum.files.table import preset_hint, shown_names, twice
 from latesum.live.batches import CheckWanted, always_wanted, in_batches
+from latesum.live.buckets import Every
 from latesum.live.verdicts import Row
 
 #: In characters, of a cell that is used.
@@ -29,6 +30,7 @@ LONGEST_CELL = 1_000
 
 _BUCKET_NAMES = ("bucket", "date", "day", "hour", "week", "time")
 _FIELDS = ("rounds", "total", "status", "shown")
+_DAYS = {"day": 1, "week": 7}
 LAYOUT = Layout(
     fields={"bucket": _BUCKET_NAMES, **{name: (name,) for name in _FIELDS}},
     keys=("bucket",),
@@ -65,6 +67,7 @@ def read_totals(
     form: FileForm | None = None,
     *,
     time_basis: Dated | None = None,
+    every: Every | None = None,
     most_rows: int | None = None,
     check_wanted: CheckWanted = always_wanted,
 ) -> Totals:
@@ -74,6 +77,7 @@ def read_totals(
         source: The file, or its content.
         form: How the file is written, where that cannot be seen.
         time_basis: By what the totals should be dated; presets know by what theirs are.
+        every: What a bucket is: a row that is for more than one is refused.
         most_rows: A file of more rows is refused; without it there is no limit.
         check_wanted: Called before every batch of rows; what it raises ends the reading.
 
@@ -83,6 +87,7 @@ def read_totals(
     form = form or FileForm()
     table = open_table(source, LAYOUT, form, time_basis)
     _check_columns(table)
+    _check_weeks(table, every)
     if most_rows is not None and (table.source.count or 0) > most_rows:
         raise _too_long(most_rows)
     rows, problems = list[FileRow](), table.problems
@@ -91,6 +96,7 @@ def read_totals(
             raise _too_long(most_rows)
         try:
             rows.append(FileRow(line, _row(table, cells)))
+            _check_span(table, cells, every)
         except BadField as bad:
             problems.append((line, f"row {line}, column {bad.column}: {bad}"))
         if len(problems) >= MOST_PROBLEMS:
@@ -150,6 +156,37 @@ def _check_columns(table: FileTable) -> None:
                 f"The columns are: {there}.{looks}"
             ]
         )
+
+
+def _check_weeks(table: FileTable, every: Every | None) -> None:
+    """A column of weeks in a campaign of days would set the total of a week for its first day."""
+    name = table.column("bucket")
+    if name.lower() == "week" and every in ("hour", "day") and "bucket" not in table.form.columns:
+        raise BadFile(
+            [
+                f"row {table.line}: the rows are for weeks, and this campaign's buckets are {every}s; "
+                f"export them by {every}, or say --columns bucket={name} if the rows are for {every}s."
+            ]
+        )
+
+
+def _check_span(table: FileTable, cells: list[Cell], every: Every | None) -> None:
+    """Refuse a row that a report made of more than a bucket."""
+    if table.until is None or every not in _DAYS or is_empty(cells[table.until]):
+        return
+    try:
+        first, last = (
+            moment(cells[place], table.form) for place in (table.places["bucket"], table.until)
+        )
+    except BadCell:
+        return
+    if first is None or last is None or (last - first).days + 1 == _DAYS[every]:
+        return
+    raise BadField(
+        table.names[table.until].strip(),
+        f"the row is for {(last - first).days + 1:,} days, and this campaign's buckets are {every}s; "
+        f"export the report by {every}.",
+    )
 
 
 def _row(table: FileTable, cells: list[Cell]) -> Row:
