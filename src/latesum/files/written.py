@@ -72,18 +72,21 @@ class TableOut:
         ]
         return pyarrow.Table.from_arrays(arrays, schema=schema)
 
+    def to_bytes(self, kind: str) -> bytes:
+        """The content of a file of one of the `FORMATS`."""
+        if kind == "parquet":
+            file = io.BytesIO()
+            require("pyarrow.parquet", "parquet").write_table(self.to_frame(), file)
+            return file.getvalue()
+        if kind == "json":
+            return (json.dumps(self.to_records(), indent=1, ensure_ascii=False) + "\n").encode()
+        return self.to_csv().encode()
+
     def write(self, path: Path, kind: str | None = None) -> None:
         """Write a file of one of the `FORMATS`, by default that of the path's ending."""
-        kind = format_of(path, kind)
+        content = self.to_bytes(format_of(path, kind))
         try:
-            if kind == "parquet":
-                require("pyarrow.parquet", "parquet").write_table(self.to_frame(), path)
-            elif kind == "json":
-                path.write_text(
-                    json.dumps(self.to_records(), indent=1, ensure_ascii=False) + "\n", "utf-8"
-                )
-            else:
-                path.write_text(self.to_csv(), "utf-8", newline="")
+            path.write_bytes(content)
         except OSError as error:
             raise InvalidInput(f"{path} cannot be written: {error.strerror or error}.") from None
 

@@ -5,6 +5,7 @@ The table of buckets can be imported again (`latesum campaign import`) and says 
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Literal
 
 from latesum._checks import known_name
@@ -60,6 +61,11 @@ _ESTIMATES: dict[str, ColumnType] = {
 }
 
 
+def _finite(limit: float) -> float | None:
+    """A limit of an interval; an endless one is none, which every tool can read."""
+    return limit if math.isfinite(limit) else None
+
+
 def campaign_table(campaign: Campaign, name: str, level: float = 0.95) -> TableOut:
     """A table of a campaign as it is now.
 
@@ -86,7 +92,7 @@ def campaign_table(campaign: Campaign, name: str, level: float = 0.95) -> TableO
             _ESTIMATES,
             [
                 (
-                    row.name, row.mean, row.low, row.high, level, status.unit, row.buckets,
+                    row.name, row.mean, _finite(row.low), _finite(row.high), level, status.unit, row.buckets,
                     row.visits, row.rounds, row.place,
                 )
                 for row in status.options

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request, Response
 
 from latesum._checks import InvalidInput
-from latesum.errors import UnknownCampaign
+from latesum.errors import MissingExtra, UnknownCampaign
 from latesum.live.campaign import Campaign
 from latesum.live.describing import describe_entry
 from latesum.live.ledger import Entry
 from latesum.live.settings import NAME_PATTERN, Settings
+from latesum.live.tables import TableName
 from latesum.service.cache import CachedCampaign, CampaignCache
 from latesum.service.errors import ON_ANY_ROUTE, Refused, documented
 from latesum.service.models import (
@@ -161,6 +162,51 @@ async def estimates(cached: NamedCampaign, level: Level = 0.95) -> EstimatesAnsw
         for row in rows
     ]
     return EstimatesAnswer(level=level, unit=cached.campaign.settings.unit, estimates=lines)
+
+
+_TABLE_KINDS = {
+    "csv": "text/csv; charset=utf-8",
+    "json": "application/json",
+    "parquet": "application/vnd.apache.parquet",
+}
+
+
+@router.get(
+    "/{campaign}/tables/{table}",
+    response_class=Response,
+    responses={
+        200: {
+            "description": "The table.",
+            "content": {
+                "text/csv": {"schema": {"type": "string"}},
+                "application/json": {"schema": {"type": "array", "items": {"type": "object"}}},
+                "application/vnd.apache.parquet": {
+                    "schema": {"type": "string", "format": "binary"}
+                },
+            },
+        },
+        **documented(404),
+    },
+)
+@needs("read")
+async def table(
+    cached: NamedCampaign,
+    table: Annotated[TableName, Path(description="What the rows are.")],
+    kind: Annotated[
+        Literal["csv", "json", "parquet"], Query(alias="format", description="How it is written.")
+    ] = "csv",
+    level: Level = 0.95,
+) -> Response:
+    """All buckets, decisions or estimates as a table for other tools."""
+
+    def write() -> bytes:
+        return cached.reader.table(table, level).to_bytes(kind)
+
+    try:
+        content = await cached.read(write)
+    except MissingExtra as missing:
+        raise Refused(422, f"this service cannot write such a file: {missing}.") from None
+    return Response(content, media_type=_TABLE_KINDS[kind])
 
 
 @router.get("/{campaign}/history", responses=documented(404))

@@ -69,7 +69,7 @@ _BULK_BODY = {
 }
 
 
-def file_form(
+async def file_form(
     preset: Annotated[
         str | None, Query(max_length=40, description="google-ads, meta-ads, amazon-ads or none.")
     ] = None,
