@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from latesum import InvalidInput
-from latesum.files import BadCell, FileForm
+from latesum.errors import BadCell
+from latesum.files import FileForm
 from latesum.files.cells import day_text, guarded, is_empty, moment, number, unguarded
 
 PLAIN = FileForm()

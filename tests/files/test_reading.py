@@ -15,7 +15,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from latesum import InvalidInput
-from latesum.files import FileForm, Layout, open_table
+from latesum.files import FileForm
+from latesum.files.table import Layout, open_table
 from latesum.live.totals_file import read_totals
 
 LAYOUT = Layout(

@@ -110,7 +110,7 @@ class Model:
 
     def decide(self, bucket, now, rules=2):
         while len(self.decided) < bucket - 1 and self.decided:
-            self.add(*self.decided[-1], self.numbers[-1])  # nobody asked: the stretch ran long
+            self.add(*self.decided[-1], self.numbers[-1])  # not asked for: the stretch ran long
             if self.order and self.order[2]:
                 self.count_order()
         policy = self.policy(now, rules)

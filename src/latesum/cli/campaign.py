@@ -111,7 +111,8 @@ def import_file(
     How it is written is remembered with the campaign, for the next one.
     """
     from latesum._terminal import new_table, terminal
-    from latesum.files import FileForm, check_library
+    from latesum.files import FileForm
+    from latesum.files.sources import check_library
     from latesum.live.importing import import_totals
     from latesum.live.verdicts import Allowed
 

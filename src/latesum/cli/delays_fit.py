@@ -39,7 +39,8 @@ def delays_command(
     background: Annotated[float, typer.Option(help="Total per bucket without the options.")] = 0.0,
     level: Annotated[float, typer.Option(help="Of the confidence limits.")] = 0.95,
     rounds_per_unit: Annotated[
-        float | None, typer.Option(help="Also print the delay in rounds, so many per unit.")
+        float | None,
+        typer.Option(help="Also print the delay in rounds, with this many rounds per unit."),
     ] = None,
     columns: Columns = None,
     date_format: DateFormat = None,

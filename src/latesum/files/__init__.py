@@ -1,9 +1,10 @@
-"""Files of other tools: reading tables as they come, and writing tables that any tool reads."""
+"""Files of other tools: how they are written (`FileForm`), and tables that any tool reads (`TableOut`).
 
-from latesum.errors import BadCell
+The rooms read files with `latesum.files.table.open_table`.
+"""
+
 from latesum.files.form import FileForm
 from latesum.files.presets import PRESETS
-from latesum.files.sources import check_library
-from latesum.files.table import FileTable, Layout, open_table
+from latesum.files.written import TableOut
 
-__all__ = ["PRESETS", "BadCell", "FileForm", "FileTable", "Layout", "check_library", "open_table"]
+__all__ = ["PRESETS", "FileForm", "TableOut"]

@@ -64,7 +64,19 @@ class FileForm:
         preset: str | None = None,
         add_up: bool = False,
     ) -> FileForm:
-        """The form with all that is given checked; columns also as text, "rounds=Clicks,total=Sales"."""
+        """The form with all that is given checked.
+
+        Args:
+            columns: The name in the file of each column that is used; also as text,
+                "rounds=Clicks,total=Sales".
+            date_format: As for the class, and so are all others.
+            decimal: The decimal mark.
+            thousands: What stands between thousands.
+            skip_lines: The number of lines before the names.
+            sheet: Of an Excel file.
+            preset: Its name.
+            add_up: Whether rows of one bucket are added up.
+        """
         if decimal is not None and decimal not in _MARKS:
             raise InvalidInput(f"the decimal mark is '.' or ',', not {shortened(str(decimal))!r}.")
         if thousands is not None and thousands not in _BETWEEN_THOUSANDS:
@@ -96,6 +108,9 @@ class FileForm:
     def after(self, remembered: FileForm) -> FileForm:
         """What holds if this is given and the other was remembered. A preset begins anew.
 
+        Args:
+            remembered: How the last file was written.
+
         >>> str(FileForm(decimal=",").after(FileForm(preset="google-ads")))
         'decimal ,; preset google-ads'
         """
@@ -122,7 +137,11 @@ class FileForm:
 
     @classmethod
     def from_json(cls, saved: Mapping[str, Any]) -> FileForm:
-        """The opposite of `to_json`; what a newer version added is not known here and left out."""
+        """The opposite of `to_json`; what a newer version added is not known here and left out.
+
+        Args:
+            saved: What `to_json` made.
+        """
         known = cls.__dataclass_fields__
         return cls(**{key: value for key, value in saved.items() if key in known})
 

@@ -24,6 +24,10 @@ FORMATS = ("csv", "json", "parquet")
 class TableOut:
     """Rows under named and typed columns; a value that there is not is None.
 
+    Args:
+        columns: The names, and what each column holds.
+        rows: The values, in the order of the columns.
+
     >>> table = TableOut({"option": "text", "mean": "number"}, [("=red", 0.25), ("blue", None)])
     >>> print(table.to_csv(), end="")
     option,mean
@@ -73,7 +77,11 @@ class TableOut:
         return pyarrow.Table.from_arrays(arrays, schema=schema)
 
     def to_bytes(self, kind: str) -> bytes:
-        """The content of a file of one of the `FORMATS`."""
+        """The content of a file.
+
+        Args:
+            kind: One of the `FORMATS`.
+        """
         if kind == "parquet":
             file = io.BytesIO()
             require("pyarrow.parquet", "parquet").write_table(self.to_frame(), file)
@@ -83,7 +91,12 @@ class TableOut:
         return self.to_csv().encode()
 
     def write(self, path: Path, kind: str | None = None) -> None:
-        """Write a file of one of the `FORMATS`, by default that of the path's ending."""
+        """Write a file.
+
+        Args:
+            path: Where.
+            kind: One of the `FORMATS`, by default that of the path's ending.
+        """
         content = self.to_bytes(format_of(path, kind))
         try:
             path.write_bytes(content)

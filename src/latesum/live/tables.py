@@ -5,14 +5,12 @@ The table of buckets can be imported again (`latesum campaign import`) and says 
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from latesum._checks import known_name
+from latesum._json_values import finite
 from latesum.files.written import ColumnType, TableOut
-
-if TYPE_CHECKING:
-    from latesum.live.campaign import Campaign
+from latesum.live.ledger import Ledger
+from latesum.live.status import Status
 
 TableName = Literal["buckets", "decisions", "estimates"]
 TABLES: tuple[TableName, ...] = ("buckets", "decisions", "estimates")
@@ -61,43 +59,48 @@ _ESTIMATES: dict[str, ColumnType] = {
 }
 
 
-def _finite(limit: float) -> float | None:
-    """A limit of an interval; an endless one is none, which every tool can read."""
-    return limit if math.isfinite(limit) else None
-
-
-def campaign_table(campaign: Campaign, name: str, level: float = 0.95) -> TableOut:
-    """A table of a campaign as it is now.
+def decisions_table(ledger: Ledger) -> TableOut:
+    """Every decision of a campaign.
 
     Args:
-        campaign: The campaign.
-        name: "buckets", "decisions" or "estimates".
-        level: How sure the intervals of the estimates are.
+        ledger: What its log adds up to.
     """
-    known_name(name, TABLES, "table of a campaign")
-    if name == "decisions":
-        return TableOut(
-            _DECISIONS,
-            [
-                (
-                    each.label, each.bucket, each.option, each.purpose, each.source, each.rounds,
-                    each.at, each.number, each.rules, each.reason,
-                )
-                for each in campaign.ledger().decisions.values()
-            ],
-        )  # fmt: skip
-    status = campaign.status(level)
-    if name == "estimates":
-        return TableOut(
-            _ESTIMATES,
-            [
-                (
-                    row.name, row.mean, _finite(row.low), _finite(row.high), level, status.unit, row.buckets,
-                    row.visits, row.rounds, row.place,
-                )
-                for row in status.options
-            ],
-        )  # fmt: skip
+    return TableOut(
+        _DECISIONS,
+        [
+            (
+                each.label, each.bucket, each.option, each.purpose, each.source, each.rounds,
+                each.at, each.number, each.rules, each.reason,
+            )
+            for each in ledger.decisions.values()
+        ],
+    )  # fmt: skip
+
+
+def estimates_table(status: Status) -> TableOut:
+    """What is believed of each option; an endless limit of an interval is none.
+
+    Args:
+        status: Of the campaign.
+    """
+    return TableOut(
+        _ESTIMATES,
+        [
+            (
+                row.name, row.mean, finite(row.low), finite(row.high), status.level, status.unit,
+                row.buckets, row.visits, row.rounds, row.place,
+            )
+            for row in status.options
+        ],
+    )  # fmt: skip
+
+
+def buckets_table(status: Status) -> TableOut:
+    """Every bucket of a campaign.
+
+    Args:
+        status: Of the campaign.
+    """
     return TableOut(
         _BUCKETS,
         [

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from latesum._checks import InvalidInput, shortened
-from latesum.errors import MOST_PROBLEMS, BadField, BadFile
-from latesum.files import PRESETS, BadCell, FileForm, FileTable, Layout, open_table
+from latesum.errors import MOST_PROBLEMS, BadCell, BadField, BadFile
+from latesum.files import PRESETS, FileForm
 from latesum.files.cells import Cell, is_empty, moment
 from latesum.files.presets import Dated
-from latesum.files.table import preset_hint, shown_names, twice
+from latesum.files.table import FileTable, Layout, open_table, preset_hint, shown_names, twice
 from latesum.live.batches import CheckWanted, always_wanted, in_batches
 from latesum.live.buckets import Every
 from latesum.live.verdicts import Row

@@ -12,10 +12,10 @@ import numpy as np
 
 from latesum._checks import InvalidInput, shortened
 from latesum.delays.base import Floats
-from latesum.errors import BadFile
-from latesum.files import BadCell, FileForm, Layout, open_table
+from latesum.errors import BadCell, BadFile
+from latesum.files import FileForm
 from latesum.files.cells import is_empty, moment, number
-from latesum.files.table import twice
+from latesum.files.table import Layout, open_table, twice
 
 Source = str | Path | Mapping[str, Sequence[Any]] | Sequence[float]
 _BUCKET = ("bucket", "date", "day", "hour", "week", "time")
