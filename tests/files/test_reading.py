@@ -89,6 +89,25 @@ def test_lines_that_add_up_others_are_left_out_and_named():
     )
 
 
+def test_of_many_lines_that_were_left_out_the_first_are_named_and_all_are_counted():
+    _, table = rows(b"day,sales\n1,1\n" + b"Total,9\n" * 30)
+    assert table.left_out_sentence.endswith("6 (Total), 7 (Total), and 25 more.")
+
+
+def test_a_column_that_is_there_twice_is_refused_if_it_is_used():
+    assert rows(b"day,sales,note,note\n1,2,a,b\n")[0] == [(2, ["1", "2"])]
+    with pytest.raises(InvalidInput, match="row 1: the column sales is there twice"):
+        rows(b"Sales,day,sales\n1,2,3\n")
+    with pytest.raises(InvalidInput, match="row 1: the column note is there twice"):
+        rows(b"sales,day,note,Note\n1,2,3,4\n", FileForm(columns={"day": "note"}))
+
+
+def test_rows_of_blanks_are_no_rows():
+    assert rows(b"day,sales\n1,2\n , \n,,\n0,0\n")[0] == [(2, ["1", "2"]), (5, ["0", "0"])]
+    book_ = book(("One", [["day", "sales"], [1, 2], [" ", None], [0, 0]]))
+    assert rows(book_)[0] == [(2, [1, 2]), (4, [0, 0])]
+
+
 def test_excels_own_first_line_of_a_text_file_is_skipped():
     assert rows(b"sep=;\r\nday;sales\r\n1;2\r\n")[0] == [(3, ["1", "2"])]
 

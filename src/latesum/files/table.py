@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from latesum._checks import InvalidInput, known_name, shortened
+from latesum._checks import known_name, shortened
 from latesum.errors import MOST_PROBLEMS, BadFile
 from latesum.files.cells import Cell, day_text, is_empty, number, unguarded
 from latesum.files.form import FileForm
@@ -61,7 +61,9 @@ class FileTable:
     preset: Preset | None
     #: The place of the column with the last day of a row, where a preset knows one.
     until: int | None = None
+    #: The first lines that were left out, and how many there were.
     left_out: list[tuple[int, str]] = field(default_factory=list)
+    left_out_count: int = 0
     problems: list[tuple[int, str]] = field(default_factory=list)
 
     @property
@@ -79,8 +81,8 @@ class FileTable:
         """Which lines were left out, for people."""
         if not self.left_out:
             return None
-        named = ", ".join(f"{line} ({what})" for line, what in self.left_out[:_MOST_NAMED])
-        more = len(self.left_out) - _MOST_NAMED
+        named = ", ".join(f"{line} ({what})" for line, what in self.left_out)
+        more = self.left_out_count - len(self.left_out)
         return f"Left out as totals of other rows: {named}" + (
             f", and {more:,} more." if more > 0 else "."
         )
@@ -125,10 +127,11 @@ class FileTable:
 
     def _is_blank(self, cells: list[Cell]) -> bool:
         if not any(cells):
-            return not any(cell is not None and cell != "" for cell in cells[: MOST_COLUMNS + 1])
-        if self.source.separator is None or len(cells) > MOST_COLUMNS:
+            # In other files than text a zero is something.
+            return self.source.separator is not None or all(cell in (None, "") for cell in cells)
+        if len(cells) > MOST_COLUMNS + 1:
             return False
-        return not any(cell.strip() for cell in cells)
+        return all(cell is None or (isinstance(cell, str) and not cell.strip()) for cell in cells)
 
     def _is_total(self, line: int, cells: list[Cell]) -> bool:
         place = self.key
@@ -146,7 +149,8 @@ class FileTable:
                 what = "without a day"
         if what is None:
             return False
-        if len(self.left_out) < MOST_PROBLEMS:
+        self.left_out_count += 1
+        if len(self.left_out) < _MOST_NAMED:
             self.left_out.append((line, shortened(what.strip(), 30)))
         return True
 
@@ -181,6 +185,11 @@ def open_table(
     lowered = [name.strip().lower() for name in rows.names]
     finder.check_given(lowered, rows)
     places = finder.places(lowered)
+    for place in places.values():
+        if lowered.count(lowered[place]) > 1:
+            raise BadFile(
+                [f"row {rows.line}: the column {lowered[place]} is there twice; remove one."]
+            )
     key = next((places[name] for name in layout.keys if name in places), None)
     dated = finder.chosen(lowered, places, "total")
     bucket = finder.chosen(lowered, places, "bucket")
@@ -247,13 +256,6 @@ class _Finder:
                         f"The columns are: {shown_names(rows.names)}."
                     ]
                 )
-            if cells.count(name) > 1:
-                raise twice(name, rows.line)
-
-
-def twice(name: str, line: int) -> InvalidInput:
-    """The refusal of a column that is there twice."""
-    return BadFile([f"row {line}: the column {shortened(name)} is there twice; remove one."])
 
 
 def preset_hint(names: list[str]) -> str:

@@ -20,7 +20,7 @@ from latesum.errors import MOST_PROBLEMS, BadCell, BadField, BadFile
 from latesum.files import PRESETS, FileForm
 from latesum.files.cells import Cell, is_empty, moment
 from latesum.files.presets import Dated
-from latesum.files.table import FileTable, Layout, open_table, preset_hint, shown_names, twice
+from latesum.files.table import FileTable, Layout, open_table, preset_hint, shown_names
 from latesum.live.batches import CheckWanted, always_wanted, in_batches
 from latesum.live.buckets import Every
 from latesum.live.verdicts import Row
@@ -127,10 +127,6 @@ def _check_columns(table: FileTable) -> None:
     where, there = f"row {table.line}", shown_names(table.names)
     looks = "" if table.form.preset else preset_hint(lowered)
     given, preset = table.form.columns, table.form.preset
-    for name in (*_BUCKET_NAMES, *_FIELDS):
-        field = "bucket" if name in _BUCKET_NAMES else name
-        if lowered.count(name) > 1 and table.column(field).lower() == name:
-            raise twice(name, table.line)
     buckets = [name for name in lowered if name in _BUCKET_NAMES]
     if "bucket" not in table.places:
         raise BadFile(

@@ -15,7 +15,7 @@ from latesum.delays.base import Floats
 from latesum.errors import BadCell, BadFile
 from latesum.files import FileForm
 from latesum.files.cells import is_empty, moment, number
-from latesum.files.table import Layout, open_table, twice
+from latesum.files.table import Layout, open_table
 
 Source = str | Path | Mapping[str, Sequence[Any]] | Sequence[float]
 _BUCKET = ("bucket", "date", "day", "hour", "week", "time")
@@ -200,9 +200,6 @@ def _read_file(path: Path, form: FileForm, column: str, censored: str) -> Column
     try:
         table = open_table(path, layout, form)
         lowered = [name.strip().lower() for name in table.names]
-        again = next((name for name in lowered if name and lowered.count(name) > 1), None)
-        if again is not None:
-            raise twice(again, table.line)
         lines = list[int]()
         cells = list[list[Any]]()
         for line, row in table.rows():
