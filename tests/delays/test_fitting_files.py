@@ -19,7 +19,11 @@ def test_a_german_file_is_read_like_any_other(tmp_path):
     file = tmp_path / "verzug.csv"
     file.write_bytes(GERMAN.replace("nein", "no").encode("utf-8-sig"))
     form = FileForm.create(columns="delay=Verzug,censored=Zensiert")
-    assert delays.fit(file, form=form).mean == delays.fit([1234.5, 12.25, 0.5]).mean
+    fitted = delays.fit(file, form=form)
+    assert fitted.mean == delays.fit([1234.5, 12.25, 0.5]).mean
+    assert fitted.warnings[-1] == "Left out as totals of other rows: 7 (Summe)."
+    with pytest.raises(InvalidInput, match="leave add_up out"):
+        delays.fit(file, form=FileForm(add_up=True))
     assert (
         delays.fit(file, column="verzug", censored="ZENSIERT").mean
         == delays.fit([1234.5, 12.25, 0.5]).mean

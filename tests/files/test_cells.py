@@ -2,6 +2,7 @@
 
 import contextlib
 import datetime
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -175,6 +176,10 @@ def test_a_form_is_plain_values_and_back():
         "rounds": "A",
     }
     assert FileForm.create(thousands=",").after(form).decimal is None
+    assert FileForm.create(add_up=False).after(form) == replace(form, add_up=None)
+    assert FileForm.create(preset="none", add_up=False).after(form) == FileForm()
+    first = FileForm.create(skip_lines=0)
+    assert FileForm.from_json(first.to_json()) == first
 
 
 @given(st.text())

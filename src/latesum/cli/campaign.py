@@ -95,7 +95,7 @@ def import_file(
     thousands: Thousands = None,
     skip_lines: SkipLines = None,
     sheet: Sheet = None,
-    add_up: AddUp = False,
+    add_up: AddUp = None,
     dry_run: Annotated[bool, typer.Option(help="Only say what would happen.")] = False,
     skip_unknown: Annotated[
         bool, typer.Option(help="Leave out buckets that are not the campaign's.")

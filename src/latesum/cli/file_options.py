@@ -25,4 +25,4 @@ Sheet = Annotated[str | None, typer.Option(help="The sheet of an Excel file.")]
 PresetName = Annotated[
     str | None, typer.Option("--preset", help="google-ads, meta-ads or amazon-ads; none ends one.")
 ]
-AddUp = Annotated[bool, typer.Option(help="Rows of one bucket are parts of it.")]
+AddUp = Annotated[bool | None, typer.Option(help="Rows of one bucket are parts of it.")]

@@ -49,7 +49,7 @@ class FileForm:
     skip_lines: int | None = None
     sheet: str | None = None
     preset: str | None = None
-    add_up: bool = False
+    add_up: bool | None = None
 
     @classmethod
     def create(
@@ -62,7 +62,7 @@ class FileForm:
         skip_lines: int | None = None,
         sheet: str | None = None,
         preset: str | None = None,
-        add_up: bool = False,
+        add_up: bool | None = None,
     ) -> FileForm:
         """The form with all that is given checked.
 
@@ -97,7 +97,7 @@ class FileForm:
             _check_pattern(date_format)
         return cls(
             _checked_columns(columns or {}), date_format, decimal, thousands, skip_lines, sheet,
-            preset, bool(add_up),
+            preset, add_up,
         )  # fmt: skip
 
     @property
@@ -115,9 +115,9 @@ class FileForm:
         'decimal ,; preset google-ads'
         """
         if self.preset == NO_PRESET:
-            return replace(self, preset=None)
+            return replace(self, preset=None, add_up=self.add_up or None)
         if self.preset is not None:
-            return self
+            return replace(self, add_up=self.add_up or None)
         marks = self if self.decimal or self.thousands else remembered
         return FileForm(
             {**remembered.columns, **self.columns},
@@ -127,13 +127,13 @@ class FileForm:
             remembered.skip_lines if self.skip_lines is None else self.skip_lines,
             self.sheet or remembered.sheet,
             remembered.preset,
-            self.add_up or remembered.add_up,
+            (remembered.add_up if self.add_up is None else self.add_up) or None,
         )
 
     def to_json(self) -> dict[str, Any]:
         """What is given, as plain values."""
         whole = {**vars(self), "columns": dict(self.columns)}
-        return {key: value for key, value in whole.items() if value not in (None, {}, False)}
+        return {key: value for key, value in whole.items() if value is not None and value != {}}
 
     @classmethod
     def from_json(cls, saved: Mapping[str, Any]) -> FileForm:

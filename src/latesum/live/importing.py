@@ -66,7 +66,7 @@ def import_totals(
         source, form, time_basis=settings.time_basis, every=settings.every, most_rows=most_rows,
         check_wanted=check_wanted,
     )  # fmt: skip
-    rows = _checked(campaign, totals, by, allowed, check_wanted, add_up=form.add_up)
+    rows = _checked(campaign, totals, by, allowed, check_wanted, add_up=bool(form.add_up))
     try:
         results = campaign.record_many(
             [row for _, row in rows], dry_run=dry_run, check_wanted=check_wanted

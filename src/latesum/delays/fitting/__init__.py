@@ -8,7 +8,7 @@ import numpy as np
 
 from latesum._checks import InvalidInput, finite_number, known_name
 from latesum.delays.fitting.columns import Columns, Source, read_columns
-from latesum.delays.fitting.result import FittedDelay, Limited, finish
+from latesum.delays.fitting.result import Estimated, FittedDelay, Limited, finish
 from latesum.files import FileForm
 
 __all__ = ["FittedDelay", "Limited", "fit"]
@@ -79,6 +79,26 @@ def fit(
                 "totals around a step show the mean and nothing of a tail, so the largest delay is "
                 "not used; leave it out."
             )
+    estimated, named = _estimated(
+        columns, kind, unit, column, censored, largest, stopped_at, started_at, background
+    )
+    if columns.note is not None:
+        estimated = estimated._replace(warnings=[*estimated.warnings, columns.note])
+    return finish(estimated, kind, named, level, seed)
+
+
+def _estimated(
+    columns: Columns,
+    kind: Kind,
+    unit: str | None,
+    column: str,
+    censored: str,
+    largest: float | None,
+    stopped_at: Any,
+    started_at: Any,
+    background: float,
+) -> tuple[Estimated, str]:
+    """The estimate, and the unit of time that it is in."""
     if kind == "single":
         from latesum.delays.fitting.single import fit_single
 
@@ -88,15 +108,14 @@ def fit(
             marks = columns.truths(censored)
         elif censored != "censored":
             columns.take(censored)
-        return finish(fit_single(delays, marks, largest), kind, unit or "time unit", level, seed)
+        return fit_single(delays, marks, largest), unit or "time unit"
     if kind == "histogram":
         from latesum.delays.fitting.histogram import fit_histogram
 
         starts = columns.numbers("from", at_least=0)
         ends = _open_ends(columns)
         counts = columns.numbers("count", at_least=0)
-        estimated = fit_histogram(starts, ends, counts, largest)
-        return finish(estimated, kind, unit or "time unit", level, seed)
+        return fit_histogram(starts, ends, counts, largest), unit or "time unit"
     buckets, dates = columns.times("bucket")
     if kind == "triangle":
         from latesum.delays.fitting.triangle import fit_triangle
@@ -104,7 +123,7 @@ def fit(
         as_of, _ = columns.times("as_of")
         totals = columns.numbers("total")
         estimated, width = fit_triangle(buckets, as_of, totals, largest)
-        return finish(estimated, kind, _bucket_unit(width, dates, unit), level, seed)
+        return estimated, _bucket_unit(width, dates, unit)
     from latesum.delays.fitting.step import fit_step
 
     if (stopped_at is None) == (started_at is None):
@@ -115,7 +134,7 @@ def fit(
         buckets, totals, columns.one_time(at, "the time of the step", dates=dates),
         stopped=stopped_at is not None, background=background,
     )  # fmt: skip
-    return finish(estimated, "step", _bucket_unit(width, dates, unit), level, seed)
+    return estimated, _bucket_unit(width, dates, unit)
 
 
 def _seen_kind(columns: Columns, step: bool) -> Kind:

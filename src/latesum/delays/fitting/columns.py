@@ -31,6 +31,8 @@ class Columns:
     separator: str | None = None
     #: The number of each row in its file; None if there is no file.
     lines: Sequence[int] | None = None
+    #: Which lines of the file were left out.
+    note: str | None = None
 
     def __contains__(self, name: str) -> bool:
         return name.lower() in self.values
@@ -164,8 +166,11 @@ def read_columns(
     >>> read_columns([1, 2]).values
     {'delay': [1, 2]}
     """
+    if form is not None and form.add_up:
+        raise InvalidInput("rows of delays are not added up; leave add_up out.")
     if isinstance(source, str | Path):
-        return _read_file(Path(source), form or FileForm(), column, censored)
+        said = FileForm() if form is None else form.after(FileForm())
+        return _read_file(Path(source), said, column, censored)
     if form is not None and not form.says_nothing:
         raise InvalidInput(
             "how a file is written is said, and there is no file; leave the form out."
@@ -215,4 +220,6 @@ def _read_file(path: Path, form: FileForm, column: str, censored: str) -> Column
     values = {name: list(each) for name, each in zip(lowered, columns, strict=True)}
     for field_name, place in table.places.items():
         values.setdefault(field_name, list(columns[place]))
-    return Columns(values, str(path), table.form, table.source.separator, lines)
+    return Columns(
+        values, str(path), table.form, table.source.separator, lines, table.left_out_sentence
+    )

@@ -86,7 +86,7 @@ async def file_form(
     sheet: Annotated[
         str | None, Query(max_length=200, description="The sheet of an Excel file.")
     ] = None,
-    add_up: Annotated[bool, Query(description="Rows of one bucket are parts of it.")] = False,
+    add_up: Annotated[bool | None, Query(description="Rows of one bucket are parts of it.")] = None,
 ) -> FileForm:
     """How a file is written; what is not said is as it was for the campaign's last file."""
     return FileForm.create(
