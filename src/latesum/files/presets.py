@@ -1,16 +1,16 @@
 """Presets: the columns of reports that advertising platforms export.
 
-The names are those that the platforms and users of their reports document:
+Where the names come from. No page of the platforms that lists the headers of their exports was found, and no
+real export was at hand: most names are those that public programs which read such exports look for.
 
-- Google Ads: "Conversion reporting" (Google Ads API, the table of names in the interface) and
-  "Understand your conversion tracking data" (Google Ads Help): `Conversions` is dated by the click,
-  `Conversions (by conv. time)` by the conversion. A downloaded table has two lines above the
-  names, the title of the report and its span of time, and lines "Total: ..." below.
-- Meta Ads: "Ad Account, Insights" (Graph API) and "Columns" (a course on the Ads Manager). With the
-  breakdown by day a table has the column `Day`; otherwise `Reporting starts` is the day.
-- Amazon Ads: "Reporting Structure" and "What does each metric mean?" (guides to the reports of
-  sponsored products): `7 Day Total Orders (#)` counts orders within seven days of a click,
-  on the day of the click; sponsored brands have 14 days.
+- Google Ads: all names by such programs. That `Conversions` is dated by the click and
+  `Conversions (by conv. time)` by the conversion is how they quote "Understand your conversion
+  tracking data" (Google Ads Help). The lines above the names and "Total: ..." below are as users describe them.
+- Meta Ads: `Link clicks`, `Clicks (all)` and `Results` are in "Columns" (a course on the Ads Manager);
+  `Day`, `Reporting starts`, `Reporting ends`, `Purchases` and `Website purchases` by such programs. That totals
+  are dated by the click or impression, and that a sum has no day, is assumed.
+- Amazon Ads: all names by such programs. That orders count within seven days of a click, in the span
+  of the click, is in "What does each metric mean?" (a guide to reports of sponsored products).
 """
 
 from __future__ import annotations
