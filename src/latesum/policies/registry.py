@@ -21,11 +21,12 @@ from latesum.policies.guarded import Guarded
 from latesum.policies.odaaf import ODAAF, ODAAFB, ODAAFV, NaiveODAAF
 from latesum.policies.odaaf_s import ODAAFS
 from latesum.policies.spec import ALIASES, PolicySpec
+from latesum.policies.unmix import Unmix
 
 _Class = TypeVar("_Class", bound=type[Policy])
 
 _OURS: tuple[type[Policy], ...] = (
-    ODAAF, ODAAFB, ODAAFV, NaiveODAAF, Flow, FlowLookahead, ODAAFS, Guarded, CLW, ARSUCB, FixedSplit,
+    ODAAF, ODAAFB, ODAAFV, NaiveODAAF, Unmix, Flow, FlowLookahead, ODAAFS, Guarded, CLW, ARSUCB, FixedSplit,
     RoundRobin, Oracle,
 )  # fmt: skip
 for _class in _OURS:

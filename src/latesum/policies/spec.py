@@ -19,6 +19,7 @@ from latesum.delays import Delay
 #: Names that stand for a policy with a parameter.
 ALIASES: dict[str, tuple[str, dict[str, Any]]] = {
     "odaaf-v-tightened": ("odaaf-v", {"tightened": True}),
+    "unmix-untold": ("unmix", {"mean_delay": None}),
 }
 
 
