@@ -72,12 +72,13 @@ def describe(name: str) -> str:
 
 
 def accepted_parameters(name: str) -> list[str]:
-    """The names of the parameters that a policy takes.
+    """The names of the parameters that a policy takes, without those that the name stands for.
 
     >>> accepted_parameters("odaaf")[:3]
     ['n_arms', 'horizon', 'mean_delay']
     """
-    return PolicySpec.parse(name).accepted
+    spec = PolicySpec.parse(name)
+    return [key for key in spec.accepted if key not in spec.parameters]
 
 
 def optional_parameters(name: str) -> list[str]:

@@ -31,68 +31,75 @@ _LEAST_PIVOT = 0.05
 
 
 @compiled
-def whiten(first, count, typical, starts, ends, arms, totals, design, slopes, shares, theta, eps, mu, equations, factors, loads):  # type: ignore[no-untyped-def]  # fmt: skip
+def whiten(first, count, typical, table, design, shares, n_eps, point, equations, band):  # type: ignore[no-untyped-def]
     """Whiten the equations of rows `first` to `count` - 1; those before are whitened already.
 
-    A whitened equation has the places theta, eps, mu and the right side. `factors` takes the band
-    of the Cholesky factor, `loads` q_sk = u_s sqrt(L_s) sum_g theta_g P_sgk. `typical` is m0, the
-    mean total per round.
+    A whitened equation has the places theta, eps, mu and the right side; `point` is where they are
+    linearised. `band` takes the band of the Cholesky factor and, per row s, the loads
+    q_sk = u_s sqrt(L_s) sum_g theta_g P_sgk. `typical` is m0, the mean total per round.
     """
-    n_bins, n_eps, n_arms = len(theta), len(eps), len(mu)
+    n_bins, n_arms = design.shape[1], design.shape[2]
     first_mean = n_bins + n_eps
     width = first_mean + n_arms
     for s in range(first, count):
-        scale = min(max(mu[arms[s]], 0.0), _LARGEST_MEAN) * math.sqrt(ends[s] - starts[s])
+        own = point[first_mean + int(table[s, 2])]
+        scale = min(max(own, 0.0), _LARGEST_MEAN) * math.sqrt(table[s, 1] - table[s, 0])
         for k in range(min(BAND, count - s)):
             share = 0.0
             for g in range(n_bins):
-                share += theta[g] * shares[s, g, k]
-            loads[s, k] = scale * max(share, 0.0)
+                share += point[g] * shares[s, g, k]
+            band[s, 1, k] = scale * max(share, 0.0)
     covariance = np.zeros(BAND)
     for c in range(first, count):
-        equation = equations[c]
-        equation[:] = 0.0
+        length = table[c, 1] - table[c, 0]
+        for place in range(width + 1):
+            equations[c, place] = 0.0
         expected, known_part = 0.0, 0.0
         for i in range(n_arms):
-            stretch = eps[i] if n_eps > 0 else 0.0
+            mean = point[first_mean + i]
+            stretch = point[n_bins + i] if n_eps > 0 else 0.0
             plays, change = 0.0, 0.0  # a_ci, and its change with eps_i
             for g in range(n_bins):
-                arriving = design[c, g, i] + stretch * slopes[c, g, i]
-                plays += theta[g] * arriving
-                change += theta[g] * slopes[c, g, i]
-                equation[g] += mu[i] * arriving
+                slope = design[c, g, i, 1]
+                arriving = design[c, g, i, 0] + stretch * slope
+                plays += point[g] * arriving
+                change += point[g] * slope
+                equations[c, g] += mean * arriving
             plays = max(plays, 0.0)
-            equation[first_mean + i] = plays
-            expected += plays * min(max(mu[i], 0.0), 1.0)
+            equations[c, first_mean + i] = plays
+            expected += plays * min(max(mean, 0.0), 1.0)
             if n_eps > 0:
-                equation[n_bins + i] = mu[i] * change
-                known_part += mu[i] * change * eps[i]
+                equations[c, n_bins + i] = mean * change
+                known_part += mean * change * stretch
         for g in range(n_bins):
-            known_part += equation[g] * theta[g]
+            known_part += equations[c, g] * point[g]
         low = max(0, c - BAND + 1)
         at_least = 0.0  # keeps Sigma positive where the curve and the stretched one disagree
         for s in range(low, c + 1):
-            at_least += loads[s, c - s] * math.sqrt(ends[s] - starts[s])
-        mean = max(expected, at_least, _LEAST_EXPECTED * (ends[c] - starts[c]) * typical)
+            at_least += band[s, 1, c - s] * math.sqrt(table[s, 1] - table[s, 0])
+        mean_total = max(expected, at_least, _LEAST_EXPECTED * length * typical)
         for k in range(min(BAND, c + 1)):
             shared = 0.0
             for s in range(low, c - k + 1):
-                shared += loads[s, c - s] * loads[s, c - k - s]
+                shared += band[s, 1, c - s] * band[s, 1, c - k - s]
             covariance[k] = -shared
-        left = max(mean + covariance[0], _LEAST_VARIANCE, _LEAST_VARIANCE_SHARE * mean)
-        missing = math.isnan(totals[c])
+        left = max(mean_total + covariance[0], _LEAST_VARIANCE, _LEAST_VARIANCE_SHARE * mean_total)
+        missing = math.isnan(table[c, 3])
         if missing:
             left += _NO_INFORMATION
-        factor = factors[c]
         for k in range(min(BAND - 1, c), 0, -1):
             value = covariance[k]
             for j in range(max(low, c - k - BAND + 1), c - k):
-                value -= factor[c - j] * factors[c - k, c - k - j]
-            factor[k] = value / factors[c - k, 0]
-            left -= factor[k] * factor[k]
-        factor[0] = math.sqrt(max(left, _LEAST_PIVOT * (mean + 1.0)))
-        equation[width] = known_part if missing else known_part + totals[c]
+                value -= band[c, 0, c - j] * band[c - k, 0, c - k - j]
+            band[c, 0, k] = value / band[c - k, 0, 0]
+            left -= band[c, 0, k] * band[c, 0, k]
+        pivot = math.sqrt(max(left, _LEAST_PIVOT * (mean_total + 1.0)))
+        band[c, 0, 0] = pivot
+        equations[c, width] = known_part if missing else known_part + table[c, 3]
         for k in range(1, min(BAND, c + 1)):
-            if factor[k] != 0.0:
-                equation -= factor[k] * equations[c - k]
-        equation /= factor[0]
+            factor = band[c, 0, k]
+            if factor != 0.0:
+                for place in range(width + 1):
+                    equations[c, place] -= factor * equations[c - k, place]
+        for place in range(width + 1):
+            equations[c, place] /= pivot

@@ -25,12 +25,12 @@ def split_variance(mean, variance, plays, runs, scale):  # type: ignore[no-untyp
 
 
 @compiled
-def index_values(mu, variances, plays, runs, scale, clock, horizon):  # type: ignore[no-untyped-def]
+def index_values(mu, variances, counts, n_arms, scale, clock, horizon):  # type: ignore[no-untyped-def]
     """The index of every played arm, minus infinity for the others.
 
-    `scale` is the mean delay; a `horizon` of 0 is not known, and the index is then KL-UCB's.
+    `counts` has the known plays, all plays and the runs of each arm; `scale` is the mean delay; a `horizon` of 0 is not known, and the index is then KL-UCB's.
     """
-    n_arms = len(plays)
+    plays, runs = counts[0], counts[2]
     values = np.full(n_arms, -np.inf)
     for arm in range(n_arms):
         if plays[arm] <= 0.0:
@@ -49,9 +49,9 @@ def index_values(mu, variances, plays, runs, scale, clock, horizon):  # type: ig
 
 
 @compiled
-def limits(mu, variances, plays, runs, scale, allowance):  # type: ignore[no-untyped-def]
+def limits(mu, variances, counts, n_arms, scale, allowance):  # type: ignore[no-untyped-def]
     """Lower and upper limits of every mean; `allowance` is half the square of the normal quantile."""
-    n_arms = len(plays)
+    plays, runs = counts[0], counts[2]
     low, high = np.zeros(n_arms), np.ones(n_arms)
     for arm in range(n_arms):
         if plays[arm] <= 0.0:

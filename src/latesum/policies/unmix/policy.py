@@ -7,25 +7,29 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput, finite_number, whole_number
 from latesum.delays import Delay, parse, tabulated
 from latesum.policies.base import Play, Policy, Stretch
 from latesum.policies.history import Before, check_before, check_history
-from latesum.policies.unmix import visits
-from latesum.policies.unmix.curve import (
-    DelayCurve,
-    Floats,
-    known_laws,
-    told_mean,
-    told_nothing,
-    untold_prior,
-)
+from latesum.policies.unmix.curve import Floats, known_laws, told_mean
 from latesum.policies.unmix.rows import Rows
+from latesum.policies.unmix.search import SMALLEST, UNCERTAINTY, likeliest
 
 _SMALLEST_SCALE = 0.2
-#: Where no horizon is told, an unknown delay is looked for up to a twentieth of this.
-_HORIZON_FOR_BINS = 2_000_000
+_USUAL_UNCERTAINTY = 0.1
+_USUAL_DIFFERENCE = 0.05
+#: While nothing is known of the delay, stretches of 8, 16, 32, ... rounds are played until the next is
+#: this multiple of the largest plausible length scale, and this many rewards were seen.
+_FIRST_RAMP = 8
+_SEEN = 2.0
+_RAMP_REWARDS = 20
+#: Then the scale is searched for again whenever the rounds have grown by this factor.
+_SEARCH_AGAIN = 1.4
+#: A delay is looked for up to this part of the horizon, or of the usual one where none is told.
+_LONGEST_DELAY = 20
+_USUAL_HORIZON = 2_000_000
 #: The least rounds that are planned for where no horizon is told.
 _LEAST_PLANNED = 1000.0
 
@@ -50,6 +54,7 @@ class Unmix(Policy):
         uncertainty: By what share of it the mean may be wrong (one standard deviation).
         delay: The delay's law, such as "exponential(50)"; a list has one law per arm.
         delays_differ: By what share arms' delays differ (one standard deviation); 0: not at all.
+            Where it is not told, 0.05, or 0 if the law is told.
         before: What ran before the start: None (nothing), an arm, or "other" (none of the arms).
         history: Parts that were played before the start, oldest first, as (arm, rounds, total or
             None); `before` is then what ran before the first of them.
@@ -77,9 +82,9 @@ class Unmix(Policy):
         horizon: int | None = None,
         *,
         mean_delay: float | None = None,
-        uncertainty: float = 0.1,
+        uncertainty: float = _USUAL_UNCERTAINTY,
         delay: Delay | str | Sequence[Delay | str] | None = None,
-        delays_differ: float = 0.05,
+        delays_differ: float | None = None,
         before: Before = None,
         history: Iterable[Sequence[Any]] = (),
         names: Sequence[str] | None = None,
@@ -94,15 +99,18 @@ class Unmix(Policy):
         self.uncertainty = finite_number(
             uncertainty, "the uncertainty of the mean delay, a share of it,", above=0
         )
-        self.delays_differ = finite_number(
-            delays_differ, "the share by which delays differ", at_least=0, at_most=1
-        )
-        laws = None if delay is None else _laws(delay, n_arms)
-        self.delay = None if laws is None else _texts(laws)
+        if mean_delay is None and uncertainty != _USUAL_UNCERTAINTY:
+            raise InvalidInput(
+                "the uncertainty is that of the mean_delay; tell Unmix both, or leave both out."
+            )
+        if delays_differ is not None:
+            self.delays_differ = finite_number(
+                delays_differ, "the share by which delays differ", at_least=0, at_most=1
+            )
+        self._laws = None if delay is None else _laws(delay, n_arms)
+        self.delay = None if self._laws is None else _texts(self._laws)
         self.before = check_before(before, n_arms)
         self.history = check_history(history, n_arms)
-        self._laws = laws
-        self._curve = self._told_curve()
         super().__init__(n_arms, names=names, rng=rng)
 
     @classmethod
@@ -131,7 +139,7 @@ class Unmix(Policy):
         """
         if self._laws is not None:
             return self._laws[0]
-        curve, theta = self._curve, self._rows.theta
+        curve, theta = self._rows.curve, self._rows.theta
         times, shares = [0.0], [0.0]
         for high, weight in zip(curve.highs.tolist(), theta.tolist(), strict=True):
             if high > 0:
@@ -141,27 +149,21 @@ class Unmix(Policy):
                 shares[0] += weight
         return tabulated(times, [min(share / shares[-1], 1.0) for share in shares])
 
-    def _told_curve(self) -> DelayCurve:
-        unknowns = self.n_arms + (self.before == "other")
-        if self._laws is not None:
-            return known_laws([*self._laws, *self._laws[:1]][:unknowns])
-        if self.mean_delay is not None:
-            return told_mean(max(self.mean_delay, _SMALLEST_SCALE), self.uncertainty, unknowns)
-        return told_nothing(self.horizon or _HORIZON_FOR_BINS, unknowns)
-
     def _reset(self) -> None:
         assert self._rng is not None
         self._order = [int(arm) for arm in self._rng.permutation(self.n_arms)]
-        self._rows = self._new_rows()
-        #: The length of the next stretch while the delay is looked for, where nothing was told.
+        #: Where nothing was told: the length of the next stretch while the delay is looked for, the
+        #: largest length scale that is plausible, and when to search again.
         self._ramp: int | None = None
+        self._plausible, self._search_at = 0.0, 0.0
+        self._why = 0
         if self._told_nothing:
-            self._scale = 1.0
-            self._ramp = visits.SHORTEST_STRETCH
+            self._scale, self._ramp = SMALLEST, _FIRST_RAMP
         else:
-            self._scale = max(self._curve.told_mean, _SMALLEST_SCALE)
+            self._scale = self._told_scale
+        self._rows = self._new_rows()
         for arm, rounds, total in self.history:
-            self._rows.add(arm, rounds, total, self._scale)
+            self._add(arm, rounds, total)
         if self.history:
             self._fit()
         self._decide()
@@ -170,21 +172,36 @@ class Unmix(Policy):
     def _told_nothing(self) -> bool:
         return self.mean_delay is None and self._laws is None
 
+    @property
+    def _told_scale(self) -> float:
+        if self._laws is not None:
+            return max(*(law.mean for law in self._laws), _SMALLEST_SCALE)
+        return max(self.mean_delay or 0.0, _SMALLEST_SCALE)
+
     def _new_rows(self) -> Rows:
         unknowns = self.n_arms + (self.before == "other")
-        differ = 0.0 if self._laws is not None else self.delays_differ
-        rows = Rows(unknowns, self._curve, differ)
+        if self._laws is not None:
+            curve = known_laws((*self._laws, *self._laws[:1])[:unknowns])
+        else:
+            sure = UNCERTAINTY if self._told_nothing else self.uncertainty
+            curve = told_mean(self._scale, sure, unknowns)
+        differ = self.delays_differ
+        if differ is None:
+            differ = _USUAL_DIFFERENCE if self._laws is None else 0.0
+        rows = Rows(unknowns, curve, differ)
         if self.before is not None:
             rows.ran_before(self.n_arms if self.before == "other" else int(self.before))
         return rows
 
     def _snapshot(self) -> Any:
-        plan = [self._arm, self._left, self._scale, self._ramp]
-        return [self._order, plan, self._rows.to_json()]
+        plan = [self._arm, self._left, self._why]
+        search = [self._scale, self._plausible, self._search_at, self._ramp]
+        return [self._order, plan, search, self._rows.to_json()]
 
     def _restore(self, learned: Any) -> None:
-        self._order, plan, rows = learned
-        self._arm, self._left, self._scale, self._ramp = plan
+        self._order, plan, search, rows = learned
+        self._arm, self._left, self._why = plan
+        self._scale, self._plausible, self._search_at, self._ramp = search
         self._rows = self._new_rows()
         self._rows.load(rows)
 
@@ -192,32 +209,53 @@ class Unmix(Policy):
 
     def _learn(self, play: Play) -> None:
         arm, rounds, total, *_ = play
-        self._rows.add(arm, rounds, total, self._scale)
+        self._add(arm, rounds, total)
         if arm == self._arm and rounds < self._left:
             self._left -= rounds
         else:
             self._fit()
             self._decide()
 
+    def _add(self, arm: int, rounds: int, total: float | None) -> None:
+        # Rows are not merged while the delay may be longer than it seems.
+        scale = max(self._scale, self._plausible) if self._ramp is None else math.inf
+        self._rows.add(arm, rounds, total, scale)
+
     def _fit(self) -> None:
         rows = self._rows
-        if not self._told_nothing:
+        if self._ramp is None:
             rows.fit()
-            return
-        rows.fit(untold_prior(self._curve, rows.clock))
-        self._scale = max(1.0, self._curve.length_scale(rows.theta))
+            if not self._told_nothing or rows.clock < self._search_at:
+                return
+        around = None if self._ramp is not None else (self._scale, self._plausible)
+        longest = (self.horizon or _USUAL_HORIZON) / _LONGEST_DELAY
+        found = likeliest(rows, longest, around)
+        if self._ramp is not None or found.scale != self._scale:
+            self._scale, self._rows = found.scale, found.rows
+        self._plausible = found.plausible
+        self._search_at = _SEARCH_AGAIN * rows.clock
 
     def _decide(self) -> None:
         if self._ramp is not None:
             if self._go_on_with_ramp():
                 return
             self._ramp = None
-        arm = self._choose()
-        rows = self._rows
-        rounds = visits.stretch_length(
-            arm == rows.last_arm and rows.count > 0, not rows.played[arm], float(rows.plays[arm]),
-            self._scale, self._share,
-        )  # fmt: skip
+        from latesum.policies.unmix import visits_kernels
+
+        rows, order = self._rows, self._in_order()
+        if not rows.count:
+            arm, self._why = int(order[0]), visits_kernels.NOT_TRIED
+        else:
+            present = rows.last_arm if rows.last_arm in order else -1
+            arm, self._why = visits_kernels.choose(
+                present, rows.run_length, order, self._values(), rows.mu, rows.counts, self._scale,
+                self._share, rows.rewards,
+            )  # fmt: skip
+        counts, staying = rows.counts, rows.count > 0 and arm == rows.last_arm
+        length = visits_kernels.stretch_length(
+            staying, counts[1, arm], counts[0, arm], self._scale, self._share
+        )
+        rounds = int(length)
         if self.horizon is not None and self.rounds_told < self.horizon:
             rounds = min(rounds, self.horizon - self.rounds_told)
         self._arm, self._left = arm, rounds
@@ -225,8 +263,8 @@ class Unmix(Policy):
     def _go_on_with_ramp(self) -> bool:
         """Stretches of 8, 16, 32, ... on one arm after the other, until the delay can be seen."""
         assert self._ramp is not None
-        rows, available = self._rows, self._in_order()
-        seen = self._ramp >= 2 * self._scale and rows.rewards >= visits.RAMP_REWARDS
+        rows, available = self._rows, self._in_order().tolist()
+        seen = self._ramp >= _SEEN * self._plausible and rows.rewards >= _RAMP_REWARDS
         if rows.count and (seen or self._ramp > self._share):
             return False
         last = rows.last_arm if rows.count else None
@@ -236,45 +274,13 @@ class Unmix(Policy):
         self._ramp *= 2
         return True
 
-    def _choose(self) -> int:
-        """The arm to play next: stay while the visit goes on, then a new arm, then the best index."""
-        rows, available = self._rows, self._in_order()
-        if not rows.count:
-            return available[0]
-        present = rows.last_arm
-        if present not in available:
-            present = None
-        values = self._values()
-        if present is not None and self._visit_goes_on(present, values):
-            return present
-        for arm in available:
-            if not rows.played[arm]:
-                return arm
-        best = max(available, key=values.__getitem__)
-        if values[best] > -math.inf:
-            return best
-        return available[0] if present is None else present
-
-    def _visit_goes_on(self, arm: int, values: Floats) -> bool:
-        rows = self._rows
-        length = min(rows.run_length, float(rows.clock))
-        others = [other for other in range(self.n_arms) if rows.plays[other] > 0 and other != arm]
-        others = [other for other in others if other not in self._dropped]
-        if not others:
-            return visits.first_run_goes_on(length, self._scale, rows.rewards, self._share)
-        known = float(rows.plays[arm])
-        if length >= visits.visit_cap(rows.runs_of[arm] <= 1, length, known, self._scale, self._share):
-            return False
-        rival = max(min(max(float(rows.mu[other]), 0.0), 1.0) for other in others)
-        return known == 0 or bool(values[arm] >= rival)
-
     def _values(self) -> Floats:
         from latesum.policies.unmix import index_kernels
 
-        rows, arms = self._rows, slice(self.n_arms)
+        rows = self._rows
         values: Floats = index_kernels.index_values(
-            rows.mu[arms], rows.variances[arms], rows.plays[arms], rows.runs_of[arms],
-            self._scale, float(self.rounds_told), float(self.horizon or 0),
+            rows.mu, rows.variances, rows.counts, self.n_arms, self._scale,
+            float(self.rounds_told), float(self.horizon or 0),
         )  # fmt: skip
         return values
 
@@ -289,15 +295,17 @@ class Unmix(Policy):
             horizon = max(2.0 * self.rounds_told, _LEAST_PLANNED)  # type: ignore[assignment]
         return horizon / (4 * self.n_arms)
 
-    def _in_order(self) -> list[int]:
-        return [arm for arm in self._order if arm not in self._dropped]
+    def _in_order(self) -> NDArray[np.int64]:
+        """The arms that can be played, in the order of their first visits."""
+        return np.array([arm for arm in self._order if arm not in self._dropped])
 
     def _next(self) -> Stretch:
-        rows = self._rows
-        run = min(rows.run_length, float(rows.clock)) if rows.last_arm == self._arm else 0.0
-        # While the delay is looked for, a part is a quarter of the stretch: half of the next ramp.
-        longest = None if self._ramp is None else max(1, self._ramp // 8)
-        part = visits.part_length(self._left, run, self._scale, longest)
+        from latesum.policies.unmix import visits_kernels
+
+        if self._ramp is not None:  # a quarter of the stretch, which is half of the next one
+            return Stretch(self._arm, self._left, "learn", part=max(1, self._ramp // 8))
+        run = self._rows.run_length if self._rows.last_arm == self._arm else 0.0
+        part = int(visits_kernels.part_length(float(self._left), run, self._scale))
         return Stretch(self._arm, self._left, "learn", part=part)
 
     def _forget(self, arm: int) -> None:
@@ -312,26 +320,28 @@ class Unmix(Policy):
         from latesum.policies.unmix import index_kernels
 
         rows = self._rows
-        plays = int(rows.plays[arm])
+        plays = int(rows.counts[0, arm])
         if plays == 0:
             return None, 0.0, 1.0, 0
         low, high = index_kernels.limits(
-            rows.mu, rows.variances, rows.plays, rows.runs_of, self._scale,
+            rows.mu, rows.variances, rows.counts, self.n_arms, self._scale,
             float(ndtri(0.5 + level / 2)) ** 2 / 2,
         )  # fmt: skip
         mean = min(max(float(rows.mu[arm]), 0.0), 1.0)
         return mean, float(low[arm]), float(high[arm]), plays
 
     def _known_rounds(self, arm: int) -> int:
-        return int(self._rows.plays[arm])
+        return int(self._rows.counts[0, arm])
 
     def _findings(self) -> list[str]:
         rows = self._rows
         found = []
         if self._ramp is not None:
-            found.append("Nothing is known of the delay yet: stretches double until it can be seen.")
+            found.append(
+                "Nothing is known of the delay yet: stretches double until it can be seen."
+            )
         elif self._laws is None and rows.reported:
-            mean = float(rows.theta @ self._curve.bin_means)
+            mean = float(rows.theta @ rows.curve.bin_means)
             told = "" if self._told_nothing else f" (told: {self.mean_delay:,.4g})"
             found.append(f"Rewards are about {mean:,.4g} rounds late on average{told}.")
         if self.before == "other" and rows.reported:
@@ -344,11 +354,12 @@ class Unmix(Policy):
             )
         values = self._values()
         for arm, name in enumerate(self.names):
-            if not rows.plays[arm]:
+            plays = rows.counts[0, arm]
+            if not plays:
                 continue
             mean = min(max(float(rows.mu[arm]), 0.0), 1.0)
-            typical = (mean * rows.plays[arm] + 0.5) / (rows.plays[arm] + 1)
-            worth = min(typical * (1 - typical) / rows.variances[arm], rows.plays[arm])
+            typical = (mean * plays + 0.5) / (plays + 1)
+            worth = min(typical * (1 - typical) / rows.variances[arm], plays)
             found.append(
                 f"{name} has a mean of about {mean:.3f}, as sure as from {worth:,.0f} rounds "
                 f"without delay; it might be as good as {min(values[arm], 1.0):.3f}."
@@ -356,16 +367,17 @@ class Unmix(Policy):
         return found
 
     def _reason(self) -> str:
-        rows = self._rows
+        from latesum.policies.unmix import visits_kernels
+
         if self._ramp is not None:
             return "to see how late its rewards come"
-        if not rows.played[self._arm]:
+        if self._why == visits_kernels.NOT_TRIED:
             return "because it has not been tried yet"
         if self._nothing_known():
             return "because nothing is known yet"
-        if not rows.plays[self._arm]:
+        if not self._known_rounds(self._arm):
             return "because nothing is known of it yet"
-        if self._arm == rows.last_arm and self._visit_goes_on(self._arm, self._values()):
+        if self._why == visits_kernels.GOES_ON:
             return "because it may still be the best"
         return "because it looks most promising"
 

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from latesum.policies.unmix.curve import DelayCurve, Floats
-from latesum.policies.unmix.visits import MERGED_AFTER
 
 #: The newest rows are always whitened anew; older ones keep the linearisation of the last full
 #: pass, which is made when there are this many more rows.
 _KEPT_FRESH = 14
 _GROWTH, _GROWTH_ROWS = 1.1, 3
+#: Once a run is this many length scales long, a further part is added to its last row.
+_MERGED_AFTER = 8.0
 
 
 class Rows:
@@ -33,207 +34,213 @@ class Rows:
 
     def __init__(self, n_arms: int, curve: DelayCurve, stretch_sd: float) -> None:
         self.curve = curve
-        self.stretch_sd = stretch_sd
+        self.n_arms = n_arms
         self.clock = 0
-        self.count = 0  # rows
-        self.runs = 0
-        self.mu: Floats = np.full(n_arms, 0.5)
-        self.theta: Floats = curve.prior.copy()
-        self.eps: Floats = np.zeros(n_arms if stretch_sd > 0 else 0)
+        self.count = 0
+        self.n_runs = 0
         #: The variance of each mean, and by how much the rows fit worse than they should.
         self.variances: Floats = np.ones(n_arms)
         self.misfit = 1.0
+        self.objective = 0.0
         #: Per arm: rounds whose totals are known, all rounds, and runs.
-        self.plays: Floats = np.zeros(n_arms)
-        self.played: Floats = np.zeros(n_arms)
-        self.runs_of: Floats = np.zeros(n_arms)
-        self.reported, self.reported_rounds, self.rewards = 0, 0.0, 0.0
-        self._make_room(32, 16)
-        self._frozen, self._full_at = 0, 0
-        self._full_point = (self.theta, self.eps, self.mu)
+        self.counts: Floats = np.zeros((3, n_arms))
+        self.reported, self.reported_rounds, self.rewards = 0, 0, 0.0
+        self._stretch_sd = stretch_sd
+        self._n_eps = n_arms if stretch_sd > 0 else 0
+        self._told: Floats = np.array([curve.told_mean, curve.told_sd])
+        self._point: Floats = np.concatenate(
+            [curve.prior, np.zeros(self._n_eps), np.full(n_arms, 0.5)]
+        )
+        #: What the last full pass took in: rows, the rows it added up, the point, m0, the sums.
+        self._full_at = self._frozen = 0
+        self._full_point, self._full_typical = self._point.tolist(), 0.5
+        self._sums: Floats = np.zeros((len(self._point) + 1,) * 2)
+        self._make_room(32)
+        self._run_table: Floats = np.zeros((16, 3))
 
-    def ran_before(self, arm: int) -> None:
-        """`arm` was played for ever before the first row."""
-        self._begin_run(arm, -math.inf)
-        self.run_ends[0] = 0.0
+    @property
+    def theta(self) -> Floats:
+        """The weights of the curve's bins."""
+        return self._point[: self.curve.n_bins]
+
+    @property
+    def mu(self) -> Floats:
+        """The means, not clipped to [0, 1]."""
+        return self._point[self.curve.n_bins + self._n_eps :]
+
+    @property
+    def eps(self) -> Floats:
+        """By what share each arm's delay is longer than the common one."""
+        return self._point[self.curve.n_bins : self.curve.n_bins + self._n_eps]
+
+    @property
+    def typical(self) -> float:
+        """m0: the mean total per round."""
+        return min(1.0, max(0.0, (self.rewards + 0.5) / (self.reported_rounds + 1.0)))
 
     @property
     def last_arm(self) -> int | None:
         """The arm that was played last."""
-        return int(self.run_arms[self.runs - 1]) if self.runs else None
+        return int(self._run_table[self.n_runs - 1, 2]) if self.n_runs else None
 
     @property
     def run_length(self) -> float:
-        """How long it has been played without a break."""
-        return self.clock - float(self.run_starts[self.runs - 1]) if self.runs else 0.0
+        """How long it has been played without a break, since the first row."""
+        start = float(self._run_table[self.n_runs - 1, 0]) if self.n_runs else 0.0
+        return self.clock - max(start, 0.0)
+
+    def ran_before(self, arm: int) -> None:
+        """`arm` was played for ever before the first row."""
+        self._begin_run(arm, -math.inf)
+        self._run_table[0, 1] = 0.0
 
     def add(self, arm: int, rounds: int, total: float | None, scale: float) -> None:
         """A part that was played; `total` is None where it is not known."""
-        from latesum.policies.unmix import design_kernels as kernels
-
-        start, end = float(self.clock), float(self.clock + rounds)
+        start = self.clock
         if self.last_arm != arm:
             self._begin_run(arm, start)
-            self.runs_of[arm] += 1
-        run = self.runs - 1
-        last = self.count - 1
-        long_run = start - self.run_starts[run] > MERGED_AFTER * scale
+            self.counts[2, arm] += 1
+        run, row, table = self.n_runs - 1, self.count - 1, self._table
+        run_start = self._run_table[run, 0]
         if (
-            long_run
-            and total is not None
-            and last >= 0
-            and self.starts[last] >= self.run_starts[run]
-            and not math.isnan(self.totals[last])
+            total is not None
+            and start - run_start > _MERGED_AFTER * scale
+            and row >= 0
+            and table[row, 0] >= run_start
+            and not math.isnan(table[row, 3])
         ):
-            row = last
-            self.totals[row] += total
+            table[row, 3] += total
         else:
-            row = self.count
-            if row == len(self.starts):
-                self._make_room(2 * row, len(self.run_starts))
+            row += 1
+            if row == len(table):
+                self._make_room(2 * row)
+                table = self._table
             self.count += 1
-            self.starts[row], self.arms[row] = start, arm
-            self.totals[row] = math.nan if total is None else total
+            table[row] = start, start, arm, math.nan if total is None else total, run
             self.reported += total is not None
-        self.ends[row] = end
-        self.run_ends[run] = self.starts[row]  # of its own run, what was played before the row
-        kernels.fill_design(
-            row, self.starts, self.ends, self.arms, self.runs, self.run_starts, self.run_ends,
-            self.run_arms, self.curve.laws, self.curve.pieces, self.curve.reach, self.design,
-            self.slopes,
-        )  # fmt: skip
-        kernels.fill_shares(
-            row, self.starts, self.ends, self.arms, self.curve.laws, self.curve.pieces, self.shares
-        )
-        self.run_ends[run] = end
-        self.clock += rounds
-        self.played[arm] += rounds
+        self.clock = table[row, 1] = start + rounds
+        self._run_table[run, 1] = self.clock
+        self._fill(row)
+        self.counts[1, arm] += rounds
         if total is not None:
-            self.plays[arm] += rounds
+            self.counts[0, arm] += rounds
             self.reported_rounds += rounds
             self.rewards += total
 
-    def fit(self, prior: Floats | None = None) -> None:
+    def fit(self) -> None:
         """Estimate means, curve and variances anew: one step from where the last fit was."""
-        from latesum.policies.unmix import fit_kernels
-
-        typical = min(1.0, max(0.0, (self.rewards + 0.5) / (self.reported_rounds + 1.0)))
-        if self._frozen == 0 or self.count >= _GROWTH * self._full_at + _GROWTH_ROWS:
-            self._full_pass(typical)
-        else:
-            self._whiten(self._frozen, typical)
-        matrix, side = self._matrix.copy(), self._side.copy()
-        squares = self._squares + fit_kernels.add_equations(
-            self._frozen, self.count, self._equations, matrix, side
-        )
-        curve = self.curve
-        self.variances, self.misfit = fit_kernels.solve(
-            matrix, side, squares, float(self.reported), typical,
-            curve.prior if prior is None else prior, curve.prior_weight, curve.bin_means,
-            curve.told_mean, curve.told_sd, self.stretch_sd, self.theta, self.eps, self.mu,
-        )  # fmt: skip
+        typical = self.typical
+        first = self._frozen
+        if first == 0 or self.count >= _GROWTH * self._full_at + _GROWTH_ROWS:
+            first, self._full_at, self._full_typical = 0, self.count, typical
+            self._full_point = self._point.tolist()
+            self._frozen = max(0, self.count - _KEPT_FRESH)
+        self._step(first, typical)
 
     def to_json(self) -> list[Any]:
         """All of it, as JSON values."""
-        count, runs = self.count, self.runs
-        totals = [None if math.isnan(total) else total for total in self.totals[:count].tolist()]
-        before = [-1.0 if start == -math.inf else start for start in self.run_starts[:runs].tolist()]
+        table = [
+            [None if math.isnan(value) else value for value in row]
+            for row in self._table[: self.count].tolist()
+        ]
+        runs = [
+            [None if math.isinf(value) else value for value in run]
+            for run in self._run_table[: self.n_runs].tolist()
+        ]
         return [
-            self.clock,
-            [self.starts[:count].tolist(), self.ends[:count].tolist(), self.arms[:count].tolist(), totals],
-            [before, self.run_ends[:runs].tolist(), self.run_arms[:runs].tolist()],
-            [self.theta.tolist(), self.eps.tolist(), self.mu.tolist()],
-            [self.variances.tolist(), float(self.misfit)],
-            [self.plays.tolist(), self.played.tolist(), self.runs_of.tolist()],
-            [self.reported, self.reported_rounds, self.rewards],
-            [self._frozen, self._full_at, *([part.tolist() for part in self._full_point])],
-            self._full_typical if self._full_at else None,
+            self.clock, table, runs, self._point.tolist(), self.variances.tolist(), self.misfit,
+            self.counts.tolist(), [self.reported, self.reported_rounds, self.rewards],
+            [self._full_at, self._frozen, self._full_point, self._full_typical],
         ]  # fmt: skip
 
     def load(self, saved: list[Any]) -> None:
         """The opposite of `to_json`."""
-        from latesum.policies.unmix import design_kernels as kernels
-
-        self.clock, rows, runs, point, fitted, played, reported, frozen, typical = saved
-        self.count = self.runs = 0
-        self._make_room(max(32, len(rows[0])), max(16, len(runs[0])))
-        self.count, self.runs = len(rows[0]), len(runs[0])
-        for array, values in zip((self.starts, self.ends, self.arms), rows, strict=False):
-            array[: self.count] = values
-        self.totals[: self.count] = [math.nan if total is None else total for total in rows[3]]
-        self.run_starts[: self.runs] = [-math.inf if start < 0 else start for start in runs[0]]
-        self.run_ends[: self.runs], self.run_arms[: self.runs] = runs[1:]
-        for row in range(self.count):
-            own = int(np.searchsorted(self.run_starts[: self.runs], self.starts[row], side="right"))
-            kernels.fill_design(
-                row, self.starts, self.ends, self.arms, own, self.run_starts, self.run_ends,
-                self.run_arms, self.curve.laws, self.curve.pieces, self.curve.reach, self.design,
-                self.slopes,
-            )  # fmt: skip
-            kernels.fill_shares(
-                row, self.starts, self.ends, self.arms, self.curve.laws, self.curve.pieces, self.shares
-            )  # fmt: skip
-        self.plays, self.played, self.runs_of = map(np.array, played)
+        self.clock, table, runs, point, variances, self.misfit, counts, reported, full = saved
+        self.count = 0
+        self._make_room(max(32, len(table)))
+        self.count, self.n_runs = len(table), len(runs)
+        self._run_table = np.zeros((max(16, 2 * len(runs)), 3))
+        if runs:
+            self._run_table[: len(runs)] = runs
+            self._run_table[0, 0] = -math.inf if runs[0][0] is None else runs[0][0]
+        for row, values in enumerate(table):
+            self._table[row] = [math.nan if value is None else value for value in values]
+        self._fill_all()
+        self.variances, self.counts = np.array(variances), np.array(counts)
         self.reported, self.reported_rounds, self.rewards = reported
-        self._frozen, self._full_at, *linearised = frozen
-        if self._full_at:
-            self.theta, self.eps, self.mu = map(np.array, linearised)
-            present, self.count = self.count, self._full_at
-            self._full_pass(typical)
-            self.count = present
-        self.theta, self.eps, self.mu = map(np.array, point)
-        self.variances, self.misfit = np.array(fitted[0]), fitted[1]
+        self._full_at, self._frozen, self._full_point, self._full_typical = full
+        if self._full_at:  # make the last full pass again, for what it added up
+            self._point[:] = self._full_point
+            kept, self.count = self.count, self._full_at
+            self._step(0, self._full_typical)
+            self.count = kept
+        self._point[:] = point
+        self.variances = np.array(variances)
+        self.misfit = saved[5]
 
-    def _full_pass(self, typical: float) -> None:
-        """Linearise all rows here, and add up those that keep it until the next full pass."""
+    def under(self, curve: DelayCurve, steps: int) -> Rows:
+        """The same rows, explained by another curve: `steps` steps from a neutral point."""
+        other = Rows(self.n_arms, curve, self._stretch_sd)
+        other._make_room(len(self._table))
+        other.clock, other.count, other.n_runs = self.clock, self.count, self.n_runs
+        other.counts, other._run_table = self.counts.copy(), self._run_table.copy()
+        other.reported, other.reported_rounds = self.reported, self.reported_rounds
+        other.rewards = self.rewards
+        other._table[:] = self._table
+        other._fill_all()
+        other.mu[:] = self.typical
+        other._full_at, other._frozen = self.count, max(0, self.count - _KEPT_FRESH)
+        for _ in range(steps):
+            other._full_typical, other._full_point = self.typical, other._point.tolist()
+            other._step(0, self.typical)
+        return other
+
+    def _fill(self, row: int) -> None:
+        from latesum.policies.unmix import design_kernels
+
+        design_kernels.fill_row(
+            row, self._table, self._run_table, self.curve.laws, self.curve.pieces, self._design,
+            self._shares,
+        )  # fmt: skip
+
+    def _fill_all(self) -> None:
+        from latesum.policies.unmix import design_kernels
+
+        design_kernels.fill_rows(
+            self.count, self._table, self._run_table, self.curve.laws, self.curve.pieces,
+            self._design, self._shares,
+        )  # fmt: skip
+
+    def _step(self, first: int, typical: float) -> None:
         from latesum.policies.unmix import fit_kernels
 
-        self._full_point = (self.theta.copy(), self.eps.copy(), self.mu.copy())
-        self._full_typical = typical
-        self._full_at = self.count
-        self._whiten(0, typical)
-        self._frozen = max(0, self.count - _KEPT_FRESH)
-        width = len(self.theta) + len(self.eps) + len(self.mu)
-        self._matrix: Floats = np.zeros((width, width))
-        self._side: Floats = np.zeros(width)
-        self._squares = fit_kernels.add_equations(
-            0, self._frozen, self._equations, self._matrix, self._side
-        )
-
-    def _whiten(self, first: int, typical: float) -> None:
-        from latesum.policies.unmix import covariance_kernels as kernels
-
-        kernels.whiten(
-            first, self.count, typical, self.starts, self.ends, self.arms, self.totals, self.design,
-            self.slopes, self.shares, self.theta, self.eps, self.mu, self._equations,
-            self._factors, self._loads,
+        curve = self.curve
+        self.misfit, self.objective = fit_kernels.fit(
+            first, self._frozen, self.count, typical, self._table, self._design, self._shares,
+            self._n_eps, self._point, self._equations, self._band, self._sums,
+            float(self.reported), curve.prior, curve.prior_weight, curve.bin_means, self._told,
+            self._stretch_sd, self.variances,
         )  # fmt: skip
 
     def _begin_run(self, arm: int, start: float) -> None:
-        if self.runs == len(self.run_starts):
-            self._make_room(len(self.starts), 2 * self.runs)
-        self.run_starts[self.runs] = self.run_ends[self.runs] = start
-        self.run_arms[self.runs] = arm
-        self.runs += 1
+        if self.n_runs == len(self._run_table):
+            self._run_table = np.concatenate([self._run_table, np.zeros_like(self._run_table)])
+        self._run_table[self.n_runs] = start, start, arm
+        self.n_runs += 1
 
-    def _make_room(self, rows: int, runs: int) -> None:
+    def _make_room(self, rows: int) -> None:
+        """Larger arrays, with the rows that are there."""
         from latesum.policies.unmix.design_kernels import BAND
 
-        bins, arms = len(self.theta), len(self.mu)
-        width = bins + len(self.eps) + arms
-        count = self.count if hasattr(self, "starts") else 0
-        fields: dict[str, tuple[Any, ...]] = {
-            "starts": (), "ends": (), "arms": (), "totals": (), "design": (bins, arms),
-            "slopes": (bins, arms), "shares": (bins, BAND), "_equations": (width + 1,),
-            "_factors": (BAND,), "_loads": (BAND,),
-        }  # fmt: skip
-        for name, shape in fields.items():
-            self._grow(name, (rows, *shape), min(count, rows), name == "arms")
-        for name in ("run_starts", "run_ends", "run_arms"):
-            self._grow(name, (runs,), self.runs if hasattr(self, name) else 0, name == "run_arms")
+        bins, arms = self.curve.n_bins, self.n_arms
+        self._table = self._grown("_table", (rows, 5))
+        self._design = self._grown("_design", (rows, bins, arms, 2))
+        self._shares = self._grown("_shares", (rows, bins, BAND))
+        self._equations = self._grown("_equations", (rows, len(self._point) + 1))
+        self._band = self._grown("_band", (rows, 2, BAND))
 
-    def _grow(self, name: str, shape: tuple[int, ...], kept: int, whole: bool) -> None:
-        new = np.zeros(shape, dtype=np.int64 if whole else np.float64)
-        if kept:
-            new[:kept] = getattr(self, name)[:kept]
-        setattr(self, name, new)
+    def _grown(self, name: str, shape: tuple[int, ...]) -> Floats:
+        new = np.zeros(shape)
+        if self.count:
+            new[: self.count] = getattr(self, name)[: self.count]
+        return new
