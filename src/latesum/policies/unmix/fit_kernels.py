@@ -76,7 +76,7 @@ def _on_simplex(upper, side, border, n_bins):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def fit(first, frozen, count, typical, table, design, shares, n_eps, point, equations, band, sums, reported, prior, prior_weight, bin_means, told, stretch_sd, variances):  # type: ignore[no-untyped-def]  # fmt: skip
+def fit(first, frozen, pending, count, typical, table, design, shares, n_eps, point, equations, band, sums, reported, prior, prior_weight, bin_means, told, stretch_sd, variances):  # type: ignore[no-untyped-def]  # fmt: skip
     """One step from `point` to a new one, in place; returns the misfit factor and the objective.
 
     The objective is minus twice the logarithm of the likelihood with the priors, without what is
@@ -84,35 +84,39 @@ def fit(first, frozen, count, typical, table, design, shares, n_eps, point, equa
 
     Rows before `first` are whitened already. With `first` 0 all rows are linearised at `point`, and
     the equations of those before `frozen` are added up in `sums` (matrix, right side, and in the
-    last corner the squares), which otherwise holds them from the last such pass.
+    last corner the squares), which otherwise holds them from the last such pass. Rows from
+    `pending` on are still to be reported.
     """
     width = len(point)
     covariance_kernels.whiten(
-        first, count, typical, table, design, shares, n_eps, point, equations, band
+        first, pending, count, typical, table, design, shares, n_eps, point, equations, band
     )
     if first == 0:
         sums[:] = 0.0
         _add_equations(0, frozen, equations, sums)
     whole = sums.copy()
-    _add_equations(frozen, count, equations, whole)
+    _add_equations(frozen, pending, equations, whole)
     matrix, side, squares = whole[:width, :width], whole[:width, width], whole[width, width]
+    to_come = np.zeros((width + 1, width + 1))
+    _add_equations(pending, count, equations, to_come)
     noise = 0.0
-    for c in range(count):
+    for c in range(pending):
         noise += 2.0 * math.log(band[c, 0, 0])
     factor, objective = solve(
-        matrix, side, squares, reported, typical, prior, prior_weight, bin_means, told, stretch_sd,
+        matrix, to_come, side, squares, reported, typical, prior, prior_weight, bin_means, told, stretch_sd,
         n_eps, point, variances,
     )  # fmt: skip
     return factor, objective + noise
 
 
 @compiled
-def solve(matrix, side, squares, reported, typical, prior, prior_weight, bin_means, told, stretch_sd, n_eps, point, variances):  # type: ignore[no-untyped-def]  # fmt: skip
+def solve(matrix, to_come, side, squares, reported, typical, prior, prior_weight, bin_means, told, stretch_sd, n_eps, point, variances):  # type: ignore[no-untyped-def]  # fmt: skip
     """A new point (theta, eps, mu) and the variances of the means, in place; misfit and objective.
 
     The priors: mu_i around `typical` as if from one round; theta_g around `prior` with precision
     `prior_weight` / prior_g; the curve's mean around told[0] by told[1] (0: not told); eps_i
-    around 0 by `stretch_sd`.
+    around 0 by `stretch_sd`. The information `to_come`, of rows that were played and are still to
+    be reported, counts in the variances only: an arm is not visited again for what is on its way.
     """
     width, n_bins, n_arms = len(point), len(prior), len(variances)
     first_mean = n_bins + n_eps
@@ -137,7 +141,13 @@ def solve(matrix, side, squares, reported, typical, prior, prior_weight, bin_mea
     border = np.zeros(width)
     border[:n_bins] = 1.0
     found, towards, weight = _on_simplex(upper, right, border, n_bins)
-    _mean_variances(upper, towards, weight, first_mean, variances)
+    if to_come.any():
+        sure = whole + to_come[:width, :width]
+        _factorise(sure)
+        towards = _solve(sure, border)
+        _mean_variances(sure, towards, towards[:n_bins].sum(), first_mean, variances)
+    else:
+        _mean_variances(upper, towards, weight, first_mean, variances)
     for _ in range(n_bins):  # theta >= 0: leave out the bins that came out negative
         negative = False
         for g in range(n_bins):

@@ -25,18 +25,20 @@ def split_variance(mean, variance, plays, runs, scale):  # type: ignore[no-untyp
 
 
 @compiled
-def index_values(mu, variances, counts, n_arms, scale, clock, horizon):  # type: ignore[no-untyped-def]
+def index_values(mu, variances, counts, pending, n_arms, scale, clock, horizon):  # type: ignore[no-untyped-def]
     """The index of every played arm, minus infinity for the others.
 
-    `counts` has the known plays, all plays and the runs of each arm; `scale` is the mean delay; a `horizon` of 0 is not known, and the index is then KL-UCB's.
+    `counts` has the known plays, all plays and the runs of each arm, `pending` the plays that are
+    still to be reported; `scale` is the mean delay; a `horizon` of 0 is not known, and the index is then KL-UCB's.
     """
-    plays, runs = counts[0], counts[2]
+    runs = counts[2]
     values = np.full(n_arms, -np.inf)
     for arm in range(n_arms):
-        if plays[arm] <= 0.0:
+        if counts[0, arm] <= 0.0:
             continue
         mean = min(max(mu[arm], 0.0), 1.0)
-        n_own, leak, n_worth = split_variance(mean, variances[arm], plays[arm], runs[arm], scale)
+        plays = counts[0, arm] + pending[arm]
+        n_own, leak, n_worth = split_variance(mean, variances[arm], plays, runs[arm], scale)
         if horizon > 0.0:
             share = max(1.0, max(horizon, clock) / (n_arms * n_worth))
             logarithm = math.log(share)

@@ -26,7 +26,7 @@ _FIRST_RAMP = 8
 _SEEN = 2.0
 _RAMP_REWARDS = 20
 #: Then the scale is searched for again whenever the rounds have grown by this factor.
-_SEARCH_AGAIN = 1.4
+_SEARCH_AGAIN = 2.0
 #: A delay is looked for up to this part of the horizon, or of the usual one where none is told.
 _LONGEST_DELAY = 20
 _USUAL_HORIZON = 2_000_000
@@ -279,7 +279,7 @@ class Unmix(Policy):
 
         rows = self._rows
         values: Floats = index_kernels.index_values(
-            rows.mu, rows.variances, rows.counts, self.n_arms, self._scale,
+            rows.mu, rows.variances, rows.counts, rows.pending, self.n_arms, self._scale,
             float(self.rounds_told), float(self.horizon or 0),
         )  # fmt: skip
         return values

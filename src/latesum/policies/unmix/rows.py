@@ -44,6 +44,9 @@ class Rows:
         self.objective = 0.0
         #: Per arm: rounds whose totals are known, all rounds, and runs.
         self.counts: Floats = np.zeros((3, n_arms))
+        #: Per arm the rounds after the last known total: they are still to be reported.
+        self.pending: Floats = np.zeros(n_arms)
+        self._pending_from = 0  # the first row of them
         self.reported, self.reported_rounds, self.rewards = 0, 0, 0.0
         self._stretch_sd = stretch_sd
         self._n_eps = n_arms if stretch_sd > 0 else 0
@@ -122,7 +125,11 @@ class Rows:
         self._run_table[run, 1] = self.clock
         self._fill(row)
         self.counts[1, arm] += rounds
-        if total is not None:
+        if total is None:
+            self.pending[arm] += rounds
+        else:
+            self._pending_from = self.count
+            self.pending[:] = 0.0
             self.counts[0, arm] += rounds
             self.reported_rounds += rounds
             self.rewards += total
@@ -134,7 +141,7 @@ class Rows:
         if first == 0 or self.count >= _GROWTH * self._full_at + _GROWTH_ROWS:
             first, self._full_at, self._full_typical = 0, self.count, typical
             self._full_point = self._point.tolist()
-            self._frozen = max(0, self.count - _KEPT_FRESH)
+            self._frozen = max(0, min(self.count - _KEPT_FRESH, self._pending_from))
         self._step(first, typical)
 
     def to_json(self) -> list[Any]:
@@ -163,8 +170,13 @@ class Rows:
         if runs:
             self._run_table[: len(runs)] = runs
             self._run_table[0, 0] = -math.inf if runs[0][0] is None else runs[0][0]
+        self.pending[:], self._pending_from = 0.0, self.count
         for row, values in enumerate(table):
             self._table[row] = [math.nan if value is None else value for value in values]
+        while self._pending_from > 0 and table[self._pending_from - 1][3] is None:
+            self._pending_from -= 1
+            start, end, arm, *_ = table[self._pending_from]
+            self.pending[int(arm)] += end - start
         self._fill_all()
         self.variances, self.counts = np.array(variances), np.array(counts)
         self.reported, self.reported_rounds, self.rewards = reported
@@ -189,7 +201,9 @@ class Rows:
         other._table[:] = self._table
         other._fill_all()
         other.mu[:] = self.typical
-        other._full_at, other._frozen = self.count, max(0, self.count - _KEPT_FRESH)
+        other._pending_from, other.pending = self._pending_from, self.pending.copy()
+        other._full_at = self.count
+        other._frozen = max(0, min(self.count - _KEPT_FRESH, self._pending_from))
         for _ in range(steps):
             other._full_typical, other._full_point = self.typical, other._point.tolist()
             other._step(0, self.typical)
@@ -216,7 +230,7 @@ class Rows:
 
         curve = self.curve
         self.misfit, self.objective = fit_kernels.fit(
-            first, self._frozen, self.count, typical, self._table, self._design, self._shares,
+            first, self._frozen, self._pending_from, self.count, typical, self._table, self._design, self._shares,
             self._n_eps, self._point, self._equations, self._band, self._sums,
             float(self.reported), curve.prior, curve.prior_weight, curve.bin_means, self._told,
             self._stretch_sd, self.variances,
