@@ -22,6 +22,9 @@ Pieces = tuple[Integers, Floats, Floats, Floats, Floats]
 #: Edges of the bins, in mean delays, where the mean is told.
 _EDGES = (0.0, 0.3, 0.7, 0.95, 1.05, 1.35, 2.2, 4.0, 8.0, 40.0)
 _LEAST_PRIOR = 0.002
+_WIDE = 0.5
+_TAIL_EDGE = 16.0
+_TAIL_PRIOR = (0.02, 0.01)
 #: How many rewards the prior of the curve is worth.
 _PRIOR_WEIGHT = 20.0
 #: A known law is cut into at most this many uniform pieces.
@@ -55,8 +58,12 @@ def told_mean(mean: float, uncertainty: float, n_arms: int) -> DelayCurve:
     >>> curve.n_bins, curve.prior.round(3).tolist()[:3]
     (10, [0.002, 0.258, 0.243])
     """
-    rounded = np.rint(np.array(_EDGES) * mean)
-    masses = -np.diff(np.exp(-np.array(_EDGES)))
+    edges = np.array(_EDGES)
+    masses = -np.diff(np.exp(-edges))
+    if uncertainty >= _WIDE:  # then a part of the rewards may come very late
+        edges = np.insert(edges, -1, _TAIL_EDGE)
+        masses = np.append(masses[:-1], _TAIL_PRIOR)
+    rounded = np.rint(edges * mean)
     lows, highs, prior = [0.0], [0.0], [0.0]
     for low, high, mass in zip(rounded[:-1], rounded[1:], masses, strict=True):
         if high <= low:  # rounds are too coarse for this bin

@@ -21,10 +21,9 @@ _SMALLEST_SCALE = 0.2
 _USUAL_UNCERTAINTY = 0.1
 _USUAL_DIFFERENCE = 0.05
 #: While nothing is known of the delay, stretches of 8, 16, 32, ... rounds are played until the next is
-#: this multiple of the largest plausible length scale, and this many rewards were seen.
+#: this multiple of the largest plausible length scale, and rewards flow.
 _FIRST_RAMP = 8
 _SEEN = 2.0
-_RAMP_REWARDS = 20
 #: Then the scale is searched for again whenever the rounds have grown by this factor.
 _SEARCH_AGAIN = 2.0
 #: A delay is looked for up to this part of the horizon, or of the usual one where none is told.
@@ -240,6 +239,7 @@ class Unmix(Policy):
             if self._go_on_with_ramp():
                 return
             self._ramp = None
+            self._rows.untry_early()
         from latesum.policies.unmix import visits_kernels
 
         rows, order = self._rows, self._in_order()
@@ -264,7 +264,7 @@ class Unmix(Policy):
         """Stretches of 8, 16, 32, ... on one arm after the other, until the delay can be seen."""
         assert self._ramp is not None
         rows, available = self._rows, self._in_order().tolist()
-        seen = self._ramp >= _SEEN * self._plausible and rows.rewards >= _RAMP_REWARDS
+        seen = self._ramp >= _SEEN * self._plausible and rows.flowing_from is not None
         if rows.count and (seen or self._ramp > self._share):
             return False
         last = rows.last_arm if rows.count else None

@@ -15,6 +15,8 @@ _KEPT_FRESH = 14
 _GROWTH, _GROWTH_ROWS = 1.1, 3
 #: Once a run is this many length scales long, a further part is added to its last row.
 _MERGED_AFTER = 8.0
+#: Rewards are taken to flow once this many were seen.
+FLOWING = 20
 
 
 class Rows:
@@ -47,6 +49,8 @@ class Rows:
         #: Per arm the rounds after the last known total: they are still to be reported.
         self.pending: Floats = np.zeros(n_arms)
         self._pending_from = 0  # the first row of them
+        #: When rewards began to flow; None before that.
+        self.flowing_from: int | None = None
         self.reported, self.reported_rounds, self.rewards = 0, 0, 0.0
         self._stretch_sd = stretch_sd
         self._n_eps = n_arms if stretch_sd > 0 else 0
@@ -133,6 +137,8 @@ class Rows:
             self.counts[0, arm] += rounds
             self.reported_rounds += rounds
             self.rewards += total
+            if self.flowing_from is None and self.rewards >= FLOWING:
+                self.flowing_from = self.clock
 
     def fit(self) -> None:
         """Estimate means, curve and variances anew: one step from where the last fit was."""
@@ -143,6 +149,14 @@ class Rows:
             self._full_point = self._point.tolist()
             self._frozen = max(0, min(self.count - _KEPT_FRESH, self._pending_from))
         self._step(first, typical)
+
+    def untry_early(self) -> None:
+        """Arms that were only played before rewards flowed count as not tried."""
+        last = np.full(self.n_arms, -math.inf)
+        for start, _, arm in self._run_table[: self.n_runs]:
+            last[int(arm)] = start
+        early = last < (math.inf if self.flowing_from is None else self.flowing_from)
+        self.counts[1, early] = 0.0
 
     def to_json(self) -> list[Any]:
         """All of it, as JSON values."""
@@ -156,7 +170,7 @@ class Rows:
         ]
         return [
             self.clock, table, runs, self._point.tolist(), self.variances.tolist(), self.misfit,
-            self.counts.tolist(), [self.reported, self.reported_rounds, self.rewards],
+            self.counts.tolist(), [self.reported, self.reported_rounds, self.rewards, self._pending_from, self.flowing_from],
             [self._full_at, self._frozen, self._full_point, self._full_typical],
         ]  # fmt: skip
 
@@ -170,16 +184,15 @@ class Rows:
         if runs:
             self._run_table[: len(runs)] = runs
             self._run_table[0, 0] = -math.inf if runs[0][0] is None else runs[0][0]
-        self.pending[:], self._pending_from = 0.0, self.count
+        self.pending[:] = 0.0
         for row, values in enumerate(table):
             self._table[row] = [math.nan if value is None else value for value in values]
-        while self._pending_from > 0 and table[self._pending_from - 1][3] is None:
-            self._pending_from -= 1
-            start, end, arm, *_ = table[self._pending_from]
+        for start, end, arm, *_ in table[reported[3] :]:
             self.pending[int(arm)] += end - start
         self._fill_all()
         self.variances, self.counts = np.array(variances), np.array(counts)
-        self.reported, self.reported_rounds, self.rewards = reported
+        self.reported, self.reported_rounds, self.rewards = reported[:3]
+        self._pending_from, self.flowing_from = reported[3:]
         self._full_at, self._frozen, self._full_point, self._full_typical = full
         if self._full_at:  # make the last full pass again, for what it added up
             self._point[:] = self._full_point
@@ -202,6 +215,7 @@ class Rows:
         other._fill_all()
         other.mu[:] = self.typical
         other._pending_from, other.pending = self._pending_from, self.pending.copy()
+        other.flowing_from = self.flowing_from
         other._full_at = self.count
         other._frozen = max(0, min(self.count - _KEPT_FRESH, self._pending_from))
         for _ in range(steps):

@@ -17,7 +17,7 @@ UNCERTAINTY = 0.5
 SMALLEST = 0.5
 #: A scale is plausible if minus twice its log-likelihood is within this of the best one's.
 _PLAUSIBLE = 6.0
-_STEPS = 3
+_STEPS = 4
 #: Delays up to this multiple of the rounds so far are considered.
 _BEYOND_CLOCK = 4.0
 #: Once the delay has been seen, only scales within this factor of the last one are considered.
