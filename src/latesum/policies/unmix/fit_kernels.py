@@ -115,10 +115,11 @@ def solve(matrix, to_come, side, squares, reported, typical, prior, prior_weight
 
     The priors: mu_i around `typical` as if from one round; theta_g around `prior` with precision
     `prior_weight` / prior_g; the curve's mean around told[0] by told[1] (0: not told); eps_i
-    around 0 by `stretch_sd`. The information `to_come`, of rows that were played and are still to
-    be reported, counts in the variances only: an arm is not visited again for what is on its way.
+    around 0 by `stretch_sd`. `variances` has two rows: as known now, and with the information
+    `to_come` of rows that are still to be reported, so that an arm is not visited again for what
+    is on its way.
     """
-    width, n_bins, n_arms = len(point), len(prior), len(variances)
+    width, n_bins, n_arms = len(point), len(prior), variances.shape[1]
     first_mean = n_bins + n_eps
     whole = matrix.copy()
     right = side.copy()
@@ -141,13 +142,13 @@ def solve(matrix, to_come, side, squares, reported, typical, prior, prior_weight
     border = np.zeros(width)
     border[:n_bins] = 1.0
     found, towards, weight = _on_simplex(upper, right, border, n_bins)
+    _mean_variances(upper, towards, weight, first_mean, variances[0])
+    variances[1] = variances[0]
     if to_come.any():
         sure = whole + to_come[:width, :width]
         _factorise(sure)
         towards = _solve(sure, border)
-        _mean_variances(sure, towards, towards[:n_bins].sum(), first_mean, variances)
-    else:
-        _mean_variances(upper, towards, weight, first_mean, variances)
+        _mean_variances(sure, towards, towards[:n_bins].sum(), first_mean, variances[1])
     for _ in range(n_bins):  # theta >= 0: leave out the bins that came out negative
         negative = False
         for g in range(n_bins):
@@ -188,8 +189,7 @@ def solve(matrix, to_come, side, squares, reported, typical, prior, prior_weight
         point[place] = min(max(found[place], _STRETCH_LIMITS[0]), _STRETCH_LIMITS[1])
     for place in range(first_mean, width):
         point[place] = min(max(found[place], _MEAN_LIMITS[0]), _MEAN_LIMITS[1])
-    for i in range(n_arms):
-        variances[i] *= factor
+    variances *= factor
     return factor, objective
 
 

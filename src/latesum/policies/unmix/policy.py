@@ -279,7 +279,7 @@ class Unmix(Policy):
 
         rows = self._rows
         values: Floats = index_kernels.index_values(
-            rows.mu, rows.variances, rows.counts, rows.pending, self.n_arms, self._scale,
+            rows.mu, rows.variances[1], rows.counts, rows.pending, self.n_arms, self._scale,
             float(self.rounds_told), float(self.horizon or 0),
         )  # fmt: skip
         return values
@@ -324,7 +324,7 @@ class Unmix(Policy):
         if plays == 0:
             return None, 0.0, 1.0, 0
         low, high = index_kernels.limits(
-            rows.mu, rows.variances, rows.counts, self.n_arms, self._scale,
+            rows.mu, rows.variances[0], rows.counts, self.n_arms, self._scale,
             float(ndtri(0.5 + level / 2)) ** 2 / 2,
         )  # fmt: skip
         mean = min(max(float(rows.mu[arm]), 0.0), 1.0)
@@ -359,7 +359,7 @@ class Unmix(Policy):
                 continue
             mean = min(max(float(rows.mu[arm]), 0.0), 1.0)
             typical = (mean * plays + 0.5) / (plays + 1)
-            worth = min(typical * (1 - typical) / rows.variances[arm], plays)
+            worth = min(typical * (1 - typical) / rows.variances[0, arm], plays)
             found.append(
                 f"{name} has a mean of about {mean:.3f}, as sure as from {worth:,.0f} rounds "
                 f"without delay; it might be as good as {min(values[arm], 1.0):.3f}."

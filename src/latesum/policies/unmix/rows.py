@@ -40,8 +40,9 @@ class Rows:
         self.clock = 0
         self.count = 0
         self.n_runs = 0
-        #: The variance of each mean, and by how much the rows fit worse than they should.
-        self.variances: Floats = np.ones(n_arms)
+        #: The variance of each mean, as known now and once all that was played is reported; and by
+        #: how much the rows fit worse than they should.
+        self.variances: Floats = np.ones((2, n_arms))
         self.misfit = 1.0
         self.objective = 0.0
         #: Per arm: rounds whose totals are known, all rounds, and runs.

@@ -41,7 +41,7 @@ def likeliest(rows: Rows, most: float, around: tuple[float, float] | None = None
         around: The scale and the largest plausible scale of the earlier answer.
 
     >>> rows = Rows(2, told_mean(1.0, UNCERTAINTY, 2), 0.05)
-    >>> for arm, total in ((0, 1), (0, 17), (0, 39), (0, 46), (1, 37), (1, 13), (1, 3), (1, 1)):
+    >>> for arm, total in ((0, 18), (0, 38), (0, 46), (0, 48), (1, 31), (1, 12), (1, 4), (1, 2)):
     ...     rows.add(arm, 100, float(total), 1e9)
     >>> likeliest(rows, 1000.0).scale
     128.0

@@ -51,9 +51,7 @@ def goes_on(arm, length, order, values, mu, counts, scale, share, rewards):  # t
         cap = min(FIRST_VISIT * scale, share)
     else:
         cap = max(LATER_VISIT * scale, known - length)
-    if known == 0.0:  # what it earned is still to be reported: more of the same can wait
-        return length < min(STRETCH * scale, cap)
-    return length < cap and values[arm] >= rival
+    return length < cap and (known == 0.0 or values[arm] >= rival)
 
 
 @compiled
