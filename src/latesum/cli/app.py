@@ -63,7 +63,7 @@ COMMANDS = {
     "schedule": Command("theory:show_schedule", "The phases of ODAAF and their lengths."),
     "bounds": Command(
         "theory:show_bounds",
-        "What theory promises for a problem: the regret bounds, and what nobody can beat.",
+        "What theory promises for a problem: the regret bounds, and what no policy can beat.",
     ),
     "policies": Command(
         "describe:list_policies", "The policies there are, and what each must be told."

@@ -71,7 +71,7 @@ def show_bounds(
     delay: Annotated[str, typer.Option(help='How late rewards come, such as "uniform(0,100)".')],
     horizon: Annotated[int, typer.Option(help="The number of rounds.")],
 ) -> None:
-    """What theory promises for a problem: the regret bounds, and what nobody can beat."""
+    """What theory promises for a problem: the regret bounds, and what no policy can beat."""
     problem = read_problem(arms, delay)
     known = knowledge(problem, horizon)
     schedules: dict[str, Schedule] = {"odaaf": KnownMean(known["mean_delay"])}

@@ -25,10 +25,19 @@ class FlowLookahead(Flow):
     which arm comes next. So all rewards that leak were earned after their destination was
     fixed, and the errors of the flow balance are sums of martingale differences.
 
-    Parameters: as for `Flow`; `mean_delay` is the delay's mean or an upper estimate of it:
-    overstating it only costs, understating it is dangerous. `delay_bound` is the delay's largest
-    value: with it the intervals of `estimates` are proved; without it they rest on the delays being
-    below three mean delays.
+    Args:
+        n_arms: The number of arms.
+        horizon: As for `Flow`.
+        mean_delay: The delay's mean or an upper estimate of it: overstating it only costs regret,
+            understating it is dangerous.
+        delay_bound: The delay's largest value. With it the intervals of `estimates` are proved;
+            without it they rest on the delays being below three mean delays.
+        index: As for `Flow`.
+        caution: As for `Flow`.
+        before: As for `Flow`.
+        history: As for `Flow`.
+        names: The names of the arms, for sentences.
+        rng: The generator to draw from.
 
     >>> policy = FlowLookahead(2, 250_000, mean_delay=50, delay_bound=200)
     >>> policy.ask().rounds

@@ -70,7 +70,7 @@ def measure_safety(
         horizon: The rounds of a run.
         seed: The same seed gives the same runs.
         problems: The function that draws a problem, as "package.module:function".
-        **how: Where and how runs are made, as `latesum.lab.engine.run` takes it.
+        how: Where and how runs are made, as `latesum.lab.engine.run` takes it.
 
     >>> measure_safety(4, horizon=20_000).lock_ins
     0
