@@ -239,7 +239,6 @@ class Unmix(Policy):
             if self._go_on_with_ramp():
                 return
             self._ramp = None
-            self._rows.untry_early()
         from latesum.policies.unmix import visits_kernels
 
         rows, order = self._rows, self._in_order()
@@ -249,7 +248,7 @@ class Unmix(Policy):
             present = rows.last_arm if rows.last_arm in order else -1
             arm, self._why = visits_kernels.choose(
                 present, rows.run_length, order, self._values(), rows.mu, rows.counts, self._scale,
-                self._share, rows.rewards,
+                self._share, rows.rewards, self._tried_since,
             )  # fmt: skip
         counts, staying = rows.counts, rows.count > 0 and arm == rows.last_arm
         length = visits_kernels.stretch_length(
@@ -294,6 +293,18 @@ class Unmix(Policy):
         if horizon <= self.rounds_told:
             horizon = max(2.0 * self.rounds_told, _LEAST_PLANNED)  # type: ignore[assignment]
         return horizon / (4 * self.n_arms)
+
+    @property
+    def _tried_since(self) -> float:
+        """An arm counts as tried if a run of it began at this time or later.
+
+        Where nothing was told of the delay, what was played before rewards flowed misleads: "this
+        arm earns nothing" explains its totals as well as a delay does.
+        """
+        if not self._told_nothing:
+            return 0.0
+        flowing = self._rows.flowing_from
+        return math.inf if flowing is None else float(flowing)
 
     def _in_order(self) -> NDArray[np.int64]:
         """The arms that can be played, in the order of their first visits."""

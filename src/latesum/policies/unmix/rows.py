@@ -45,8 +45,9 @@ class Rows:
         self.variances: Floats = np.ones((2, n_arms))
         self.misfit = 1.0
         self.objective = 0.0
-        #: Per arm: rounds whose totals are known, all rounds, and runs.
-        self.counts: Floats = np.zeros((3, n_arms))
+        #: Per arm: rounds whose totals are known, all rounds, runs, and when the last run began.
+        self.counts: Floats = np.zeros((4, n_arms))
+        self.counts[3] = -1.0
         #: Per arm the rounds after the last known total: they are still to be reported.
         self.pending: Floats = np.zeros(n_arms)
         self._pending_from = 0  # the first row of them
@@ -108,6 +109,7 @@ class Rows:
         if self.last_arm != arm:
             self._begin_run(arm, start)
             self.counts[2, arm] += 1
+            self.counts[3, arm] = start
         run, row, table = self.n_runs - 1, self.count - 1, self._table
         run_start = self._run_table[run, 0]
         if (
@@ -150,14 +152,6 @@ class Rows:
             self._full_point = self._point.tolist()
             self._frozen = max(0, min(self.count - _KEPT_FRESH, self._pending_from))
         self._step(first, typical)
-
-    def untry_early(self) -> None:
-        """Arms that were only played before rewards flowed count as not tried."""
-        last = np.full(self.n_arms, -math.inf)
-        for start, _, arm in self._run_table[: self.n_runs]:
-            last[int(arm)] = start
-        early = last < (math.inf if self.flowing_from is None else self.flowing_from)
-        self.counts[1, early] = 0.0
 
     def to_json(self) -> list[Any]:
         """All of it, as JSON values."""

@@ -37,8 +37,8 @@ def whole(rounds):  # type: ignore[no-untyped-def]
 def goes_on(arm, length, order, values, mu, counts, scale, share, rewards):  # type: ignore[no-untyped-def]
     """Whether the visit to `arm`, which has lasted for `length` rounds, goes on.
 
-    `order` are the arms that can be played, `counts` per arm the known plays, all plays and the
-    runs, `share` the most that a first visit may take of the horizon.
+    `order` are the arms that can be played, `counts` per arm the known plays, all plays, the
+    runs and when the last one began, `share` the most that a first visit may take of the horizon.
     """
     rival, known = -1.0, counts[0, arm]
     for other in order:
@@ -55,16 +55,17 @@ def goes_on(arm, length, order, values, mu, counts, scale, share, rewards):  # t
 
 
 @compiled
-def choose(present, length, order, values, mu, counts, scale, share, rewards):  # type: ignore[no-untyped-def]
+def choose(present, length, order, values, mu, counts, scale, share, rewards, tried_since):  # type: ignore[no-untyped-def]  # fmt: skip
     """The next arm and why: stay while the visit goes on, then a new arm, then the best index.
 
-    `present` is the arm that was played last if it can be played on, otherwise -1.
+    `present` is the arm that was played last if it can be played on, otherwise -1. An arm whose
+    last run began before `tried_since` counts as new.
     """
     if present >= 0 and goes_on(present, length, order, values, mu, counts, scale, share, rewards):
         return present, GOES_ON
     best = order[0]
     for arm in order:
-        if counts[1, arm] == 0.0:
+        if arm != present and counts[3, arm] < tried_since:
             return arm, NOT_TRIED
         if values[arm] > values[best]:
             best = arm
