@@ -114,6 +114,7 @@ class Setting:
     def digest(self) -> str:
         """The same for two settings whose runs of one number are the same, whatever their labels."""
         content = self.to_json()
+        content["policy"]["parameters"] |= self.policy.newer
         if isinstance(self.problem, Problem):  # a delay may be a file, and the file may change
             content["mean_delays"] = [f"{delay.mean:.9g}" for delay in self.problem.delays]
         text = json.dumps([RUNS_VERSION, content], sort_keys=True, separators=(",", ":"))

@@ -66,10 +66,11 @@ class Restarting(Policy):
     def _rebuild(cls, kind: str, parameters: dict[str, Any]) -> Self:
         if kind != cls.kind:
             raise InvalidInput(f"this is the state of a {kind!r} policy, not of {cls.kind!r}.")
-        from latesum.policies.registry import build
+        from latesum.policies.registry import build, unwritten_parameters
 
         inner = parameters["inner"]
-        others = {name: value for name, value in inner["parameters"].items() if name != "horizon"}
+        others = {**unwritten_parameters(inner["policy"]), **inner["parameters"]}
+        others.pop("horizon", None)
         return cls(
             lambda horizon: build(inner["policy"], horizon=horizon, **others),
             parameters["horizons"],
