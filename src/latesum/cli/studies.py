@@ -84,7 +84,7 @@ def league(
     dask: Dask = None,
     again: Again = False,
 ) -> None:
-    """Every policy on seventeen problems: regret, tails, lock-ins, the price of anonymity."""
+    """Every policy on 22 problems: regret, tails, lock-ins, the price of anonymity."""
     from latesum.lab.studies.league import as_markdown, cells_of, run_league
 
     with working(worker_count(workers), dask, out, again) as how:

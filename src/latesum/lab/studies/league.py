@@ -111,11 +111,14 @@ def _setting(
 ) -> Setting | None:
     """A policy on a problem, or None where it cannot be told what it must know, or cannot play."""
     spec = PolicySpec.parse(text)
+    if played.before is not None and "before" in spec.accepted:
+        spec = spec.adding({"before": "other"})
     counts_lock_ins = spec.sees == "totals" and not played.problem.changes
     try:
         setting = Setting(
             played.problem, spec, played.horizon, seed=seed, order=ORDER,
-            reports=reports_of(played.bucket, played.report_lag),
+            reports=reports_of(played.bucket, played.report_lag), before=played.before,
+            told={} if played.told == 1 else {"mean_delay": played.told},
             measures=(*USUAL_MEASURES, "lock_in") if counts_lock_ins else USUAL_MEASURES,
             problem_name=problem, policy_name=name,
         )  # fmt: skip
