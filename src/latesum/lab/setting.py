@@ -13,7 +13,7 @@ import json
 import warnings
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,12 +46,20 @@ WORLD, POLICY, REPORTS, ORDER, PROBLEM = range(5)
 _KEPT_ORDERS = 256
 
 
+class Case(NamedTuple):
+    """What a law may draw for a run in place of a problem alone: with its horizon and its bucket."""
+
+    problem: Problem
+    horizon: int
+    bucket: int = 1
+
+
 @dataclass(frozen=True, eq=False)
 class Setting:
     """A policy on a problem, how it is played, and what is kept of a run.
 
     `problem` may be text, "package.module:function": a function of a generator that draws another
-    problem for every run. What the spec of the `policy` does not say is filled in with what is true
+    problem for every run, or a `Case`, whose horizon and bucket are then those of the run. What the spec of the `policy` does not say is filled in with what is true
     of the problem, times the factor in `told` where there is one; with `told=None` nothing is.
 
     `reports` says how totals become known. With `order`, the arms stand in an order that is drawn
@@ -85,6 +93,8 @@ class Setting:
     #: What the two are called in tables: labels, no part of the digest.
     problem_name: str = ""
     policy_name: str = ""
+    #: Whether a policy says nothing when it is built: it said it when it was first built.
+    _quietly: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "horizon", whole_number(self.horizon, "the horizon", at_least=1))
@@ -163,6 +173,8 @@ class Setting:
 
     def run(self, number: int) -> Run:
         """Run number `number`: it depends on this setting and its number, and on nothing else."""
+        if isinstance(self.problem, str):
+            return self.drawn(number).run(number)
         problem, policy = self.met_by(number)
         if isinstance(policy, AttributedPolicy):
             points = self.checkpoint_rounds
@@ -255,10 +267,9 @@ class Setting:
 
     def met_by(self, number: int) -> tuple[Problem, AnyPolicy]:
         """The problem as a run meets it, and the policy, told what there is to know of it."""
-        problem, policy = self.prepared
         if isinstance(self.problem, str):
-            problem = self._drawn(number)
-            policy = self._built_for(problem)
+            return self.drawn(number).met_by(number)
+        problem, policy = self.prepared
         if self.order is not None:
             order = tuple(arm_order(problem.n_arms, self.seeds(number, self.order)))
             problem = self._permuted.get(order) or problem.permuted(order)
@@ -271,14 +282,32 @@ class Setting:
     @functools.cached_property
     def prepared(self) -> tuple[Problem, AnyPolicy]:
         """The problem as it is listed, and the policy, told what there is to know of it."""
-        problem = self.problem if isinstance(self.problem, Problem) else self._drawn(0)
+        problem = self.problem
+        if not isinstance(problem, Problem):
+            return self.drawn(0).prepared
+        if self._quietly:
+            return problem, self._built_for(problem)
         policy: AnyPolicy = self._spec_for(problem).build()
         return problem, policy
 
-    def _drawn(self, number: int) -> Problem:
+    def drawn(self, number: int) -> Setting:
+        """The setting of one run, with the problem that a law draws for it written out.
+
+        Its run of the same number is the same run: so it can be replayed without the law.
+        """
+        if isinstance(self.problem, Problem):
+            return self
         rng = np.random.default_rng(self.seeds(number, PROBLEM))
-        problem: Problem = LAWS.find(self.problem)(rng)
-        return problem
+        found = LAWS.find(self.problem)(rng)
+        if isinstance(found, Problem):
+            new = dataclasses.replace(self, problem=found, problem_name="")
+        else:
+            new = dataclasses.replace(
+                self, problem=found.problem, horizon=found.horizon, checkpoints=(), problem_name="",
+                reports=reports_of(found.bucket),
+            )  # fmt: skip
+        object.__setattr__(new, "_quietly", number > 0)
+        return new
 
     @functools.cached_property
     def _permuted(self) -> dict[tuple[int, ...], Problem]:
