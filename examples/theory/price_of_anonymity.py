@@ -104,7 +104,7 @@ def draw(path: str, visits: dict, prices: dict, policy: str) -> None:
                       capsize=2, label=f"simulated, both means {mean:g}")  # fmt: skip
     left.set(xlabel="spread W of the delay (rounds)", ylabel=f"plays wasted of a visit of {VISIT}")
     left.set_title("One visit", fontsize=11)
-    left.set_ylim(-18, 1.75 * longest)
+    left.set_ylim(-18, 2.05 * longest)
     gaps = sum(max(LINE) - mean for mean in LINE)
     for count, style in ((1, "-"), (2, "--")):
         right.plot(line, count * gaps * line, style, color="0.6",

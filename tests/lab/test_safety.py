@@ -40,7 +40,7 @@ class _Stubborn(RoundRobin):
         super().__init__(n_arms)
 
     def _next(self):
-        return Stretch(0, 1_000, "learn")
+        return Stretch(0, 50_000, "learn")
 
 
 class _LateRiser(_Stubborn):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 from latesum import InvalidInput, delays, theory
 from latesum.delays import parse
 
+ROOT = Path(__file__).parents[2]
 TEXTS = [
     "constant(30)", "uniform(0, 40)", "exponential(20)", "geometric(15)", "poisson(25)",
     "pareto(1.5, 20)", "mixture((0.5, constant(0)), (0.5, constant(40)))",
@@ -133,3 +136,24 @@ def test_a_policy_that_is_poor_anyway_must_do_nothing():
         0,
         0,
     )
+
+
+@pytest.fixture(scope="module")
+def example():
+    path = ROOT / "examples" / "theory" / "price_of_anonymity.py"
+    spec = importlib.util.spec_from_file_location("price_of_anonymity", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_table_of_spreads_in_the_docs_is_what_the_example_prints(example):
+    assert example.spread_table() in (ROOT / "docs" / "theory.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("text", ["constant(50)", "uniform(0, 100)", "exponential(50)"])
+def test_simulated_visits_waste_what_the_lemma_says(example, text):
+    """Rates of 5% are nearly Poisson: five standard errors, and 2% of the visit for what they are not."""
+    wasted, error = example.wasted_by_a_visit(text, 0.05, runs=2000)
+    expected = example.VISIT - theory.visit_worth(parse(text), example.VISIT)
+    assert abs(wasted - expected) <= 5 * error + 0.02 * example.VISIT
