@@ -171,7 +171,7 @@ def wide_problem(rng: np.random.Generator) -> Case:
 
     >>> case = wide_problem(np.random.default_rng(1))
     >>> case.problem.n_arms, case.horizon, case.bucket
-    (7, 60966, 1)
+    (7, 21614, 1)
     """
     n_arms = int(rng.integers(2, 13))
     law = int(rng.integers(5))
