@@ -25,6 +25,7 @@ kill-test: $(READY)
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/flake8 src
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 

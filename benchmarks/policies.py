@@ -14,7 +14,8 @@ import numpy as np
 
 from latesum import Problem, simulate
 from latesum._terminal import new_table, terminal
-from latesum.lab.setting import policy_for
+from latesum.lab import Setting
+from latesum.policies import Policy, PolicySpec
 
 HORIZON = 250_000
 PROBLEMS = {"two arms": [0.5, 0.6], "ten arms": [0.6] + [0.5] * 9}
@@ -22,9 +23,14 @@ POLICIES = ("odaaf", "odaaf-b", "odaaf-s", "flow", "flow-lookahead", "guarded", 
 REPETITIONS, RUNS = 5, 10
 
 
+def policy_for(name: str, problem: Problem) -> Policy:
+    """The policy of this name, told what is true of a problem."""
+    return Setting(problem, PolicySpec(name), HORIZON).prepared[1]
+
+
 def seconds_per_run(problem: Problem, name: str) -> float:
     """CPU seconds of a run of `simulate`."""
-    policy = policy_for(name, problem, HORIZON)
+    policy = policy_for(name, problem)
     start = time.process_time()
     for seed in range(RUNS):
         simulate(problem, policy.fresh(), HORIZON, seed=seed)
@@ -36,14 +42,14 @@ def main() -> None:
     problems = {name: Problem(means, "uniform(0, 100)") for name, means in PROBLEMS.items()}
     cells = [(name, policy) for policy in POLICIES for name in problems]
     for name, policy in cells:  # compiled before anything is timed
-        simulate(
-            problems[name], policy_for(policy, problems[name], HORIZON).fresh(), HORIZON, seed=1
-        )
+        simulate(problems[name], policy_for(policy, problems[name]).fresh(), HORIZON, seed=1)
     best = dict.fromkeys(cells, np.inf)
     for _ in range(REPETITIONS):
         for name, policy in cells:
             best[name, policy] = min(best[name, policy], seconds_per_run(problems[name], policy))
-    columns = ["policy"] + [text for name in problems for text in (f"{name}, ms a run", "× odaaf")]
+    columns = ["policy"] + [
+        text for name in problems for text in (f"{name}, ms per run", "× odaaf")
+    ]
     table = new_table(None, columns)
     for policy in POLICIES:
         row = [policy]

@@ -164,7 +164,7 @@ def cost_of_columns(store: Path, name: str, columns: int, times: int = 50) -> fl
 
 
 def grow(served: Served, name: str, buckets: int) -> None:
-    """A campaign of hours whose log has so many buckets, decided and recorded, up to now."""
+    """A campaign of hours whose log has `buckets` buckets, decided and recorded, up to now."""
     from datetime import UTC, datetime, timedelta
 
     from latesum.live import Campaign, Row, Store
@@ -201,7 +201,7 @@ def optuna_trials(folder: Path, trials: int = 200) -> float | None:
 
 
 def in_turn(served: Served, seconds: float, sizes: list[int], request: Any) -> dict[int, Any]:
-    """The middle of three looks at each size, taken in turn: the machine's moods hit all alike."""
+    """The middle of three looks at each size, taken in turn: changes of the machine's speed meet all alike."""
     looks: dict[int, list[dict[str, float]]] = {size: [] for size in sizes}
     for _ in range(3):
         for size in sizes:

@@ -55,7 +55,7 @@ def run_loop(policy: ODAAF, horizon: int, seed: int) -> None:
 
 
 def seconds_per_run(run, runs: int) -> float:
-    """CPU seconds a run."""
+    """CPU seconds per run."""
     start = time.process_time()
     for number in range(runs):
         run(number)
@@ -94,7 +94,12 @@ def main() -> None:
         for name, (run, runs, _) in contestants.items():
             best[name] = min(best[name], seconds_per_run(run, runs))
     loop = list(best.values())[-1] / short
-    columns = ["ODAAF-B, two arms, uniform(0, 100)", "µs a run", "effective rounds/CPU-s", "× loop"]
+    columns = [
+        "ODAAF-B, two arms, uniform(0, 100)",
+        "µs per run",
+        "effective rounds/CPU-s",
+        "× loop",
+    ]
     table = new_table(None, columns)
     for name, (_, _, horizon) in contestants.items():
         per_round = best[name] / horizon
@@ -103,7 +108,7 @@ def main() -> None:
         )
     terminal().print(table)
     first, second, _ = best.values()
-    print(f"Horizon {long:,} against {short:,}: {second / first:.2f} times as long a run.")
+    print(f"Horizon {long:,} against {short:,}: {second / first:.2f} times as long per run.")
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"Largest memory of this process: {memory:.0f} MiB.")
     code = "import time; t = time.perf_counter(); import latesum; print(time.perf_counter() - t)"

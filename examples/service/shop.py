@@ -13,7 +13,7 @@ from latesum.service.client import Client
 SERVICE = os.environ.get("LATESUM_SERVICE", "http://127.0.0.1:8000")
 CAMPAIGN = "banner"
 BANNERS = {"plain": "Welcome.", "bold": "WELCOME!", "kind": "Good to see you."}
-#: What is shown when nobody can be asked.
+#: What is shown when the service does not answer.
 DECLARED = "plain"
 
 

@@ -17,10 +17,10 @@ SECONDS = {
     "month": 2_629_800.0,
 }
 _SHORT = {"s": "second", "sec": "second", "m": "minute", "min": "minute", "h": "hour", "d": "day", "w": "week"}  # fmt: skip
-#: Patterns for texts in which a span of time is a part: a number, and a unit.
+#: Patterns for texts in which a span of time is a part: a number, a unit, and the two together.
 NUMBER = r"(?:\d[\d,_]*(?:\.\d+)?|\.\d+)"
 UNIT = r"(?:seconds?|secs?|s|minutes?|mins?|m|hours?|h|days?|d|weeks?|w|months?)"
-_DURATION = re.compile(rf"\s*({NUMBER})?\s*({UNIT})\s*", re.IGNORECASE)
+DURATION = re.compile(rf"\s*({NUMBER})?\s*({UNIT})\s*", re.IGNORECASE)
 #: A longer span is a mistake, and beyond what a date can be moved by.
 _LONGEST = timedelta(days=365_250)
 
@@ -59,7 +59,7 @@ def parse_duration(value: object, name: str) -> timedelta:
     latesum.errors.InvalidInput: the delay must be a span of time such as '2 days' or '36 hours', not 'soon'.
     """
     span = value if isinstance(value, timedelta) else None
-    found = _DURATION.fullmatch(value) if isinstance(value, str) and len(value) <= 100 else None
+    found = DURATION.fullmatch(value) if isinstance(value, str) and len(value) <= 100 else None
     if found is not None:
         seconds = number_of(found[1] or "1") * SECONDS[unit_of(found[2])]
         span = timedelta(seconds=min(seconds, 2 * _LONGEST.total_seconds()))
@@ -84,3 +84,17 @@ def duration_text(span: timedelta) -> str:
         if rest == 0 and count:
             return f"{count:.0f} {unit}" + ("" if count == 1 else "s")
     return f"{seconds:g} seconds"
+
+
+def rough_text(seconds: float) -> str:
+    """A span of time to three digits at most, for people.
+
+    >>> rough_text(80), rough_text(4_000), rough_text(30 * 3_600), rough_text(12 * 604_800)
+    ('80 s', '67 minutes', '30 hours', '12 weeks')
+    """
+    if seconds < 120:
+        return f"{max(seconds, 1):.0f} s"
+    if seconds < 5_400:
+        return f"{seconds / 60:.0f} minutes"
+    unit = "hour" if seconds < 48 * 3_600 else "day" if seconds < 21 * 86_400 else "week"
+    return f"{seconds / SECONDS[unit]:.3g} {unit}s"

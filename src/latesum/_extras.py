@@ -12,7 +12,7 @@ from latesum.errors import MissingExtra as MissingExtra
 EXTRAS = {
     "cli": ("typer", "rich"),
     "cluster": ("dask", "distributed"),
-    "lab": ("pyarrow", "pydantic", "yaml", "jinja2"),
+    "lab": ("pyarrow", "pydantic", "yaml", "jinja2", "markdown_it"),
     "live": ("sqlalchemy", "alembic", "jinja2", "pydantic", "chartkick"),
     "plots": ("matplotlib",),
     "postgres": ("psycopg",),
@@ -21,30 +21,40 @@ EXTRAS = {
 
 
 def need(*extras: str) -> None:
-    """Refuse before any work is done what would fail later, for want of an extra.
+    """Refuse before any work is done what would fail later because an extra is missing.
 
     Nothing is imported: it costs a look into the folder of installed packages.
 
     Args:
-        *extras: names of extras, such as "lab".
+        *extras: Names of extras, such as "lab".
 
     >>> need("lab", "live")
     """
-    missing = {
-        extra: [module for module in EXTRAS[extra] if not _is_installed(module)] for extra in extras
-    }
+    missing = {extra: _missing(extra) for extra in extras}
     lacking = [extra for extra, modules in missing.items() if modules]
     if lacking:
         modules = dict.fromkeys(module for extra in lacking for module in missing[extra])
         raise MissingExtra(_sentence(", ".join(modules), ",".join(lacking)))
 
 
+def has(extra: str) -> bool:
+    """Whether an extra is installed, for what is worth having without it too.
+
+    Args:
+        extra: The name of an extra, such as "plots".
+
+    >>> has("lab")
+    True
+    """
+    return not _missing(extra)
+
+
 def require(module: str, extra: str) -> Any:
     """Import `module`, or say which extra brings it.
 
     Args:
-        module: the module to import.
-        extra: the extra that brings it.
+        module: The module to import.
+        extra: The extra that brings it.
 
     >>> require("no_such_library", "plots")
     Traceback (most recent call last):
@@ -55,6 +65,10 @@ def require(module: str, extra: str) -> Any:
         return importlib.import_module(module)
     except ImportError as error:
         raise MissingExtra(_sentence(module.partition(".")[0], extra)) from error
+
+
+def _missing(extra: str) -> list[str]:
+    return [module for module in EXTRAS[extra] if not _is_installed(module)]
 
 
 def _is_installed(module: str) -> bool:

@@ -58,7 +58,12 @@ class InvalidInput(LatesumError, ValueError):
 
 
 class BadField(InvalidInput):
-    """One field of a record cannot be used; `column` names it."""
+    """One field of a record cannot be used; `column` names it.
+
+    Args:
+        column: The field.
+        sentence: What is wrong and what would be right.
+    """
 
     def __init__(self, column: str, sentence: str) -> None:
         super().__init__(sentence)
@@ -66,7 +71,11 @@ class BadField(InvalidInput):
 
 
 class BadRows(BadField):
-    """Rows cannot be used: `problems` has the place of each, from 0, and what is wrong with it."""
+    """Rows cannot be used: `problems` has the place of each, from 0, and what is wrong with it.
+
+    Args:
+        problems: The place of each bad row, from 0, and what is wrong with it.
+    """
 
     def __init__(self, problems: list[tuple[int, BadField]]) -> None:
         self.problems = problems
@@ -75,7 +84,11 @@ class BadRows(BadField):
 
 
 class BadFile(InvalidInput):
-    """A file cannot be imported; `problems` has a sentence for each of the first bad places."""
+    """A file cannot be imported; `problems` has a sentence for each of the first bad places.
+
+    Args:
+        problems: A sentence for each of the first bad places.
+    """
 
     def __init__(self, problems: list[str]) -> None:
         self.problems = problems[:MOST_PROBLEMS]
@@ -99,7 +112,7 @@ class UnknownCampaign(InvalidInput):
 
 
 class Moved(InvalidInput):
-    """The campaign lives in another store now."""
+    """The campaign is in another store now."""
 
 
 class MissingExtra(LatesumError, ImportError):
@@ -111,7 +124,13 @@ class NotConforming(LatesumError, AssertionError):
 
 
 class ServiceError(LatesumError, RuntimeError):
-    """The service refused; the message is its sentence."""
+    """The service refused; the message is its sentence.
+
+    Args:
+        status: The HTTP status.
+        sentence: What the service said.
+        details: What it said about single rows, if anything.
+    """
 
     def __init__(self, status: int, sentence: str, details: list[str]) -> None:
         super().__init__(sentence)

@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import chi2
 
 from latesum import InvalidInput, Oracle, Problem, compare
-from latesum.lab.setting import ORDER, Setting, arm_order, policy_for, reports_of
+from latesum.lab.setting import ORDER, Setting, arm_order, reports_of
 from latesum.lab.studies.league import ENTRANTS, Entrant, run_league
 from latesum.lab.studies.league_problems import PROBLEMS, LeagueProblem
 from latesum.policies.spec import PolicySpec
@@ -58,7 +58,7 @@ def test_what_a_policy_knows_of_single_arms_follows_the_order():
     assert not result.runs["o"].regrets.any()
     for number in range(9):
         listed, policy = Setting(PROBLEM, PolicySpec("ducb"), HORIZON, order=ORDER).met_by(number)
-        assert repr(policy) == repr(policy_for("ducb", listed, HORIZON))
+        assert repr(policy) == repr(Setting(listed, PolicySpec("ducb"), HORIZON).prepared[1])
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -104,10 +104,10 @@ def test_where_the_best_arm_is_listed_does_not_rank_a_policy(tmp_path):
     for row, setting in zip(rows, settings.values(), strict=True):
         gaps = setting.problem.gaps
         lost = [gaps[random_order(3, (1, number))[0]] * horizon for number in range(runs)]
-        assert row.mean == pytest.approx(np.mean(lost))
+        assert row.summary.mean == pytest.approx(np.mean(lost))
         # Within four standard errors; listed as given it would be 0, 4.5 or 13.5.
         error = np.std(gaps) * horizon / np.sqrt(runs)
-        assert abs(row.mean - np.mean(gaps) * horizon) < 4 * error
+        assert abs(row.summary.mean - np.mean(gaps) * horizon) < 4 * error
 
 
 def test_a_fixed_sweep_on_daily_totals_meets_the_best_arm_anywhere():

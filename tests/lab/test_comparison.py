@@ -10,7 +10,8 @@ from latesum import ARSUCB, ODAAF, Comparison, FixedSplit, InvalidInput, Oracle,
 from latesum._call_text import split_list
 from latesum.attributed import QPMD
 from latesum.lab.comparison import default_checkpoints
-from latesum.lab.setting import knowledge, policy_for
+from latesum.lab.setting import Setting, knowledge
+from latesum.policies import PolicySpec
 
 PROBLEM = Problem([0.3, 0.6], "geometric(10)")
 POLICIES = {"ODAAF": ODAAF(2, 20_000, mean_delay=10), "split": FixedSplit(2, 20_000)}
@@ -26,7 +27,7 @@ def test_the_summary():
     split = result.summary()[1]
     assert split.mean == pytest.approx(0.3 * 10_000)
     assert (split.standard_error, split.switches, split.ended_on_best) == (0, 1, 1)
-    assert result.mean_regret("split")[-1] == pytest.approx(3000)
+    assert result.runs["split"].regrets.mean(axis=0)[-1] == pytest.approx(3000)
     assert result.checkpoints[-1] == 20_000
     assert "split" in str(result)
 
@@ -99,6 +100,11 @@ def test_checkpoints_are_rounds_within_the_horizon():
         assert (np.diff(points) > 0).all()
         assert points[0] == 1
         assert points[-1] == horizon
+
+
+def policy_for(text, problem, horizon):
+    """The policy written as `text`, told what is true of a problem."""
+    return Setting(problem, PolicySpec.parse(text), horizon).prepared[1]
 
 
 def test_policies_are_told_what_is_true_of_the_problem():

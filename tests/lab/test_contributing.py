@@ -14,7 +14,7 @@ COMPARE = ["compare", "--arms", "0.5,0.6", "--horizon", "5000", "--replications"
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """The folder of somebody who has written these files."""
+    """A folder with these files, as their author has it."""
     for name, block in FILES.items():
         (tmp_path / f"{name}.py").write_text(BLOCKS[block])
     monkeypatch.chdir(tmp_path)

@@ -6,7 +6,7 @@ import pytest
 from latesum import InvalidInput, Problem
 from latesum.lab import RunStore, Setting, engine
 from latesum.lab.engine import run, todo
-from latesum.lab.runners import InProcesses, InThisProcess
+from latesum.lab.runners import InProcesses
 from latesum.policies import PolicySpec
 
 PROBLEM = Problem([0.3, 0.6], "uniform(0, 9)")
@@ -20,7 +20,7 @@ def test_where_runs_are_made_changes_nothing(tmp_path):
     settings = [setting("flow"), setting("ars-ucb"), setting("qpm-d")]
     results = [
         run(settings, [5, 7, 3], runner=runner, store=store)
-        for runner in (InThisProcess(), InProcesses(2))
+        for runner in (InProcesses(1), InProcesses(2))
         for store in (None, RunStore(tmp_path / f"{runner.workers}"))
     ]
     for one in results[1:]:
@@ -71,9 +71,9 @@ def test_two_settings_of_one_name_are_refused():
 
 def test_results_are_found_by_name():
     results = run([setting("flow", problem_name="p", policy_name="f")], 3)
-    assert results.regrets("p", "f").shape == (3, 1)
+    assert results["p", "f"].regrets.shape == (3, 1)
     with pytest.raises(InvalidInput, match="there is no problem here 'q'"):
-        results.regrets("q", "f")
+        results["q", "f"]
     with pytest.raises(InvalidInput, match="there is no policy on this problem 'g'"):
         results["p", "g"]
 

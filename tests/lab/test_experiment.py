@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from latesum import Background, Calendar, FieldProblem, Reporting
+from latesum import Background, Calendar, FieldProblem, Problem, Reporting
 from latesum._checks import InvalidInput
 from latesum.lab import Setting
 from latesum.lab.play import InBuckets
@@ -204,6 +204,19 @@ delay = "geometric(25)"
 calendar = { step = 100, drift_to = [0.5, 0.2], drift_over = 4000 }
 
 [[problems]]
+name = "an arm ran before"
+arms = [0.3, 0.33]
+delay = "geometric(25)"
+before = 1
+history = 2000
+
+[[problems]]
+name = "something ran before"
+arms = [0.3, 0.33]
+delay = "geometric(25)"
+before = "beta(6, 4)"
+
+[[problems]]
 name = "any"
 drawn_by = "latesum.lab.studies.safety:random_problem"
 
@@ -236,6 +249,12 @@ def test_a_file_can_say_what_python_can(tmp_path: Path) -> None:
                 Calendar.weekly(500), Calendar(100, drift_to=(0.5, 0.2), drift_over=4_000)
             )
         ),
+        *(
+            Setting(
+                Problem([0.3, 0.33], "geometric(25)"), flow, 4_000, checkpoints=points, **usual, **ran
+            )
+            for ran in ({"before": 1, "history": 2_000}, {"before": "beta(6, 4)"})
+        ),
         Setting(
             "latesum.lab.studies.safety:random_problem", flow, 4_000, checkpoints=points, **usual
         ),
@@ -243,7 +262,7 @@ def test_a_file_can_say_what_python_can(tmp_path: Path) -> None:
     assert [setting.digest for setting in grid.settings] == [each.digest for each in expected]
     results = run_sweep(grid, tmp_path)
     assert results["a shop", "flow"].measured["lock_in(gap=0.05)"].shape == (2,)
-    assert results.regrets("drift", "flow")[0, -1] == expected[2].run(0).regret()
+    assert results["drift", "flow"].regrets[0, -1] == expected[2].run(0).regret()
 
 
 @pytest.mark.parametrize(
@@ -254,11 +273,15 @@ def test_a_file_can_say_what_python_can(tmp_path: Path) -> None:
         ("mean = 0.004", "mean = -1.0", "line 14: problems.0..background: the mean of the background"),
         ("missing = 0.02", "missing = 2.0", "line 15: problems.0..reporting: the chance of a missing"),
         ("bucket = 500\n", "", "poorly reported totals come in buckets"),
+        ("before = 1", "before = 2", "for the problem 'an arm ran before': arm 2 cannot have run before"),
+        ("before = 1", "before = [1]", "line 33: problems.3..before"),
+        ("before = 1\n", "", "for the problem 'an arm ran before': a history needs before"),
+        ("history = 2000", "history = -1", "line 34: problems.3..history: .*greater than or equal to 0"),
         ('order = "drawn"', 'order = "random"', "line 4: order: .*'listed' or 'drawn'"),
         ("lock_in(gap=0.05)", "lock_on", "line 5: measures: .*did you mean 'lock_in'"),
         ('"beta(4, 6)"', '"betta(4, 6)"', "line 9: problems.0..arms: .*did you mean 'beta'"),
         ("random_problem", "no_problem", "the law of problems .* cannot be loaded"),
-        ('name = "any"', 'name = "any"\narms = [0.1, 0.2]', "line 29: problems.3.: .*either 'drawn_by'"),
+        ('name = "any"', 'name = "any"\narms = [0.1, 0.2]', "line 42: problems.5.: .*either 'drawn_by'"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_in_the_parts_of_a_problem_is_named_with_its_line(old, new, says) -> None:

@@ -12,8 +12,8 @@ import pytest
 
 from latesum import Problem, simulate
 from latesum.attributed import AttributedPolicy
-from latesum.lab.setting import policy_for
-from latesum.policies import available
+from latesum.lab import Setting
+from latesum.policies import PolicySpec, available
 
 GOLDEN = Path(__file__).with_name("golden_runs.json")
 PROBLEMS = {
@@ -26,7 +26,7 @@ KEPT = 40
 
 
 def _played(problem, name):
-    policy = policy_for(name, problem, HORIZON)
+    policy = Setting(problem, PolicySpec.parse(name), HORIZON).prepared[1]
     run = simulate(problem, policy, HORIZON, seed=7)
     stretches = [[s.arm, s.rounds, s.purpose, s.total] for s in run.stretches[:KEPT]]
     if isinstance(policy, AttributedPolicy):

@@ -21,13 +21,15 @@ FEW = {name: ENTRANTS[name] for name in ("flow", "odaaf", "odaaf-b", "qpm-d KL-U
 
 def test_every_policy_meets_every_problem_that_it_can_play(tmp_path):
     rows = run_league(tmp_path, replications=4, problems=SMALL, entrants=FEW)
-    played = {(row.problem, row.policy) for row in rows}
+    played = {(row.summary.problem, row.summary.policy) for row in rows}
     # ODAAF-B needs a bound, and a baseline that sees single rewards has no buckets.
     assert played == {
         ("late", "flow"), ("late", "odaaf"), ("late", "qpm-d KL-UCB++"),
         ("daily", "flow"), ("daily", "odaaf"), ("daily", "odaaf-b"),
     }  # fmt: skip
-    prices = {row.policy: row.price_of_anonymity for row in rows if row.problem == "late"}
+    prices = {
+        row.summary.policy: row.price_of_anonymity for row in rows if row.summary.problem == "late"
+    }
     assert prices["flow"] > 1
     assert prices["odaaf"] is None
     assert "| late |" in as_markdown(rows)
@@ -49,7 +51,7 @@ def test_it_resumes_and_gives_the_same_table(tmp_path):
 
 def test_one_replication_has_no_standard_error(tmp_path):
     rows = run_league(tmp_path, replications=1, problems=SMALL, entrants=FEW)
-    assert all(math.isnan(row.standard_error) for row in rows)
+    assert all(math.isnan(row.summary.standard_error) for row in rows)
     assert "± –" in as_markdown(rows)
 
 

@@ -52,6 +52,9 @@ SETTINGS = {
     "measures": Setting(
         PLAIN, FLOW, 2_000, checkpoints=(50, 100), measures=("regret", "lock_in(gap=0.1)")
     ),
+    "an arm ran before": Setting(PLAIN, FLOW, 2_000, before=1, history=300, order=ORDER),
+    "something ran before": Setting(PLAIN, FLOW, 2_000, before=0.9, reports=InBuckets(100)),
+    "a reward ran before": Setting(PLAIN, FLOW, 2_000, before=Uniform(0.2, 0.6)),
     "labels": Setting(PLAIN, PolicySpec.parse("qpm-d(base='kl-ucb++')"), 2_000),
     "not told": Setting(PLAIN, PolicySpec.of(Flow(2, 2_000, mean_delay=4)), 2_000, told=None),
 }
@@ -161,6 +164,11 @@ def test_a_class_that_was_changed_meanwhile_is_not_taken_for_the_old_one():
             "sees every reward as it arrives",
         ),
         ({"policy": PolicySpec("flow", {"n_arms": 3})}, "chooses among 3 arms"),
+        ({"history": 100}, "a history needs before"),
+        ({"before": 0.5, "history": 100}, "a history needs before"),
+        ({"before": 2}, "arm 2 cannot have run before"),
+        ({"policy": PolicySpec("odaaf"), "before": 0, "history": 9}, "ODAAF cannot be told"),
+        ({"policy": PolicySpec("qpm-d"), "before": 0}, "leave `before` out"),
         ({"told": {"best_arm": 2}}, "knowledge to tell wrongly"),
     ],
 )
@@ -196,3 +204,27 @@ def test_specs_of_baselines_hold_what_they_were_made_with():
     ):
         spec = PolicySpec.of(policy)
         assert repr(PolicySpec.parse(str(spec)).build()) == repr(policy)
+
+
+def test_a_policy_as_text_is_told_what_ran_before_and_an_arm_moves_with_the_order():
+    setting = SETTINGS["an arm ran before"]
+    seen = set()
+    for number in range(8):
+        problem, policy = setting.met_by(number)
+        assert problem.means[policy.before] == 0.6
+        seen.add(policy.before)
+        played = setting.run(number).policy.history
+        assert [part[:2] for part in played] == [(policy.before, 300)]
+    assert seen == {0, 1}
+    assert SETTINGS["something ran before"].prepared[1].before == "other"
+    untold = Setting(PLAIN, PolicySpec.parse("flow(before=None)"), 2_000, before=1)
+    assert untold.prepared[1].before is None
+
+
+def test_what_ran_before_arrives():
+    late = Problem([0.2, 0.3], "constant(50)")
+    for before, expected in ((None, 0.0), (1.0, 50.0)):
+        run = Setting(late, PolicySpec("odaaf"), 200, before=before).run(0)
+        assert run.plays[0].total >= expected
+        first = Setting(late, PolicySpec("round-robin", {"stretch": 50}), 200, before=before).run(0)
+        assert first.plays[0].total == expected

@@ -84,7 +84,7 @@ def test_more_replications_add_to_what_is_there(tmp_path: Path) -> None:
     assert made == [14]
     run_sweep(EXPERIMENT, tmp_path / "whole")
     assert merged(tmp_path / "grown") == merged(tmp_path / "whole")
-    assert grown.regrets("p", "odaaf").shape[0] == 12
+    assert grown["p", "odaaf"].regrets.shape[0] == 12
 
 
 def test_a_finished_experiment_is_not_run_again_unless_asked(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def tables(folder: Path) -> list[bytes]:
 
 @pytest.fixture(scope="module")
 def never_stopped(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[bytes], float]:
-    """The tables of a run that nobody disturbed, and how long it took."""
+    """The tables of a run that was not disturbed, and how long it took."""
     folder = tmp_path_factory.mktemp("never-stopped")
     process = start(folder, workers=1)
     started = time.monotonic()
@@ -49,7 +49,7 @@ def never_stopped(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[bytes]
 
 
 def kill_and_finish(folder: Path, kills: int, seconds: float, seed: int) -> int:
-    """Kill a sweep so many times at random moments, then let it finish; returns real kills."""
+    """Kill a sweep `kills` times at random moments, then let it finish; returns real kills."""
     rng = random.Random(seed)
     killed = 0
     for _ in range(kills):
@@ -133,6 +133,27 @@ policies = [{ policy = "qpm-d(base='ucb1')" }]
     assert "run the same command again" in said
     assert "Traceback" not in said
     assert list(parts.rglob("0*.parquet"))
+
+
+#: Interrupted while it starts its workers: Python drops exceptions in what runs around a fork.
+INTERRUPTED_FORK = """
+import os, signal
+from latesum.lab.runners import InProcesses
+
+os.register_at_fork(after_in_parent=lambda: os.kill(os.getpid(), signal.SIGINT))
+try:
+    print(sorted(InProcesses(2)(abs, [1, 2, 3])))
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="workers are forked on Linux only")
+def test_an_interrupt_while_workers_start_is_not_lost() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED_FORK], capture_output=True, text=True, timeout=120
+    )
+    assert (done.stdout, done.stderr) == ("interrupted\n", "")
 
 
 def test_chunks_take_about_a_second_and_cover_what_is_missing(tmp_path: Path) -> None:

@@ -97,7 +97,7 @@ def test_a_revision_changes_the_future_and_never_the_past(new_campaign, clock):
     assert list(campaign.ledger().decisions.values()) == decided
 
 
-def test_missing_is_not_zero_and_nobody_waits_for_it(new_campaign, clock):
+def test_missing_is_not_zero_and_not_waited_for(new_campaign, clock):
     campaign = new_campaign()
     campaign.decide()
     clock.pass_by(days=1)
@@ -140,7 +140,7 @@ def test_what_comes_too_late_is_kept_and_not_used(new_campaign, clock):
     assert campaign.record(1, total=9, beyond_range=True).verdict == "too late"
     assert campaign.ledger().value(1).total == 1500
     assert campaign.history()[-1].body == {"verdict": "too late", "total": 9.0}
-    # A bucket about which nothing was said in time will never be known: nobody waits for it.
+    # A bucket about which nothing was said in time will never be known: it is not waited for.
     assert told(campaign)[1] == Play(0, 5000, None, "override", 2)
     assert campaign.record(2, total=100).verdict == "too late"
 
@@ -376,7 +376,7 @@ def test_a_bucket_without_rounds_is_no_play_and_its_total_goes_to_the_one_before
     assert told(campaign) == [Play(0, 5000, 1540.0, "learn", 1)]
 
 
-def test_days_that_nobody_asked_for_went_on_with_what_ran(new_campaign, clock):
+def test_days_that_were_not_asked_for_went_on_with_what_ran(new_campaign, clock):
     campaign = new_campaign()
     run_days(campaign, clock, 2, lag=99)
     clock.pass_by(days=3)
@@ -438,7 +438,7 @@ def test_hold_resume_override_drop_finish(new_campaign, clock):
         campaign.hold(who="an operator", why=" ")
 
 
-def test_an_order_counts_the_days_that_nobody_asks_for_once_it_has_begun(new_campaign, clock):
+def test_an_order_counts_the_days_that_are_not_asked_for_once_it_has_begun(new_campaign, clock):
     campaign = new_campaign()
     campaign.decide()
     campaign.override("C", buckets=7, who="an operator", why="a test")

@@ -80,7 +80,7 @@ def test_what_was_shown_instead_is_one_stretch_while_it_lasts(new_campaign, cloc
     assert [tuple(play)[::4] for play in told(campaign)] == [(0, 1), (2, 2), (2, 2)]
 
 
-def test_a_bucket_that_nobody_asked_for_goes_on_with_the_number_before(new_campaign, clock):
+def test_a_bucket_that_was_not_asked_for_goes_on_with_the_number_before(new_campaign, clock):
     campaign = new_campaign()
     campaign.decide()
     clock.pass_by(days=7)

@@ -71,7 +71,7 @@ class Model:
 
     def decide(self, bucket, now, rules=2):
         while len(self.decided) < bucket - 1 and self.decided:
-            self.add(*self.decided[-1])  # nobody asked
+            self.add(*self.decided[-1])  # it was not asked for
             if self.order and self.order[2]:
                 self.count_order()
         asked = self.policy(now, rules).ask()

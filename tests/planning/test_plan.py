@@ -128,3 +128,26 @@ def test_limits():
         low, high = quantile_of(rng.normal(size=200), 0.05)[1:]
         held += low <= -1.6448536 <= high
     assert held > 270
+
+
+def test_what_runs_today_is_simulated():
+    """A shop that was open yesterday: rewards of yesterday arrive in the first days."""
+    asked = {**SMALL, "late": "4 days", "replications": 60, "workers": 1, "check_beliefs": False}
+    nothing, option, other, known = (
+        plan(**asked, policies=["flow", "half test"], **more)
+        for more in (
+            {}, {"status_quo": "option"}, {"status_quo": "other"},
+            {"status_quo": "option", "history": "4 weeks"},
+        )
+    )  # fmt: skip
+    losses = [found.answers[0].loss.value for found in (nothing, option, other, known)]
+    assert len(set(losses)) == 4
+    assert losses[3] < losses[1]  # of the same runs, more is known
+    assert "One of the options runs today, of which 4 weeks are known" in str(known)
+    assert known.to_json()["asked"]["status_quo"] == "option"
+    # The half test takes the totals as they are: what arrives of yesterday is none of its doing.
+    assert other.answers[1].loss.value != nothing.answers[1].loss.value
+    with pytest.raises(InvalidInput, match="a history is that of an option"):
+        plan(**asked, history="4 weeks")
+    with pytest.raises(InvalidInput, match="there is no status quo 'both'"):
+        plan(**asked, status_quo="both")

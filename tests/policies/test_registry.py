@@ -9,7 +9,7 @@ import pytest
 from latesum import Problem, simulate
 from latesum._checks import InvalidInput
 from latesum._registry import POLICIES, Registry
-from latesum.lab.setting import policy_for
+from latesum.lab import Setting
 from latesum.policies import Policy, PolicySpec, RoundRobin, from_state, registry
 
 PROBLEM = Problem([0.3, 0.6], "uniform(0, 20)")
@@ -21,6 +21,11 @@ def _with_new(policy):
             return super().__new__(cls, *args, **options)
 
     return Variant
+
+
+def policy_for(text, problem, horizon):
+    """The policy written as `text`, told what is true of a problem."""
+    return Setting(problem, PolicySpec.parse(text), horizon).prepared[1]
 
 
 def _of_init(policy):

@@ -19,9 +19,13 @@ from latesum._extras import EXTRAS, MissingExtra, need
 
 ROOT = Path(__file__).parents[2]
 #: Distributions whose module has another name.
-MODULES = {"pyyaml": "yaml", "prometheus-client": "prometheus_client"}
+MODULES = {
+    "markdown-it-py": "markdown_it",
+    "pyyaml": "yaml",
+    "prometheus-client": "prometheus_client",
+}
 #: What an extra's libraries bring along, blocked with them.
-MORE = ("click", "starlette", "anyio", "shellingham", "markdown_it", "pandas", "pydantic_core")
+MORE = ("click", "starlette", "anyio", "shellingham", "pandas", "pydantic_core")
 
 BLOCK = """
 import sys
@@ -45,7 +49,7 @@ def without(extras, code, *, code_expected=0):
     if set(extras) == set(EXTRAS):
         names |= set(MORE)
     if "cli" not in extras:
-        names -= {"pydantic"}  # newer versions of typer need it themselves
+        names -= {"pydantic", "markdown_it"}  # typer and rich need them themselves
     script = BLOCK.replace("{names!r}", repr(names)) + textwrap.dedent(code)
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=300

@@ -33,8 +33,11 @@ SURFACE = [
     "Guarded",
     "InvalidInput",
     "MissingExtra",
+    "NaiveODAAF",
     "ODAAF",
+    "ODAAFB",
     "ODAAFS",
+    "ODAAFV",
     "Oracle",
     "Plan",
     "Play",
@@ -101,6 +104,16 @@ def test_type_checkers_see_the_same_names():
     modules = {name for name, home in seen.items() if home == "latesum"}
     assert modules == set(latesum._MODULES)
     assert {name: home for name, home in seen.items() if name not in modules} == latesum._HOME_OF
+
+
+def test_a_policy_shows_itself_as_one_would_type_it():
+    """Every policy that the registry builds has a class here, and its `repr` is code."""
+    known = {"n_arms": 2, "horizon": 9_000, "mean_delay": 5, "delay_bound": 9}
+    known |= {"delay_variance": 9, "best_arm": 1}
+    for name in latesum.policies.available():
+        policy = latesum.policies.PolicySpec.parse(name).told(known).build()
+        again = eval(repr(policy), {each: getattr(latesum, each) for each in latesum.__all__})
+        assert again.ask() == policy.ask()
 
 
 def test_an_unknown_name_is_an_attribute_error():

@@ -129,7 +129,7 @@ def bother(service, secret, world, stop, seed, answered):
 
 
 def wait_for_answers(count, wanted, seconds=5.0):
-    """Until so many more requests were answered, or some time has passed."""
+    """Until this many more requests were answered, or some time has passed."""
     before, end = count(), time.monotonic() + seconds
     while count() - before < wanted and time.monotonic() < end:
         time.sleep(0.001)

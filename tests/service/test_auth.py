@@ -1,4 +1,4 @@
-"""Nobody comes in without a token, and with one no further than its scope."""
+"""Without a token every request is refused, and with one what is beyond its scope."""
 
 import json
 import logging
@@ -11,7 +11,7 @@ from latesum.service.logs import LOGGER, JsonLines
 from latesum.service.routing import scope_of
 
 ROUTES = [route for router in ROUTERS for route in router.routes]
-#: A body that would do, were it not for the door.
+#: A body that would be accepted with a token.
 BODIES = {
     "create_campaign": {
         "options": ["red", "blue"], "policy": "odaaf", "every": "number", "expected_rounds": 1000,

@@ -64,7 +64,7 @@ def slower_demo():
 
 
 class Visitor:
-    """Somebody who has logged in, and everything that their browser complained about."""
+    """A browser that is logged in, and everything that it complained about."""
 
     def __init__(self, browser, demo, scheme="light", width=1200, height=900):
         self.address, token = demo
@@ -119,7 +119,7 @@ def is_drawn(page, chart):
 
 
 def tooltip_of_first(page, kind):
-    """What is said of the first bucket of this kind when somebody points at it."""
+    """What is said of the first bucket of this kind when it is pointed at."""
     script = f"""async kind => {{
         const chart = {TIMELINE};
         const content = JSON.parse(chart.canvas.parentElement.dataset.chart);

@@ -85,7 +85,7 @@ def test_a_stopped_service_answers_what_was_begun(tmp_path):
             try:
                 client.record("banner", 1, rounds=1000, total=total)
             except ServiceError:
-                return  # the door is closed
+                return  # no more connections are accepted
             acknowledged.append(total)
 
     thread = threading.Thread(target=keep_on)
@@ -97,5 +97,5 @@ def test_a_stopped_service_answers_what_was_begun(tmp_path):
     thread.join()
     with Store(address) as store:
         kept = store.log(1)[-1].body["total"]
-    # The last one may have been written when the door closed on its answer.
+    # The last one may have been written when its answer could no longer be sent.
     assert kept in (acknowledged[-1], acknowledged[-1] + 1)

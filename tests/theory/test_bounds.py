@@ -133,9 +133,9 @@ def test_sums_over_gaps(schedule) -> None:
     assert theory.regret_bound(schedule, [0.1, 0, 0.3, 0], horizon) == pytest.approx(sum(per_arm))
     assert theory.regret_bound(schedule, [0, 0], horizon) == 0
     # A gap below 1 / sqrt(T) = 3.2e-5 costs T G, and its arm may eliminate the best one.
-    meddling = {KnownMean: 192, KnownBound: 768, KnownVariance: 768, Naive: 64}[type(schedule)]
+    elimination = {KnownMean: 192, KnownBound: 768, KnownVariance: 768, Naive: 64}[type(schedule)]
     with_small = theory.regret_bound(schedule, [0.1, 1e-5, 0.3], horizon)
-    assert with_small == pytest.approx(sum(per_arm) + horizon * 1e-5 + meddling / 0.1)
+    assert with_small == pytest.approx(sum(per_arm) + horizon * 1e-5 + elimination / 0.1)
     printed = theory.regret_bound(schedule, [0.1, 1e-5], horizon, corrected=False)
     alone = theory.arm_regret_bound(schedule, 0.1, horizon, corrected=False)
     assert printed == pytest.approx(alone + horizon * 1e-5)

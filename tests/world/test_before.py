@@ -12,6 +12,7 @@ from scipy import stats
 
 from latesum import Beta, Calendar, FieldProblem, InvalidInput, Problem
 from latesum.delays import base
+from latesum.world.buckets import BucketWorld
 
 ERROR_RATE = 0.005
 RUNS = 1500
@@ -121,3 +122,5 @@ def test_a_delay_without_a_mean_would_have_infinitely_much_under_way(monkeypatch
     monkeypatch.setattr(type(problem.delay), "mean", np.inf)
     with pytest.raises(InvalidInput, match="no finite mean"):
         problem.start(rng=np.random.default_rng(1), before=0)
+    with pytest.raises(InvalidInput, match="no finite mean"):
+        BucketWorld(problem, bucket=10, buckets=5, rng=np.random.default_rng(1), before=0)

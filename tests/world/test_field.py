@@ -307,3 +307,26 @@ def test_permuted_arms_keep_their_drift_and_all_else():
         assert (permuted.lost_by(arm, at) == problem.lost_by(order[arm], at)).all()
         assert here.play(arm, 500) == listed.play(order[arm], 500)
     assert permuted.reporting == problem.reporting
+
+
+@pytest.mark.parametrize("before", [1, 0.7, "discrete([0, 0.5, 1], [0.5, 0.25, 0.25])"])
+@pytest.mark.parametrize("many", [3000, 0])
+def test_a_bucket_world_that_something_ran_in_before_is_that_of_the_rounds(
+    before, many, monkeypatch
+):
+    monkeypatch.setattr(buckets_module, "_MANY", many)
+    calendar = Calendar(step=50, factors=(1.0, 0.3))
+    problem = FieldProblem([0.6, 0.3], "exponential(30)", calendar=calendar)
+
+    def by_buckets(rng):
+        world = BucketWorld(problem, bucket=30, buckets=6, rng=rng, before=before, history=2)
+        played = [world.play_buckets(0, 2), world.play_buckets(0, 3), world.play_buckets(1, 3)]
+        assert world.buckets_played == 6
+        return played
+
+    def by_rounds(rng):
+        own = np.random.default_rng([6, rng.integers(1 << 40)])
+        world = problem.start(rng=own, before=before, at=-60)
+        return [world.play(0, 60), world.play(0, 90), world.play(1, 90)]
+
+    assert_same_law(samples(by_buckets, 2000), samples(by_rounds, 2000))

@@ -17,6 +17,10 @@ class DelayedUCB1(AttributedPolicy):
     them were received, t rounds have been played. An arm of which nothing was received comes
     first; of several, the one played least. Without delay it is UCB1.
 
+    Args:
+        n_arms: The number of arms.
+        exploration: The factor in the index; 2 is UCB1's.
+
     >>> DelayedUCB1(n_arms=2).name
     'Delayed-UCB1'
 

@@ -29,11 +29,17 @@ class DUCB(AttributedPolicy):
     plays take each arm once, in random order. An arm with N~ = 0 comes first; of several, the one
     played least.
 
-    `delay`: one for all arms or one for each, as a delay or as text. F is taken as 1 from the
-    delay's bound on, and for unbounded delays from `cdf_horizon` rounds on. F is rounded to
-    multiples of 2^-40, so that sums do not depend on their order.
-
     A delay that is never below 2 rounds has F = 0 where N~ is first needed and is refused.
+
+    F is rounded to multiples of 2^-40, so that sums do not depend on their order.
+
+    Args:
+        delay: The distribution F of the delay, one for all arms or one for each, as a delay or as
+            text.
+        n_arms: The number of arms.
+        epsilon: Widens the index.
+        cdf_horizon: The number of rounds from which on F is taken as 1 where the delay is
+            unbounded; otherwise that is the delay's bound.
 
     >>> DUCB("uniform(0, 50)", n_arms=2).name
     'DUCB'

@@ -22,6 +22,10 @@ class ImprovedUCB(AttributedPolicy):
 
     It is what ODAAF grew out of: this is what ODAAF would do if nothing were late.
 
+    Args:
+        n_arms: The number of arms.
+        horizon: The number of rounds in all, T.
+
     >>> ImprovedUCB(n_arms=2, horizon=250_000).name
     'Improved UCB'
 

@@ -30,6 +30,9 @@ class AttributedPolicy(ABC):
     Subclasses set `kind`, the name in the registry, `name`, the label for tables, and
     `delay_knowledge`, what they must be told about the delay. How one plays is compiled:
     `playable` refuses what would not be used.
+
+    Args:
+        n_arms: The number of arms.
     """
 
     #: The policy's name in the registry.
@@ -60,7 +63,12 @@ class AttributedPolicy(ABC):
 
     @classmethod
     def told(cls, known: Mapping[str, Any], written: Mapping[str, Any]) -> dict[str, Any]:
-        """What this policy takes of what is known of a problem, beside the parameters written."""
+        """What this policy takes of what is known of a problem, beside the parameters written.
+
+        Args:
+            known: What is true of the problem, by the names of parameters.
+            written: The parameters that are given already.
+        """
         return dict(known)
 
     def __init__(self, n_arms: int) -> None:
@@ -73,16 +81,25 @@ class AttributedPolicy(ABC):
 
     @abstractmethod
     def new_memory(self, rng: np.random.Generator) -> Memory:
-        """The arrays of this policy before its first round."""
+        """The arrays of this policy before its first round.
+
+        Args:
+            rng: The generator that the policy draws from.
+        """
 
     def check(self, problem: Problem) -> None:
-        """Refuse a problem that this policy cannot play, and warn where it was told wrongly."""
+        """Refuse a problem that this policy cannot play, and warn where it was told wrongly.
+
+        Args:
+            problem: What is to be played.
+        """
         refuse_other_arms(self, problem)
 
     def start(self, *, rng: np.random.Generator) -> Steps:
         """Begin, knowing nothing: choose an arm, observe what arrived, and so on.
 
-        `rng` serves policies that draw (Thompson sampling, DUCB's first plays).
+        Args:
+            rng: The generator for policies that draw (Thompson sampling, DUCB's first plays).
 
         >>> from latesum.attributed import QPMD
         >>> steps = QPMD("ucb1", n_arms=2).start(rng=np.random.default_rng(1))
@@ -99,7 +116,12 @@ class AttributedPolicy(ABC):
 
 
 class Steps:
-    """A policy at work, one round at a time, on the compiled code of the fast runs."""
+    """A policy at work, one round at a time, on the compiled code of the fast runs.
+
+    Args:
+        policy: The policy.
+        rng: The generator that it draws from.
+    """
 
     def __init__(self, policy: AttributedPolicy, rng: np.random.Generator) -> None:
         from latesum.attributed import policy_kernels  # Numba is loaded here, not at import
@@ -128,7 +150,11 @@ class Steps:
         return arm
 
     def observe(self, arrivals: Iterable[tuple[int, float]]) -> None:
-        """Take in the rewards that arrived in this round, as (arm, reward) pairs, in order."""
+        """Take in the rewards that arrived in this round, as (arm, reward) pairs, in order.
+
+        Args:
+            arrivals: An arm and a reward for each arrival.
+        """
         taken = [
             (
                 whole_number(arm, "the arm of an arrival"),

@@ -20,8 +20,12 @@ class QPMD(AttributedPolicy):
     it asks for as long as that queue has something; when it is empty, that arm is played. The
     base's clock counts what it was fed. Without delay, QPM-D is its base.
 
-    `base` is "ucb1" (with `exploration`, 2 unless said), "kl-ucb", "kl-ucb++" (with `horizon`),
-    "thompson" or "fixed" (with `arm`).
+    Args:
+        base: The policy that is fed: "ucb1", "kl-ucb", "kl-ucb++", "thompson" or "fixed".
+        n_arms: The number of arms.
+        exploration: The factor in the index of "ucb1", 2 by default.
+        horizon: The number of rounds in all, for "kl-ucb++".
+        arm: The arm that "fixed" plays.
 
     >>> QPMD("ucb1", n_arms=2).name
     'QPM-D (UCB1)'

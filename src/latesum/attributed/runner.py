@@ -35,9 +35,12 @@ Small = NDArray[np.int32]
 class AttributedRun:
     """What was played in one run.
 
-    `plays[c, a]`: plays of arm a in the first checkpoints[c] rounds. `switches`: rounds whose arm
-    differs from the round before. `starts` and `arms`, where recorded: each stretch of one arm,
-    its first round (from 0) and its arm.
+    Args:
+        plays: At [c, a] the plays of arm a in the first checkpoints[c] rounds.
+        last_arm: The arm of the last round.
+        switches: The number of rounds whose arm differs from the round before.
+        starts: The first round, from 0, of each stretch of one arm, where recorded.
+        arms: The arm of each stretch, where recorded.
     """
 
     plays: Integers
@@ -60,9 +63,17 @@ def run(
 ) -> AttributedRun:
     """Play `policy` for `horizon` rounds.
 
-    `checkpoints`: ascending numbers of rounds after which the plays are noted; only the horizon
-    unless given. `progress` is called now and then with the rounds done. `chunk`: the most rounds
-    per compiled call, between which an interrupt is noticed; results do not depend on it.
+    Args:
+        problem: What is played.
+        policy: What decides.
+        horizon: The number of rounds.
+        seed_sequence: Where the random numbers come from.
+        checkpoints: Ascending numbers of rounds after which the plays are noted; by default only
+            the horizon.
+        progress: Called now and then with the number of rounds done.
+        record: Whether the stretches are recorded too.
+        chunk: The largest number of rounds per compiled call. An interrupt is noticed between two
+            calls; results do not depend on it.
 
     >>> from latesum.attributed import QPMD
     >>> from latesum.world import Problem

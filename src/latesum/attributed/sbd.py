@@ -29,11 +29,19 @@ class SBD(AttributedPolicy):
     has not used, queued or outstanding: then the arm of the base is played. So the heuristic
     runs at most `max_delay` plays ahead on each arm, and the base always gets its turn.
 
-    `heuristic`: "thompson" draws from Beta(1 + sum, 1 + count - sum) of what was received;
-    "greedy" takes the largest received mean, and the arm of the base while nothing was received.
-
     The rule about `max_delay` is from memory of the paper. There the heuristic gives a
     distribution over arms; here it names one.
+
+    Args:
+        base: The policy that is fed, as for `QPMD`.
+        n_arms: The number of arms.
+        heuristic: "thompson" draws from Beta(1 + sum, 1 + count - sum) of what was received;
+            "greedy" takes the largest received mean, and the arm of the base while nothing was
+            received.
+        max_delay: The largest delay.
+        exploration: As for `QPMD`.
+        horizon: As for `QPMD`.
+        arm: As for `QPMD`.
 
     >>> SBD("ucb1", n_arms=2, heuristic="greedy", max_delay=100).name
     'SBD (UCB1, greedy)'

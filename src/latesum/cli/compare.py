@@ -11,9 +11,8 @@ import typer
 from latesum._call_text import split_list
 from latesum._extras import need
 from latesum._terminal import terminal
-from latesum.cli.options import Dask, Kept, Seed, check_folder, read_problem, working
+from latesum.cli.options import Dask, Kept, Seed, check_folder, read_before, read_problem, working
 from latesum.lab import Comparison, compare
-from latesum.lab.tables import comparison_table
 
 
 def compare_policies(
@@ -31,8 +30,21 @@ def compare_policies(
     seed: Seed = 1,
     workers: Annotated[int, typer.Option(help="The number of processes.")] = 1,
     dask: Dask = None,
-    bucket: Annotated[int, typer.Option(help="Decide only every so many rounds.")] = 1,
-    report_lag: Annotated[int, typer.Option(help="Totals are known so many rounds late.")] = 0,
+    bucket: Annotated[
+        int, typer.Option(help="Decide only at the ends of buckets of this many rounds.")
+    ] = 1,
+    report_lag: Annotated[
+        int, typer.Option(help="The number of rounds after which totals are known.")
+    ] = 0,
+    before: Annotated[
+        str | None,
+        typer.Option(
+            help="What ran until the start: an arm (0, 1, ...), or another reward's mean."
+        ),
+    ] = None,
+    history: Annotated[
+        int, typer.Option(help="For this many rounds before the start its totals are known.")
+    ] = 0,
     random_order: Annotated[
         bool, typer.Option("--random-order", help="Draw the order of the arms in every run.")
     ] = False,
@@ -56,8 +68,8 @@ def compare_policies(
     with working(workers, dask, store) as how:
         result = compare(
             problem, texts, horizon, replications=replications, seed=seed, bucket=bucket,
-            report_lag=report_lag, random_order=random_order, measures=measure or (),
-            **how,
+            report_lag=report_lag, before=read_before(before), history=history,
+            random_order=random_order, measures=measure or (), **how,
         )  # fmt: skip
     if out:
         result.to_parquet(out)
@@ -73,4 +85,4 @@ def compare_policies(
 
 
 def show_comparison(result: Comparison) -> None:
-    terminal().print(comparison_table(result))
+    terminal().print(result.table())

@@ -35,7 +35,8 @@ def delays_command(
     background: Annotated[float, typer.Option(help="Total per bucket without the options.")] = 0.0,
     level: Annotated[float, typer.Option(help="Of the confidence limits.")] = 0.95,
     rounds_per_unit: Annotated[
-        float | None, typer.Option(help="Also print the delay in rounds, so many per unit.")
+        float | None,
+        typer.Option(help="Also print the delay in rounds, with this many rounds per unit."),
     ] = None,
     plot: Annotated[Path | None, typer.Option(help="Write a picture of the fit here.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, not a table.")] = False,

@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from latesum._extras import require
 from latesum.cli.compare import show_comparison
 from latesum.cli.options import working
 from latesum.lab import compare
@@ -34,8 +33,6 @@ def demo(
     replications: Annotated[int, typer.Option(help="How often each policy is run.")] = 100,
 ) -> None:
     """The paper's problem with every policy: a table here, figures in a folder."""
-    for library, extra in (("matplotlib", "plots"), ("pyarrow", "lab"), ("pydantic", "lab")):
-        require(library, extra)  # before the work, not after it
     from latesum.lab.studies.paper import quick_figure
 
     out.mkdir(parents=True, exist_ok=True)
@@ -47,7 +44,7 @@ def demo(
         result = compare(problem, policies, HORIZON, replications=replications, seed=1, **how)
     show_comparison(result)
     headline = out / "regret.png"
-    plot_headline(result, HEADLINE, headline)
+    plot_headline(result.runs, result.description, HEADLINE, headline)
     print(f"Regret over rounds, with quantiles: {headline}")
     print("Now figure 3a of the paper, with fewer runs than published ...", flush=True)
     print(f"Figure 3a, ours over the published: {quick_figure('3a', out / 'figure-3a')}")

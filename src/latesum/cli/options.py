@@ -14,14 +14,28 @@ import typer
 
 from latesum._call_text import split_list
 from latesum._checks import InvalidInput, whole_number
+from latesum._durations import rough_text
+from latesum._extras import need
 from latesum.world import Problem
 
 if TYPE_CHECKING:
     from latesum.lab.engine import Progress, RunOptions, Todo
 
 Workers = Annotated[int | None, typer.Option(help="The number of processes; one per core without.")]
+
+
+def _with_cluster(dask: str | None) -> str | None:
+    """Refuse `--dask` without its extra before anything else is done."""
+    if dask is not None:
+        need("cluster")
+    return dask
+
+
 Dask = Annotated[
-    str | None, typer.Option(help="Run on the Dask scheduler at this address, or on 'local'.")
+    str | None,
+    typer.Option(
+        help="Run on the Dask scheduler at this address, or on 'local'.", callback=_with_cluster
+    ),
 ]
 Again = Annotated[bool, typer.Option("--again", help="Run again what is there already.")]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")]
@@ -45,6 +59,25 @@ def read_problem(arms: str, delay: str) -> Problem:
             means.append(text)
     delays = [part.strip() for part in delay.split(";")]
     return Problem(means, delays[0] if len(delays) == 1 else delays)
+
+
+def read_before(text: str | None) -> int | float | str | None:
+    """What was played until the start: the number of an arm, or the mean or the law of another reward.
+
+    >>> read_before("1"), read_before("0.3"), read_before("beta(6, 4)")
+    (1, 0.3, 'beta(6, 4)')
+    """
+    if text is None:
+        return None
+    for read in (int, float):
+        with contextlib.suppress(ValueError):
+            return read(text)
+    if "(" not in text:
+        raise InvalidInput(
+            "--before takes the number of an arm (0, 1, ...), or the mean or the law of a reward "
+            f'that is no arm, such as 0.3 or "beta(6, 4)", not {text!r}.'
+        )
+    return text
 
 
 def worker_count(workers: int | None) -> int:
@@ -75,21 +108,10 @@ def announcer(workers: int) -> Callable[[Todo], None]:
             return
         kept = f", {runs - left:,} of them there already" if left < runs else ""
         say(
-            f"{runs:,} runs{kept}; about {duration(todo.seconds(workers))} with {workers} worker(s)."
+            f"{runs:,} runs{kept}; about {rough_text(todo.seconds(workers))} with {workers} worker(s)."
         )
 
     return announce
-
-
-def duration(seconds: float) -> str:
-    """A time to read.
-
-    >>> duration(0.4), duration(80), duration(4000)
-    ('a second', '80 s', '67 minutes')
-    """
-    if seconds < 1.5:
-        return "a second"
-    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} minutes"
 
 
 @contextlib.contextmanager
@@ -173,6 +195,6 @@ def plain_lines(now: Callable[[], float]) -> Progress:
         if before - said >= max(5, (before - started) / 10):
             said = before
             left = (before - started) / done * (total - done) if done else 0.0
-            say(f"{what}: {done / total:.0%}, about {duration(left)} left")
+            say(f"{what}: {done / total:.0%}, about {rough_text(left)} left")
 
     return show

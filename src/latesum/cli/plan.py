@@ -35,9 +35,17 @@ def plan_campaign(
     bucket: Annotated[str, typer.Option(help="Totals are reported by hour, day or week.")] = "day",
     switch_cost: Annotated[float, typer.Option(help="The cost of a switch, in rewards.")] = 0.0,
     delay_unit: Annotated[str | None, typer.Option(help="The unit of time of a file.")] = None,
+    status_quo: Annotated[
+        str | None, typer.Option(help="What runs today and still pays later: option or other.")
+    ] = None,
+    history: Annotated[
+        str | None, typer.Option(help='How long its totals are known: "4 weeks".')
+    ] = None,
     ends_right: Annotated[float, typer.Option(help="A go ends right so often at least.")] = 0.8,
     percentile: Annotated[float, typer.Option(help="And gains even at this percentile.")] = 0.05,
-    longer: Annotated[float, typer.Option(help='"Go, but" runs so many times as long.')] = 2.0,
+    longer: Annotated[
+        float, typer.Option(help='How many times as long a "go, but" may run.')
+    ] = 2.0,
     replications: Annotated[int, typer.Option(help="How often each policy is run.")] = 1000,
     policies: Annotated[
         str | None, typer.Option(help="What is tried: candidates, policies, package.module:Class.")
@@ -70,7 +78,8 @@ def plan_campaign(
         found = plan(
             options=options, lift=lift, traffic=traffic, late=late, run_for=run_for, rate=rate,
             mean=mean, low=low, high=high, sd=sd, bucket=bucket, switch_cost=switch_cost,
-            delay_unit=delay_unit, ended_well=ends_right, percentile=percentile, longer=longer,
+            delay_unit=delay_unit, status_quo=status_quo, history=history, ended_well=ends_right,
+            percentile=percentile, longer=longer,
             policies=None if policies is None else split_list(policies),
             check_beliefs=not quick, replications=replications, seed=seed, **how,
         )  # fmt: skip

@@ -10,7 +10,6 @@ from typing import Annotated
 import typer
 
 from latesum._checks import InvalidInput, known_name, whole_number
-from latesum._extras import require
 from latesum._terminal import new_table, terminal
 from latesum.cli.options import Again, Dask, Seed, Workers, say, worker_count, working
 
@@ -39,11 +38,8 @@ def paper(
     ] = None,
 ) -> None:
     """Run the paper's experiments again, beside its published curves, with a report."""
-    for library, extra in (("matplotlib", "plots"), ("pyarrow", "lab"), ("pydantic", "lab")):
-        require(library, extra)  # before an hour of work, not after it
     from latesum.lab.studies.paper import FIGURES, experiment_text, run_paper
     from latesum.lab.studies.paper.report import write_report
-    from latesum.lab.studies.paper.verdicts import digits
 
     if show is not None:
         print(experiment_text(show), end="")
@@ -60,10 +56,7 @@ def paper(
     columns = ["curve", "published", "ours", "± s.e.", "errors apart", "verdict"]
     table = new_table("Where the curves end", columns)
     for row in written.ratios:
-        table.add_row(
-            f"{row.figure} {row.curve}", digits(row.published, 4), digits(row.ours, 4),
-            digits(row.standard_error, 2), row.errors_text, row.verdict,
-        )  # fmt: skip
+        table.add_row(*row.cells)
     terminal().print(table)
     holding, jumps = sum(row.holds for row in written.ratios), written.jumps
     print(f"{holding} of {len(written.ratios)} end ratios agree.")
@@ -91,7 +84,7 @@ def league(
     with working(worker_count(workers), dask, out, again) as how:
         rows = run_league(out, replications=replications, seed=seed, **how)
     columns = ["policy", "mean", "± s.e.", "99%", "worst", "lock-ins", "switches", "price", "runs"]
-    for problem, group in groupby(rows, key=lambda row: row.problem):
+    for problem, group in groupby(rows, key=lambda row: row.summary.problem):
         table = new_table(problem, columns)
         for row in group:
             table.add_row(*cells_of(row))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from latesum._checks import whole_number
-from latesum._extras import need
+from latesum._extras import has
 from latesum._terminal import new_table, terminal
 from latesum.cli.options import Again, Dask, Workers, announcer, worker_count, working
 from latesum.lab.stats import number_text
@@ -35,9 +34,6 @@ def sweep(
     ] = False,
 ) -> None:
     """Run a grid of problems and policies from a file; it resumes where it was stopped."""
-    need("lab")
-    if dask is not None:
-        need("cluster")
     from latesum.lab.engine import todo
     from latesum.lab.store import RunStore
     from latesum.lab.sweeps import load, run_sweep
@@ -60,7 +56,7 @@ def sweep(
     print(f"The runs: {folder / name / 'runs.parquet'}")
     print(f"The checkpoints: {folder / name / 'checkpoints.parquet'}")
     # A figure where Matplotlib is there; a sweep is worth having without one too.
-    if importlib.util.find_spec("matplotlib") and len(results.checkpoints) > 1:
+    if has("plots") and len(results.checkpoints) > 1:
         from latesum.lab.studies.paper import drawing
 
         drawing.write(drawing.regret_figure(results), folder / name, "regret")
@@ -75,7 +71,7 @@ def _show(results: SweepResults) -> None:
         columns.append(f"over {asked.policy or asked.problem}")
     for problem in results.problems:
         rows = [row for row in results.summary() if row.problem == problem]
-        horizon = results.setting(problem, rows[0].policy).horizon
+        horizon = int(results[problem, rows[0].policy].checkpoints[-1])
         table = new_table(f"Regret after {horizon:,} rounds: {problem}", columns)
         for row in rows:
             cells = [

@@ -70,11 +70,20 @@ class Delay(ABC):
 
     @abstractmethod
     def survival(self, k: ArrayLike) -> Floats:
-        """P(delay > k) for whole k; 1 for negative k."""
+        """P(delay > k) for whole k; 1 for negative k.
+
+        Args:
+            k: One number or an array of them.
+        """
 
     @abstractmethod
     def draw(self, count: int, rng: np.random.Generator) -> Integers:
-        """Draw `count` delays."""
+        """Draw `count` delays.
+
+        Args:
+            count: The number of delays.
+            rng: The generator to draw from.
+        """
 
     @property
     def short_text(self) -> str:
@@ -119,20 +128,35 @@ class Delay(ABC):
         return summed_spread(self.survival, self.bound)
 
     def pmf(self, k: ArrayLike) -> Floats:
-        """P(delay = k)."""
+        """P(delay = k).
+
+        Args:
+            k: One number or an array of them.
+        """
         k = np.asarray(k)
         return self.survival(k - 1) - self.survival(k)
 
     def cdf(self, k: ArrayLike) -> Floats:
-        """P(delay <= k)."""
+        """P(delay <= k).
+
+        Args:
+            k: One number or an array of them.
+        """
         return 1.0 - self.survival(k)
 
     def quantile(self, share: float) -> int:
-        """The smallest k with P(delay <= k) >= share."""
+        """The smallest k with P(delay <= k) >= share.
+
+        Args:
+            share: A share between 0 and 1.
+        """
         return int(self.quantiles([share])[0])
 
     def quantiles(self, shares: ArrayLike) -> Integers:
         """The quantiles of several shares at once.
+
+        Args:
+            shares: Shares between 0 and 1.
 
         >>> from latesum import delays
         >>> delays.uniform(1, 4).quantiles([0.25, 0.5, 1.0])
@@ -142,17 +166,28 @@ class Delay(ABC):
         return self._first_below(levels, np.full(levels.shape, -1, dtype=np.int64))
 
     def clipped(self, largest: int) -> Clipped:
-        """The same delay with larger ones replaced by `largest`."""
+        """The same delay with larger ones replaced by `largest`.
+
+        Args:
+            largest: The largest delay that is left.
+        """
         return Clipped(self, largest)
 
     def truncated(self, largest: int) -> Truncated:
-        """The same delay with larger ones drawn again."""
+        """The same delay with larger ones drawn again.
+
+        Args:
+            largest: The largest delay that is left.
+        """
         return Truncated(self, largest)
 
     def expected_outstanding(self, rounds: int) -> float:
         """How many of `rounds` consecutive plays have not arrived at their end, on average.
 
         This is the sum of P(delay > i) over i < rounds, which is E[min(delay, rounds)].
+
+        Args:
+            rounds: The number of plays.
         """
         rounds = whole_number(rounds, "rounds")
         end = rounds if self.bound is None else min(rounds, self.bound)
@@ -165,7 +200,12 @@ class Delay(ABC):
         return total
 
     def draw_beyond(self, k: Integers, rng: np.random.Generator) -> Integers:
-        """Draw one delay for each entry of `k`, given that it is larger than that."""
+        """Draw one delay for each entry of `k`, given that it is larger than that.
+
+        Args:
+            k: What each delay exceeds.
+            rng: The generator to draw from.
+        """
         return self._first_below(self.survival(k) * (1.0 - rng.random(len(k))), k)
 
     @functools.cached_property
@@ -253,7 +293,12 @@ class Delay(ABC):
 
 
 class Clipped(Delay):
-    """A delay whose values above `largest` become `largest`."""
+    """A delay whose values above `largest` become `largest`.
+
+    Args:
+        parent: The delay that is clipped.
+        largest: The largest value that is left.
+    """
 
     def __init__(self, parent: Delay, largest: int) -> None:
         self._parent = parent
@@ -281,7 +326,12 @@ class Clipped(Delay):
 
 
 class Truncated(Delay):
-    """A delay drawn again whenever it is above `largest`."""
+    """A delay drawn again whenever it is above `largest`.
+
+    Args:
+        parent: The delay that is drawn.
+        largest: The largest value that is kept.
+    """
 
     def __init__(self, parent: Delay, largest: int) -> None:
         self._parent = parent

@@ -28,7 +28,7 @@ def constant(delay: int) -> Delay:
     """Always the same delay.
 
     Args:
-        delay: the delay in rounds.
+        delay: The delay in rounds.
 
     >>> constant(3).cdf(2), constant(3).cdf(3)
     (np.float64(0.0), np.float64(1.0))
@@ -41,8 +41,8 @@ def uniform(low: int, high: int) -> Delay:
     """Every whole number from `low` to `high`, equally likely.
 
     Args:
-        low: the smallest delay in rounds.
-        high: the largest delay in rounds, included.
+        low: The smallest delay in rounds.
+        high: The largest delay in rounds, included.
 
     >>> uniform(0, 50).bound
     50
@@ -55,7 +55,7 @@ def geometric(mean: float) -> Delay:
     """Geometric on 0, 1, 2, ...
 
     Args:
-        mean: the mean delay in rounds.
+        mean: The mean delay in rounds.
 
     >>> geometric(50).variance
     2550.0
@@ -68,7 +68,7 @@ def poisson(mean: float) -> Delay:
     """Poisson.
 
     Args:
-        mean: the mean delay in rounds.
+        mean: The mean delay in rounds.
 
     >>> poisson(50).variance
     50.0
@@ -81,7 +81,7 @@ def exponential(mean: float) -> Delay:
     """Exponential, rounded up to whole rounds.
 
     Args:
-        mean: the mean before it is rounded up.
+        mean: The mean before it is rounded up.
 
     >>> round(exponential(50).mean, 3)
     50.502
@@ -94,8 +94,8 @@ def half_normal(location: float, sd: float) -> Delay:
     """`location` + |Normal(0, sd)|, rounded up.
 
     Args:
-        location: the smallest delay.
-        sd: the standard deviation of the normal law.
+        location: The smallest delay.
+        sd: The standard deviation of the normal law.
 
     >>> round(half_normal(40, 5).mean, 2)
     44.5
@@ -108,8 +108,8 @@ def truncated_normal(location: float, sd: float) -> Delay:
     """Normal(location, sd) given that it is at least 0, rounded up.
 
     Args:
-        location: the mean of the normal law.
-        sd: its standard deviation.
+        location: The mean of the normal law.
+        sd: Its standard deviation.
 
     >>> round(truncated_normal(0, 10).mean, 2)
     8.49
@@ -122,8 +122,8 @@ def negative_binomial(mean: float, variance: float) -> Delay:
     """Negative binomial: like Poisson with a larger variance.
 
     Args:
-        mean: the mean delay in rounds.
-        variance: the variance, which is larger than the mean.
+        mean: The mean delay in rounds.
+        variance: The variance, which is larger than the mean.
 
     >>> negative_binomial(50, 500).mean
     50.0
@@ -136,8 +136,8 @@ def pareto(shape: float, mean: float) -> Delay:
     """Pareto type II (Lomax) from 0, rounded up; its variance is infinite up to shape 2.
 
     Args:
-        shape: the power of the tail, above 1.
-        mean: the mean before it is rounded up.
+        shape: The power of the tail, above 1.
+        mean: The mean before it is rounded up.
 
     >>> pareto(1.5, 50).variance
     inf
@@ -150,7 +150,7 @@ def mixture(*parts: tuple[float, Delay | str]) -> Delay:
     """One of several delays: `mixture((probability, delay), ...)`.
 
     Args:
-        *parts: pairs of a probability and a delay or its text.
+        *parts: Pairs of a probability and a delay or its text.
 
     >>> mixture((0.05, constant(500)), (0.95, "uniform(0, 50)")).mean
     48.75
@@ -166,7 +166,7 @@ def empirical(source: Sequence[float] | str | Path) -> Delay:
     """The observed delays, each as likely as it was frequent.
 
     Args:
-        source: the delays in rounds, or a text file with the delays in its first column.
+        source: The delays in rounds, or a text file with the delays in its first column.
 
     >>> empirical([0, 1, 1, 4]).mean
     1.5
@@ -179,9 +179,9 @@ def tabulated(times: Sequence[float], shares: Sequence[float], tail: float | Non
     """By `times[i]` the share `shares[i]` has arrived, with straight lines between.
 
     Args:
-        times: times in rounds, which need not be whole: delays are rounded up.
-        shares: the share of the rewards that has arrived by each time.
-        tail: if the last share is below 1, the rest comes exponentially later with this mean.
+        times: Times in rounds, which need not be whole: delays are rounded up.
+        shares: The share of the rewards that has arrived by each time.
+        tail: If the last share is below 1, the rest comes exponentially later with this mean.
 
     >>> tabulated([0, 100], [0, 1]).mean, tabulated([30, 30], [0, 1]).bound
     (50.5, 30)

@@ -22,14 +22,15 @@ def broken_assumptions(
     >>> broken_assumptions(problem, {"ODAAF": ODAAF(2, 1000, mean_delay=50)})
     [(['ODAAF'], 'assumes that all options have the same delays; here they differ.')]
     """
-    learning = [
-        name
+    told = {
+        name: policy.parameters
         for name, policy in policies.items()
         if not isinstance(policy, AttributedPolicy) and policy.kind not in _ASSUME_NOTHING
-    ]
+    }
+    learning = list(told)
     broken = []
     if len(set(problem.delays)) > 1:
-        knows_delay = [name for name in learning if "mean_delay" in _parameters(policies[name])]
+        knows_delay = [name for name in learning if "mean_delay" in told[name]]
         sentence = "assumes that all options have the same delays; here they differ."
         broken.append((knows_delay, sentence))
     if isinstance(problem, FieldProblem):
@@ -44,8 +45,3 @@ def broken_assumptions(
         if problem.reporting is not None and problem.reporting.noise:
             broken.append((learning, "assumes exact totals; here reports are noisy."))
     return [(names, sentence) for names, sentence in broken if names]
-
-
-def _parameters(policy: AnyPolicy) -> Mapping[str, object]:
-    assert not isinstance(policy, AttributedPolicy)
-    return policy.parameters

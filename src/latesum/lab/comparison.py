@@ -13,17 +13,19 @@ from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput
 from latesum._extras import require
+from latesum._terminal import TextTable, new_table
 from latesum.attributed import AttributedPolicy
 from latesum.attributed import run as run_attributed
-from latesum.lab import stats
 from latesum.lab.assumptions import broken_assumptions
 from latesum.lab.engine import RunOptions, run
+from latesum.lab.figures import plot_comparison
 from latesum.lab.results import Runs, Summary, from_column, to_columns
 from latesum.lab.run import Run
 from latesum.lab.setting import ORDER, USUAL_MEASURES, WORLD, AnyPolicy, Setting, reports_of
+from latesum.lab.stats import number_text
 from latesum.policies import Play
 from latesum.policies.spec import PolicySpec
-from latesum.world import Problem
+from latesum.world import Problem, Reward
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -36,7 +38,12 @@ _FORMAT = "1"
 
 @dataclass(frozen=True)
 class Comparison:
-    """The result of `compare`: it prints as a table, plots, and is saved as Parquet."""
+    """The result of `compare`: it prints as a table, plots, and is saved as Parquet.
+
+    Args:
+        runs: The runs of each policy, by its name.
+        description: What was compared, as JSON values.
+    """
 
     runs: dict[str, Runs]
     description: dict[str, Any]
@@ -51,21 +58,6 @@ class Comparison:
         """The rounds at which regret was kept."""
         return next(iter(self.runs.values())).checkpoints
 
-    def mean_regret(self, policy: str) -> Floats:
-        """The mean regret at every checkpoint."""
-        mean: Floats = self.runs[policy].regrets.mean(axis=0)
-        return mean
-
-    def standard_error(self, policy: str) -> Floats:
-        """The standard error of the mean regret at every checkpoint; NaN for a single run."""
-        error: Floats = stats.standard_error(self.runs[policy].regrets)
-        return error
-
-    def quantile(self, policy: str, share: float) -> Floats:
-        """A quantile of the regret at every checkpoint."""
-        quantile: Floats = np.quantile(self.runs[policy].regrets, share, axis=0)
-        return quantile
-
     def summary(self) -> list[Summary]:
         """One row per policy, at the horizon."""
         problem = self.description["problem"]
@@ -75,19 +67,50 @@ class Comparison:
         """What was compared, and the summary, as JSON values."""
         return {**self.description, "policies": [row.to_json() for row in self.summary()]}
 
-    def __str__(self) -> str:
-        from latesum.lab.tables import comparison_table
+    def table(self) -> TextTable:
+        """One row per policy: the regret at the horizon and what else matters."""
+        about = self.description
+        shuffled = (
+            about.get("arm_order") == "random"
+        )  # results saved by earlier versions do not say
+        title = (
+            f"Regret after {about['horizon']:,} rounds, {about['replications']} replications"
+            f"{', arms in random order' if shuffled else ''}\n{about['problem']}"
+        )
+        columns = ["policy", "mean", "± s.e.", "median", "95%", "99%", "worst"]
+        columns += ["ends on best", "switches"]
+        table = new_table(title, columns)
+        broken = about.get("broken_assumptions", [])  # results saved by earlier versions have none
+        for row in self.summary():
+            numbers = [row.mean, row.standard_error, row.median]
+            numbers += [row.percentile_95, row.percentile_99, row.worst]
+            mark = " *" if row.policy in about["sees_more"] else ""
+            mark += " †" if any(row.policy in names for names, _ in broken) else ""
+            shares = f"{row.ended_on_best:.1%}", f"{row.switches:,.1f}"
+            table.add_row(row.policy + mark, *map(number_text, numbers), *shares)
+        notes = ["* sees which arm paid: more than the others"] if about["sees_more"] else []
+        notes += [f"† {', '.join(names)}: {sentence}" for names, sentence in broken]
+        if notes:
+            table.caption = "\n".join(notes)
+        return table
 
-        return str(comparison_table(self))
+    def __str__(self) -> str:
+        return str(self.table())
 
     def plot(self, path: str | Path | None = None) -> Figure:
-        """Mean regret over rounds with 95% bands; written to `path` where one is given."""
-        from latesum.lab.figures import plot_comparison
+        """Mean regret over rounds with 95% bands.
 
-        return plot_comparison(self, path)
+        Args:
+            path: Where to write the figure; the ending of the name says in which format.
+        """
+        return plot_comparison(self.runs, self.description, path)
 
     def to_parquet(self, path: str | Path) -> None:
-        """Save everything in one file, written aside and renamed so that it is never half there."""
+        """Save everything in one file, written aside and renamed so that it is never half there.
+
+        Args:
+            path: The file.
+        """
         pa, pq = require("pyarrow", "lab"), require("pyarrow.parquet", "lab")
         tables = []
         for name, runs in self.runs.items():
@@ -113,7 +136,11 @@ class Comparison:
 
     @classmethod
     def from_parquet(cls, path: str | Path) -> Comparison:
-        """Read what `to_parquet` saved."""
+        """Read what `to_parquet` saved.
+
+        Args:
+            path: The file.
+        """
         pq = require("pyarrow.parquet", "lab")
         try:
             table = pq.read_table(path)
@@ -145,7 +172,7 @@ def simulate(
     number: int = 0,
     bucket: int = 1,
     report_lag: int = 0,
-    before: int | float | str | None = None,
+    before: Reward | float | str | None = None,
     history: int = 0,
 ) -> Run:
     """Play a fresh copy of `policy` for `horizon` rounds.
@@ -161,8 +188,8 @@ def simulate(
         number: Which run of that seed: number 3 is the fourth replication that `compare` makes.
         bucket: The rounds between two decisions, where they are not taken in any round.
         report_lag: The rounds after which a bucket's total becomes known.
-        before: What was played until the start, and is still arriving: an arm, or a reward (its
-            mean, or text) that is no arm. A policy is told by its own parameter `before`, or is not.
+        before: What was played until the start, and is still arriving: an arm, or a reward (or its
+            mean) that is no arm. A policy that was built before is told by its own parameter.
         history: For how many rounds before the start the totals of the arm `before` are known; the
             policy is told them, in parts of a bucket.
 
@@ -198,7 +225,7 @@ def compare(
     seed: int,
     bucket: int = 1,
     report_lag: int = 0,
-    before: int | float | str | None = None,
+    before: Reward | float | str | None = None,
     history: int = 0,
     random_order: bool = False,
     measures: Sequence[str] = (),
@@ -215,12 +242,12 @@ def compare(
         seed: The same seed gives the same result.
         bucket: The rounds between two decisions, where they are not taken in any round.
         report_lag: The rounds after which a bucket's total becomes known.
-        before: What was played until the start, as for `simulate`.
-        history: The rounds before the start whose totals are known, as for `simulate`.
+        before: What was played until the start, and is still arriving, as for `simulate`.
+        history: For how many rounds of it the totals are known, as for `simulate`.
         random_order: Whether the order of the arms is drawn anew in every replication, the same
             for all policies; these must be text then, since each is built for the order it meets.
         measures: What is kept of every run beside regret, `ended_on_best` and `switches`.
-        **how: Where and how runs are made: `workers`, a folder `store` to keep them in, `progress`
+        how: Where and how runs are made: `workers`, a folder `store` to keep them in, `progress`
             and the rest of what `latesum.lab.engine.run` takes.
 
     >>> from latesum import ODAAF, Problem, compare
@@ -244,7 +271,7 @@ def compare(
             PolicySpec.parse(policy) if isinstance(policy, str) else PolicySpec.of(policy),
             horizon, seed=seed, reports=reports, checkpoints=default_checkpoints(horizon),
             measures=(*USUAL_MEASURES, *measures), order=ORDER if random_order else None,
-            policy_name=name, before=before, history=history,
+            before=before, history=history, policy_name=name,
         )
         for name, policy in policies.items()
     ]  # fmt: skip
@@ -257,7 +284,7 @@ def compare(
         "seed": seed,
         "bucket": reports.bucket,
         "report_lag": reports.lag,
-        "before": before,
+        "before": None if before is None else str(before),
         "history": history,
         "arm_order": "random" if random_order else "as given",
         "sees_more": [n for n, p in built.items() if isinstance(p, AttributedPolicy)],

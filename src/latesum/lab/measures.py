@@ -42,6 +42,9 @@ COVERAGE_SHARES = (1 / 64, 1 / 16, 1 / 4, 1.0)
 def register_measure(name: str) -> Callable[[_Function], _Function]:
     """Make a function of a run known as a measure, in this process.
 
+    Args:
+        name: The name, which no other measure has.
+
     >>> @register_measure("stretches")
     ... def stretches(run):
     ...     return len(run.stretches)

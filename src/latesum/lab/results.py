@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput, known_name
+from latesum._json_values import finite
 from latesum.lab import stats
 from latesum.lab.setting import Setting
 
@@ -20,13 +21,27 @@ Rows = Mapping[str, NDArray[Any]]
 
 
 class Summary(NamedTuple):
-    """How one policy ended on one problem: its regret over all runs, and what else matters."""
+    """How one policy ended on one problem: its regret over all runs, and what else matters.
+
+    Args:
+        problem: The name of the problem.
+        policy: The name of the policy.
+        replications: The number of runs.
+        mean: The mean regret.
+        standard_error: That of the mean; NaN for a single run.
+        median: The median regret.
+        percentile_95: What 95% of the runs stay below.
+        percentile_99: What 99% of the runs stay below.
+        worst: The largest regret.
+        ended_on_best: The share of runs that ended on the best arm.
+        switches: How often the arm changed, on average.
+    """
 
     problem: str
     policy: str
     replications: int
     mean: float
-    standard_error: float  # NaN for a single run
+    standard_error: float
     median: float
     percentile_95: float
     percentile_99: float
@@ -36,12 +51,18 @@ class Summary(NamedTuple):
 
     def to_json(self) -> dict[str, Any]:
         """As JSON values; a standard error that there is not is null."""
-        return {key: None if value != value else value for key, value in self._asdict().items()}
+        found: dict[str, Any] = finite(self._asdict())
+        return found
 
 
 @dataclass(frozen=True)
 class Runs:
-    """All runs of one policy on one problem, in the order of their numbers."""
+    """All runs of one policy on one problem, in the order of their numbers.
+
+    Args:
+        checkpoints: The rounds at which regret was kept.
+        measured: By measure, one row per run.
+    """
 
     checkpoints: Integers
     measured: Rows
@@ -65,7 +86,12 @@ class Runs:
         return len(next(iter(self.measured.values())))
 
     def summary(self, problem: str, policy: str) -> Summary:
-        """The runs in one row, at the horizon."""
+        """The runs in one row, at the horizon.
+
+        Args:
+            problem: What the problem is called there.
+            policy: What the policy is called there.
+        """
         final = self.regrets[:, -1]
         median, percentile_95, percentile_99 = np.quantile(final, [0.5, 0.95, 0.99]).tolist()
         return Summary(
@@ -77,14 +103,24 @@ class Runs:
 
 @dataclass(frozen=True)
 class Results:
-    """Settings and their runs, by the names of problem and policy."""
+    """Settings and their runs.
+
+    Args:
+        settings: What was run.
+        runs: The runs, by the names of problem and policy.
+    """
 
     settings: Sequence[Setting]
     runs: dict[tuple[str, str], Runs] = field(repr=False)
 
     @classmethod
     def of(cls, settings: Sequence[Setting], rows: Sequence[Rows]) -> Results:
-        """Settings and what was measured in the runs of each."""
+        """Put settings and their runs together.
+
+        Args:
+            settings: What was run.
+            rows: What was measured in the runs of each.
+        """
         runs: dict[tuple[str, str], Runs] = {}
         for setting, each in zip(settings, rows, strict=True):
             names = (setting.problem_name, setting.policy_name)
@@ -110,20 +146,11 @@ class Results:
         """The rounds at which regret was kept, those of the first setting."""
         return self.settings[0].checkpoint_rounds
 
-    def setting(self, problem: str, policy: str) -> Setting:
-        """One policy on one problem."""
-        names = [(each.problem_name, each.policy_name) for each in self.settings]
-        return self.settings[names.index((problem, policy))]
-
     def __getitem__(self, names: tuple[str, str]) -> Runs:
         problem, policy = names
         known_name(problem, self.problems, "problem here")
         known_name(policy, [p for q, p in self.runs if q == problem], "policy on this problem")
         return self.runs[problem, policy]
-
-    def regrets(self, problem: str, policy: str) -> Floats:
-        """One row per run, one column per checkpoint."""
-        return self[problem, policy].regrets
 
     def summary(self) -> list[Summary]:
         """One row per policy and problem, at the horizon."""

@@ -21,7 +21,15 @@ Rewards = Literal["generated", "received"]
 
 
 class PlayedStretch(NamedTuple):
-    """One stretch of a run: it began after `start` rounds."""
+    """One stretch of a run.
+
+    Args:
+        start: The rounds that were played before it.
+        rounds: Its rounds.
+        arm: What was played.
+        purpose: What for.
+        total: What arrived in it; None if that is never known.
+    """
 
     start: int
     rounds: int
@@ -33,9 +41,13 @@ class PlayedStretch(NamedTuple):
 class Run:
     """The stretches that were played, and the regret after any number of rounds.
 
-    What else a measure may ask: `plays`, as they were told; `problem`, with its arms as this run met them; `policy`, as it was
-    at the end; `checkpoints`, the rounds at which the regret is kept; and `bucket`, the rounds
-    between two decisions.
+    Args:
+        problem: What was played, with its arms as this run met them.
+        plays: What was played, as it was told.
+        policy: The policy as it was at the end.
+        checkpoints: The rounds at which the regret is kept.
+        bucket: The rounds between two decisions.
+        longer: Plays the same run on.
     """
 
     def __init__(
@@ -54,7 +66,10 @@ class Run:
         self.bucket = bucket
         self._longer = longer
         self.plays = plays
-        self._ends = np.cumsum([0] + [play[1] for play in plays])
+        #: The arm of every stretch.
+        self.arms = [play[0] for play in plays]
+        #: The rounds after which the arm could change: 0, and the end of every stretch.
+        self.ends = np.cumsum([0] + [play[1] for play in plays])
         gaps = problem.gaps
         if problem.changes:
             lost = [self._lost(index, np.array([play[1]]))[0] for index, play in enumerate(plays)]
@@ -65,30 +80,20 @@ class Run:
     @property
     def horizon(self) -> int:
         """The rounds played."""
-        return int(self._ends[-1])
+        return int(self.ends[-1])
 
     @property
     def stretches(self) -> list[PlayedStretch]:
         """What was played, in order."""
         return [
             PlayedStretch(int(start), play.rounds, play.arm, play.purpose, play.total)
-            for start, play in zip(self._ends[:-1], self.plays, strict=True)
+            for start, play in zip(self.ends[:-1], self.plays, strict=True)
         ]
-
-    @property
-    def ends(self) -> Integers:
-        """The rounds after which the arm could change: 0, and the end of every stretch."""
-        return self._ends
-
-    @property
-    def arms(self) -> list[int]:
-        """The arm of every stretch."""
-        return [play[0] for play in self.plays]
 
     @property
     def last_arm(self) -> int:
         """The arm that was played at the end."""
-        return self.plays[-1][0]
+        return self.arms[-1]
 
     @functools.cached_property
     def answer(self) -> int:
@@ -102,7 +107,11 @@ class Run:
         return max(still_in, key=lambda row: row.mean if row.mean is not None else -1.0).arm
 
     def continued(self, until: int) -> Run:
-        """The same run, played on until `until` rounds; its first part is this one."""
+        """The same run, played on; its first part is this one.
+
+        Args:
+            until: The rounds of the longer run.
+        """
         if self._longer is None:
             raise InvalidInput("this run cannot be played on.")
         return self._longer(until)
@@ -111,6 +120,9 @@ class Run:
         """The policy as it was after the first stretch that ends at each of `rounds`, or later.
 
         It is told everything again, so totals that were reported late are known at once here.
+
+        Args:
+            rounds: Increasing numbers of rounds.
         """
         if self.policy is None:
             raise InvalidInput("of this run it is not known what its policy believed.")
@@ -135,10 +147,13 @@ class Run:
     def regret(
         self, at: int | Integers | None = None, *, rewards: Rewards = "generated"
     ) -> float | Floats:
-        """The regret after `at` rounds, or after each of an array of them; the whole run without.
+        """The regret.
 
-        Of "generated" rewards it is the paper's Reg_T = T mu* - sum of mu of the arms played. Of
-        "received" ones (Vernade et al., 2017) only what has arrived by then counts, for both.
+        Args:
+            at: After this many rounds, or after each of an array of them; the whole run without.
+            rewards: Of "generated" rewards it is the paper's Reg_T = T mu* - sum of mu of the arms
+                played. Of "received" ones (Vernade et al., 2017) only what has arrived by then
+                counts, for both.
         """
         rounds = np.asarray(self.horizon if at is None else at)
         if rounds.size and (rounds.min() < 0 or rounds.max() > self.horizon):
@@ -148,7 +163,7 @@ class Run:
         if rewards == "generated" and self.problem.changes:
             result = np.vectorize(self._changing_regret, otypes=[float])(rounds)
         elif rewards == "generated":
-            result = np.interp(rounds, self._ends, self._regret_at_ends)
+            result = np.interp(rounds, self.ends, self._regret_at_ends)
         elif rewards == "received":
             if self.problem.changes:
                 raise InvalidInput("regret of received rewards is for means that do not change.")
@@ -159,21 +174,21 @@ class Run:
 
     def _lost(self, index: int, rounds: Integers) -> Floats:
         """What is lost in the first `rounds` rounds of a play, where means change over time."""
-        start = self._ends[index]
+        start = self.ends[index]
         arm = self.plays[index].arm
         both = self.problem.lost_by(arm, np.append(start + rounds, start))
         lost: Floats = both[:-1] - both[-1]
         return lost
 
     def _changing_regret(self, rounds: int) -> float:
-        index = min(int(np.searchsorted(self._ends, rounds, side="right")), len(self.plays)) - 1
-        inside = self._lost(index, np.array([rounds - self._ends[index]]))[0]
+        index = min(int(np.searchsorted(self.ends, rounds, side="right")), len(self.plays)) - 1
+        inside = self._lost(index, np.array([rounds - self.ends[index]]))[0]
         return float(self._regret_at_ends[index] + inside)
 
     def _received_regret(self, rounds: int) -> float:
         problem, best = self.problem, self.problem.best
         lost = problem.means[best] * _arrived(problem, best, int(rounds))
-        for start, play in zip(self._ends, self.plays, strict=False):
+        for start, play in zip(self.ends, self.plays, strict=False):
             if start >= rounds:
                 break
             since_start = int(rounds - start)

@@ -18,6 +18,7 @@ from typing import Any, Protocol
 from latesum._checks import InvalidInput, whole_number
 from latesum._extras import require
 
+Job = Callable[[Any], Any]
 #: A task may lose its worker this many times before it is taken for the cause.
 _ALLOWED_FAILURES = 10
 _CONNECT_SECONDS = 10
@@ -28,39 +29,24 @@ class Runner(Protocol):
 
     workers: int
 
-    def __call__(
-        self, job: Callable[[Any], Any], tasks: Sequence[Any]
-    ) -> Iterator[tuple[int, Any]]:
+    def __call__(self, job: Job, tasks: Sequence[Any]) -> Iterator[tuple[int, Any]]:
         """The number of each task and `job(task)`, in any order."""
 
 
-class InThisProcess:
-    """One task after the other.
+class InProcesses:
+    """`workers` processes on this machine; with one, it is this process.
 
-    >>> list(InThisProcess()(abs, [-1, 2]))
+    >>> list(InProcesses(1)(abs, [-1, 2]))
     [(0, 1), (1, 2)]
     """
-
-    workers = 1
-
-    def __call__(
-        self, job: Callable[[Any], Any], tasks: Sequence[Any]
-    ) -> Iterator[tuple[int, Any]]:
-        for number, task in enumerate(tasks):
-            yield number, job(task)
-
-
-class InProcesses:
-    """`workers` processes on this machine."""
 
     def __init__(self, workers: int) -> None:
         self.workers = workers
 
-    def __call__(
-        self, job: Callable[[Any], Any], tasks: Sequence[Any]
-    ) -> Iterator[tuple[int, Any]]:
+    def __call__(self, job: Job, tasks: Sequence[Any]) -> Iterator[tuple[int, Any]]:
         if self.workers == 1 or len(tasks) <= 1:
-            yield from InThisProcess()(job, tasks)
+            for number, task in enumerate(tasks):
+                yield number, job(task)
             return
         import multiprocessing
         from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -75,7 +61,8 @@ class InProcesses:
             initargs=(os.getpid(), job, tasks),
         )
         try:
-            waiting = {pool.submit(_do_task, number): number for number in range(len(tasks))}
+            with _interrupts_put_off():
+                waiting = {pool.submit(_do_task, number): number for number in range(len(tasks))}
             for future in as_completed(waiting):
                 yield waiting.pop(future), future.result()
         except BrokenProcessPool:
@@ -89,10 +76,32 @@ class InProcesses:
         pool.shutdown()  # waited for: a pool that is closing while Python exits prints an error
 
 
-_work: tuple[Callable[[Any], Any], Sequence[Any]]
+@contextlib.contextmanager
+def _interrupts_put_off() -> Iterator[None]:
+    """Raise an interrupt at the end of the block, not within it.
+
+    Python drops an exception in what runs around a fork, so that an interrupt that comes while
+    processes are started would be lost; and a process that it reaches before it ignores interrupts
+    would end with a traceback.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or before is None:
+        yield  # interrupts are not for this thread, or not for Python
+        return
+    came: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if came:
+        signal.raise_signal(signal.SIGINT)
 
 
-def _prepare_worker(parent: int, job: Callable[[Any], Any], tasks: Sequence[Any]) -> None:
+_work: tuple[Job, Sequence[Any]]
+
+
+def _prepare_worker(parent: int, job: Job, tasks: Sequence[Any]) -> None:
     """An interrupt is for the parent to handle, and a worker ends with its parent."""
     global _work
     _work = job, tasks
@@ -124,9 +133,7 @@ class OnDask:
         self.workers = max(sum(client.nthreads().values()), 1)
         _refuse_other_versions(client)
 
-    def __call__(
-        self, job: Callable[[Any], Any], tasks: Sequence[Any]
-    ) -> Iterator[tuple[int, Any]]:
+    def __call__(self, job: Job, tasks: Sequence[Any]) -> Iterator[tuple[int, Any]]:
         import asyncio
         from concurrent.futures import CancelledError
 
@@ -161,7 +168,7 @@ def chosen_runner(workers: int = 1, dask: str | None = None) -> Iterator[Runner]
     """
     workers = whole_number(workers, "the number of workers", at_least=1)
     if dask is None:
-        yield InProcesses(workers) if workers > 1 else InThisProcess()
+        yield InProcesses(workers)
         return
     distributed = require("distributed", "cluster")
     import dask as dask_library

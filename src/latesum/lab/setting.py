@@ -1,7 +1,7 @@
 """A setting: all that a run depends on. Its digest names its results.
 
-Run number i of a setting with seed s draws from `SeedSequence(s)`'s i-th child, whoever makes it
-and in whatever order, and so under every policy and on every problem.
+Run number i of a setting with seed s draws from `SeedSequence(s)`'s i-th child, wherever
+and in whatever order it is made, and so under every policy and on every problem.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import functools
 import hashlib
 import json
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput, known_name, whole_number
 from latesum._registry import Registry
+from latesum._signatures import signature_of
 from latesum.attributed import AttributedPolicy
 from latesum.attributed import run as run_attributed
 from latesum.attributed.playable import refuse_unplayable
@@ -27,9 +28,10 @@ from latesum.lab.play import AtOnce, Game, InBuckets, Poor, Reports
 from latesum.lab.run import LabelledRun, Run
 from latesum.policies import Policy
 from latesum.policies.spec import PolicySpec
-from latesum.world import FieldProblem, Problem, Reporting, World
+from latesum.world import FieldProblem, Problem, Reporting, Reward
 from latesum.world.buckets import BucketWorld
 from latesum.world.problem_data import plain_part, problem_data, problem_from
+from latesum.world.reward_text import reward_text
 
 Integers = NDArray[np.int64]
 #: What can be run: policies that see totals, and baselines that see which arm paid.
@@ -46,7 +48,7 @@ WORLD, POLICY, REPORTS, ORDER, PROBLEM = range(5)
 _KEPT_ORDERS = 256
 
 
-class Case(NamedTuple):
+class DrawnProblem(NamedTuple):
     """What a law may draw for a run in place of a problem alone: with its horizon and its bucket."""
 
     problem: Problem
@@ -58,15 +60,27 @@ class Case(NamedTuple):
 class Setting:
     """A policy on a problem, how it is played, and what is kept of a run.
 
-    `problem` may be text, "package.module:function": a function of a generator that draws another
-    problem for every run, or a `Case`, whose horizon and bucket are then those of the run. What the spec of the `policy` does not say is filled in with what is true
-    of the problem, times the factor in `told` where there is one; with `told=None` nothing is.
-
-    `reports` says how totals become known. With `order`, the arms stand in an order that is drawn
-    for every run, the same under all policies; the number is the child of the run's seed that it
-    is drawn from. `before` is what was played until the start and is still arriving; a policy is told
-    of it by its own parameter `before`, or is not. `world` "buckets" draws whole buckets at once: the same law, and faster where
-    delays are very long.
+    Args:
+        problem: What is played; or as text, "package.module:function", a function of a generator
+            that draws another problem for every run, or a `DrawnProblem`, whose horizon and bucket are then
+            those of the run.
+        policy: What decides. What its spec does not say is filled in with what is true of the problem.
+        horizon: The number of rounds.
+        seed: The seed, or the path to one of its children.
+        reports: How totals become known.
+        checkpoints: The rounds at which regret is kept; the horizon is always one.
+        measures: What is kept of a run.
+        order: With it the arms stand in an order that is drawn for every run, the same under all
+            policies: the number is the child of the run's seed that it is drawn from.
+        before: What was played until the start and is still arriving: an arm, or a reward (or its
+            mean) that is no arm.
+        history: For how many rounds of it the totals are known, and told to the policy in parts of a
+            bucket.
+        told: Factors on what the policy is told; with None it is told only what ran before.
+        world: "buckets" draws whole buckets at once: the same law, and faster where delays are very
+            long.
+        problem_name: What the problem is called in tables; no part of the digest.
+        policy_name: What the policy is called in tables; no part of the digest.
 
     >>> setting = Setting(Problem([0.2, 0.8], "uniform(0, 9)"), PolicySpec.parse("odaaf"), 5_000)
     >>> setting.run(0)
@@ -81,16 +95,13 @@ class Setting:
     _: KW_ONLY
     seed: int | tuple[int, ...] = 1
     reports: Reports = field(default_factory=AtOnce)
-    checkpoints: tuple[int, ...] = ()  # the horizon without
+    checkpoints: tuple[int, ...] = ()
     measures: tuple[str, ...] = USUAL_MEASURES
     order: int | None = None
+    before: Reward | float | str | None = None
+    history: int = 0
     told: Mapping[str, float] | None = field(default_factory=dict)
     world: Literal["rounds", "buckets"] = "rounds"
-    #: What was played until the start, and is still arriving: an arm, a mean, or a reward as text.
-    before: int | float | str | None = None
-    #: For how many rounds before the start the totals of the arm `before` are known to the policy.
-    history: int = 0
-    #: What the two are called in tables: labels, no part of the digest.
     problem_name: str = ""
     policy_name: str = ""
     #: Whether a policy says nothing when it is built: it said it when it was first built.
@@ -104,18 +115,15 @@ class Setting:
         if points.dtype.kind not in "iu" or points[0] < 1 or points[-1] > self.horizon:
             raise InvalidInput(f"checkpoints are rounds between 1 and {self.horizon}.")
         object.__setattr__(self, "checkpoints", tuple(points.tolist()))
-        problem = self.problem
+        problem, bucket = self.problem, self.reports.bucket
         reporting = problem.reporting if isinstance(problem, FieldProblem) else None
         if reporting is not None and not isinstance(self.reports, Poor):
-            poor = reports_of(self.reports.bucket, self.reports.lag, reporting)
+            poor = reports_of(bucket, self.reports.lag, reporting)
             object.__setattr__(self, "reports", poor)
-        history = whole_number(self.history, "the rounds of the history")
-        object.__setattr__(self, "history", history)
-        if history and not _is_arm(self.before):
+        whole_number(self.history, "the rounds of the history")
+        if self.history and not _is_arm(self.before):
             raise InvalidInput("a history needs before=...: the arm that was played in it.")
-        if self.world == "buckets" and self.before is not None:
-            raise InvalidInput("a world of whole buckets begins empty; leave `before` out.")
-        if self.world == "buckets" and self.horizon % self.reports.bucket:
+        if self.world == "buckets" and (self.horizon % bucket or self.history % bucket):
             raise InvalidInput("a run of whole buckets has a horizon of whole buckets.")
         object.__setattr__(self, "problem_name", self.problem_name or str(problem))
         object.__setattr__(self, "policy_name", self.policy_name or str(self.policy))
@@ -148,7 +156,9 @@ class Setting:
             data["reports"] = {"bucket": self.reports.bucket, "lag": self.reports.lag}
             if isinstance(self.reports, Poor):
                 data["reports"]["reporting"] = plain_part(self.reports.reporting)
-        for name in ("checkpoints", "measures", "order", "told", "world", "before", "history"):
+        if (before := self.before) is not None:
+            data["before"] = reward_text(before) if isinstance(before, Reward) else before
+        for name in ("checkpoints", "measures", "order", "history", "told", "world"):
             value = getattr(self, name)
             if value != _USUAL[name]:
                 data[name] = list(value) if isinstance(value, tuple) else value
@@ -156,7 +166,11 @@ class Setting:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Setting:
-        """The opposite of `to_json`."""
+        """The opposite of `to_json`.
+
+        Args:
+            data: JSON values.
+        """
         known = {each.name for each in dataclasses.fields(cls)}
         given = {key: data[key] for key in data if known_name(key, known, "part of a setting")}
         for key in ("checkpoints", "measures", "seed"):
@@ -172,7 +186,11 @@ class Setting:
     # Runs.
 
     def run(self, number: int) -> Run:
-        """Run number `number`: it depends on this setting and its number, and on nothing else."""
+        """One run: it depends on this setting and its number, and on nothing else.
+
+        Args:
+            number: Which run.
+        """
         if isinstance(self.problem, str):
             return self.drawn(number).run(number)
         problem, policy = self.met_by(number)
@@ -183,7 +201,7 @@ class Setting:
                 checkpoints=points,
             )  # fmt: skip
             return LabelledRun(problem, seen, points)
-        game, playing = self._game(number, problem, policy, self.horizon)
+        game, playing = self._game(number, self.horizon)
         return Run(
             problem, list(game.play(self.horizon)), policy=playing,
             checkpoints=self.checkpoint_rounds, bucket=self.reports.bucket,
@@ -198,10 +216,14 @@ class Setting:
                 f"{self.policy_name} chooses among {policy.n_arms} arms and the problem has "
                 f"{problem.n_arms}."
             )
+        if _is_arm(self.before) and int(self.before) >= problem.n_arms:  # type: ignore[arg-type]
+            raise InvalidInput(f"there is no arm {self.before}; the last is {problem.n_arms - 1}.")
+        if self.history and "history" not in signature_of(type(policy)).parameters:
+            raise InvalidInput(f"{type(policy).__name__} cannot be told what was played before.")
         if isinstance(policy, AttributedPolicy):
             if self.before is not None:
                 raise InvalidInput(
-                    f"{policy.name} begins with nothing under way; leave `before` out."
+                    f"{policy.name} begins with nothing under way: leave `before` out."
                 )
             if not isinstance(self.reports, AtOnce):
                 raise InvalidInput(
@@ -215,7 +237,12 @@ class Setting:
                 )
 
     def seeds(self, number: int, stream: int) -> np.random.SeedSequence:
-        """What one part of a run draws from, as `SeedSequence(seed).spawn` would give it."""
+        """What one part of a run draws from, as `SeedSequence(seed).spawn` would give it.
+
+        Args:
+            number: Which run.
+            stream: Which child of its seed, such as `WORLD`.
+        """
         seed = self.seed if isinstance(self.seed, tuple) else (self.seed,)
         return np.random.SeedSequence(seed[0], spawn_key=(*seed[1:], number, stream))
 
@@ -225,58 +252,65 @@ class Setting:
         return np.array(self.checkpoints, dtype=np.int64)
 
     def _longer(self, number: int, until: int) -> Run:
+        game, playing = self._game(number, until)
+        plays = [*game.play(self.horizon), *game.play(until)]
+        return Run(self.met_by(number)[0], plays, policy=playing, bucket=self.reports.bucket)
+
+    def _game(self, number: int, until: int) -> tuple[Game, Policy]:
         problem, policy = self.met_by(number)
         assert isinstance(policy, Policy)
-        game, playing = self._game(number, problem, policy, until)
-        plays = [*game.play(self.horizon), *game.play(until)]
-        return Run(problem, plays, policy=playing, bucket=self.reports.bucket)
-
-    def _game(
-        self, number: int, problem: Problem, policy: Policy, until: int
-    ) -> tuple[Game, Policy]:
         nature = np.random.Generator(np.random.PCG64(self.seeds(number, WORLD)))
+        before = self._before(number)
         if self.world == "buckets":
             bucket = self.reports.bucket
-            world: Any = BucketWorld(problem, bucket=bucket, buckets=until // bucket, rng=nature)
+            world: Any = BucketWorld(
+                problem, bucket=bucket, buckets=until // bucket, rng=nature, before=before,
+                history=self.history // bucket,
+            )  # fmt: skip
+        elif before is None:
+            world = problem.start(rng=nature)
         else:
-            before = self.before
-            if self.order is not None and isinstance(before, int):  # as the run's order lists it
-                order = arm_order(problem.n_arms, self.seeds(number, self.order))
-                before = list(order).index(before)
             world = problem.start(rng=nature, before=before, at=-self.history)
-        told = self._history(world, before) if self.history else None
         own = None
         if policy.random:
             own = np.random.Generator(np.random.PCG64(self.seeds(number, POLICY)))
-        playing = policy.fresh(rng=own, history=told)
+        playing = policy.fresh(rng=own)
+        if self.history:
+            playing = policy.fresh(rng=own, history=self._played_before(world, before))
         noise = None
         if isinstance(self.reports, Poor):
             noise = np.random.default_rng(self.seeds(number, REPORTS))
         return Game(world, playing, self.reports, rng=noise), playing
 
-    def _history(self, world: World, arm: Any) -> list[tuple[int, int, float]]:
-        """Play what was played before the start; its parts, with their totals."""
+    def _played_before(self, world: Any, arm: Any) -> list[tuple[int, int, float]]:
+        """The parts of the history with their totals."""
         part = self.reports.bucket if self.reports.bucket > 1 else self.history
-        told = []
-        while world.rounds_played < 0:
-            rounds = min(part, -world.rounds_played)
-            told.append((arm, rounds, world.play(arm, rounds)))
-        return told
+        lengths = np.diff([*range(0, self.history, part), self.history]).tolist()
+        return [(arm, rounds, world.play(arm, rounds)) for rounds in lengths]
 
     # What a run meets.
 
+    def _before(self, number: int) -> Reward | float | str | None:
+        """What ran before: an arm has another number where the order of the arms is drawn."""
+        if self.order is None or not _is_arm(self.before):
+            return self.before
+        n_arms = self.prepared[0].n_arms
+        return arm_order(n_arms, self.seeds(number, self.order)).index(int(self.before))  # type: ignore[arg-type]
+
     def met_by(self, number: int) -> tuple[Problem, AnyPolicy]:
-        """The problem as a run meets it, and the policy, told what there is to know of it."""
+        """The problem as a run meets it, and the policy, told what there is to know of it.
+
+        Args:
+            number: Which run.
+        """
         if isinstance(self.problem, str):
             return self.drawn(number).met_by(number)
         problem, policy = self.prepared
         if self.order is not None:
             order = tuple(arm_order(problem.n_arms, self.seeds(number, self.order)))
-            problem = self._permuted.get(order) or problem.permuted(order)
-            if isinstance(self.problem, Problem) and len(self._permuted) < _KEPT_ORDERS:
-                self._permuted[order] = problem
+            problem = self._permuted(order)
             if self._told_of_arms:
-                policy = self._built_for(problem)
+                policy = self._built_for(problem, number)
         return problem, policy
 
     @functools.cached_property
@@ -285,15 +319,19 @@ class Setting:
         problem = self.problem
         if not isinstance(problem, Problem):
             return self.drawn(0).prepared
-        if self._quietly:
-            return problem, self._built_for(problem)
-        policy: AnyPolicy = self._spec_for(problem).build()
+        with warnings.catch_warnings():
+            if self._quietly:
+                warnings.simplefilter("ignore")
+            policy: AnyPolicy = self._spec_for(problem, self.before).build()
         return problem, policy
 
     def drawn(self, number: int) -> Setting:
         """The setting of one run, with the problem that a law draws for it written out.
 
         Its run of the same number is the same run: so it can be replayed without the law.
+
+        Args:
+            number: Which run.
         """
         if isinstance(self.problem, Problem):
             return self
@@ -310,27 +348,29 @@ class Setting:
         return new
 
     @functools.cached_property
-    def _permuted(self) -> dict[tuple[int, ...], Problem]:
-        """The problem in the orders that were met so far: tables are made once for each."""
-        return {}
+    def _permuted(self) -> Callable[[tuple[int, ...]], Problem]:
+        """The problem in an order of its arms: tables are made once for each that is met."""
+        return functools.lru_cache(_KEPT_ORDERS)(self.prepared[0].permuted)
 
     @functools.cached_property
     def _told_of_arms(self) -> bool:
         """Whether the policy is told something that belongs to one arm and moves with it."""
-        filled = set(self._spec_for(self.prepared[0]).parameters) - set(self.policy.parameters)
-        return bool(filled & {"best_arm", "delay"})
+        told = self._spec_for(self.prepared[0], self.before).parameters
+        return bool((set(told) - set(self.policy.parameters)) & {"best_arm", "delay", "before"})
 
-    def _built_for(self, problem: Problem) -> AnyPolicy:
+    def _built_for(self, problem: Problem, number: int) -> AnyPolicy:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # said when the policy was first built
-            policy: AnyPolicy = self._spec_for(problem).build()
+            policy: AnyPolicy = self._spec_for(problem, self._before(number)).build()
         return policy
 
-    def _spec_for(self, problem: Problem) -> PolicySpec:
-        if self.told is None or self.policy.policy is not None:
+    def _spec_for(self, problem: Problem, before: Any) -> PolicySpec:
+        if self.policy.policy is not None:
             return self.policy
-        known = knowledge(problem, self.horizon)
-        for key, factor in self.told.items():
+        known = {} if self.told is None else knowledge(problem, self.horizon)
+        if before is not None:
+            known["before"] = before if _is_arm(before) else "other"
+        for key, factor in (self.told or {}).items():
             known_name(key, ("mean_delay", "delay_variance"), "knowledge to tell wrongly")
             known[key] *= factor
         return self.policy.told(known)
@@ -342,9 +382,13 @@ class Setting:
 
 
 _USUAL: dict[str, Any] = {
-    "checkpoints": (), "measures": USUAL_MEASURES, "order": None, "told": {}, "world": "rounds",
-    "before": None, "history": 0,
+    "checkpoints": (), "measures": USUAL_MEASURES, "order": None, "history": 0, "told": {},
+    "world": "rounds",
 }  # fmt: skip
+
+
+def _is_arm(before: object) -> bool:
+    return isinstance(before, int) and not isinstance(before, bool)
 
 
 def reports_of(bucket: int = 1, lag: int = 0, reporting: Reporting | None = None) -> Reports:
@@ -392,21 +436,3 @@ def knowledge(problem: Problem, horizon: int) -> dict[str, Any]:
         "best_arm": problem.best,
         "delay": problem.delays,
     }
-
-
-def policy_for(text: str, problem: Problem, horizon: int) -> AnyPolicy:
-    """The policy written as `text`, such as "odaaf" or "odaaf(mean_delay=20)", for a problem.
-
-    What is not written is filled in with what is true of the problem.
-
-    >>> policy_for("odaaf-b", Problem([0.5, 0.6], "uniform(0, 100)"), 250_000).ask().rounds
-    1076
-    >>> policy_for("qpm-d(base='kl-ucb')", Problem([0.5, 0.6], "poisson(9)"), 1000).name
-    'QPM-D (KL-UCB)'
-    """
-    policy: AnyPolicy = PolicySpec.parse(text).told(knowledge(problem, horizon)).build()
-    return policy
-
-
-def _is_arm(before: object) -> bool:
-    return isinstance(before, int) and not isinstance(before, bool)

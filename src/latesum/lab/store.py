@@ -40,6 +40,9 @@ _ABANDONED_AFTER = 3600.0
 class RunStore:
     """A folder of results.
 
+    Args:
+        folder: Where; it is made if it is not there.
+
     >>> import tempfile
     >>> folder = tempfile.mkdtemp()
     >>> RunStore(folder).folder == Path(folder)
@@ -79,7 +82,12 @@ class RunStore:
             ) from None
 
     def missing(self, setting: Setting, replications: int) -> list[tuple[int, int]]:
-        """The runs that are not there yet, as ranges (first, past the last)."""
+        """The runs that are not there yet, as ranges (first, past the last).
+
+        Args:
+            setting: Whose runs.
+            replications: How many are wanted.
+        """
         wanted = np.ones(replications, dtype=bool)
         for first, end, _ in self._parts(setting):
             wanted[first:end] = False
@@ -87,11 +95,23 @@ class RunStore:
         return [(int(first), int(end)) for first, end in edges.reshape(-1, 2)]
 
     def has(self, setting: Setting, first: int, end: int) -> bool:
-        """Whether another process has written exactly this part meanwhile."""
+        """Whether another process has written exactly this part meanwhile.
+
+        Args:
+            setting: Whose runs.
+            first: The first run of the part.
+            end: The run after its last.
+        """
         return self._part(setting, first, end).exists()
 
     def write_part(self, setting: Setting, first: int, rows: Rows) -> None:
-        """Keep runs `first`, `first` + 1, ... of a setting."""
+        """Keep runs of a setting.
+
+        Args:
+            setting: Whose runs.
+            first: The number of the first.
+            rows: What was measured.
+        """
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -107,7 +127,12 @@ class RunStore:
             aside.replace(path)
 
     def read(self, setting: Setting, replications: int) -> Rows:
-        """All runs of a setting; they must be there."""
+        """All runs of a setting; they must be there.
+
+        Args:
+            setting: Whose runs.
+            replications: How many.
+        """
         import pyarrow.parquet as pq
 
         found = np.zeros(replications, dtype=bool)
@@ -137,7 +162,11 @@ class RunStore:
         return rows
 
     def forget(self, setting: Setting) -> None:
-        """Throw the runs of a setting away."""
+        """Throw runs away.
+
+        Args:
+            setting: Whose runs.
+        """
         import shutil
 
         shutil.rmtree(self.folder / "parts" / setting.digest, ignore_errors=True)
@@ -145,8 +174,11 @@ class RunStore:
     def claim(self, name: str, settings: Sequence[Setting], about: Mapping[str, Any]) -> Path:
         """Say in a folder `name` what the experiment is; returns the folder.
 
-        `about` is what to write down. If it has a "source", the file that the experiment comes
-        from, a folder that holds another experiment from another file is refused.
+        Args:
+            name: The folder, within that of the store.
+            settings: What is run.
+            about: What to write down. If it has a "source", the file that the experiment comes from,
+                a folder that holds another experiment from another file is refused.
         """
         folder = self.folder / name
         path = folder / "manifest.json"
@@ -172,7 +204,13 @@ class RunStore:
         return folder
 
     def merge(self, name: str, results: Results, about: Mapping[str, Any]) -> dict[str, Path]:
-        """Write the two tables of a finished experiment; the same runs give the same bytes."""
+        """Write the two tables of a finished experiment; the same runs give the same bytes.
+
+        Args:
+            name: The folder for them, within that of the store.
+            results: All runs.
+            about: What to write down in both.
+        """
         folder = self.folder / name
         folder.mkdir(parents=True, exist_ok=True)
         paths = {"runs": folder / "runs.parquet", "checkpoints": folder / "checkpoints.parquet"}

@@ -11,14 +11,23 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, overload
 
 from latesum._checks import InvalidInput, whole_number
 from latesum.errors import BadRows
+from latesum.live.acts import Acted, OperatorAct
 from latesum.live.batches import CheckWanted, always_wanted
 from latesum.live.buckets import When
 from latesum.live.caches import LedgerCache, ReplayCache
-from latesum.live.deciding import Choice, carry, choose, told_plays
+from latesum.live.deciding import (
+    Choice,
+    bucket_to_decide,
+    carry,
+    check_next,
+    choose,
+    final_decision,
+    told_plays,
+)
 from latesum.live.ledger import Decision, Entry, Ledger, decision_of
 from latesum.live.maturity import Maturity
 from latesum.live.recorder import BucketState, Recorder, check_gap, why_unknown
-from latesum.live.rules import RULES_VERSION, check_rules
+from latesum.live.rules import check_rules
 from latesum.live.settings import Settings
 from latesum.live.store import Store, Stored, Writer
 from latesum.live.verdicts import Allowed, CheckedRow, Recorded, Refusal, Row, check_rows
@@ -36,16 +45,12 @@ _FEW_ROWS = 100
 
 
 def system_clock() -> datetime:
-    """The time now."""
+    """The time now.
+
+    >>> system_clock().tzname()
+    'UTC'
+    """
     return datetime.now(UTC)
-
-
-class Acted(NamedTuple):
-    """What an operator did; `repeated` if it had been done before, under the same key."""
-
-    kind: str
-    option: str | None
-    repeated: bool
 
 
 class _States(NamedTuple):
@@ -59,6 +64,12 @@ class Campaign:
     """Decides which option to show in each bucket, and keeps a log of everything.
 
     Many processes may have the same campaign open; what one writes, all see.
+
+    Args:
+        store: The database.
+        stored: The campaign as the database has it. `create` and `open` find it.
+        clock: What time it is.
+        owns_store: Whether `close` closes the store.
 
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
@@ -119,7 +130,13 @@ class Campaign:
     def open(
         cls, name: str, *, store: Store | str | Path | None = None, clock: Clock = system_clock
     ) -> Self:
-        """Open the campaign of this name."""
+        """Open the campaign of this name.
+
+        Args:
+            name: The campaign's name.
+            store: Where it is kept: a path, an address or an open store.
+            clock: What time it is.
+        """
         opened, owns = _opened(store)
         return cls(opened, opened.find(name), clock, owns_store=owns)
 
@@ -144,8 +161,9 @@ class Campaign:
     def decide(self, when: When | None = None) -> Decision:
         """The option for a bucket: taken once, and the same whenever it is asked for again.
 
-        Without `when` it is the bucket of now; of numbered ones the last, until something is
-        recorded for it, and then the next.
+        Args:
+            when: The bucket: a number, a date or a time. By default it is the bucket of now; of
+                numbered ones the last, until something is recorded for it, and then the next.
         """
         with self._lock:
             now = self.clock()
@@ -154,51 +172,21 @@ class Campaign:
                 if found is not None:
                     return decision_of(found, self.settings.options)
             ledger = self._ledgers.refresh()
-            bucket = self._bucket(when, now, ledger)
+            bucket = bucket_to_decide(self.settings, ledger, when, now)
             if bucket in ledger.decisions:
                 return ledger.decisions[bucket]
             if ledger.finished is not None:
-                return self._final(bucket, ledger)
+                return final_decision(self.settings, ledger, bucket)
             choose(self.settings, ledger, self._replays, bucket, now)  # the long part, unlocked
             with self._ledgers.writing() as (writer, ledger):
                 if ledger.finished is not None:
-                    return self._final(bucket, ledger)
+                    return final_decision(self.settings, ledger, bucket)
                 self._carry_up_to(bucket, now, writer, ledger)
                 if bucket not in ledger.decisions:
-                    self._check_next(bucket, ledger)
+                    check_next(self.settings, ledger, bucket)
                     choice = choose(self.settings, ledger, self._replays, bucket, now)
                     self._write_decision(bucket, choice, now, writer, ledger)
                 return ledger.decisions[bucket]
-
-    def _bucket(self, when: When | None, now: datetime, ledger: Ledger) -> int:
-        buckets = self.settings.buckets
-        if when is not None:
-            bucket = buckets.number(when)
-        elif buckets.timed:
-            bucket = buckets.number(now)
-        elif ledger.last is None:
-            bucket = 1
-        else:
-            bucket = ledger.last + (1 if ledger.value(ledger.last).recorded else 0)
-        first = ledger.first or 1
-        if bucket < first:
-            raise InvalidInput(
-                f"the campaign begins with {buckets.label(first)}; "
-                f"{buckets.label(bucket)} is before it."
-            )
-        if buckets.timed and bucket > buckets.number(now) + 1:
-            raise InvalidInput(
-                f"{buckets.label(bucket)} is too far ahead to decide on: at most the "
-                f"{buckets.every} after the present one, {buckets.label(buckets.number(now) + 1)}."
-            )
-        self._check_next(bucket, ledger)
-        return bucket
-
-    def _check_next(self, bucket: int, ledger: Ledger) -> None:
-        if not self.settings.buckets.timed and bucket > (ledger.last or 0) + 1:
-            raise InvalidInput(
-                f"bucket {bucket} cannot be decided yet; the next one is {(ledger.last or 0) + 1}."
-            )
 
     def _carry_up_to(self, bucket: int, now: datetime, writer: Writer, ledger: Ledger) -> None:
         """No one asked for some buckets before this one: what ran before went on."""
@@ -217,16 +205,6 @@ class Campaign:
         body = choice.body(self.settings.buckets.label(bucket), before)
         ledger.take(writer.append(now, "decision", bucket, body))
 
-    def _final(self, bucket: int, ledger: Ledger) -> Decision:
-        assert ledger.finished is not None
-        arm = ledger.finished.body["option"]
-        label = self.settings.buckets.label(bucket)
-        reason = f"The campaign is finished: {ledger.finished.body['why']}"
-        return Decision(
-            bucket, label, self.settings.options[arm], arm, "commit", "finished", None, reason,
-            ledger.finished.at, None, RULES_VERSION,
-        )  # fmt: skip
-
     # Recording.
 
     def record(
@@ -243,10 +221,17 @@ class Campaign:
     ) -> Recorded:
         """Set the rounds and the total of a bucket, apart or together.
 
-        Sent twice it changes nothing; another value is a revision. `status` is "provisional",
-        "final" or "missing" (it will never be known; that is not zero); `shown` says what was
-        really shown where that is not what was decided. A final value stands, unless
-        `even_if_final`; a total outside its range is refused, unless `beyond_range`.
+        Sent twice it changes nothing; another value is a revision.
+
+        Args:
+            bucket: The bucket: a number, a date or a time.
+            rounds: Its rounds.
+            total: Its total.
+            status: "provisional", "final" or "missing" (it will never be known; that is not zero).
+            shown: What was really shown, where that is not what was decided.
+            by: Who reports it.
+            even_if_final: Whether a final value may be changed.
+            beyond_range: Whether a total may lie outside its range.
         """
         allowed = Allowed(even_if_final, beyond_range)
         row = Row(bucket, rounds, total, status, shown, by, allowed)
@@ -323,99 +308,75 @@ class Campaign:
                 self._states = states
         return results
 
-    # What operators do, each with who and why, kept in the history. Under one key an act happens
-    # once, however often it is sent.
+    # What operators do (`latesum.live.acts`).
 
     def hold(self, *, who: str, why: str, key: str | None = None) -> Acted:
-        """Keep showing the present option until `resume`."""
+        """Keep showing the present option until `resume`.
 
-        def check(ledger: Ledger) -> None:
-            _refuse_if(ledger.hold, "it is held already")
-
-        return self._act("hold", who, why, key, check)
+        Args:
+            who: Who does it.
+            why: The reason.
+            key: Under one key an act happens once, however often it is sent.
+        """
+        return self._act(OperatorAct.read("hold", who, why, key))
 
     def resume(self, *, who: str, why: str, key: str | None = None) -> Acted:
-        """Let the policy decide again: end a hold, and an override that is not over."""
+        """Let the policy decide again: end a hold, and an override that is not over.
 
-        def check(ledger: Ledger) -> None:
-            nothing = ledger.hold is None and ledger.order is None
-            _refuse_if(nothing, "it is neither held nor overridden")
-
-        return self._act("resume", who, why, key, check)
+        Args:
+            who: Who does it.
+            why: The reason.
+            key: As for `hold`.
+        """
+        return self._act(OperatorAct.read("resume", who, why, key))
 
     def override(
         self, option: str, *, buckets: int = 1, who: str, why: str, key: str | None = None
     ) -> Acted:
-        """Show this option in the next buckets that are decided."""
+        """Show this option in the next buckets that are decided.
+
+        Args:
+            option: The option.
+            buckets: The number of buckets.
+            who: Who does it.
+            why: The reason.
+            key: As for `hold`.
+        """
         arm = self.settings.option(option)
         count = whole_number(buckets, "the number of buckets", at_least=1)
-
-        def check(ledger: Ledger) -> None:
-            _refuse_if(arm in ledger.dropped, f"{option} was dropped")
-
-        return self._act("override", who, why, key, check, option=arm, buckets=count)
+        return self._act(OperatorAct.read("override", who, why, key, option=arm, buckets=count))
 
     def drop(self, option: str, *, who: str, why: str, key: str | None = None) -> Acted:
-        """Take an option away; it cannot come back."""
-        arm = self.settings.option(option)
+        """Take an option away; it cannot come back.
 
-        def check(ledger: Ledger) -> None:
-            _refuse_if(arm in ledger.dropped, f"{option} was dropped already")
-            last = len(ledger.dropped) == self.settings.n_options - 1
-            _refuse_if(last, f"{option} is the last option left; finish the campaign instead")
-
-        return self._act("drop", who, why, key, check, option=arm)
+        Args:
+            option: The option.
+            who: Who does it.
+            why: The reason.
+            key: As for `hold`.
+        """
+        return self._act(
+            OperatorAct.read("drop", who, why, key, option=self.settings.option(option))
+        )
 
     def finish(
         self, option: str | None = None, *, who: str, why: str, key: str | None = None
     ) -> Acted:
-        """End the campaign. From now on `decide` answers `option`, by default the best so far."""
-        given = None if option is None else self.settings.option(option)
-        arm = self.leading() if given is None else given
+        """End the campaign. From now on `decide` answers `option`, by default the best so far.
 
-        def check(ledger: Ledger) -> None:
-            _refuse_if(arm in ledger.dropped, f"{self.settings.options[arm]} was dropped")
+        Args:
+            option: The option to show from now on.
+            who: Who does it.
+            why: The reason.
+            key: As for `hold`.
+        """
+        arm = self.leading() if option is None else self.settings.option(option)
+        act = OperatorAct.read("finish", who, why, key, option=arm)
+        return self._act(act._replace(any_option=option is None))
 
-        return self._act("finish", who, why, key, check, option=arm, any_option=given is None)
-
-    def _act(
-        self,
-        kind: str,
-        who: str,
-        why: str,
-        key: str | None,
-        check: Callable[[Ledger], None],
-        *,
-        any_option: bool = False,
-        **body: Any,
-    ) -> Acted:
-        """Write an act down, unless `check` refuses it or it was done under this key before."""
-        for text, what in ((who, "who you are"), (why, "why")):
-            if not isinstance(text, str) or not text.strip():
-                raise InvalidInput(f"say {what}: it is kept in the campaign's history.")
-        body |= {"why": why.strip()}
+    def _act(self, act: OperatorAct) -> Acted:
         with self._lock, self._ledgers.writing() as (writer, ledger):
-            entry = next(
-                (act for act in ledger.acts if key is not None and act.body.get("key") == key), None
-            )
-            if entry is not None:
-                said = dict(body, option=entry.body.get("option")) if any_option else body
-                if entry.kind != kind or any(entry.body[each] != said[each] for each in said):
-                    raise InvalidInput(
-                        "this Idempotency-Key was used for another act; choose a new one."
-                    )
-                return self._acted(entry, repeated=True)
-            _refuse_if(ledger.finished, "it is finished")
-            check(ledger)
-            # The key is in the act's own entry, so that both are written or neither.
-            body = {"who": who.strip(), **body} | ({} if key is None else {"key": key})
-            entry = writer.append(self.clock(), kind, None, body)
-            ledger.take(entry)
-        return self._acted(entry, repeated=False)
-
-    def _acted(self, entry: Entry, *, repeated: bool) -> Acted:
-        arm = entry.body.get("option")
-        return Acted(entry.kind, None if arm is None else self.settings.options[arm], repeated)
+            return act.write(self.settings, writer, ledger, self.clock())
 
     # Looking.
 
@@ -426,7 +387,11 @@ class Campaign:
             return self._replays.after(told_plays(self.settings, ledger, self.clock())).copy()
 
     def estimates(self, level: float = 0.95) -> list[Estimate]:
-        """What is believed of each option, per round in the campaign's own unit."""
+        """What is believed of each option, per round in the campaign's own unit.
+
+        Args:
+            level: The confidence level of the intervals.
+        """
         rescale = self.settings.per_round
         return [
             each._replace(
@@ -448,7 +413,11 @@ class Campaign:
         return max(known, key=lambda each: each.mean or 0.0).arm
 
     def explain(self, bucket: When | None = None) -> list[str]:
-        """Why things are as they are: now, or when the decision for a bucket was taken."""
+        """Why things are as they are: now, or when the decision for a bucket was taken.
+
+        Args:
+            bucket: The bucket, if not now.
+        """
         with self._lock:
             ledger = self._ledgers.refresh()
             if bucket is None:
@@ -465,7 +434,11 @@ class Campaign:
             return [*findings, f"{decision.label}: {decision.option}. {decision.reason}"]
 
     def status(self, level: float = 0.95) -> Status:
-        """Everything that a page about the campaign shows."""
+        """Everything that a page about the campaign shows.
+
+        Args:
+            level: The confidence level of the intervals.
+        """
         from latesum.live.status import make_status
 
         with self._lock:
@@ -488,7 +461,11 @@ class Campaign:
             return self._ledgers.refresh()
 
     def ledger_before(self, sequence: int) -> Ledger:
-        """What the log added up to before one of its entries."""
+        """What the log added up to before one of its entries.
+
+        Args:
+            sequence: The entry's place in the log.
+        """
         ledger = Ledger(self.settings.options)
         for entry in self.history():
             if entry.sequence >= sequence:
@@ -506,11 +483,6 @@ def _stopped(rows: Sequence[Row | CheckedRow], results: Sequence[Recorded | Refu
         isinstance(result, Recorded) and result.stops(row.allowed)
         for row, result in zip(rows, results, strict=True)
     )
-
-
-def _refuse_if(condition: object, reason: str) -> None:
-    if condition:
-        raise InvalidInput(f"the campaign cannot do that: {reason}.")
 
 
 def _opened(store: Store | str | Path | None) -> tuple[Store, bool]:

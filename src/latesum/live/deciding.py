@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from latesum._checks import InvalidInput
+from latesum.live.buckets import When
 from latesum.live.caches import ReplayCache, Told
 from latesum.live.ledger import Decision, Ledger
 from latesum.live.maturity import Maturity
@@ -132,6 +134,51 @@ def choose(
     number = policy.number_for(arm, purpose)
     goes_on = bool(told) and isinstance(told[-1], Play) and told[-1].number == number
     return Choice(arm, purpose, source, asked.rounds, reason, rules, number if goes_on else bucket)
+
+
+def bucket_to_decide(settings: Settings, ledger: Ledger, when: When | None, now: datetime) -> int:
+    """The bucket that is asked for; refused where it cannot be decided now."""
+    buckets = settings.buckets
+    if when is not None:
+        bucket = buckets.number(when)
+    elif buckets.timed:
+        bucket = buckets.number(now)
+    elif ledger.last is None:
+        bucket = 1
+    else:
+        bucket = ledger.last + (1 if ledger.value(ledger.last).recorded else 0)
+    first = ledger.first or 1
+    if bucket < first:
+        raise InvalidInput(
+            f"the campaign begins with {buckets.label(first)}; "
+            f"{buckets.label(bucket)} is before it."
+        )
+    if buckets.timed and bucket > buckets.number(now) + 1:
+        raise InvalidInput(
+            f"{buckets.label(bucket)} is too far ahead to decide on: at most the "
+            f"{buckets.every} after the present one, {buckets.label(buckets.number(now) + 1)}."
+        )
+    check_next(settings, ledger, bucket)
+    return bucket
+
+
+def check_next(settings: Settings, ledger: Ledger, bucket: int) -> None:
+    """Refuse to leave out numbered buckets."""
+    following = (ledger.last or 0) + 1
+    if not settings.buckets.timed and bucket > following:
+        raise InvalidInput(f"bucket {bucket} cannot be decided yet; the next one is {following}.")
+
+
+def final_decision(settings: Settings, ledger: Ledger, bucket: int) -> Decision:
+    """The option for a bucket of a finished campaign; it is not in the log."""
+    assert ledger.finished is not None
+    arm = ledger.finished.body["option"]
+    label = settings.buckets.label(bucket)
+    reason = f"The campaign is finished: {ledger.finished.body['why']}"
+    return Decision(
+        bucket, label, settings.options[arm], arm, "commit", "finished", None, reason,
+        ledger.finished.at, None, RULES_VERSION,
+    )  # fmt: skip
 
 
 def carry(last: Decision) -> Choice:

@@ -15,7 +15,15 @@ from latesum.live.vocabulary import Purpose, RecordStatus, Source
 
 
 class Entry(NamedTuple):
-    """One line of the log. `kind` is "decision", "record" or the name of an operator's act."""
+    """One line of the log.
+
+    Args:
+        sequence: Its place in the log.
+        at: When it was written.
+        kind: "decision", "record" or the name of an operator's act.
+        bucket: The bucket that it is about, if it is about one.
+        body: What it says, as JSON values.
+    """
 
     sequence: int
     at: datetime
@@ -25,9 +33,24 @@ class Entry(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """The option for a bucket; `rounds` is what the policy asked for, where it was asked.
+    """The option for a bucket.
 
-    `rules` is the version of the rules by which the log was read for it (`latesum.live.rules`).
+    Args:
+        bucket: The bucket's number.
+        label: The bucket as people call it, such as a date.
+        option: The option to show.
+        arm: The option's number.
+        purpose: Why it is shown.
+        source: Where it comes from: the policy, an operator, what ran before, or the calendar.
+        rounds: The rounds that the policy asked for, where it was asked.
+        reason: Why, in a sentence.
+        at: When it was decided.
+        sequence: The place in the log; None if it is not there.
+        rules: The version of the rules by which the log was read for it (`latesum.live.rules`).
+        number: The bucket in which the stretch began that this decision is a part of; None in
+            entries of earlier versions, where it follows from what was told.
+        stays: In entries of earlier versions, whether this is a "learn" stretch that follows
+            another one of the same option.
     """
 
     bucket: int
@@ -41,10 +64,7 @@ class Decision(NamedTuple):
     at: datetime
     sequence: int | None
     rules: int
-    #: The bucket in which the stretch began that this decision is a part of; None in entries of
-    #: earlier versions, where it follows from what was told.
     number: int | None = None
-    #: Entries of earlier versions: a "learn" stretch that follows another one of the same option.
     stays: bool = False
 
 

@@ -8,7 +8,8 @@ from typing import Literal, NamedTuple
 
 from latesum.live.ledger import Ledger, Value
 from latesum.live.rules import RULES_VERSION
-from latesum.live.settings import Curve, Settings
+from latesum.live.setting_fields import Curve
+from latesum.live.settings import Settings
 
 #: Full buckets that are needed before a curve is fitted to them.
 FEWEST_FULL_BUCKETS = 3

@@ -85,7 +85,10 @@ class Stored(NamedTuple):
 
 
 class Store:
-    """A database of campaigns. `url` is an SQLAlchemy address; a path means an SQLite file.
+    """A database of campaigns.
+
+    Args:
+        url: An SQLAlchemy address, or a path, which means an SQLite file.
 
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
@@ -127,7 +130,14 @@ class Store:
     def create(
         self, name: str, settings: dict[str, Any], at: datetime, entries: Iterable[Entry] = ()
     ) -> Stored:
-        """Make a campaign, with an empty log or with these entries in it."""
+        """Make a campaign, with an empty log or with these entries in it.
+
+        Args:
+            name: The campaign's name.
+            settings: What it is set up with, as JSON values.
+            at: The time now.
+            entries: The first entries of its log.
+        """
         row = {"name": name, "created_at": _text(at), "settings": _json(settings), "head": 0}
         try:
             with self._transaction() as connection:
@@ -151,7 +161,11 @@ class Store:
             return [_stored(row) for row in connection.execute(select(table).order_by(table.c.id))]
 
     def find(self, name: str) -> Stored:
-        """The campaign of this name."""
+        """The campaign of this name.
+
+        Args:
+            name: The campaign's name.
+        """
         with self.engine.connect() as connection:
             found = _find(connection, name)
         if found is None:
@@ -169,17 +183,31 @@ class Store:
         return found
 
     def log(self, campaign: int, after: int = 0) -> list[Entry]:
-        """The entries of a campaign with a sequence above `after`."""
+        """The entries of a campaign with a sequence above `after`.
+
+        Args:
+            campaign: The campaign's id.
+            after: The sequence after which to begin.
+        """
         with self.engine.connect() as connection:
             return _read_log(connection, campaign, after)
 
     def head(self, campaign: int) -> int:
-        """The sequence of the newest entry of a campaign."""
+        """The sequence of the newest entry of a campaign.
+
+        Args:
+            campaign: The campaign's id.
+        """
         with self.engine.connect() as connection:
             return int(connection.execute(_HEAD, {"of": campaign}).one().head)
 
     def decision(self, campaign: int, bucket: int) -> Entry | None:
-        """The decision for a bucket, if it was taken."""
+        """The decision for a bucket, if it was taken.
+
+        Args:
+            campaign: The campaign's id.
+            bucket: The bucket's number.
+        """
         table = schema.log
         query = select(table).where(
             table.c.campaign == campaign, table.c.bucket == bucket, table.c.kind == "decision"
@@ -190,7 +218,11 @@ class Store:
 
     @contextlib.contextmanager
     def writing(self, campaign: int) -> Iterator[Writer]:
-        """Be the one who writes to a campaign; all is written at the end of the block, or nothing."""
+        """Be the one who writes to a campaign; all is written at the end of the block, or nothing.
+
+        Args:
+            campaign: The campaign's id.
+        """
         with self._transaction() as connection:
             writer = Writer(connection, campaign)
             yield writer
@@ -198,7 +230,11 @@ class Store:
 
     @contextlib.contextmanager
     def drafting(self, campaign: int) -> Iterator[Draft]:
-        """Prepare entries for a campaign as it stands at one moment; nothing is locked or written."""
+        """Prepare entries for a campaign as it stands at one moment; nothing is locked or written.
+
+        Args:
+            campaign: The campaign's id.
+        """
         connection = self.engine.connect()
         if self.engine.dialect.name == "postgresql":  # SQLite reads so anyway
             connection = connection.execution_options(isolation_level="REPEATABLE READ")
@@ -305,7 +341,7 @@ class Writer(Draft):
             self.appended = []
 
     def move_away(self, place: str) -> None:
-        """Refuse all writes from now on, because the campaign lives elsewhere."""
+        """Refuse all writes from now on, because the campaign is in another store."""
         moved = update(_campaigns).where(_campaigns.c.id == self._campaign)
         self._connection.execute(moved.values(moved_to=place))
 

@@ -38,7 +38,17 @@ NO_EXCEPTIONS = Allowed()
 
 
 class Row(NamedTuple):
-    """What is reported about a bucket, and by whom: only what is given is set."""
+    """What is reported about a bucket, and by whom: only what is given is set.
+
+    Args:
+        bucket: The bucket: a number, a date or a time.
+        rounds: The rounds of the bucket.
+        total: Its total.
+        status: "provisional", "final" or "missing".
+        shown: What was really shown, where that is not what was decided.
+        by: Who reports it.
+        allowed: What the row may do.
+    """
 
     bucket: When
     rounds: int | None = None
@@ -62,7 +72,15 @@ class CheckedRow(NamedTuple):
 
 
 class Recorded(NamedTuple):
-    """What became of a row. `marks` says what is unusual about it."""
+    """What became of a row.
+
+    Args:
+        bucket: The bucket's number.
+        label: The bucket as people call it.
+        verdict: What became of the row, in one word.
+        marks: What is unusual about it.
+        note: What to know about it, in a sentence.
+    """
 
     bucket: int
     label: str
@@ -71,7 +89,11 @@ class Recorded(NamedTuple):
     note: str = ""
 
     def stops(self, allowed: Allowed) -> bool:
-        """Whether nothing can be written because of this row."""
+        """Whether nothing can be written because of this row.
+
+        Args:
+            allowed: What the row may do.
+        """
         if self.verdict == "unknown bucket":
             return not allowed.skip_unknown
         return self.verdict == "conflicting"

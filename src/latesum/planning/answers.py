@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from latesum._json_values import finite
+from latesum.lab.engine import RunOptions, run
 from latesum.lab.play import InBuckets
 from latesum.lab.results import Runs
 from latesum.lab.setting import Setting
@@ -18,12 +20,17 @@ from latesum.planning.candidates import Candidate
 from latesum.planning.words import unit_hours
 from latesum.world import Problem
 
-#: Makes the runs of some settings: how many of each, and what they are for.
-Simulate = Callable[[Sequence[Setting], int, str], list[Runs]]
-
 #: The child of a run's seed that the order of the options is drawn from. Plans have no reports to
 #: draw, and had this one before there was another: so their numbers stay what they were.
 _ORDER = 2
+
+
+class Thresholds(NamedTuple):
+    """When it is a go."""
+
+    ended_well: float = 0.8  # in at least this share of runs it ends on the best or within the lift
+    percentile: float = 0.05  # and it gains over an equal split even at this percentile
+    longer: float = 2.0  # "go, but" allows a run at most this many times as long as planned
 
 
 @dataclass(frozen=True)
@@ -53,6 +60,10 @@ class Forecast:
         well = self.ended_well
         return Uncertain(1 - well.value, 1 - well.high, 1 - well.low)
 
+    def passes(self, thresholds: Thresholds) -> bool:
+        """Whether the policy meets the thresholds."""
+        return self.ended_well.value >= thresholds.ended_well and self.worst_gain.value > 0
+
     def to_json(self) -> dict[str, Any]:
         """The numbers, as JSON values; a time that is infinite is null."""
         label, spec, about = self.candidate
@@ -65,41 +76,58 @@ class Forecast:
             "settled_late", "switches",
         ):  # fmt: skip
             number: Uncertain = getattr(self, name)
-            result[name] = {
-                key: value if math.isfinite(value) else None
-                for key, value in number._asdict().items()
-            }
+            result[name] = finite(number._asdict())
         result["on_good"] = list(self.on_good)
         return result
 
 
-def setting_for(
-    beliefs: Beliefs,
-    candidate: Candidate,
-    seed: tuple[int, ...],
-    *,
-    problem: Problem | None = None,
-    told: Beliefs | None = None,
-) -> Setting:
-    """A candidate in the campaign that is believed in; the options stand in any order.
+class Case(NamedTuple):
+    """A candidate to simulate: in the campaign that is believed in, or where something else is true."""
 
-    `problem` is what is true where that is not what is believed, and `told` are the beliefs that the
-    campaign is set up by where `beliefs` are what it is judged by.
-    """
-    told = told or beliefs
-    within = beliefs.lift / (beliefs.high - beliefs.low)
-    measures = (f"{name}({within=})" for name in ("ends_right", "settled_after", "on_good"))
-    return Setting(
-        problem or beliefs.problem(), candidate.spec, told.horizon, seed=seed,
-        reports=InBuckets(told.bucket_rounds), world="buckets", order=_ORDER, told=None,
-        measures=("regret", "switches", *measures), policy_name=candidate.label,
-    )  # fmt: skip
+    beliefs: Beliefs  # what it is judged by
+    candidate: Candidate
+    problem: Problem | None = None  # what is true, where that is not what is believed
+    told: Beliefs | None = None  # what the campaign is set up by, where that is not `beliefs`
+
+    def setting(self, seed: tuple[int, ...], name: str) -> Setting:
+        """All that the runs depend on; the options stand in any order."""
+        beliefs, told = self.beliefs, self.told or self.beliefs
+        within = beliefs.lift / (beliefs.high - beliefs.low)
+        measures = (f"{name}({within=})" for name in ("ends_right", "settled_after", "on_good"))
+        spec = self.candidate.spec
+        return Setting(
+            self.problem or beliefs.problem(), spec, told.horizon, seed=seed,
+            reports=InBuckets(told.bucket_rounds), world="buckets", order=_ORDER, told=None,
+            before=beliefs.before, history=told.history if "history" in spec.accepted else 0,
+            measures=("regret", "switches", *measures), problem_name=name,
+            policy_name=self.candidate.label,
+        )  # fmt: skip
 
 
-def answer_of(
-    beliefs: Beliefs, candidate: Candidate, setting: Setting, runs: Runs, percentile: float
-) -> Forecast:
-    """Put the runs of one candidate together; `percentile` is the one of `worst_gain`."""
+class Simulation(NamedTuple):
+    """Makes the runs of a plan, here or elsewhere, and says what came of them."""
+
+    thresholds: Thresholds
+    seed: int
+    how: RunOptions  # as `latesum.lab.engine.run` takes it
+
+    def forecasts(
+        self, cases: Sequence[Case], replications: int, stream: int, what: str
+    ) -> list[Forecast]:
+        """One forecast for each case; runs of another `stream` draw from another seed."""
+        settings = [
+            case.setting((self.seed, stream), f"{number}") for number, case in enumerate(cases)
+        ]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what a short phase breaks, the simulation shows
+            results = run(settings, replications, what=what, **self.how)
+        made = zip(cases, settings, results.runs.values(), strict=True)
+        return [_forecast(*each, self.thresholds.percentile) for each in made]
+
+
+def _forecast(case: Case, setting: Setting, runs: Runs, percentile: float) -> Forecast:
+    """Put the runs of one case together; `percentile` is the one of `worst_gain`."""
+    beliefs = case.beliefs
     ends_right, settled_after, on_good = (
         runs.measured[name] for name in setting.measures if "within" in name
     )
@@ -109,9 +137,10 @@ def answer_of(
     most = max(beliefs.option_means) * beliefs.horizon
     hours = unit_hours(beliefs.bucket)
     return Forecast(
-        candidate, mean_of(most - loss), mean_of(loss), mean_of(gain), quantile_of(gain, percentile),
-        share_of(int(ends_right.sum()), len(ends_right)), quantile_of(settled_after * hours, 0.5),
-        quantile_of(settled_after * hours, 0.8), mean_of(runs.switches.astype(np.float64)),
+        case.candidate, mean_of(most - loss), mean_of(loss), mean_of(gain),
+        quantile_of(gain, percentile), share_of(int(ends_right.sum()), len(ends_right)),
+        quantile_of(settled_after * hours, 0.5), quantile_of(settled_after * hours, 0.8),
+        mean_of(runs.switches.astype(np.float64)),
         tuple(float(share) for share in on_good.mean(axis=0)), len(loss),
     )  # fmt: skip
 

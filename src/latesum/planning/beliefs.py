@@ -5,19 +5,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
-from latesum._checks import InvalidInput, finite_number, whole_number
+from latesum._checks import InvalidInput, finite_number, known_name, whole_number
 from latesum.delays import Delay
-from latesum.planning.words import (
-    Lateness,
-    an,
-    as_time,
-    read_duration,
-    read_lift,
-    read_traffic,
-    unit_hours,
-)
+from latesum.planning import words
 from latesum.world import Bernoulli, Calendar, Discrete, FieldProblem, Problem, Reward
 from latesum.world.calendar import USUAL_WEEK
 
@@ -40,23 +32,27 @@ class Beliefs:
     high: float
     sd: float | None
     traffic: float  # decisions an hour
-    lateness: Lateness
+    lateness: words.Lateness
     bucket: str
     run_hours: float
     switch_cost: float = 0.0
     means: tuple[float, ...] | None = None
+    #: What runs today and is still paying when the campaign begins: one of the options, something
+    #: else, or nothing; and for how long before the start its totals are known.
+    status_quo: Literal["option", "other"] | None = None
+    history_hours: float = 0.0
 
     @property
     def bucket_rounds(self) -> int:
         """The decisions in a bucket. A week is seven whole days."""
         if self.bucket == "week":
             return 7 * round(self.traffic * 24)
-        return round(self.traffic * unit_hours(self.bucket))
+        return round(self.traffic * words.unit_hours(self.bucket))
 
     @property
     def buckets(self) -> int:
         """The whole buckets in the run."""
-        return int(self.run_hours / unit_hours(self.bucket) + 1e-9)
+        return int(self.run_hours / words.unit_hours(self.bucket) + 1e-9)
 
     @property
     def horizon(self) -> int:
@@ -66,12 +62,24 @@ class Beliefs:
     @property
     def rounds_per_hour(self) -> float:
         """Rounds an hour, after rounding a bucket to whole rounds."""
-        return self.bucket_rounds / unit_hours(self.bucket)
+        return self.bucket_rounds / words.unit_hours(self.bucket)
 
     @property
     def option_means(self) -> tuple[float, ...]:
         """The means of the simulated options, the best first unless they were given."""
         return self.means or (self.mean + self.lift, *[self.mean] * (self.options - 1))
+
+    @property
+    def before(self) -> int | Reward | None:
+        """What runs today: the option that is most like it, or a reward that is no option."""
+        if self.status_quo == "option":
+            return min(range(self.options), key=lambda arm: abs(self.option_means[arm] - self.mean))
+        return self._reward(self.mean) if self.status_quo == "other" else None
+
+    @property
+    def history(self) -> int:
+        """The rounds of the history, in whole buckets."""
+        return int(self.history_hours / words.unit_hours(self.bucket) + 1e-9) * self.bucket_rounds
 
     def hours(self, rounds: float) -> float:
         """Rounds as time."""
@@ -140,15 +148,23 @@ class Beliefs:
         delay = self.delay()
         said = self.lateness.said
         if not said.endswith("on average"):
-            said += f"; {as_time(self.hours(delay.mean))} on average"
+            said += f"; {words.as_time(self.hours(delay.mean))} on average"
         late = f"Rewards come late: {said}, which is {delay.mean:,.0f} rounds."
         sentences = [
             truth,
-            f"{self.bucket_rounds:,} decisions {an(self.bucket)}, for {as_time(self.run_hours)}: "
+            f"{self.bucket_rounds:,} decisions {words.an(self.bucket)}, for {words.as_time(self.run_hours)}: "
             f"{self.buckets:,} {self.bucket}s, {self.horizon:,} rounds. One option is played to "
-            f"everybody for {an(self.bucket)}; its total is known at the end of it.",
+            f"everybody for {words.an(self.bucket)}; its total is known at the end of it.",
             late,
         ]
+        if self.status_quo is not None:
+            what = "One of the options" if self.status_quo == "option" else "Something else"
+            known = (
+                f", of which {words.as_time(self.hours(self.history))} are known"
+                if self.history
+                else ""
+            )
+            sentences.append(f"{what} runs today{known}: its late rewards arrive at the beginning.")
         if self.lateness.assumption:
             sentences.append(f"Assumed: {self.lateness.assumption}.")
         if self.sd is not None:
@@ -170,19 +186,11 @@ class Beliefs:
     def to_json(self) -> dict[str, Any]:
         """The numbers, as JSON values."""
         names = (
-            "options",
-            "mean",
-            "lift",
-            "low",
-            "high",
-            "sd",
-            "bucket",
-            "run_hours",
-            "switch_cost",
+            "options mean lift low high sd bucket run_hours switch_cost status_quo history_hours"
         )
         delay = self.delay().mean
         return {
-            **{name: getattr(self, name) for name in names},
+            **{name: getattr(self, name) for name in names.split()},
             "means": None if self.means is None else list(self.means),
             "traffic_per_hour": self.traffic, "late": self.lateness.said,
             "mean_delay_hours": self.hours(delay), "mean_delay_rounds": delay,
@@ -206,6 +214,8 @@ def read_beliefs(
     switch_cost: float = 0.0,
     means: Sequence[float] | None = None,
     delay_unit: str | None = None,
+    status_quo: str | None = None,
+    history: Any = None,
 ) -> Beliefs:
     """Check what the user said and turn it into numbers.
 
@@ -227,7 +237,7 @@ def read_beliefs(
     high = finite_number(high, "the highest reward", above=low)
     mean = finite_number(mean, "today's mean reward", above=low, at_most=high)
     sd = None if sd is None else finite_number(sd, "the sd of a reward", above=0)
-    difference = read_lift(lift, mean)
+    difference = words.read_lift(lift, mean)
     if mean + difference > high:
         what = "rate" if rate is not None else "mean reward"
         limit = "1" if rate is not None else f"the highest reward {high:g}"
@@ -249,15 +259,19 @@ def read_beliefs(
             f"a bucket is an hour, a day or a week, and longer than nothing: not {bucket!r}."
         )
     beliefs = Beliefs(
-        options, mean, difference, low, high, sd, read_traffic(traffic),
-        Lateness.read(late, unit=delay_unit), name, read_duration(run_for, "the run"),
+        options, mean, difference, low, high, sd, words.read_traffic(traffic),
+        words.Lateness.read(late, unit=delay_unit), name, words.read_duration(run_for, "the run"),
         finite_number(switch_cost, "the cost of a switch", at_least=0), given,
+        known_name(status_quo, ("option", "other"), "status quo") if status_quo else None,  # type: ignore[arg-type]
+        0.0 if history is None else words.read_duration(history, "the history"),
     )  # fmt: skip
+    if beliefs.history_hours and beliefs.status_quo != "option":
+        raise InvalidInput("a history is that of an option: say status_quo='option' with it.")
     if beliefs.bucket_rounds < 1:
         raise InvalidInput(f"there is less than one decision in a {name}: take a longer bucket.")
     if beliefs.buckets < options:
         raise InvalidInput(
-            f"{as_time(beliefs.run_hours)} are {beliefs.buckets} whole {name}s, and each of the "
+            f"{words.as_time(beliefs.run_hours)} are {beliefs.buckets} whole {name}s, and each of the "
             f"{options} options needs one at least: run for longer or take a shorter bucket."
         )
     beliefs.problem()  # a spread that cannot be is refused here

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from latesum._checks import InvalidInput
 from latesum._registry import POLICIES
@@ -46,29 +46,27 @@ def candidates_for(beliefs: Beliefs) -> list[Candidate]:
     """
     options, horizon = beliefs.options, beliefs.horizon
     delay = beliefs.delay()
-    told = {"n_arms": options, "horizon": horizon, "mean_delay": _rounded(delay.mean)}
-    about = "optimistic; balances out late rewards of other options"
-    found = [Candidate("flow", PolicySpec("flow", told), about)]
+    told: dict[str, Any] = {
+        "n_arms": options, "horizon": horizon, "mean_delay": _rounded(delay.mean),
+    }  # fmt: skip
+    found = [("flow", "flow", told, "optimistic; balances out late rewards of other options")]
     if delay.bound is not None:
         about = "the paper's phases, knowing the mean and the bound of the delay"
-        spec = PolicySpec("odaaf-b", {**told, "delay_bound": delay.bound})
-        found.append(Candidate("odaaf-b", spec, about))
+        found.append(("odaaf-b", "odaaf-b", {**told, "delay_bound": delay.bound}, about))
     else:
-        about = "the paper's phases, knowing the mean delay"
-        found.append(Candidate("odaaf", PolicySpec("odaaf", told), about))
+        found.append(("odaaf", "odaaf", told, "the paper's phases, knowing the mean delay"))
     if beliefs.buckets <= MOST_DECISIONS:
         about = "optimistic; knows nothing of the delay"
-        found.append(Candidate("ars-ucb", PolicySpec("ars-ucb", {"n_arms": options}), about))
+        found.append(("ars-ucb", "ars-ucb", {"n_arms": options}, about))
     for label, share in (("quarter test", 0.25), ("half test", 0.5)):
         buckets = max(round(beliefs.buckets * share / options), 1) * options
         if buckets < beliefs.buckets:
             parameters = {"n_arms": options, "horizon": buckets * beliefs.bucket_rounds}
             about = f"each option once in the first {share:.0%} of the run, then the best"
-            found.append(Candidate(label, PolicySpec("fixed-split", parameters), about))
+            found.append((label, "fixed-split", parameters, about))
     about = "each option for its share of the whole run; the best is known at the end"
-    whole = {"n_arms": options, "horizon": horizon}
-    found.append(Candidate(EQUAL_SPLIT, PolicySpec("fixed-split", whole), about))
-    return found
+    found.append((EQUAL_SPLIT, "fixed-split", {"n_arms": options, "horizon": horizon}, about))
+    return [Candidate(label, PolicySpec(name, told), about) for label, name, told, about in found]
 
 
 def chosen_candidates(beliefs: Beliefs, labels: Sequence[str] | None) -> list[Candidate]:

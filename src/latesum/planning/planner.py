@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import os
 import time
-import warnings
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Unpack
 
 from latesum._checks import finite_number, whole_number
-from latesum.lab.engine import RunOptions, run
-from latesum.lab.results import Runs
-from latesum.lab.setting import Setting
-from latesum.planning.answers import answer_of, setting_for
+from latesum.lab.engine import RunOptions
+from latesum.planning.answers import Case, Simulation, Thresholds
 from latesum.planning.beliefs import read_beliefs
 from latesum.planning.candidates import chosen_candidates
 from latesum.planning.result import Plan
-from latesum.planning.verdict import Thresholds, judge, next_best, recommend
+from latesum.planning.verdict import judge, next_best, recommend
 from latesum.planning.what_if import wrong_beliefs
 
 #: This many runs decide whether a change would make it a go: enough to tell 80% from 70%.
@@ -40,6 +36,8 @@ def plan(
     switch_cost: float = 0.0,
     means: Sequence[float] | None = None,
     delay_unit: str | None = None,
+    status_quo: str | None = None,
+    history: Any = None,
     ended_well: float = 0.8,
     percentile: float = 0.05,
     longer: float = 2.0,
@@ -51,21 +49,39 @@ def plan(
 ) -> Plan:
     """Will it work, how long will it take, which policy: by simulating the campaign many times.
 
-    What the user knows: `options`; today's `rate`, or the `mean` reward with the range `low` to
-    `high` of a single one and its `sd`; the smallest `lift` worth having ("10%", "0.2 points",
-    "+0.002"); `traffic` ("5000 per day"); how `late` rewards come: "2 days" (the mean), "half within
-    2 hours, 95% within 3 days", "exponential(2 days)", a file or what `delays.fit` gave (in
-    `delay_unit`s); the `bucket` of the reports (hour, day, week); `run_for` ("12 weeks"); the
-    `switch_cost`. `means` replaces the assumption that one option is better by the lift.
+    It is a go if enough runs end on the best option, or on one within the lift, and even a bad run
+    gains over an equal split; "go, but" if that holds with fewer options or a longer run. What
+    happens if beliefs are wrong is found with a fifth of the replications.
 
-    It is a go if the run ends on the best option or one within the lift in at least `ended_well`
-    of runs and gains over an equal split even at `percentile`; "go, but" if it is with fewer
-    options or a run at most `longer` times as long. `policies` says what is tried: labels of
-    candidates, and other policies as text, such as "guarded" or "package.module:Class". What happens
-    if beliefs are wrong is found with a fifth of the replications.
-
-    The result depends on `seed`, and not on `workers` (one per core unless given) or what else says
-    where and how runs are made, as in `latesum.lab.engine.run`: `runner`, `store`, `progress`.
+    Args:
+        options: How many options there are.
+        lift: The smallest difference worth having: "10%", "0.2 points" or "+0.002".
+        traffic: The decisions per unit of time, such as "5000 per day".
+        late: How late rewards come: "2 days" (the mean), "half within 2 hours, 95% within 3 days",
+            "exponential(2 days)", a file, or what `delays.fit` gave.
+        run_for: How long the campaign may run, such as "12 weeks".
+        rate: Today's rate of conversions; otherwise give `mean`.
+        mean: Today's mean reward, with the range `low` to `high` of a single one.
+        low: The lowest reward.
+        high: The highest reward.
+        sd: The standard deviation of a reward; the largest possible without.
+        bucket: Totals are reported by "hour", "day" or "week".
+        switch_cost: The cost of a switch, in rewards.
+        means: The mean of each option, in place of one that is better by the lift.
+        delay_unit: The unit of time in a file of delays, or of a fit.
+        status_quo: What runs today, and is still paying when the campaign begins: "option" (one of
+            them) or "other"; nothing without.
+        history: For how long before the start the totals of that option are known: "4 weeks".
+        ended_well: The share of runs that must end on the best option or within the lift.
+        percentile: The percentile at which the gain over an equal split must be above 0.
+        longer: "Go, but" allows a run at most this many times as long.
+        policies: What is tried: labels of candidates, and other policies as text, such as "guarded"
+            or "package.module:Class"; all candidates without.
+        check_beliefs: Whether to find out what happens if beliefs are wrong.
+        replications: The runs of each policy.
+        seed: The same seed gives the same plan.
+        how: Where and how runs are made, as `latesum.lab.engine.run` takes it; `workers` is one per
+            core unless given. The result does not depend on it.
 
     >>> from latesum.planning import plan
     >>> found = plan(
@@ -77,7 +93,7 @@ def plan(
     beliefs = read_beliefs(
         options=options, lift=lift, traffic=traffic, late=late, run_for=run_for, rate=rate,
         mean=mean, low=low, high=high, sd=sd, bucket=bucket, switch_cost=switch_cost, means=means,
-        delay_unit=delay_unit,
+        delay_unit=delay_unit, status_quo=status_quo, history=history,
     )  # fmt: skip
     thresholds = Thresholds(
         finite_number(ended_well, "the share of runs that end well", above=0, at_most=1),
@@ -89,35 +105,18 @@ def plan(
     seed = whole_number(seed, "the seed")
     candidates = chosen_candidates(beliefs, policies)
 
-    def simulate(settings: Sequence[Setting], replications: int, what: str) -> list[Runs]:
-        numbered = [
-            replace(setting, problem_name=f"{number}") for number, setting in enumerate(settings)
-        ]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what a short phase breaks, the simulation shows
-            return list(run(numbered, replications, what=what, **how).runs.values())
-
+    simulation = Simulation(thresholds, seed, how)
     started = time.perf_counter()
-    settings = [setting_for(beliefs, candidate, (seed, 0)) for candidate in candidates]
-    answers = tuple(
-        answer_of(beliefs, candidate, setting, runs, thresholds.percentile)
-        for candidate, setting, runs in zip(
-            candidates, settings, simulate(settings, replications, "policies"), strict=True
-        )
-    )
+    cases = [Case(beliefs, candidate) for candidate in candidates]
+    answers = tuple(simulation.forecasts(cases, replications, 0, "policies"))
     seconds = time.perf_counter() - started
     recommended, reason = recommend(list(answers), thresholds)
     fewer = max(replications // 5, 20)
-    verdict = judge(
-        beliefs, recommended, thresholds, simulate, seed=seed,
-        replications=min(fewer, _SEARCH_REPLICATIONS),
-    )  # fmt: skip
+    verdict = judge(beliefs, recommended, simulation, min(fewer, _SEARCH_REPLICATIONS))
     what_ifs = []
     if check_beliefs:
         runner_up = next_best(list(answers), recommended)
-        what_ifs = wrong_beliefs(
-            beliefs, recommended, runner_up, thresholds, simulate, replications=fewer, seed=seed
-        )
+        what_ifs = wrong_beliefs(beliefs, recommended, runner_up, simulation, fewer)
     return Plan(
         beliefs, answers, recommended, reason, verdict, tuple(what_ifs), thresholds, seed, seconds
     )

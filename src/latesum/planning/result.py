@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import json
 import math
+import textwrap
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Any
 
+from latesum import _pages
 from latesum._checks import InvalidInput
 from latesum._extras import MissingExtra
+from latesum._terminal import TextTable, new_table
 from latesum.lab.stats import Uncertain
-from latesum.planning.answers import Forecast
+from latesum.planning.answers import Forecast, Thresholds
 from latesum.planning.beliefs import Beliefs
 from latesum.planning.candidates import MOST_DECISIONS
-from latesum.planning.verdict import PlanVerdict, Thresholds
+from latesum.planning.verdict import PlanVerdict
 from latesum.planning.what_if import WhatIf
-from latesum.planning.words import as_time, unit_hours
+from latesum.planning.words import as_time, ordinal, unit_hours
 from latesum.policies import Policy
 from latesum.policies.spec import PolicySpec
 
@@ -28,7 +31,16 @@ _FORMAT = 1
 class Plan:
     """The answer of `plan`; it prints as text, and is written as HTML or JSON.
 
-    `recommended` is the answer of the policy to take; `policy()` builds it.
+    Args:
+        beliefs: What was asked, in numbers.
+        answers: How each policy does.
+        recommended: That of the policy to take; `policy()` builds it.
+        reason: Why it is that one.
+        verdict: Go, go but, or no-go.
+        what_ifs: What happens if beliefs are wrong.
+        thresholds: When it is a go.
+        seed: The same seed gives the same plan.
+        seconds: How long the main answer took.
     """
 
     beliefs: Beliefs
@@ -39,7 +51,7 @@ class Plan:
     what_ifs: tuple[WhatIf, ...]
     thresholds: Thresholds
     seed: int
-    seconds: float  # for the main answer
+    seconds: float
 
     @property
     def assumed(self) -> list[str]:
@@ -53,7 +65,11 @@ class Plan:
         return sentences
 
     def policy(self, **changes: Any) -> Policy:
-        """The recommended policy, with its parameters or with some of them changed."""
+        """The recommended policy, with its parameters or with some of them changed.
+
+        Args:
+            changes: Parameters by their names.
+        """
         candidate = self.recommended.candidate
         spec = PolicySpec(candidate.spec.name, {**candidate.spec.parameters, **changes})
         return candidate._replace(spec=spec).build()
@@ -87,14 +103,34 @@ class Plan:
             "seed": self.seed,
         }
 
-    def to_html(self) -> str:
-        """The report: one page that needs no other file."""
-        from latesum.planning.report import render
+    def to_html(self, *, whole: bool = True) -> str:
+        """The report: one page that needs no other file.
 
-        return render(self)
+        Args:
+            whole: Whether it has a head of its own; a notebook shows it without.
+        """
+        candidate = self.recommended.candidate
+        handed_on = {"policy": candidate.spec.name, "parameters": candidate.spec.parameters}
+        policies = [
+            (each.candidate.label, each.ended_well, each is self.recommended)
+            for each in self.answers
+        ]
+        wrong = [(each.belief, each.answer.ended_well, each.still_passes) for each in self.what_ifs]
+        return _pages.render(
+            "planning/report.html.j2",
+            whole=whole, plan=self, beliefs=self.beliefs, unit=self._unit, verdict=self.verdict,
+            recommended=self.recommended, handed_on=json.dumps(handed_on, indent=2),
+            policies=policies, wrong=wrong, as_time=as_time,
+            amount=amount, ordinal=ordinal, percent=percent, time_of=time_of,
+            with_limits=with_limits,
+        )  # fmt: skip
 
     def save(self, path: str | Path) -> None:
-        """Write the plan; the ending of the name, .html or .json, says how."""
+        """Write the plan.
+
+        Args:
+            path: The file; the ending of its name, .html or .json, says how.
+        """
         path = Path(path)
         if path.suffix.lower() not in (".html", ".htm", ".json"):
             raise InvalidInput(f"a plan is written as .html or .json, not {path.name!r}.")
@@ -106,17 +142,85 @@ class Plan:
             raise InvalidInput(f"cannot write {path}: {error.strerror}.") from None
 
     def __str__(self) -> str:
-        from latesum.planning.tables import plan_text
-
-        return plan_text(self)
+        parts = [self._headline(), "", *_wrapped(self.assumed), "", str(self._policies_table()), ""]
+        if self.what_ifs:
+            parts += [str(self._beliefs_table()), ""]
+        return "\n".join(parts).rstrip()
 
     def _repr_html_(self) -> str:
-        from latesum.planning.report import render_body
-
         try:
-            return render_body(self)
+            return self.to_html(whole=False)
         except MissingExtra:  # a notebook shows the text then
             return f"<pre>{escape(str(self))}</pre>"
+
+    @property
+    def _unit(self) -> str:
+        return "conversions" if self.beliefs.is_rate else "reward"
+
+    def _headline(self) -> str:
+        """The verdict and the recommendation."""
+        verdict, candidate = self.verdict, self.recommended.candidate
+        lines = [f"{verdict.answer.upper()}. {verdict.reason}"]
+        if verdict.changes:
+            start = (
+                "Go, but: " if verdict.answer == "go, but" else "It would be a go if you could: "
+            )
+            ways = "; or ".join(
+                f"{change.sentence} (then {change.candidate.label}, {change.ended_well:.0%} right)"
+                for change in verdict.changes
+            )
+            lines.append(f"{start}{ways}. Found with {verdict.replications} replications each.")
+        if verdict.not_enough:
+            lines.append(verdict.not_enough)
+        lines.append(f"Policy: {candidate.spec}, because {self.reason}.")
+        return "\n".join(_wrapped(lines))
+
+    def _policies_table(self) -> TextTable:
+        """One row per policy."""
+        columns = [
+            "policy",
+            f"{self._unit} lost",
+            "gain over split",
+            f"at {self.thresholds.percentile:.0%}",
+        ]
+        columns += ["ends right", "settles after", "switches"]
+        title = f"{self.recommended.replications:,} simulated runs; ± and brackets are 95% limits"
+        table = new_table(title, columns)
+        for answer in self.answers:
+            mark = " <" if answer is self.recommended else ""
+            table.add_row(
+                answer.candidate.label + mark, with_limits(answer.loss), with_limits(answer.gain),
+                f"{answer.worst_gain.value:,.0f}", percent(answer.ended_well),
+                time_of(answer.settled_after), f"{answer.switches.value:,.1f}",
+            )  # fmt: skip
+        return table
+
+    def _beliefs_table(self) -> TextTable:
+        """One row for each belief that may be wrong."""
+        replications = self.what_ifs[0].answer.replications
+        title = (
+            f"If what you believe is wrong: {self.recommended.candidate.label} as above, only "
+            f"{replications:,} runs each"
+        )
+        columns = ["in truth", "lost", "gain", "ends right", "settles after", "a go"]
+        other = self.what_ifs[0].runner_up
+        if other is not None:
+            columns.append(other.candidate.label)
+            title += f"; last, how often {other.candidate.label} would end right"
+        table = new_table(title, columns)
+        for what_if in self.what_ifs:
+            answer, runner_up = what_if.answer, what_if.runner_up
+            table.add_row(
+                what_if.belief, with_limits(answer.loss), with_limits(answer.gain),
+                percent(answer.ended_well), time_of(answer.settled_after).split(" (")[0],
+                "yes" if what_if.still_passes else "no",
+                *([] if runner_up is None else [f"{runner_up.ended_well.value:.0%}"]),
+            )  # fmt: skip
+        return table
+
+
+def _wrapped(lines: list[str]) -> list[str]:
+    return [piece for line in lines for piece in textwrap.wrap(line, 100, subsequent_indent="  ")]
 
 
 def amount(value: float) -> str:
@@ -137,11 +241,8 @@ def with_limits(number: Uncertain) -> str:
     '100 ± 10'
     """
     half = (number.high - number.low) / 2
-    return (
-        f"{amount(number.value)} ± {half:,.0f}"
-        if half >= 10
-        else (f"{amount(number.value)} ± {amount(float(f'{half:.2g}'))}")
-    )
+    off = f"{half:,.0f}" if half >= 10 else amount(float(f"{half:.2g}"))
+    return f"{amount(number.value)} ± {off}"
 
 
 def percent(number: Uncertain) -> str:

@@ -64,7 +64,7 @@ def chance_of_test(
     return float((weights * chances).sum() / weights.sum())
 
 
-def _guess(beliefs: Beliefs, chance: Callable[[float], float]) -> float:
+def _guess(chance: Callable[[float], float]) -> float:
     """The factor at which a test would be sure enough."""
     factor = 1.0
     while factor < LARGEST_FACTOR and chance(factor) < _SURE:
@@ -78,7 +78,7 @@ def _factors(guess: float, *more: float) -> list[float]:
 
 
 def _longer(beliefs: Beliefs, longer: float) -> Iterator[Step]:
-    guess = _guess(beliefs, lambda factor: chance_of_test(beliefs, rounds=beliefs.horizon * factor))
+    guess = _guess(lambda factor: chance_of_test(beliefs, rounds=beliefs.horizon * factor))
     # Delays of other options must have time to fade as well, however large the traffic.
     settling = beliefs.hours(beliefs.delay().mean) * 12 * beliefs.options / beliefs.run_hours
     for factor in _factors(max(guess, min(settling, 8.0)), longer):
@@ -99,7 +99,7 @@ def _fewer(beliefs: Beliefs) -> Iterator[Step]:
 
 
 def _busier(beliefs: Beliefs) -> Iterator[Step]:
-    guess = _guess(beliefs, lambda factor: chance_of_test(beliefs, rounds=beliefs.horizon * factor))
+    guess = _guess(lambda factor: chance_of_test(beliefs, rounds=beliefs.horizon * factor))
     for factor in _factors(guess):
         changed = beliefs.changed(traffic=beliefs.traffic * factor)
         per_day = changed.traffic * 24
@@ -109,7 +109,7 @@ def _busier(beliefs: Beliefs) -> Iterator[Step]:
 
 
 def _larger_lift(beliefs: Beliefs) -> Iterator[Step]:
-    guess = _guess(beliefs, lambda factor: chance_of_test(beliefs, lift=beliefs.lift * factor))
+    guess = _guess(lambda factor: chance_of_test(beliefs, lift=beliefs.lift * factor))
     for factor in _factors(guess, LARGEST_FACTOR / 4, LARGEST_FACTOR):
         lift = beliefs.lift * factor
         if beliefs.mean + lift >= beliefs.high:

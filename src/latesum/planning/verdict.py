@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
-from latesum.planning.answers import Forecast, Simulate, answer_of, setting_for
+from latesum.planning.answers import Case, Forecast, Simulation, Thresholds
 from latesum.planning.beliefs import Beliefs
 from latesum.planning.candidates import EQUAL_SPLIT, Candidate, candidates_for
 from latesum.planning.searches import Step, searches_for
@@ -22,14 +23,6 @@ _ALONE = {
     "traffic": "up to {:g} times the traffic",
     "lift": "a lift up to {:g} times as large",
 }
-
-
-class Thresholds(NamedTuple):
-    """When it is a go."""
-
-    ended_well: float = 0.8  # in at least this share of runs it ends on the best or within the lift
-    percentile: float = 0.05  # and it gains over an equal split even at this percentile
-    longer: float = 2.0  # "go, but" allows a run so many times as long as planned
 
 
 @dataclass(frozen=True)
@@ -67,54 +60,37 @@ class PlanVerdict:
         return {**vars(self), "changes": changes}
 
 
-def passes(answer: Forecast, thresholds: Thresholds) -> bool:
-    """Whether a policy meets the thresholds."""
-    return answer.ended_well.value >= thresholds.ended_well and answer.worst_gain.value > 0
-
-
 def recommend(answers: list[Forecast], thresholds: Thresholds) -> tuple[Forecast, str]:
-    """The policy to take and why: the largest gain among those that pass, else the surest."""
+    """The policy to take and why: the largest gain among those that pass, otherwise the surest."""
     deciding = [answer for answer in answers if answer.candidate.label != EQUAL_SPLIT]
-    passing = [answer for answer in deciding if passes(answer, thresholds)]
-    if passing:
-        best = max(passing, key=lambda answer: answer.gain.value)
-        others = sorted(
-            (answer for answer in passing if answer is not best), key=lambda a: -a.gain.value
-        )
-        reason = "it is the only one that meets both thresholds"
-        if others:
-            reason = (
-                f"of the {len(passing)} that meet both thresholds it gains most over an equal split "
-                f"({best.gain.value:,.4g} against {others[0].gain.value:,.4g} of the next, "
-                f"{others[0].candidate.label})"
-            )
-        return best, reason
-    best = max(deciding, key=lambda answer: (answer.ended_well.value, answer.gain.value))
-    return best, "none meets both thresholds, and it most often ends on a good option"
+    passing = [answer for answer in deciding if answer.passes(thresholds)]
+    if not passing:
+        best = max(deciding, key=lambda answer: (answer.ended_well.value, answer.gain.value))
+        return best, "none meets both thresholds, and it most often ends on a good option"
+    best, *others = sorted(passing, key=lambda answer: -answer.gain.value)
+    if not others:
+        return best, "it is the only one that meets both thresholds"
+    return best, (
+        f"of the {len(passing)} that meet both thresholds it gains most over an equal split "
+        f"({best.gain.value:,.4g} against {others[0].gain.value:,.4g} of the next, "
+        f"{others[0].candidate.label})"
+    )
 
 
 def next_best(answers: list[Forecast], recommended: Forecast) -> Forecast | None:
     """The policy to take if the recommended one were not there: it may be the sturdier one."""
-    others = [
-        answer
-        for answer in answers
-        if answer is not recommended and answer.candidate.label != EQUAL_SPLIT
-    ]
-    return max(others, key=lambda answer: answer.gain.value) if others else None
+    others = [each for each in answers if each is not recommended]
+    others = [each for each in others if each.candidate.label != EQUAL_SPLIT]
+    return max(others, key=lambda answer: answer.gain.value, default=None)
 
 
 def judge(
-    beliefs: Beliefs,
-    recommended: Forecast,
-    thresholds: Thresholds,
-    simulate: Simulate,
-    *,
-    replications: int,
-    seed: int,
+    beliefs: Beliefs, recommended: Forecast, simulation: Simulation, replications: int
 ) -> PlanVerdict:
     """The verdict; where it is not a go, simulation finds what would make it one."""
+    thresholds = simulation.thresholds
     shares = f"{recommended.ended_well.value:.0%} of runs"
-    if passes(recommended, thresholds):
+    if recommended.passes(thresholds):
         reason = (
             f"{recommended.candidate.label} ends on the best option, or one within the lift, in "
             f"{shares} and gains over an equal split even at its {ordinal(thresholds.percentile)} "
@@ -134,7 +110,7 @@ def judge(
             f"at its {ordinal(thresholds.percentile)} percentile {recommended.candidate.label} does "
             "not gain over an equal split"
         )
-    found, tried = _search(beliefs, thresholds, simulate, replications=replications, seed=seed)
+    found, tried = _search(beliefs, simulation, replications)
     small = [
         change
         for change in found
@@ -152,18 +128,13 @@ def judge(
 
 
 def _search(
-    beliefs: Beliefs,
-    thresholds: Thresholds,
-    simulate: Simulate,
-    *,
-    replications: int,
-    seed: int,
+    beliefs: Beliefs, simulation: Simulation, replications: int
 ) -> tuple[list[Change], dict[str, float]]:
     """The smallest change of each kind that makes it a go, by bisection, all kinds at once.
 
     Also how far each kind was tried.
     """
-    kinds = [list(steps) for steps in searches_for(beliefs, thresholds.longer)]
+    kinds = [list(steps) for steps in searches_for(beliefs, simulation.thresholds.longer)]
     bounds = [[0, len(steps)] for steps in kinds]
     passed: list[Change | None] = [None] * len(kinds)
     most = max(len(steps) for steps in kinds).bit_length()
@@ -173,7 +144,7 @@ def _search(
             break
         steps = [kinds[kind][sum(bounds[kind]) // 2] for kind in open_kinds]
         what = f"what would have to change ({turn + 1} of at most {most})"
-        changes = _try(steps, thresholds, simulate, what, replications=replications, seed=seed)
+        changes = _try(steps, simulation, replications, what)
         for kind, change in zip(open_kinds, changes, strict=True):
             middle = sum(bounds[kind]) // 2
             if change is None:
@@ -185,31 +156,22 @@ def _search(
 
 
 def _try(
-    steps: list[Step],
-    thresholds: Thresholds,
-    simulate: Simulate,
-    what: str,
-    *,
-    replications: int,
-    seed: int,
+    steps: list[Step], simulation: Simulation, replications: int, what: str
 ) -> list[Change | None]:
     """For each step the change, if it makes it a go."""
-    tried = [
-        (number, changed, candidate, setting_for(changed, candidate, (seed, 1)))
-        for number, (_, _, changed, _) in enumerate(steps)
-        for candidate in candidates_for(changed)
-        if candidate.label in _SEARCHED
-    ]
-    runs = simulate([setting for *_, setting in tried], replications, what)
-    changes: list[Change | None] = []
-    for number, (kind, factor, _, sentence) in enumerate(steps):
-        answers = [
-            answer_of(changed, candidate, setting, made, thresholds.percentile)
-            for (index, changed, candidate, setting), made in zip(tried, runs, strict=True)
-            if index == number
+    cases = [
+        [
+            Case(changed, candidate)
+            for candidate in candidates_for(changed)
+            if candidate.label in _SEARCHED
         ]
-        best, _ = recommend(answers, thresholds)
-        good = passes(best, thresholds)
+        for _, _, changed, _ in steps
+    ]
+    made = iter(simulation.forecasts(list(itertools.chain(*cases)), replications, 1, what))
+    changes: list[Change | None] = []
+    for (kind, factor, _, sentence), tried in zip(steps, cases, strict=True):
+        best, _ = recommend(list(itertools.islice(made, len(tried))), simulation.thresholds)
+        good = best.passes(simulation.thresholds)
         changes.append(
             Change(kind, factor, sentence, best.candidate, best.ended_well.value) if good else None
         )

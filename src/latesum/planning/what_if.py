@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from latesum.planning.answers import Forecast, Simulate, answer_of, setting_for
+from latesum.planning.answers import Case, Forecast, Simulation
 from latesum.planning.beliefs import Beliefs
-from latesum.planning.verdict import Thresholds, passes
 from latesum.world import Problem
 
 
@@ -40,29 +39,23 @@ def wrong_beliefs(
     beliefs: Beliefs,
     recommended: Forecast,
     runner_up: Forecast | None,
-    thresholds: Thresholds,
-    simulate: Simulate,
-    *,
+    simulation: Simulation,
     replications: int,
-    seed: int,
 ) -> list[WhatIf]:
     """The recommended policy and the next best, told what is believed, in other worlds."""
     policies = [each.candidate for each in (recommended, runner_up) if each is not None]
     worlds = _worlds(beliefs)
-    settings = [
-        setting_for(changed, candidate, (seed, 2), problem=problem, told=beliefs)
+    cases = [
+        Case(changed, candidate, problem, told=beliefs)
         for _, changed, problem in worlds
         for candidate in policies
     ]
-    made = iter(zip(settings, simulate(settings, replications, "wrong beliefs"), strict=True))
+    made = iter(simulation.forecasts(cases, replications, 2, "wrong beliefs"))
     rows = []
-    for sentence, changed, _ in worlds:
-        answers = [
-            answer_of(changed, candidate, *next(made), thresholds.percentile)
-            for candidate in policies
-        ]
-        other = answers[1] if len(answers) > 1 else None
-        rows.append(WhatIf(sentence, answers[0], passes(answers[0], thresholds), other))
+    for sentence, _, _ in worlds:
+        answer = next(made)
+        other = None if runner_up is None else next(made)
+        rows.append(WhatIf(sentence, answer, answer.passes(simulation.thresholds), other))
     return rows
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from latesum import delays
+from latesum import _durations, delays
 from latesum._checks import InvalidInput, finite_number
-from latesum._durations import NUMBER, SECONDS, UNIT, number_of, unit_of
 from latesum.delays import Delay
 from latesum.delays.base import LARGEST_TABLE
 from latesum.delays.fitting import FittedDelay
@@ -20,13 +18,14 @@ from latesum.delays.fitting.curve import Curve, exponential_pieces
 from latesum.delays.fitting.tails import MOST_UNSEEN
 from latesum.delays.tabulated import Tabulated
 
-#: Hours in each unit of time.
-HOURS = {unit: seconds / 3600 for unit, seconds in SECONDS.items()}
-_DURATION = re.compile(rf"\s*(?P<number>{NUMBER})?\s*(?P<unit>{UNIT})\s*", re.IGNORECASE)
-_INSIDE = re.compile(rf"(?P<number>{NUMBER})\s*(?P<unit>{UNIT})\b", re.IGNORECASE)
-_TRAFFIC = re.compile(rf"\s*(?P<number>{NUMBER})\s*(?:per|a|an|/)\s*(?P<unit>{UNIT})\s*", re.I)
+_INSIDE = re.compile(
+    rf"(?P<number>{_durations.NUMBER})\s*(?P<unit>{_durations.UNIT})\b", re.IGNORECASE
+)
+_TRAFFIC = re.compile(
+    rf"\s*(?P<number>{_durations.NUMBER})\s*(?:per|a|an|/)\s*(?P<unit>{_durations.UNIT})\s*", re.I
+)
 _WITHIN = re.compile(
-    rf"\s*(?P<share>half|all|{NUMBER}\s*%)\s+within\s+(?P<time>{NUMBER}\s*(?:{UNIT})|an? (?:{UNIT}))\s*",
+    rf"\s*(?P<share>half|all|{_durations.NUMBER}\s*%)\s+within\s+(?P<time>{_durations.NUMBER}\s*(?:{_durations.UNIT})|an? (?:{_durations.UNIT}))\s*",
     re.IGNORECASE,
 )
 
@@ -37,7 +36,7 @@ def unit_hours(unit: str) -> float:
     >>> unit_hours("days"), unit_hours("h")
     (24.0, 1.0)
     """
-    return HOURS[unit_of(unit)]
+    return _durations.SECONDS[_durations.unit_of(unit)] / 3600
 
 
 def read_duration(text: Any, what: str) -> float:
@@ -46,15 +45,7 @@ def read_duration(text: Any, what: str) -> float:
     >>> read_duration("12 weeks", "the run")
     2016.0
     """
-    if isinstance(text, datetime.timedelta):
-        hours = text / datetime.timedelta(hours=1)
-    else:
-        match = _DURATION.fullmatch(text) if isinstance(text, str) else None
-        if match is None:
-            raise InvalidInput(
-                f'{what} must be a duration such as "2 hours" or "90 days", not {text!r}.'
-            )
-        hours = number_of(match["number"] or "1") * unit_hours(match["unit"])
+    hours = _durations.parse_duration(text, what).total_seconds() / 3600
     if hours <= 0:
         raise InvalidInput(f"{what} must be longer than nothing, not {text!r}.")
     return hours
@@ -69,7 +60,7 @@ def read_traffic(text: Any) -> float:
     match = _TRAFFIC.fullmatch(text) if isinstance(text, str) else None
     if match is None:
         raise InvalidInput(f'traffic must be written such as "5000 per day", not {text!r}.')
-    number = number_of(match["number"])
+    number = _durations.number_of(match["number"])
     if number <= 0:
         raise InvalidInput("traffic must be above 0: without it there is nothing to decide.")
     return number / unit_hours(match["unit"])
@@ -152,7 +143,7 @@ class Lateness:
             raise InvalidInput(f'say how late rewards come such as "2 days", not {said!r}.')
         if "within" in said.lower():
             return cls._from_quantiles(_read_within(said), said)
-        if _DURATION.fullmatch(said):
+        if _durations.DURATION.fullmatch(said):
             hours = read_duration(said, "the mean delay")
             assumption = "only its mean was given, so the delay is taken to be exponential"
             return cls(f"{said} on average", assumption, f"exponential({hours} hours)")
@@ -220,7 +211,7 @@ class Lateness:
 
 
 def _rounds(match: re.Match[str], scale: float) -> str:
-    rounds = number_of(match["number"]) * unit_hours(match["unit"]) * scale
+    rounds = _durations.number_of(match["number"]) * unit_hours(match["unit"]) * scale
     return str(max(round(rounds), 1 if rounds > 0 else 0)) if rounds >= 10 else f"{rounds:.6g}"
 
 
@@ -256,7 +247,7 @@ def _read_within(said: str) -> list[tuple[float, float]]:
         word = match["share"].lower()
         share = {"half": 0.5, "all": 1.0}.get(word)
         if share is None:
-            share = number_of(word.rstrip("% ")) / 100
+            share = _durations.number_of(word.rstrip("% ")) / 100
         time = re.sub(r"^an?\s+", "1 ", match["time"].strip(), flags=re.IGNORECASE)
         pairs.append((share, read_duration(time, "a time")))
     return pairs
@@ -265,16 +256,10 @@ def _read_within(said: str) -> list[tuple[float, float]]:
 def as_time(hours: float) -> str:
     """A duration for people.
 
-    >>> as_time(30), as_time(2016)
-    ('30 hours', '12 weeks')
+    >>> as_time(2016)
+    '12 weeks'
     """
-    if hours < 1.5:
-        return f"{hours * 60:.0f} minutes"
-    if hours < 48:
-        return f"{hours:.3g} hours"
-    if hours < 24 * 21:
-        return f"{hours / 24:.3g} days"
-    return f"{hours / 168:.3g} weeks"
+    return _durations.rough_text(hours * 3600)
 
 
 def ordinal(share: float) -> str:

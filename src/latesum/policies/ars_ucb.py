@@ -22,6 +22,12 @@ class ARSUCB(Policy):
     constants (2 and 4), since only the paper's abstract was at hand. While an arm goes on being
     the best, its next stretch follows at once.
 
+    Args:
+        n_arms: The number of arms.
+        growth: The power by which stretches grow.
+        exploration: The factor in the upper bound.
+        names: The names of the arms, for sentences.
+
     >>> policy = ARSUCB(2)
     >>> policy.tell(0, 1, 1), policy.tell(1, 1, 0)
     (None, None)

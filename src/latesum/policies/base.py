@@ -32,8 +32,13 @@ STATE_VERSION = 2
 class Stretch(NamedTuple):
     """What a policy asks for: play `arm` for at least `rounds` rounds.
 
-    `number` counts the policy's decisions; the base class gives it, so that a policy leaves it out.
-    `part` is the longest piece that the policy wants to be told at once; None: any.
+    Args:
+        arm: The arm to play.
+        rounds: The least number of rounds.
+        purpose: Why it is played.
+        number: Counts the policy's decisions; the base class gives it, so that a policy leaves it
+            out.
+        part: The longest piece that the policy wants to be told at once; None: any.
 
     >>> Stretch(0, 150, "learn", number=3)
     Stretch(arm=0, rounds=150, purpose='learn', number=3)
@@ -53,9 +58,14 @@ class Stretch(NamedTuple):
 
 
 class Play(NamedTuple):
-    """What was really played, and the total that arrived meanwhile; None while it is not known.
+    """What was really played, and the total that arrived meanwhile.
 
-    `number` is that of the stretch that the play is a part of.
+    Args:
+        arm: The arm that was played.
+        rounds: The number of rounds.
+        total: What arrived meanwhile; None while it is not known.
+        purpose: Why it was played.
+        number: The number of the stretch that the play is a part of.
     """
 
     arm: int
@@ -71,7 +81,17 @@ _play: Callable[[type[Play], tuple[Any, ...]], Play] = tuple.__new__
 
 
 class Estimate(NamedTuple):
-    """What a policy believes of one arm. `plays` counts the rounds that it has learned from."""
+    """What a policy believes of one arm.
+
+    Args:
+        arm: The arm.
+        name: Its name.
+        mean: Its mean reward; None if nothing is known.
+        low: The lower limit of the mean.
+        high: The upper limit of the mean.
+        plays: The number of rounds that the policy has learned from.
+        active: Whether the arm may still be the answer.
+    """
 
     arm: int
     name: str
@@ -88,6 +108,11 @@ class Policy(KeepsArguments, ABC):
     A subclass sets `kind` and fills in the hooks `_reset`, `_learn` and `_next`, mostly `_forget`
     too; the others at the end of this class have defaults. Its constructor's arguments are
     attributes of the same names, kept by the base class.
+
+    Args:
+        n_arms: The number of arms.
+        names: The names of the arms, for sentences; by default letters.
+        rng: The generator to draw from, for a policy that draws.
     """
 
     #: The policy's name in the registry and in saved states.
@@ -160,9 +185,13 @@ class Policy(KeepsArguments, ABC):
     ) -> None:
         """Say what was really played, and the total that arrived meanwhile if it is known.
 
-        `purpose` and `number` are those of the stretch that was followed. Without `purpose` it is
-        that of `ask()` if the arm is the one asked for, and "override" if it is another. Without
-        `number` it is what `number_for` says.
+        Args:
+            arm: The arm that was played.
+            rounds: The number of rounds.
+            total: What arrived meanwhile; None while it is not known.
+            purpose: The purpose of the stretch that was followed. By default it is that of `ask()`
+                if the arm is the one asked for, and "override" if it is another.
+            number: The number of the stretch that was followed; by default what `number_for` says.
         """
         if not (
             type(rounds) is int and rounds >= 1 and type(number) is int and number >= 1
@@ -198,6 +227,10 @@ class Policy(KeepsArguments, ABC):
 
         It is the number asked for, if they are what is asked for. Overrides of one arm that follow
         each other have one number. Everything else is a stretch of its own.
+
+        Args:
+            arm: The arm that was played.
+            purpose: Why it was played.
         """
         asked = self.ask()
         if arm == asked.arm and purpose == asked.purpose:
@@ -213,7 +246,11 @@ class Policy(KeepsArguments, ABC):
         return self._highest + 1
 
     def drop(self, arm: int) -> None:
-        """Take an option away: it is never asked for again."""
+        """Take an option away: it is never asked for again.
+
+        Args:
+            arm: The arm.
+        """
         arm = self._checked_arm(arm)
         if arm in self._dropped:
             return
@@ -251,7 +288,7 @@ class Policy(KeepsArguments, ABC):
         return new
 
     def copy(self) -> Self:
-        """The same policy, knowing the same; from here on the two go their own ways."""
+        """The same policy, knowing the same; what one is told later, the other does not know."""
         new = object.__new__(type(self))
         new.__dict__.update(self.__dict__)
         _, learned, new._generator_state = self._memory()
@@ -260,14 +297,22 @@ class Policy(KeepsArguments, ABC):
         return new
 
     def replay(self, plays: Iterable[Play | Sequence[Any]]) -> Self:
-        """A fresh policy that has been told all of `plays`: how late and restated totals come in."""
+        """A fresh policy that has been told all of `plays`: how late and restated totals come in.
+
+        Args:
+            plays: What was played, oldest first.
+        """
         new = self.fresh()
         for play in plays:
             new.tell(*play)
         return new
 
     def estimates(self, level: float = 0.95) -> list[Estimate]:
-        """Per arm the mean, an interval that holds it with probability `level`, and the plays."""
+        """Per arm the mean, an interval that holds it with probability `level`, and the plays.
+
+        Args:
+            level: The confidence level, between 0 and 1.
+        """
         level = finite_number(level, "the confidence level", above=0)
         if level >= 1:
             raise InvalidInput(f"the confidence level must be below 1, such as 0.95, not {level}.")
@@ -320,7 +365,11 @@ class Policy(KeepsArguments, ABC):
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:
-        """The policy that `to_state` described; it goes on exactly as the saved one would have."""
+        """The policy that `to_state` described; it goes on exactly as the saved one would have.
+
+        Args:
+            state: What `to_state` gave.
+        """
         if not isinstance(state, dict) or "latesum_state" not in state:
             raise InvalidInput("this is not a saved policy: it has no 'latesum_state' entry.")
         if state["latesum_state"] != STATE_VERSION:
@@ -358,7 +407,7 @@ class Policy(KeepsArguments, ABC):
         """The generator to draw from; None if `random` is False. Do not keep it: it changes."""
         if self._generator is None and self._generator_state is not None:
             self._generator = _generator_in(self._generator_state)
-        self._generator_state = None  # whoever takes it draws from it
+        self._generator_state = None  # what takes it draws from it
         return self._generator
 
     def _memory(self) -> tuple[int, Any, Any]:

@@ -15,6 +15,11 @@ from latesum.policies.base import PURPOSES, Play, Policy, Stretch
 def check(policy: Policy, *, seed: int = 0, steps: int = 40) -> None:
     """Run the whole conformance suite on a policy; it raises `NotConforming` at the first breach.
 
+    Args:
+        policy: The policy; it is left as it is.
+        seed: For the histories that it is told.
+        steps: The length of a history.
+
     >>> from latesum.policies import ODAAF
     >>> check(ODAAF(3, 5_000, mean_delay=10))
     """
@@ -120,7 +125,7 @@ def tells_merge(policy: Policy, rng: np.random.Generator, steps: int) -> None:
 
 
 def parts_are_learned(policy: Policy, rng: np.random.Generator, steps: int) -> None:
-    """A policy that learns from parts: the same parts, the same decisions, whoever looks between."""
+    """A policy that learns from parts: the same parts, the same decisions, asked between or not."""
     if policy.learns_from == "stretches":
         return
     one, other = policy.fresh(), policy.fresh()

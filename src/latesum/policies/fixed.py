@@ -49,6 +49,12 @@ class _PlainAverages(Policy):
 class FixedSplit(_PlainAverages):
     """Each arm once, for its share of the horizon; then the best: a before-and-after test.
 
+    Args:
+        n_arms: The number of arms.
+        horizon: The number of rounds in all.
+        shares: The share of each arm; by default equal shares.
+        names: The names of the arms, for sentences.
+
     >>> policy = FixedSplit(2, 1000)
     >>> policy.ask()
     Stretch(arm=0, rounds=500, purpose='learn', number=1)
@@ -86,6 +92,11 @@ class FixedSplit(_PlainAverages):
 
 class RoundRobin(_PlainAverages):
     """The arms in turn, `stretch` rounds each, for ever.
+
+    Args:
+        n_arms: The number of arms.
+        stretch: The length of a stretch.
+        names: The names of the arms, for sentences.
 
     >>> policy = RoundRobin(3, stretch=50)
     >>> policy.tell(0, 50, 20)
@@ -136,7 +147,13 @@ class RoundRobin(_PlainAverages):
 
 
 class Oracle(_PlainAverages):
-    """Always the best arm, which it was told: what nobody can beat.
+    """Always the best arm, which it was told: what no policy can beat.
+
+    Args:
+        n_arms: The number of arms.
+        horizon: The number of rounds in all.
+        best_arm: The best arm.
+        names: The names of the arms, for sentences.
 
     >>> Oracle(2, 1000, best_arm=1).ask()
     Stretch(arm=1, rounds=1000, purpose='commit', number=1)

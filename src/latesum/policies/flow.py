@@ -101,27 +101,34 @@ class Flow(IndexPolicy):
     mean delays or a quarter of its known rounds, whichever is more. Nothing is thrown away: a
     small linear system (`FlowBalance`) takes out what late rewards moved from arm to arm.
 
-    Parameters: `horizon` may be None if it is not known (the index is then KL-UCB, or UCB1). Past
-    its horizon the policy goes on, as if the horizon were the present. `mean_delay` is the delay's
-    mean or an upper estimate of it: overstating it only costs regret, understating it is dangerous
-    (told 0.65 of the mean, 3 of 3000 runs on random problems never found the best arm). `index` is
-    "kl-ucb++", "kl-ucb" or "ucb1". `caution` is by what share `mean_delay` may be too small: the
-    index takes the better one of an arm's estimates with the mean delay as told and with one larger
-    by that share. With 0 it trusts `mean_delay`, which saves a few per cent. `thinned` says that
-    the two KL indices count the noise of leaks: which rewards leak is random even where rewards are
-    not, so that near a mean of 1 an estimate is far less sure than as many labelled rewards would
-    be. False is the rule of earlier versions, which took them for that; campaigns that began
-    under it keep to it. ("ucb1" takes the most noise that there can be and is the same with both.)
-
-    `before` is what ran before the start, since its late rewards arrive in the first stretches: None
-    (nothing ran: the pipeline is empty, as in the paper), one of the arms, or "other" (no arm, or
-    not known: the first stretch then only tells what ran before, and is no evidence for its arm).
-    Told None where something ran, the first arm looks better than it is for a long time. `history` are
-    parts that were played before the start, oldest first, as (arm, rounds, total or None); `before`
-    is then what ran before its first part.
-
     It expects that rewards are in [0, 1], that delays have the same law for all arms, and that the
-    horizon is long against 3 `mean_delay` `n_arms`: else there is no time to learn anything.
+    horizon is long against 3 `mean_delay` `n_arms`: otherwise there is no time to learn anything.
+
+    Args:
+        n_arms: The number of arms.
+        horizon: The number of rounds in all, or None if it is not known (the index is then KL-UCB,
+            or UCB1). Past its horizon the policy goes on, as if the horizon were the present.
+        mean_delay: The delay's mean or an upper estimate of it. Overstating it only costs regret,
+            understating it is dangerous (told 0.65 of the mean, 3 of 3000 runs on random problems
+            never found the best arm).
+        index: "kl-ucb++", "kl-ucb" or "ucb1".
+        caution: By what share `mean_delay` may be too small: the index takes the better one of an
+            arm's estimates with the mean delay as told and with one larger by that share. With 0 it
+            trusts `mean_delay`, which saves a few per cent.
+        thinned: Whether the two KL indices count the noise of leaks: which rewards leak is random
+            even where rewards are not, so that near a mean of 1 an estimate is far less sure than as
+            many labelled rewards would be. False is the rule of earlier versions, which took them for
+            that; campaigns that began under it keep to it. ("ucb1" takes the most noise that there
+            can be, and is the same with both.)
+        before: What ran before the start, since its late rewards arrive in the first stretches:
+            None (nothing ran: the pipeline is empty, as in the paper), one of the arms, or "other"
+            (no arm, or not known: the first stretch then only tells what ran before, and is no
+            evidence for its arm). Told None where something ran, the first arm looks better than it
+            is for a long time.
+        history: Parts that were played before the start, oldest first, as (arm, rounds, total or
+            None); `before` is then what ran before its first part.
+        names: The names of the arms, for sentences.
+        rng: The generator to draw from.
 
     >>> policy = Flow(2, 250_000, mean_delay=50, rng=np.random.default_rng(1))
     >>> policy.ask()

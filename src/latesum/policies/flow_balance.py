@@ -30,7 +30,7 @@ from latesum.policies.history import Before
 
 Floats = NDArray[np.float64]
 
-#: Without a bound on the delay, rewards are taken to come within so many mean delays.
+#: Without a bound on the delay, rewards are taken to come within this number of mean delays.
 REACH_IN_MEAN_DELAYS = 3.0
 
 
@@ -62,7 +62,7 @@ class FlowBalance:
         self.mean_delay = mean_delay
         #: After how many rounds a reward is taken to have arrived.
         self.reach = REACH_IN_MEAN_DELAYS * mean_delay if delay_bound is None else delay_bound
-        self._late = 2 * mean_delay  # the late half of the rewards comes so many rounds later
+        self._late = 2 * mean_delay  # how much later the late half of the rewards comes
         #: weights[j, i]: how many plays of arm i have arrived in known rounds of arm j.
         self.weights: Floats = np.zeros((n_arms, n_arms))
         #: The known rounds (N), their totals (S) and in how many runs they came (B), per arm.
@@ -139,7 +139,7 @@ class FlowBalance:
     def means(self, stretched: float = 1.0) -> Floats:
         """The estimated mean of every arm; it may lie outside [0, 1] by chance.
 
-        With `stretched` as it would be if the mean delay were so many times what was told (below
+        With `stretched`, as it would be if the mean delay were `stretched` times what was told (below
         2: own plays that arrived are at least half of all). An arm without a known round has the
         mean of all known rounds.
         """

@@ -15,7 +15,7 @@ from latesum.policies.flow_balance import Floats, FlowBalance
 from latesum.policies.history import Before, check_before, check_history
 
 #: Lengths of stretches: the first of an arm and a later one in mean delays,
-#: at least so many rounds. A first stretch below two mean delays would amplify errors.
+#: and the least number of rounds. A first stretch below two mean delays would amplify errors.
 FIRST_STRETCH = 3.0
 LATER_STRETCH = 6.0
 SHORTEST_STRETCH = 8

@@ -23,13 +23,23 @@ class FlowLookahead(Flow):
     when another arm has the best index, the present arm is first played for one more segment, of
     three mean delays or of the delay's bound, whichever is more; nothing that is seen in it changes
     which arm comes next. So all rewards that leak were earned after their destination was
-    fixed, and the errors of the flow balance are sums of martingale differences.
+    fixed, and the errors of the flow balance are sums of martingale differences. Its index takes
+    estimates for as sure as `Flow(thinned=False)` does, with the delay's bound, where it is known, in
+    place of its mean.
 
-    Parameters: as for `Flow`; `mean_delay` is the delay's mean or an upper estimate of it:
-    overstating it only costs, understating it is dangerous. `delay_bound` is the delay's largest
-    value: with it the intervals of `estimates` are proved; without it they rest on the delays being
-    below three mean delays. Its index takes estimates for as sure as `Flow(thinned=False)` does, with
-    the delay's bound in place of its mean where it is known.
+    Args:
+        n_arms: The number of arms.
+        horizon: As for `Flow`.
+        mean_delay: The delay's mean or an upper estimate of it: overstating it only costs regret,
+            understating it is dangerous.
+        delay_bound: The delay's largest value. With it the intervals of `estimates` are proved;
+            without it they rest on the delays being below three mean delays.
+        index: As for `Flow`.
+        caution: As for `Flow`.
+        before: As for `Flow`.
+        history: As for `Flow`.
+        names: The names of the arms, for sentences.
+        rng: The generator to draw from.
 
     >>> policy = FlowLookahead(2, 250_000, mean_delay=50, delay_bound=200)
     >>> policy.ask().rounds

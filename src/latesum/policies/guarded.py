@@ -21,15 +21,23 @@ class Guarded(IndexPolicy):
     After a change of arm the first `guard` rounds are a bridge: played, and not learned from, while
     late rewards of the arm before fade out. What comes later than that still counts for the wrong
     arm. On two arms this does better than `Flow`; on ten, where stretches follow each other closely,
-    the best arm is lost for good in about 1 of 1000 runs.
-
-    Parameters: as for `Flow`; `guard` is the number of rounds left out, `mean_delay` rounded up if
-    it is not given. Of a `history` the parts count that begin after the guard: give it in days, not
-    in one part. `mean_delay`, which also sets the lengths of stretches, is the mean delay or
-    an upper estimate: overstating it only costs, understating it is dangerous.
+    the best arm is never found again in about 1 of 1000 runs.
 
     It decides by the guarded averages. What `estimates` reports is the flow balance of all that
     was played, since only its intervals allow for what comes later than the guard.
+
+    Args:
+        n_arms: The number of arms.
+        horizon: As for `Flow`.
+        mean_delay: The mean delay or an upper estimate of it, which also sets the lengths of
+            stretches: overstating it only costs regret, understating it is dangerous.
+        guard: The number of rounds left out; by default `mean_delay` rounded up.
+        index: As for `Flow`.
+        before: As for `Flow`.
+        history: As for `Flow`. The parts count that begin after the guard: give it in days, not in
+            one part.
+        names: The names of the arms, for sentences.
+        rng: The generator to draw from.
 
     >>> policy = Guarded(2, 250_000, mean_delay=50, rng=np.random.default_rng(1))
     >>> policy.ask()

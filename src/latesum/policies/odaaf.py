@@ -31,9 +31,15 @@ class ODAAF(Policy):
     `ODAAF.variance` (`ODAAFV`) and `ODAAF.naive` (`NaiveODAAF`) use other knowledge. Every such
     parameter may be an upper bound.
 
-    Parameters: `first_tolerance` is D_1, 1/2 in the paper's text and 1 in its figures; `bridge`
-    defaults to what the schedule needs; `order` is that of the arms in a phase, "fixed" or
-    "leader first" (from the second phase on, which the paper's figures need).
+    Args:
+        n_arms: The number of arms.
+        horizon: The number of rounds in all, T.
+        mean_delay: The delay's mean.
+        first_tolerance: D_1, 1/2 in the paper's text and 1 in its figures.
+        bridge: Whether there is a bridge after each phase; by default where the schedule needs it.
+        order: The order of the arms in a phase: "fixed", or "leader first" (from the second phase
+            on, which the paper's figures need).
+        names: The names of the arms, for sentences.
 
     >>> policy = ODAAF(2, 250_000, mean_delay=50)
     >>> policy.ask()
@@ -133,7 +139,7 @@ class ODAAF(Policy):
         if purpose == "bridge":
             self._bridge_left = max(0, self._bridge_left - rounds)
         elif purpose == "learn":
-            self._bridge_left = 0  # whoever goes on learning does without the rest of the bridge
+            self._bridge_left = 0  # learning has begun: the rest of the bridge is left out
             self._stretches[arm] += 1
             if total is None:
                 self._pending[arm] += rounds
@@ -242,7 +248,15 @@ class ODAAF(Policy):
 class ODAAFB(ODAAF):
     """ODAAF-B: the mean delay and a bound on the delay are known.
 
-    Parameters: as for `ODAAF`; `delay_bound` is the delay's largest value.
+    Args:
+        n_arms: The number of arms.
+        horizon: As for `ODAAF`.
+        mean_delay: As for `ODAAF`.
+        delay_bound: The delay's largest value.
+        first_tolerance: As for `ODAAF`.
+        bridge: As for `ODAAF`.
+        order: As for `ODAAF`.
+        names: The names of the arms, for sentences.
 
     >>> ODAAFB(2, 250_000, mean_delay=50, delay_bound=100).ask().rounds
     1076
@@ -266,9 +280,18 @@ class ODAAFB(ODAAF):
 
 
 class ODAAFV(ODAAF):
-    """ODAAF-V: the delay's mean and variance are known; `tightened` is the remark with V / E.
+    """ODAAF-V: the delay's mean and variance are known.
 
-    Parameters: as for `ODAAF`; `delay_variance` is the delay's variance.
+    Args:
+        n_arms: The number of arms.
+        horizon: As for `ODAAF`.
+        mean_delay: As for `ODAAF`.
+        delay_variance: The delay's variance.
+        tightened: Whether to use V / E in place of V, a remark of the paper.
+        first_tolerance: As for `ODAAF`.
+        bridge: As for `ODAAF`.
+        order: As for `ODAAF`.
+        names: The names of the arms, for sentences.
 
     >>> ODAAFV(2, 250_000, mean_delay=50, delay_variance=2500).ask().rounds
     44421
@@ -295,7 +318,14 @@ class ODAAFV(ODAAF):
 class NaiveODAAF(ODAAF):
     """The naive approach of the paper's last appendix: only a bound on the delay is known.
 
-    Parameters: as for `ODAAF`, with `delay_bound`, the delay's largest value, for the mean delay.
+    Args:
+        n_arms: The number of arms.
+        horizon: As for `ODAAF`.
+        delay_bound: The delay's largest value, in place of its mean.
+        first_tolerance: As for `ODAAF`.
+        bridge: As for `ODAAF`.
+        order: As for `ODAAF`.
+        names: The names of the arms, for sentences.
 
     >>> NaiveODAAF(2, 250_000, delay_bound=100).ask().rounds
     638

@@ -23,12 +23,19 @@ class ODAAFS(FlowPolicy):
     estimate. There is no bridge: the flow balance takes out what late rewards moved from arm to
     arm. When one arm is left, it is the answer.
 
-    Parameters: `mean_delay` is the delay's mean or an upper estimate of it: overstating it only
-    costs regret, understating it is dangerous, as an arm that was dropped never comes back.
-    `caution` is by what share `mean_delay` may be wrong: limits are those of the worst case of the
-    mean delay as told, larger by that share and smaller by that share. With 0 they trust
-    `mean_delay`. Even with 0.25 the best arm was dropped in 1 of 3000 runs on random problems.
-    `before` and `history` are as for `Flow`; an arm with a history is not in the first phase.
+    Args:
+        n_arms: The number of arms.
+        horizon: The number of rounds in all.
+        mean_delay: The delay's mean or an upper estimate of it: overstating it only costs regret,
+            understating it is dangerous, as an arm that was dropped never comes back.
+        caution: By what share `mean_delay` may be wrong: limits are those of the worst case of the
+            mean delay as told, larger by that share and smaller by that share. With 0 they trust
+            `mean_delay`. Even with 0.25 the best arm was dropped in 1 of 3000 runs on random
+            problems.
+        before: As for `Flow`.
+        history: As for `Flow`; an arm with a history is not in the first phase.
+        names: The names of the arms, for sentences.
+        rng: The generator to draw from.
 
     >>> policy = ODAAFS(2, 250_000, mean_delay=50, names=["blue", "red"])
     >>> policy.ask().rounds

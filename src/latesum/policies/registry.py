@@ -20,6 +20,7 @@ from latesum.policies.flow_lookahead import FlowLookahead
 from latesum.policies.guarded import Guarded
 from latesum.policies.odaaf import ODAAF, ODAAFB, ODAAFV, NaiveODAAF
 from latesum.policies.odaaf_s import ODAAFS
+from latesum.policies.restarting import Restarting
 from latesum.policies.spec import ALIASES, PolicySpec
 
 _Class = TypeVar("_Class", bound=type[Policy])
@@ -36,6 +37,9 @@ def available(sees: Literal["totals", "labels"] | None = "totals") -> list[str]:
     """The names of the policies that see totals, of the baselines that see labels, or of both.
 
     Baselines are known once `latesum.attributed` or `latesum.lab` is imported.
+
+    Args:
+        sees: "totals", "labels", or None for both.
 
     >>> "odaaf-b" in available()
     True
@@ -123,6 +127,10 @@ def checked_name(name: str) -> str:
 def build(name: str, **parameters: Any) -> Policy:
     """The policy of this name with these parameters.
 
+    Args:
+        name: The name, or the place "package.module:Class".
+        parameters: Its parameters.
+
     >>> build("odaaf", n_arms=2, horizon=1000, mean_delay=5).kind
     'odaaf'
     """
@@ -133,12 +141,13 @@ def build(name: str, **parameters: Any) -> Policy:
 def from_state(state: dict[str, Any]) -> Policy:
     """The saved policy, whatever its class.
 
+    Args:
+        state: What `Policy.to_state` gave.
+
     >>> policy = build("odaaf", n_arms=2, horizon=1000, mean_delay=5)
     >>> from_state(policy.to_state()).ask() == policy.ask()
     True
     """
-    from latesum.policies.restarting import Restarting
-
     if not isinstance(state, dict) or "policy" not in state:
         raise InvalidInput("this is not a saved policy: it has no 'policy' entry.")
     kind = state["policy"]

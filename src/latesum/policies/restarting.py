@@ -10,6 +10,7 @@ import numpy as np
 from latesum._checks import InvalidInput, whole_number
 from latesum.policies.base import Play, Policy, Stretch
 from latesum.policies.schedules import phase_rounds
+from latesum.policies.spec import PolicySpec
 
 #: No campaign lasts longer; numbers beyond it would not fit the machine's integers.
 _LONGEST = 10**15
@@ -18,8 +19,10 @@ _LONGEST = 10**15
 class Restarting(Policy):
     """`factory(horizon)` for the first horizon, then anew for the next one, and so on.
 
-    Without `horizons` each is the square of the last, beginning with the first in which a phase
-    fits (Auer and Ortner, 2010). `factory` gives a policy for any horizon, the same but for that.
+    Args:
+        factory: Gives a policy for any horizon, the same but for that.
+        horizons: The horizons. By default each is the square of the last, beginning with the first
+            in which a phase fits (Auer and Ortner, 2010).
 
     >>> from latesum.policies.odaaf import ODAAF
     >>> policy = Restarting(lambda horizon: ODAAF(2, horizon, mean_delay=5))
@@ -66,18 +69,20 @@ class Restarting(Policy):
     def _rebuild(cls, kind: str, parameters: dict[str, Any]) -> Self:
         if kind != cls.kind:
             raise InvalidInput(f"this is the state of a {kind!r} policy, not of {cls.kind!r}.")
-        from latesum.policies.registry import build, unwritten_parameters
-
         inner = parameters["inner"]
-        others = {**unwritten_parameters(inner["policy"]), **inner["parameters"]}
-        others.pop("horizon", None)
+        spec = PolicySpec(inner["policy"], inner["parameters"])
+        written = {**spec.unwritten, **spec.parameters}
         return cls(
-            lambda horizon: build(inner["policy"], horizon=horizon, **others),
+            lambda horizon: PolicySpec(inner["policy"], {**written, "horizon": horizon}).build(),
             parameters["horizons"],
         )
 
     def first_horizons(self, count: int) -> list[int]:
-        """The first `count` horizons; the last one that was given is repeated."""
+        """The first `count` horizons; the last one that was given is repeated.
+
+        Args:
+            count: How many.
+        """
         if self._given is not None:
             return (self._given + self._given[-1:] * count)[:count]
         squares = [self._first]

@@ -26,6 +26,11 @@ ALIASES: dict[str, tuple[str, dict[str, Any]]] = {
 class PolicySpec:
     """A policy's name in the registry, or its place "package.module:Class", and its parameters.
 
+    Args:
+        name: The name or the place.
+        parameters: The parameters by name.
+        policy: The policy that this is the spec of, where there was one before there was a spec.
+
     >>> spec = PolicySpec.parse("flow(index='ucb1')")
     >>> spec.name, spec.parameters, str(spec)
     ('flow', {'index': 'ucb1'}, "flow(index='ucb1')")
@@ -35,12 +40,15 @@ class PolicySpec:
 
     name: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    #: The policy that this is the spec of, where there was one before there was a spec.
     policy: Any = field(default=None, compare=False, repr=False)
 
     @classmethod
     def parse(cls, text: str) -> PolicySpec:
-        """Read "name" or "name(parameter=value, ...)"."""
+        """Read "name" or "name(parameter=value, ...)".
+
+        Args:
+            text: The text.
+        """
         name, parameters = read_call(text, "policy")
         name, fixed = ALIASES.get(name, (name, {}))
         for key in fixed:
@@ -50,7 +58,11 @@ class PolicySpec:
 
     @classmethod
     def of(cls, policy: Any) -> PolicySpec:
-        """The spec of a policy that is there already; `build` then gives that policy."""
+        """The spec of a policy that is there already; `build` then gives that policy.
+
+        Args:
+            policy: The policy.
+        """
         name, own = policy.kind, type(policy)
         if POLICIES.loaded(name) is not own:
             name = f"{own.__module__}:{own.__qualname__}"
@@ -99,7 +111,11 @@ class PolicySpec:
         return {key: defaults[key].default for key in self.unwritten}
 
     def adding(self, parameters: Mapping[str, Any]) -> PolicySpec:
-        """The same with more parameters; one that is there already is refused."""
+        """The same with more parameters; one that is there already is refused.
+
+        Args:
+            parameters: The parameters to add.
+        """
         for key in parameters:
             if key in self.parameters:
                 raise InvalidInput(f"{key} is given twice.")
@@ -108,8 +124,11 @@ class PolicySpec:
     def told(self, knowledge: Mapping[str, Any]) -> PolicySpec:
         """The same, with what is not written filled in from what is known.
 
-        `knowledge` has values by the names of parameters; what is not known is None or not
-        finite there. A policy that must be told something that is not known is refused.
+        A policy that must be told something that is not known is refused.
+
+        Args:
+            knowledge: Values by the names of parameters; what is not known is None or not finite
+                there.
         """
         choose = getattr(self._class, "told", None)
         wanted = knowledge if choose is None else choose(knowledge, self.parameters)

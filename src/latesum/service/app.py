@@ -56,7 +56,7 @@ def create_app(store: Store, configuration: Configuration | None = None) -> Fast
         redoc_url=None,
         openapi_url=None,  # a route of ours serves it, for those with a token
         lifespan=lifespan,
-        generate_unique_id_function=_operation_name,
+        generate_unique_id_function=lambda route: route.name,
     )
     app.state.campaigns = CampaignCache(store, configuration, workers)
     for router in ROUTERS:
@@ -65,10 +65,6 @@ def create_app(store: Store, configuration: Configuration | None = None) -> Fast
     tokens = TokenCache(Tokens(store), configuration.tokens_kept, workers.readers)
     app.add_middleware(AuthMiddleware, tokens=tokens, metrics=metrics, configuration=configuration)
     return app
-
-
-def _operation_name(route: APIRoute) -> str:
-    return route.name
 
 
 def _methods_of(path: str) -> set[str]:

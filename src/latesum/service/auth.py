@@ -16,7 +16,6 @@ import time
 from collections import OrderedDict
 from concurrent.futures import Executor
 from functools import cache
-from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -25,6 +24,7 @@ from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Resp
 from markupsafe import Markup
 from sqlalchemy.exc import DBAPIError
 from starlette.datastructures import Headers
+from starlette.requests import cookie_parser
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from latesum import _pages
@@ -164,13 +164,11 @@ class AuthMiddleware:
         try:
             token = None if secret is None else await self._tokens.find(secret)
         except DBAPIError:
-            return error_answer(
-                503, "the store cannot be reached just now.", retry_after="1"
-            ), receive
+            sentence = "the store cannot be reached just now."
+            return error_answer(503, sentence, retry_after="1"), receive
         if token is None:
             return self._refuse(scope, headers, had_secret=secret is not None), receive
-        wait = self._limit.wait(token.id)
-        if wait:
+        if wait := self._limit.wait(token.id):
             return _slow_down(wait), receive
         if by_cookie and method not in _SAFE and PAGE_HEADER not in headers:
             return error_answer(403, "only the service's own page may act by cookie."), receive
@@ -188,8 +186,8 @@ class AuthMiddleware:
         return None, _replay(body, receive)
 
     def _refuse(self, scope: Scope, headers: Headers, *, had_secret: bool) -> Response:
-        wait = self._unauthenticated.wait(_address(scope))
-        if wait:
+        address = str((scope.get("client") or ("unknown",))[0])
+        if wait := self._unauthenticated.wait(address):
             return _slow_down(wait)
         page = scope["method"] in _SAFE and "text/html" in headers.get("accept", "")
         if page and not scope["path"].startswith("/v1/"):
@@ -201,8 +199,8 @@ class AuthMiddleware:
         return error_answer(401, sentence, www_authenticate='Bearer realm="latesum"')
 
     async def _log_in(self, scope: Scope, receive: Receive, headers: Headers) -> Response:
-        wait = self._unauthenticated.wait(_address(scope))
-        if wait:
+        address = str((scope.get("client") or ("unknown",))[0])
+        if wait := self._unauthenticated.wait(address):
             return _slow_down(wait)
         if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
             return error_answer(403, "only the service's own page may log in.")
@@ -237,18 +235,8 @@ def _secret(headers: Headers) -> tuple[str | None, bool]:
     if authorization:
         kind, _, secret = authorization.partition(" ")
         return (secret.strip() if kind.lower() == "bearer" else ""), False
-    if "cookie" in headers:
-        try:
-            cookie = SimpleCookie(headers["cookie"]).get(COOKIE)
-        except CookieError:
-            cookie = None
-        if cookie is not None:
-            return cookie.value, True
-    return None, False
-
-
-def _address(scope: Scope) -> str:
-    return str((scope.get("client") or ("unknown",))[0])
+    found = cookie_parser(headers.get("cookie", "")).get(COOKIE)
+    return found, found is not None
 
 
 def _slow_down(wait: float) -> JSONResponse:

@@ -96,16 +96,10 @@ class CachedCampaign:
         begins, ends = None, None
         if buckets.timed:
             begins, ends = buckets.begin(decision.bucket), buckets.end(decision.bucket)
+        named = ("bucket", "label", "option", "purpose", "number", "source", "rounds", "reason")
         content = {
             "campaign": self.campaign.name,
-            "bucket": decision.bucket,
-            "label": decision.label,
-            "option": decision.option,
-            "purpose": decision.purpose,
-            "number": decision.number,
-            "source": decision.source,
-            "rounds": decision.rounds,
-            "reason": decision.reason,
+            **{name: getattr(decision, name) for name in named},
             "decided_at": decision.at.isoformat(),
             "begins": None if begins is None else begins.isoformat(),
             "ends": None if ends is None else ends.isoformat(),

@@ -61,8 +61,14 @@ class RowVerdict(NamedTuple):
 class Client:
     """Talks to a `latesum serve`.
 
-    `token` is by default that in the environment's LATESUM_TOKEN. A request that gets no answer, or
-    is told to wait, is sent up to `attempts` times within growing pauses.
+    Args:
+        address: Such as "http://127.0.0.1:8000".
+        token: By default that in the environment's LATESUM_TOKEN.
+        attempts: How often a request is sent that gets no answer or is told to wait, after growing
+            pauses.
+        timeout: The seconds to wait for an answer.
+        transport: That of `httpx`, in place of the network.
+        sleep: How to wait.
     """
 
     def __init__(
@@ -78,9 +84,13 @@ class Client:
         token = token or os.environ.get(TOKEN_VARIABLE)
         if not token:
             raise InvalidInput(f"a token is needed: hand it over, or set {TOKEN_VARIABLE}.")
-        self._sender = _Sender(
-            address, token, attempts=attempts, timeout=timeout, transport=transport, sleep=sleep
+        self._httpx = _extras.require("httpx", "server")
+        headers = {"Authorization": f"Bearer {token}"}
+        self._http = self._httpx.Client(
+            base_url=address, headers=headers, timeout=timeout, transport=transport
         )
+        self._attempts = attempts
+        self._sleep = sleep
         self._kept: dict[str, tuple[float, Shown]] = {}
 
     def __enter__(self) -> Self:
@@ -91,47 +101,50 @@ class Client:
 
     def close(self) -> None:
         """Let go of the connections."""
-        self._sender.close()
+        self._http.close()
 
     # Campaigns.
 
     def create(self, campaign: str, **settings: Any) -> dict[str, Any]:
-        """Set up a campaign; if it is there and just the same, nothing happens."""
-        return self._sender.json("PUT", _path(campaign), json=settings)
+        """Set up a campaign; if it is there and just the same, nothing happens.
+
+        Args:
+            campaign: Its name.
+            settings: What `Campaign.create` takes, as JSON values.
+        """
+        made: dict[str, Any] = self._json("PUT", _path(campaign), json=settings)
+        return made
 
     def campaigns(self) -> list[dict[str, Any]]:
         """All campaigns, with their state."""
-        found: list[dict[str, Any]] = self._sender.json("GET", "/v1/campaigns")["campaigns"]
+        found: list[dict[str, Any]] = self._json("GET", "/v1/campaigns")["campaigns"]
         return found
 
     def option(
         self, campaign: str, bucket: Bucket | None = None, *, fallback: str | None = None
     ) -> Shown:
-        """The option to show now, or in a bucket; kept for as long as the service says.
+        """The option to show; kept for as long as the service says.
 
-        With `fallback`, that option is returned when the service cannot be reached, so that an
-        application always has something to show.
+        Args:
+            campaign: Its name.
+            bucket: Which bucket; the present one without.
+            fallback: What is returned when the service cannot be reached, so that an application
+                always has something to show.
         """
         kept = self._kept.get(campaign) if bucket is None else None
         if kept is not None and time.monotonic() < kept[0]:
             return kept[1]
         parameters = {} if bucket is None else {"bucket": _text(bucket)}
         try:
-            answer = self._sender.send("GET", _path(campaign, "option"), params=parameters)
+            answer = self._send("GET", _path(campaign, "option"), params=parameters)
         except Unreachable:
             if fallback is None:
                 raise
             return Shown(fallback, fallback=True)
         found = answer.json()
         ends = None if found["ends"] is None else datetime.fromisoformat(found["ends"])
-        shown = Shown(
-            found["option"],
-            found["bucket"],
-            found["label"],
-            found["purpose"],
-            found["reason"],
-            ends,
-        )
+        named = ("option", "bucket", "label", "purpose", "reason")
+        shown = Shown(**{name: found[name] for name in named}, ends=ends)
         if bucket is None:
             self._kept[campaign] = (time.monotonic() + _max_age(answer), shown)
         return shown
@@ -150,13 +163,24 @@ class Client:
         even_if_final: bool = False,
         beyond_range: bool = False,
     ) -> RowVerdict:
-        """Set what is known of a bucket; when this returns, it is durable."""
+        """Set what is known of a bucket; when this returns, it is durable.
+
+        Args:
+            campaign: Its name.
+            bucket: Which bucket.
+            rounds: How often the option was shown.
+            total: What arrived.
+            status: "provisional", "final" or "missing".
+            shown: What was shown, if not what was decided.
+            even_if_final: Correct a final value.
+            beyond_range: The total is right, though out of its range.
+        """
         body = {
             "rounds": rounds, "total": total, "status": status, "shown": shown,
             "even_if_final": even_if_final, "beyond_range": beyond_range,
         }  # fmt: skip
         given = {key: value for key, value in body.items() if value not in (None, False)}
-        found = self._sender.json("PUT", _path(campaign, "buckets", _text(bucket)), json=given)
+        found = self._json("PUT", _path(campaign, "buckets", _text(bucket)), json=given)
         return _verdict(found)
 
     def upload(
@@ -169,7 +193,16 @@ class Client:
         even_if_final: bool = False,
         beyond_range: bool = False,
     ) -> list[RowVerdict]:
-        """Set many buckets, all or none: a CSV file, or rows with `bucket`, `rounds`, `total`, ..."""
+        """Set many buckets, all or none.
+
+        Args:
+            campaign: Its name.
+            rows: A CSV file, or rows with `bucket`, `rounds`, `total`, ...
+            dry_run: Only say what would happen.
+            skip_unknown: Leave out unknown buckets.
+            even_if_final: Correct final values.
+            beyond_range: Totals out of range are right.
+        """
         parameters = {
             "dry_run": dry_run, "skip_unknown": skip_unknown,
             "even_if_final": even_if_final, "beyond_range": beyond_range,
@@ -180,39 +213,55 @@ class Client:
         else:
             sent = [{**row, "bucket": _plain(row["bucket"])} for row in rows]
             body = {"json": {"rows": sent}}
-        found = self._sender.json("POST", _path(campaign, "totals"), params=parameters, **body)
+        found = self._json("POST", _path(campaign, "totals"), params=parameters, **body)
         return [_verdict(row) for row in found["rows"]]
 
     # Looking.
 
     def status(self, campaign: str) -> dict[str, Any]:
-        """Everything that the page shows."""
-        return self._sender.json("GET", _path(campaign, "status"))
+        """Everything that the page shows.
+
+        Args:
+            campaign: Its name.
+        """
+        found: dict[str, Any] = self._json("GET", _path(campaign, "status"))
+        return found
 
     def estimates(self, campaign: str, level: float = 0.95) -> list[dict[str, Any]]:
-        """What is believed of each option."""
-        path = _path(campaign, "estimates")
-        found: list[dict[str, Any]] = self._sender.json("GET", path, params={"level": level})[
-            "estimates"
-        ]
+        """What is believed of each option.
+
+        Args:
+            campaign: Its name.
+            level: How sure the intervals are.
+        """
+        answer = self._json("GET", _path(campaign, "estimates"), params={"level": level})
+        found: list[dict[str, Any]] = answer["estimates"]
         return found
 
     def explain(self, campaign: str, bucket: Bucket | None = None) -> list[str]:
-        """Why: now, or when the decision for a bucket was taken."""
+        """Why: now, or when the decision for a bucket was taken.
+
+        Args:
+            campaign: Its name.
+            bucket: Which bucket; now without.
+        """
         parameters = {} if bucket is None else {"bucket": _text(bucket)}
-        found: list[str] = self._sender.json(
-            "GET", _path(campaign, "explanation"), params=parameters
-        )["sentences"]
+        answer = self._json("GET", _path(campaign, "explanation"), params=parameters)
+        found: list[str] = answer["sentences"]
         return found
 
     def history(self, campaign: str) -> list[dict[str, Any]]:
-        """The whole log, oldest entry first."""
+        """The whole log, oldest entry first.
+
+        Args:
+            campaign: Its name.
+        """
         entries: list[dict[str, Any]] = []
         more = True
         while more:
             after = entries[-1]["sequence"] if entries else 0
             parameters = {"after": after, "limit": 1000}
-            part = self._sender.json("GET", _path(campaign, "history"), params=parameters)
+            part = self._json("GET", _path(campaign, "history"), params=parameters)
             entries += part["entries"]
             more = part["more"]
         return entries
@@ -220,64 +269,65 @@ class Client:
     # Operators.
 
     def hold(self, campaign: str, *, why: str) -> None:
-        """Keep showing the present option until `resume`."""
+        """Keep showing the present option until `resume`.
+
+        Args:
+            campaign: Its name.
+            why: The reason, for the history.
+        """
         self._act(campaign, "hold", why=why)
 
     def resume(self, campaign: str, *, why: str) -> None:
-        """Let the policy decide again."""
+        """Let the policy decide again.
+
+        Args:
+            campaign: Its name.
+            why: The reason, for the history.
+        """
         self._act(campaign, "resume", why=why)
 
     def override(self, campaign: str, option: str, *, buckets: int = 1, why: str) -> None:
-        """Show an option in the next buckets."""
+        """Show an option in the next buckets.
+
+        Args:
+            campaign: Its name.
+            option: What to show.
+            buckets: In how many buckets.
+            why: The reason, for the history.
+        """
         self._act(campaign, "override", option=option, buckets=buckets, why=why)
 
     def drop(self, campaign: str, option: str, *, why: str) -> None:
-        """Take an option away; it cannot come back."""
+        """Take an option away; it cannot come back.
+
+        Args:
+            campaign: Its name.
+            option: Which one.
+            why: The reason, for the history.
+        """
         self._act(campaign, "drop", option=option, why=why)
 
     def finish(self, campaign: str, option: str | None = None, *, why: str) -> None:
-        """End the campaign, by default with the option that looks best."""
+        """End the campaign.
+
+        Args:
+            campaign: Its name.
+            option: What is shown from then on; by default what looks best.
+            why: The reason, for the history.
+        """
         self._act(campaign, "finish", **({} if option is None else {"option": option}), why=why)
 
     def _act(self, campaign: str, act: str, **body: Any) -> None:
         headers = {"Idempotency-Key": secrets.token_hex(16)}  # one for all attempts
-        self._sender.json("POST", _path(campaign, act), json=body, headers=headers)
+        self._json("POST", _path(campaign, act), json=body, headers=headers)
 
+    # Sending.
 
-class _Sender:
-    """A connection to a service that asks again, after growing pauses, when an answer is lost."""
+    def _json(self, method: str, path: str, **sent: Any) -> Any:
+        return self._send(method, path, **sent).json()
 
-    def __init__(
-        self,
-        address: str,
-        token: str,
-        *,
-        attempts: int,
-        timeout: float,
-        transport: httpx.BaseTransport | None = None,
-        sleep: Callable[[float], None] = time.sleep,
-    ) -> None:
-        self._httpx = _extras.require("httpx", "server")
-        self._http = self._httpx.Client(
-            base_url=address,
-            headers={"Authorization": f"Bearer {token}"},
-            timeout=timeout,
-            transport=transport,
-        )
-        self._attempts = attempts
-        self._sleep = sleep
-
-    def close(self) -> None:
-        """Let go of the connections."""
-        self._http.close()
-
-    def json(self, method: str, path: str, **sent: Any) -> dict[str, Any]:
-        """The answer's content."""
-        found: dict[str, Any] = self.send(method, path, **sent).json()
-        return found
-
-    def send(self, method: str, path: str, **sent: Any) -> httpx.Response:
-        """The answer, or `ServiceError` with the service's sentence."""
+    def _send(self, method: str, path: str, **sent: Any) -> httpx.Response:
+        """The answer, or `ServiceError` with the service's sentence; asks again when one is lost."""
         pause, last = 0.1, "it does not answer"
         for attempt in range(self._attempts):
             if attempt:
@@ -312,9 +362,8 @@ def _plain(bucket: Bucket) -> int | str:
 
 
 def _verdict(found: dict[str, Any]) -> RowVerdict:
-    return RowVerdict(
-        found["bucket"], found["label"], found["verdict"], tuple(found["marks"]), found["note"]
-    )
+    named = ("bucket", "label", "verdict", "marks", "note")
+    return RowVerdict(**{name: found[name] for name in named})._replace(marks=tuple(found["marks"]))
 
 
 def _max_age(answer: httpx.Response) -> float:

@@ -24,10 +24,7 @@ from latesum.errors import (
 )
 from latesum.service.logs import LOGGER
 
-_PLAIN = {
-    404: "there is nothing at this address.",
-    405: "this address does not take that method.",
-}
+_PLAIN = {404: "there is nothing at this address.", 405: "this address does not take that method."}
 
 
 class ErrorAnswer(BaseModel):
@@ -85,15 +82,6 @@ def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
 ON_ANY_ROUTE = (400, 401, 403, 413, 422, 429, 503)
 
 
-def status_of(refusal: InvalidInput) -> int:
-    """The status for input that the campaign refuses."""
-    if isinstance(refusal, UnknownCampaign | UnknownBucket):
-        return 404
-    if isinstance(refusal, Conflicting | Moved):
-        return 409
-    return 422
-
-
 def set_up_errors(app: FastAPI, methods_of: Callable[[str], set[str]]) -> None:
     """Give every error of the app its answer."""
 
@@ -105,7 +93,9 @@ def set_up_errors(app: FastAPI, methods_of: Callable[[str], set[str]]) -> None:
     async def invalid(_: Request, error: InvalidInput) -> JSONResponse:
         details = error.problems if isinstance(error, BadFile) else []
         sentence = str(error).split("\n")[0] if details else str(error)
-        return JSONResponse({"error": sentence, "details": details}, status_of(error))
+        unknown = isinstance(error, UnknownCampaign | UnknownBucket)
+        status = 404 if unknown else 409 if isinstance(error, Conflicting | Moved) else 422
+        return JSONResponse({"error": sentence, "details": details}, status)
 
     @app.exception_handler(RequestValidationError)
     async def not_valid(_: Request, error: RequestValidationError) -> JSONResponse:
@@ -125,16 +115,11 @@ def set_up_errors(app: FastAPI, methods_of: Callable[[str], set[str]]) -> None:
         return error_answer(422, "a number or a date is too large to be used.")
 
     @app.exception_handler(DBAPIError)
-    async def no_store(_: Request, error: DBAPIError) -> JSONResponse:
-        LOGGER.error("the store failed", exc_info=error)
-        return error_answer(
-            503, "the store cannot be reached just now; try again.", retry_after="1"
-        )
-
     @app.exception_handler(TimeoutError)
-    async def busy_store(_: Request, error: TimeoutError) -> JSONResponse:
-        LOGGER.error("no connection to the store became free", exc_info=error)
-        return error_answer(503, "the store is busy just now; try again.", retry_after="1")
+    async def no_store(_: Request, error: Exception) -> JSONResponse:
+        LOGGER.error("the store failed", exc_info=error)
+        how = "is busy" if isinstance(error, TimeoutError) else "cannot be reached"
+        return error_answer(503, f"the store {how} just now; try again.", retry_after="1")
 
 
 def unexpected(error: BaseException) -> JSONResponse:

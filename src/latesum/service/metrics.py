@@ -15,43 +15,22 @@ class Metrics:
     def __init__(self) -> None:
         library = _extras.require("prometheus_client", "server")
         self._library = library
-        self.registry = library.CollectorRegistry()
+        self.registry = registry = library.CollectorRegistry()
         self._children: dict[tuple[str, str, int], tuple[Any, Any]] = {}
-        self._requests = library.Counter(
-            "latesum_requests_total",
-            "Requests, by method, route and status.",
-            ["method", "route", "status"],
-            registry=self.registry,
-        )
+
+        def counter(name: str, about: str, *labels: str) -> Any:
+            return library.Counter(f"latesum_{name}_total", about, labels, registry=registry)
+
+        about = "Requests, by method, route and status."
+        self._requests = counter("requests", about, "method", "route", "status")
+        about = "How long requests took."
         self._seconds = library.Histogram(
-            "latesum_request_seconds",
-            "How long requests took.",
-            ["route"],
-            buckets=_SECONDS,
-            registry=self.registry,
+            "latesum_request_seconds", about, ["route"], buckets=_SECONDS, registry=registry
         )
-        self.records = library.Counter(
-            "latesum_records_total",
-            "Records taken in, by verdict.",
-            ["verdict"],
-            registry=self.registry,
-        )
-        self.commits = library.Counter(
-            "latesum_commits_total",
-            "Transactions by which records were taken in.",
-            registry=self.registry,
-        )
-        self.decisions = library.Counter(
-            "latesum_decisions_total",
-            "Options handed out that were not in the cache.",
-            registry=self.registry,
-        )
-        self.refused = library.Counter(
-            "latesum_refused_total",
-            "Requests refused before any route, by reason.",
-            ["reason"],
-            registry=self.registry,
-        )
+        self.records = counter("records", "Records taken in, by verdict.", "verdict")
+        self.commits = counter("commits", "Transactions by which records were taken in.")
+        self.decisions = counter("decisions", "Options handed out that were not in the cache.")
+        self.refused = counter("refused", "Requests refused before any route, by reason.", "reason")
 
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count a request."""

@@ -16,6 +16,7 @@ from pydantic import (
 
 from latesum.live.settings import Settings
 from latesum.live.vocabulary import CampaignState, Purpose, RecordStatus, Source, Verdict
+from latesum.service.errors import ErrorAnswer
 
 #: More than any campaign counts, and small enough for every store and every float.
 _MOST = 10**12
@@ -155,11 +156,9 @@ class BulkAnswer(BaseModel):
     rows: list[RowAnswer]
 
 
-class RefusedRows(BaseModel):
+class RefusedRows(ErrorAnswer):
     """Nothing was written; the verdicts say because of which rows."""
 
-    error: str
-    details: list[str]
     rows: list[RowAnswer]
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeVar, cast
 from fastapi import Depends, Path, Request, Response
 from fastapi.routing import APIRoute
 
-from latesum.live.settings import NAME_PATTERN
+from latesum.live.setting_fields import NAME_PATTERN
 from latesum.service.cache import CachedCampaign, CampaignCache
 from latesum.service.errors import Refused
 from latesum.service.tokens import Scope, Token
@@ -78,14 +78,3 @@ async def campaign_of(
 NamedCampaign = Annotated[CachedCampaign, Depends(campaign_of)]
 AllCampaigns = Annotated[CampaignCache, Depends(campaigns_of)]
 Who = Annotated[Token, Depends(token_of)]
-
-
-def plain(value: Any) -> Any:
-    """Values as JSON has them: an endless limit of an interval is none."""
-    if isinstance(value, float):
-        return value if abs(value) != float("inf") and value == value else None
-    if isinstance(value, dict):
-        return {key: plain(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(each) for each in value]
-    return value

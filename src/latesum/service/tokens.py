@@ -106,17 +106,15 @@ class Tokens:
 
     def all(self) -> list[Token]:
         """Every token there has been, oldest first."""
+        wanted = select(_tokens).order_by(_tokens.c.created_at, _tokens.c.id)
         with self._engine.connect() as connection:
-            rows = connection.execute(
-                select(_tokens).order_by(_tokens.c.created_at, _tokens.c.id)
-            ).all()
-        return [_token(row) for row in rows]
+            return [_token(row) for row in connection.execute(wanted)]
 
     def valid(self) -> dict[str, Token]:
         """The tokens that are not revoked, by their hashes."""
+        wanted = select(_tokens).where(_tokens.c.revoked_at.is_(None))
         with self._engine.connect() as connection:
-            rows = connection.execute(select(_tokens).where(_tokens.c.revoked_at.is_(None))).all()
-        return {row.hash: _token(row) for row in rows}
+            return {row.hash: _token(row) for row in connection.execute(wanted)}
 
     def revoke(self, id_or_name: str) -> Token:
         """Make a token useless, given by its id or by a name that only it has."""

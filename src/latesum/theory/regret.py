@@ -28,6 +28,12 @@ def arm_regret_bound(
     theorem of the last appendix for the naive approach. It needs T G^2 > 1 and refuses anything
     else: an arm with a smaller gap costs at most T G < sqrt(T).
 
+    Args:
+        schedule: What the policy knows of the delay.
+        gap: How far the arm's mean is below the best, G.
+        horizon: The number of rounds, T.
+        corrected: Whether to use the corrected constants in place of the printed ones.
+
     >>> from latesum.policies.schedules import KnownMean
     >>> round(arm_regret_bound(KnownMean(50), 0.1, 250_000))
     32688
@@ -59,6 +65,12 @@ def regret_bound(
     for ODAAF and 768 / threshold for B and V. The best split is taken, so that the bound is never
     above T times the largest gap.
 
+    Args:
+        schedule: What the policy knows of the delay.
+        gaps: How far the mean of each arm is below the best.
+        horizon: The number of rounds, T.
+        corrected: Whether to use the corrected bound in place of the printed one.
+
     >>> from latesum.policies.schedules import KnownMean
     >>> round(regret_bound(KnownMean(50), [0.1, 0], 250_000))         # no better than T G
     25000
@@ -74,12 +86,12 @@ def regret_bound(
     if not corrected:
         return math.fsum(terms) + horizon * max(small, default=0.0)
     best = horizon * max(suboptimal, default=0.0)
-    meddling = _meddling(schedule)
+    elimination = _elimination_cost(schedule)
     for below in range(len(small), len(suboptimal)):
         above = math.fsum(terms[below - len(small) :])
         together = horizon * suboptimal[below - 1] if below else 0.0
         # The threshold may be as large as the smallest gap above it.
-        best = min(best, above + below * meddling / suboptimal[below] + together)
+        best = min(best, above + below * elimination / suboptimal[below] + together)
     return best
 
 
@@ -130,7 +142,7 @@ def _bounded(
     return max(min(separation, odaaf), without_bound) + 1920 / gap
 
 
-def _meddling(schedule: Schedule) -> float:
+def _elimination_cost(schedule: Schedule) -> float:
     """What an arm below the threshold costs by eliminating the best one, times the threshold.
 
     The sum over phases of 4 T D_m P(F_j(m)), where P(F_j(m)) is the chance that either of two

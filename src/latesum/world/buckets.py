@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import math
+import statistics
 from typing import NamedTuple
 
 import numpy as np
@@ -17,8 +18,8 @@ import numpy as np
 from latesum._checks import InvalidInput
 from latesum.delays import Delay
 from latesum.delays.base import Integers
-from latesum.world.field import FieldProblem
-from latesum.world.problem import Problem
+from latesum.world.field import FieldProblem, with_mean
+from latesum.world.problem import Problem, as_reward, refuse_endless
 from latesum.world.rewards import Bernoulli, Discrete, Floats, Reward
 
 #: Plays further from the end than this quantile of the delay are taken to arrive in the stretch.
@@ -30,6 +31,15 @@ _MANY = 3000
 class BucketWorld:
     """One realisation of a problem, played for `buckets` buckets of `bucket` rounds at most.
 
+    Args:
+        problem: What is played.
+        bucket: The rounds of a bucket.
+        buckets: How many there are, from round 0 on.
+        rng: The generator to draw from.
+        before: What was played until the beginning, for ever: an arm, or a reward (or its mean) that
+            is no arm; None: nothing, so that nothing is under way.
+        history: The world begins this many buckets before round 0.
+
     >>> problem = Problem([0.02, 0.03], "exponential(30000)")
     >>> world = BucketWorld(problem, bucket=10_000, buckets=90, rng=np.random.default_rng(1))
     >>> world.play_buckets(0, 2), world.play(0, 30_000), world.buckets_played
@@ -37,16 +47,38 @@ class BucketWorld:
     """
 
     def __init__(
-        self, problem: Problem, *, bucket: int, buckets: int, rng: np.random.Generator
+        self,
+        problem: Problem,
+        *,
+        bucket: int,
+        buckets: int,
+        rng: np.random.Generator,
+        before: Reward | float | str | None = None,
+        history: int = 0,
     ) -> None:
         self._problem = problem
         self._field = problem if isinstance(problem, FieldProblem) else None
         self._bucket = bucket
-        self._buckets = buckets
         self._rng = rng
-        self._due = np.zeros(buckets)  # what will arrive in each bucket
-        self._reach = [longest(delay) for delay in problem.delays]
-        self.buckets_played = 0
+        self._background = None
+        what = before if before is None or isinstance(before, int) else as_reward(before)
+        # What is still under way of something that was always played: all of it was played within
+        # the longest delay.
+        always = 0
+        if what is not None:
+            refuse_endless(self._delay(what))
+            always = -(-longest(self._delay(what)) // bucket)
+        self._earlier = always + history
+        self._due = np.zeros(self._earlier + buckets)  # what will arrive in each bucket
+        self._played = 0
+        if what is not None:
+            self.play_buckets(what, always)
+        self._background = None if self._field is None else self._field.background
+
+    @property
+    def buckets_played(self) -> int:
+        """The buckets from round 0 on; negative in a history."""
+        return self._played - self._earlier
 
     def play(self, arm: int, rounds: int) -> float:
         """Play `arm` for `rounds` rounds, which are whole buckets; the total that arrives."""
@@ -55,36 +87,45 @@ class BucketWorld:
             raise InvalidInput(f"this world is played in whole buckets of {self._bucket} rounds.")
         return self.play_buckets(arm, buckets)
 
-    def play_buckets(self, arm: int, buckets: int) -> float:
+    def play_buckets(self, arm: int | Reward, buckets: int) -> float:
         """Play `arm` for `buckets` buckets and return the total that arrives during them."""
-        start, end = self.buckets_played, self.buckets_played + buckets
-        if end > self._buckets:
-            raise InvalidInput(f"this world ends after {self._buckets} buckets.")
-        self.buckets_played = end
+        start, end = self._played, self._played + buckets
+        if end > len(self._due):
+            raise InvalidInput(f"this world ends after {len(self._due) - self._earlier} buckets.")
+        self._played = end
         arrived = float(self._due[start:end].sum())
         left = buckets * self._bucket
-        first = start * self._bucket
+        first = (start - self._earlier) * self._bucket
         while left:  # the calendar's steps; one piece where there is none
             rounds, reward = self._piece(arm, first, left)
             left -= rounds
             first += rounds
             arrived += self._play_piece(arm, reward, rounds, after=left, end=end)
-        background = None if self._field is None else self._field.background
-        if background is not None:
-            arrived += background.draw(buckets * self._bucket, self._rng)
+        if self._background is not None:
+            arrived += self._background.draw(buckets * self._bucket, self._rng)
         return arrived
 
-    def _piece(self, arm: int, first: int, left: int) -> tuple[int, Reward]:
+    def _delay(self, arm: int | Reward) -> Delay:
+        """That of an arm; what is no arm has the delay that most arms have."""
+        delays = self._problem.delays
+        return delays[arm] if isinstance(arm, int) else statistics.mode(delays)
+
+    def _piece(self, arm: int | Reward, first: int, left: int) -> tuple[int, Reward]:
         calendar = None if self._field is None else self._field.calendar
         if self._field is None or calendar is None:
-            return left, self._problem.arms[arm]
+            return left, self._problem.arms[arm] if isinstance(arm, int) else arm
         number, past = divmod(first, calendar.step)
-        return min(left, calendar.step - past), self._field.rewards_at(number)[arm]
+        rounds = min(left, calendar.step - past)
+        if isinstance(arm, int):
+            return rounds, self._field.rewards_at(number)[arm]
+        return rounds, with_mean(arm, arm.mean * calendar.factors[number % len(calendar.factors)])
 
-    def _play_piece(self, arm: int, reward: Reward, rounds: int, *, after: int, end: int) -> float:
+    def _play_piece(
+        self, arm: int | Reward, reward: Reward, rounds: int, *, after: int, end: int
+    ) -> float:
         """Play rounds that are followed by `after` more of the same stretch."""
-        rng, delay = self._rng, self._problem.delays[arm]
-        near = min(rounds, max(self._reach[arm] - after, 0))
+        rng, delay = self._rng, self._delay(arm)
+        near = min(rounds, max(longest(delay) - after, 0))
         arrived = reward.draw_sum(rounds - near, rng) if rounds > near else 0.0
         if near == 0:
             return arrived
@@ -99,7 +140,7 @@ class BucketWorld:
         late = waits > 0
         arrived += float(rewards[~late].sum())
         bucket = end + (waits[late] - 1) // self._bucket
-        seen = bucket < self._buckets
+        seen = bucket < len(self._due)
         np.add.at(self._due, bucket[seen], rewards[late][seen])
         return arrived
 
@@ -175,7 +216,7 @@ def _pays(reward: Reward) -> _Pays | None:
 def _paying(
     reward: Reward, pays: _Pays | None, plays: int, rng: np.random.Generator
 ) -> tuple[Integers, Floats]:
-    """Which of so many plays pay something, and how much."""
+    """Which of `plays` plays pay something, and how much."""
     if pays is None:
         return np.arange(plays), reward.draw(plays, rng)
     if pays.chance > 0.1:  # then a number for each play is cheaper than a choice without repetition

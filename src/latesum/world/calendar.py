@@ -22,9 +22,12 @@ USUAL_WEEK = (1.1, 1.1, 1.1, 1.1, 1.1, 0.75, 0.75)
 class Calendar:
     """How the mean rewards of all arms change over time; constant within steps.
 
-    `step` is the number of rounds in which nothing changes, an hour or a day. `factors` multiply
-    every mean, one a step, in a cycle. With `drift_to`, one mean for each arm, the means go in a
-    straight line from those of the problem to these, over `drift_over` rounds, and stay there.
+    Args:
+        step: The number of rounds in which nothing changes: an hour or a day.
+        factors: What multiplies every mean, one factor per step, in a cycle.
+        drift_to: A mean for each arm. The means go in a straight line from those of the problem to
+            these, and stay there.
+        drift_over: The number of rounds that this takes.
 
     >>> Calendar(step=100, factors=(1.0, 0.5)).means_at([0.2, 0.4], step=3)
     (0.1, 0.2)
@@ -59,6 +62,11 @@ class Calendar:
     ) -> Calendar:
         """A factor for each day of the week, and one for each hour of the day if given.
 
+        Args:
+            rounds_per_day: The number of rounds in a day.
+            weekdays: A factor for each day, Monday first.
+            hours: A factor for each of the 24 hours, if they differ.
+
         >>> Calendar.weekly(2400).step, len(Calendar.weekly(2400, hours=[1.0] * 24).factors)
         (2400, 168)
         """
@@ -74,6 +82,9 @@ class Calendar:
     def permuted(self, order: Sequence[int]) -> Calendar:
         """The calendar of the same arms in another order: arm `j` is now arm `order[j]` of this.
 
+        Args:
+            order: The arms, in the new order.
+
         >>> Calendar(100, drift_to=(0.1, 0.2, 0.3), drift_over=900).permuted([2, 0, 1]).drift_to
         (0.3, 0.1, 0.2)
         """
@@ -87,11 +98,22 @@ class Calendar:
         return self.drift_to is not None
 
     def means_at(self, means: Sequence[float], *, step: int) -> tuple[float, ...]:
-        """The mean of each arm in a step, the first being 0."""
+        """The mean of each arm in a step, the first being 0.
+
+        Args:
+            means: The means of the problem.
+            step: The number of the step.
+        """
         return tuple(float(mean) for mean in self.table(tuple(means), step, step + 1)[0])
 
     def table(self, means: tuple[float, ...], first: int, last: int) -> Floats:
-        """The mean of each arm (columns) in the steps `first` to `last` - 1 (rows)."""
+        """The mean of each arm (columns) in the steps `first` to `last` - 1 (rows).
+
+        Args:
+            means: The means of the problem.
+            first: The first step.
+            last: The step after the last.
+        """
         numbers = np.arange(first, last)
         base = np.array(means)
         table = np.broadcast_to(base, (len(numbers), len(base)))
@@ -105,7 +127,12 @@ class Calendar:
     @functools.lru_cache(maxsize=32)  # noqa: B019 - frozen, and there are few calendars
     def cumulative_gaps(self, means: tuple[float, ...], steps: int) -> Floats:
         """Row s: what each arm, played all the time, has lost to the best arm of each moment
-        after s steps."""
+        after s steps.
+
+        Args:
+            means: The means of the problem.
+            steps: The number of steps.
+        """
         table = self.table(means, 0, steps)
         gaps = (table.max(axis=1, keepdims=True) - table) * self.step
         result: Floats = np.concatenate([np.zeros((1, len(means))), np.cumsum(gaps, axis=0)])

@@ -84,8 +84,14 @@ def with_mean(reward: Reward, mean: float) -> Reward:
 class FieldProblem(Problem):
     """K arms whose rates follow a calendar, whose totals hold a background, or are poorly reported.
 
-    `arms` and `delay` are as for `Problem`, and each of the others may be left out. Regret is
-    against the best arm of each moment.
+    Regret is against the best arm of each moment.
+
+    Args:
+        arms: As for `Problem`.
+        delay: As for `Problem`.
+        calendar: How the means change over time, if they do.
+        background: What is in every total whatever is played, if anything.
+        reporting: How totals are reported, if not at once and as they are.
 
     >>> calendar = Calendar(step=1000, drift_to=(0.6, 0.5), drift_over=10_000)
     >>> problem = FieldProblem([0.5, 0.6], "uniform(0, 100)", calendar=calendar)
@@ -126,6 +132,9 @@ class FieldProblem(Problem):
     def permuted(self, order: Sequence[int]) -> FieldProblem:
         """The same arms, with their delays and drifts, in another order.
 
+        Args:
+            order: The arms, in the new order.
+
         >>> calendar = Calendar(step=1000, drift_to=(0.6, 0.5), drift_over=10_000)
         >>> problem = FieldProblem([0.5, 0.6], "uniform(0, 100)", calendar=calendar)
         >>> problem.permuted([1, 0]).calendar.drift_to
@@ -155,7 +164,11 @@ class FieldProblem(Problem):
         return FieldWorld(self, rng, before=before, at=at)
 
     def gaps_at(self, rounds: int) -> tuple[float, ...]:
-        """How far each arm is below the best after so many rounds."""
+        """How far each arm is below the best after `rounds` rounds.
+
+        Args:
+            rounds: The number of rounds.
+        """
         if self.calendar is None:
             return self.gaps
         means = self.calendar.means_at(self.means, step=rounds // self.calendar.step)
@@ -175,7 +188,11 @@ class FieldProblem(Problem):
         return np.interp(rounds, np.arange(steps + 1) * step, table)
 
     def rewards_at(self, step: int) -> tuple[Reward, ...]:
-        """What each arm earns in a step of the calendar."""
+        """What each arm earns in a step of the calendar.
+
+        Args:
+            step: The number of the step.
+        """
         return tuple(channel.reward for channel in self._channels_at(step))
 
     def _channels_at(self, step: int) -> tuple[_Channel, ...]:
@@ -196,7 +213,7 @@ class FieldProblem(Problem):
 
 
 class FieldWorld(World):
-    """One realisation of a `FieldProblem`; the reporting is left to whoever reports."""
+    """One realisation of a `FieldProblem`; its `reporting` is for the loop that plays it."""
 
     _problem: FieldProblem
 

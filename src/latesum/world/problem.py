@@ -28,8 +28,9 @@ from latesum.world.rewards import Bernoulli, Floats, Reward
 class Problem:
     """K arms and how late their rewards come.
 
-    `arms`: rewards, or numbers meaning Bernoulli rewards of that mean. `delay`: one delay for all
-    arms, or a list with one for each. Rewards and delays may be given as text.
+    Args:
+        arms: Rewards, their means (of Bernoulli rewards), or rewards as text.
+        delay: One delay for all arms, or a list with one for each; as delays or as text.
 
     >>> problem = Problem([0.5, 0.6], "uniform(0, 100)")
     >>> problem.means, problem.best
@@ -43,7 +44,7 @@ class Problem:
             raise InvalidInput(f"the arms are a list of rewards or of means, not {arms!r}.")
         if len(arms) < 2:
             raise InvalidInput(f"a problem needs at least 2 arms to choose from, not {len(arms)}.")
-        self.arms: tuple[Reward, ...] = tuple(_reward(arm) for arm in arms)
+        self.arms: tuple[Reward, ...] = tuple(as_reward(arm) for arm in arms)
         if isinstance(delay, (str, Delay)) or not isinstance(delay, Sequence):
             self.delays: tuple[Delay, ...] = (parse(delay),) * len(self.arms)
         else:
@@ -87,11 +88,19 @@ class Problem:
         return False
 
     def is_best(self, arm: int, rounds: int) -> bool:
-        """Whether no arm is better in the last of so many rounds."""
+        """Whether no arm is better in the last of `rounds` rounds.
+
+        Args:
+            arm: The arm.
+            rounds: The number of rounds.
+        """
         return self.gaps[arm] == 0
 
     def permuted(self, order: Sequence[int]) -> Problem:
         """The same arms, with their delays, in another order: arm `j` is now arm `order[j]` of this.
+
+        Args:
+            order: The arms, in the new order.
 
         >>> problem = Problem([0.2, 0.5, 0.9], ["constant(1)", "constant(2)", "constant(3)"])
         >>> problem.permuted([2, 0, 1])
@@ -110,6 +119,10 @@ class Problem:
 
     def lost_by(self, arm: int, rounds: Integers) -> Floats:
         """What playing `arm` all the time has lost to the best of each moment, after `rounds`.
+
+        Args:
+            arm: The arm.
+            rounds: Numbers of rounds.
 
         >>> Problem([0.5, 0.6], "constant(2)").lost_by(0, np.array([10, 20])).round(6).tolist()
         [1.0, 2.0]
@@ -168,7 +181,14 @@ class _Channel(NamedTuple):
 
 
 class World:
-    """One realisation of a problem: what is still under way, and the rounds played so far."""
+    """One realisation of a problem: what is still under way, and the rounds played so far.
+
+    Args:
+        problem: What is played.
+        rng: The generator to draw from.
+        before: As for `Problem.start`.
+        at: As for `Problem.start`.
+    """
 
     def __init__(
         self,
@@ -199,7 +219,12 @@ class World:
         return float(self._carry.sum()) + sum(reward for _, reward in self._heap)
 
     def play(self, arm: int, rounds: int) -> float:
-        """Play `arm` for `rounds` rounds and return the total that arrives during them."""
+        """Play `arm` for `rounds` rounds and return the total that arrives during them.
+
+        Args:
+            arm: The arm.
+            rounds: The number of rounds.
+        """
         channel, rounds = self._check(arm, rounds)
         if rounds == 0:
             return 0.0
@@ -237,6 +262,10 @@ class World:
         """Play `arm` for `rounds` rounds and return what arrives in each (the paper's X_t).
 
         Every play is drawn by itself: slow, plain, and what `play` is tested against.
+
+        Args:
+            arm: The arm.
+            rounds: The number of rounds.
         """
         channel, rounds = self._check(arm, rounds)
         start = self.rounds_played
@@ -301,12 +330,8 @@ class World:
         if isinstance(before, int) and not isinstance(before, bool):
             what, delay = before, self._check(before, 0)[0].delay
         else:
-            what, delay = _reward(before), self._problem.delay
-        if not np.isfinite(delay.mean):
-            raise InvalidInput(
-                f"{delay.text} has no finite mean: of what was played for ever, infinitely many "
-                "rewards would be under way."
-            )
+            what, delay = as_reward(before), self._problem.delay
+        refuse_endless(delay)
         rng, table = self._rng, delay.table
         places = [np.arange(table.spread)]
         waits = [delay.draw(table.spread, rng) - places[0]]
@@ -324,12 +349,12 @@ class World:
         self._postpone(self.rounds_played, wait[~near], earned[~near])
 
     def _earned_before(self, what: Reward | int, places: Integers) -> Floats:
-        """What an arm or a reward earned so many rounds before the start."""
+        """What an arm or a reward earned in rounds before the start, counted backwards from it."""
         reward = self._channels[what].reward if isinstance(what, int) else what
         return reward.draw(len(places), self._rng)
 
     def _postpone(self, end: int, waits: Integers, rewards: Floats) -> None:
-        """Let each reward arrive so many rounds after the end of the stretch."""
+        """Let each reward arrive `waits` rounds after the end of the stretch."""
         for wait, reward in zip(waits.tolist(), rewards.tolist(), strict=True):
             if reward:
                 heapq.heappush(self._heap, (end + wait, reward))
@@ -346,7 +371,17 @@ class World:
         return self._channels[arm], rounds
 
 
-def _reward(arm: Reward | float | str) -> Reward:
+def refuse_endless(delay: Delay) -> None:
+    """Refuse a delay of which something that was always played has no finite number under way."""
+    if not np.isfinite(delay.mean):
+        raise InvalidInput(
+            f"{delay.text} has no finite mean: of what was played for ever, infinitely many "
+            "rewards would be under way."
+        )
+
+
+def as_reward(arm: Reward | float | str) -> Reward:
+    """A reward, also from its text or from a mean, which means a Bernoulli one."""
     if isinstance(arm, str):
         arm = parse_reward(arm)
     if isinstance(arm, (int, float, np.number)) and not isinstance(arm, bool):

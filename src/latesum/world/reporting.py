@@ -13,8 +13,12 @@ from latesum._checks import InvalidInput, finite_number, whole_number
 class Background:
     """What is in every total whatever is played: sales that no option caused, and noise.
 
-    `mean` and `sd` are per round; with `counts` it is Poisson with that mean (and `sd` is left
-    out), else normal. Rounds are independent, so a stretch has one draw.
+    Rounds are independent, so a stretch has one draw.
+
+    Args:
+        mean: The mean per round.
+        sd: The standard deviation per round, where it is normal.
+        counts: Whether it is Poisson with that mean, in place of normal.
 
     >>> Background(0.01, counts=True).draw(0, np.random.default_rng(1))
     0.0
@@ -33,7 +37,12 @@ class Background:
             raise InvalidInput("a background of counts is Poisson: its sd follows from its mean.")
 
     def draw(self, rounds: int, rng: np.random.Generator) -> float:
-        """What comes in so many rounds."""
+        """What comes in `rounds` rounds.
+
+        Args:
+            rounds: The number of rounds.
+            rng: The generator to draw from.
+        """
         if self.counts:
             return float(rng.poisson(self.mean * rounds))
         return float(self.mean * rounds + self.sd * np.sqrt(rounds) * rng.standard_normal())
@@ -42,18 +51,22 @@ class Background:
     def text(self) -> str:
         """The background in a few words."""
         law = "counts" if self.counts else f"sd {self.sd:g}"
-        return f"background of {self.mean:g} a round ({law})"
+        return f"background of {self.mean:g} per round ({law})"
 
 
 @dataclass(frozen=True)
 class Reporting:
-    """What happens to a bucket's total on its way to whoever decides.
+    """What happens to a bucket's total before it is told.
 
-    `missing` is the chance that it never comes. `noise` is the scale of Laplace noise added to
-    every report, for privacy. `final_after` is after how many buckets it is restated: until then
-    the report is off by the factor `first_share` and a relative error with the sd `first_error`.
-    `together`: so many buckets are reported at once, at the end of the last; with `summed` only
-    their sum is, which is of use only where one option was played in all of them.
+    Args:
+        missing: The chance that it never comes.
+        noise: The scale of Laplace noise that is added to every report, for privacy.
+        final_after: The number of buckets after which a total is restated.
+        first_share: The factor by which the report is off until then.
+        first_error: The standard deviation of its relative error until then.
+        together: The number of buckets that are reported at once, at the end of the last.
+        summed: Whether only their sum is reported; this is of use only where one option was played
+            in all of them.
 
     >>> Reporting(missing=0.05, together=24).text
     'totals missing in 5% of buckets, reported 24 buckets at once'
@@ -76,15 +89,29 @@ class Reporting:
         whole_number(self.together, "the buckets reported together", at_least=1)
 
     def first_report(self, total: float, rng: np.random.Generator) -> float:
-        """What is said of a total before it is restated."""
+        """What is said of a total before it is restated.
+
+        Args:
+            total: The final total.
+            rng: The generator to draw from.
+        """
         return total * self.first_share * (1 + self.first_error * float(rng.standard_normal()))
 
     def is_missing(self, rng: np.random.Generator) -> bool:
-        """Whether a total never comes."""
+        """Whether a total never comes.
+
+        Args:
+            rng: The generator to draw from.
+        """
         return self.missing > 0 and float(rng.random()) < self.missing
 
     def noisy(self, total: float, rng: np.random.Generator) -> float:
-        """A total with the noise of its report."""
+        """A total with the noise of its report.
+
+        Args:
+            total: The total.
+            rng: The generator to draw from.
+        """
         return total + float(rng.laplace(0.0, self.noise)) if self.noise else total
 
     @property

@@ -39,15 +39,28 @@ class Reward(Protocol):
         """The smallest and the largest reward possible."""
 
     def draw(self, count: int, rng: np.random.Generator) -> Floats:
-        """Draw `count` rewards."""
+        """Draw `count` rewards.
+
+        Args:
+            count: The number of rewards.
+            rng: The generator to draw from.
+        """
 
     def draw_sum(self, count: int, rng: np.random.Generator) -> float:
-        """Draw the sum of `count` rewards."""
+        """Draw the sum of `count` rewards.
+
+        Args:
+            count: The number of rewards.
+            rng: The generator to draw from.
+        """
 
 
 @dataclass(frozen=True)
 class Bernoulli:
     """1 with probability `mean`, else 0.
+
+    Args:
+        mean: The probability of 1.
 
     >>> Bernoulli(0.25).variance
     0.1875
@@ -76,6 +89,9 @@ class Bernoulli:
 @dataclass(frozen=True)
 class Constant:
     """Always `value`.
+
+    Args:
+        value: The reward.
 
     >>> Constant(0.5).mean
     0.5
@@ -108,6 +124,10 @@ class Constant:
 @dataclass(frozen=True)
 class Discrete:
     """One of `values`, with `probabilities`.
+
+    Args:
+        values: The rewards that are possible.
+        probabilities: The probability of each.
 
     >>> Discrete([0, 0.5, 1], [0.5, 0.25, 0.25]).mean
     0.375
@@ -165,6 +185,10 @@ class Discrete:
 class Beta:
     """Beta(a, b) on [0, 1].
 
+    Args:
+        a: The first shape parameter.
+        b: The second shape parameter.
+
     >>> Beta(3, 1).mean
     0.75
     """
@@ -199,6 +223,10 @@ class Beta:
 class Uniform:
     """Anywhere between `low` and `high`, each as likely.
 
+    Args:
+        low: The smallest reward.
+        high: The largest reward.
+
     >>> Uniform(0.2, 0.6).mean
     0.4
     """
@@ -232,6 +260,11 @@ class Uniform:
 @dataclass(frozen=True)
 class Scaled:
     """`reward`, which lies in the declared range `low` to `high`, brought to [0, 1].
+
+    Args:
+        reward: The reward in its own unit.
+        low: The least that it can be.
+        high: The most that it can be.
 
     >>> basket = Discrete([0, 20, 50], [0.9, 0.08, 0.02])       # in pounds
     >>> round(Scaled(basket, 0, 50).mean, 6)

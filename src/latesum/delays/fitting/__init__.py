@@ -41,8 +41,7 @@ def fit(
 ) -> FittedDelay:
     """How late rewards come, estimated from whichever data there are.
 
-    `source` is a CSV or Parquet file, a mapping of columns, or a list of delays. What it holds is
-    seen by its columns, or said with `kind`:
+    What the data hold is seen by their columns, or said with `kind`:
 
     - "single": `delay`, and `censored` (true where only "longer than this" is known: the reward is
       certain to come and has not come yet); Kaplan-Meier. Other names: `column`, `censored`.
@@ -52,9 +51,21 @@ def fit(
     - "step": `bucket`, `total` (dated by arrival), with `stopped_at` or `started_at`: the first
       bucket in which all options were off, or on. `background` is what comes without them.
 
-    `largest` is the largest delay possible, where it is known: it replaces assumptions about a tail
-    that the data do not show, and the limits then allow what is unseen anywhere up to there.
-    Totals around a step do not take it. `level` is that of the confidence limits.
+    Args:
+        source: A CSV or Parquet file, a mapping of columns, or a list of delays.
+        kind: What the data are: "single", "histogram", "triangle" or "step"; by default their
+            columns say it.
+        unit: The name of the time unit, for tables.
+        column: The name of the column `delay` of single delays.
+        censored: The name of the column `censored` of single delays.
+        largest: The largest delay possible, where it is known. It replaces assumptions about a tail
+            that the data do not show, and the limits then allow what is unseen anywhere up to
+            there. Totals around a step do not take it.
+        stopped_at: The first bucket in which all options were off, for totals around a step.
+        started_at: The first bucket in which all options were on, for totals around a step.
+        background: What comes per bucket without the options, for totals around a step.
+        level: The level of the confidence limits.
+        seed: For limits that are drawn; the same seed gives the same limits.
 
     >>> fitted = fit({"delay": [1, 3, 4, 8, 9, 9], "censored": [0, 0, 0, 0, 0, 1]})
     >>> round(fitted.mean.value, 2), fitted.mean.low < fitted.mean.value < fitted.mean.high

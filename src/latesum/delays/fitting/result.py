@@ -41,8 +41,8 @@ class Estimated(NamedTuple):
     bound: float | None
     warnings: list[str]
     allowance: float = 0.0
-    #: The quantiles of the normal distribution are replaced by Student's, where it has so many
-    #: degrees of freedom.
+    #: The quantiles of the normal distribution are replaced by Student's, with this number
+    #: of degrees of freedom, where it is given.
     degrees: float | None = None
 
 
@@ -50,10 +50,25 @@ class Estimated(NamedTuple):
 class FittedDelay:
     """A delay estimated from data, in the time unit of the data.
 
-    `bound` is the largest delay where the data show one or one was given, else None. The data end at
-    `observed_until`, with the share `unseen` still to come; `restricted_mean` counts no delay beyond.
-    These three need no assumption about the tail. If the largest delay was given, the limits of all
-    other numbers allow the unseen share anywhere between the end of the data and there.
+    `bound`, `observed_until`, `unseen` and `restricted_mean` need no assumption about the tail. If
+    the largest delay was given, the limits of all other numbers allow the unseen share anywhere
+    between the end of the data and there.
+
+    Args:
+        kind: What the data are, as for `fit`.
+        unit: The name of the time unit.
+        observations: The number of rows in the data.
+        level: The level of the confidence limits.
+        mean: The mean delay.
+        variance: The variance of the delay.
+        quantiles: The quantiles of some shares.
+        bound: The largest delay where the data show one or one was given, otherwise None.
+        restricted_mean: The mean that counts no delay beyond `observed_until`.
+        observed_until: Where the data end.
+        unseen: The share that is still to come where the data end.
+        warnings: What to keep in mind, in sentences.
+        curve: The share that has not arrived yet over time.
+        band: Times, and the lower and the upper limit of the curve there.
     """
 
     kind: str
@@ -72,9 +87,12 @@ class FittedDelay:
     band: tuple[Floats, Floats, Floats]  # times, and limits of the share not yet arrived
 
     def delay(self, rounds_per_unit: float = 1.0) -> Delay:
-        """The delay that `Problem` takes, in rounds, of which so many are played per time unit.
+        """The delay that `Problem` takes, in rounds.
 
         It has the quantiles, the variance and the bound reported here, rounded up to whole rounds.
+
+        Args:
+            rounds_per_unit: The number of rounds that are played per time unit.
 
         >>> from latesum import delays
         >>> delays.fit([1, 2, 2, 5]).delay(rounds_per_unit=100).bound
@@ -84,7 +102,11 @@ class FittedDelay:
         return self.curve.to_delay(scale)
 
     def plot(self, path: str | Path | None = None) -> Figure:
-        """The share that has arrived over time, with its limits; written to `path` if given."""
+        """The share that has arrived over time, with its limits; written to `path` if given.
+
+        Args:
+            path: The file to write, if any.
+        """
         from latesum.delays.fitting.picture import draw_fit
 
         return draw_fit(self, path)

@@ -11,7 +11,7 @@ from latesum.delays.fitting.curve import Curve, steps
 from latesum.delays.fitting.result import Estimated
 from latesum.delays.fitting.tails import check_unseen, tail_warning
 
-#: More different times than this are put into at most so many groups, at their means.
+#: More different times than this are put into at most this number of groups, at their means.
 _MOST_TIMES = 4000
 #: The longest stay single: in a heavy tail a few make up much of the mean and most of the variance.
 _LONGEST = 1000

@@ -17,12 +17,12 @@ from latesum.delays.fitting.curve import Curve
 from latesum.delays.fitting.result import Estimated
 from latesum.delays.fitting.tails import check_unseen, tail_warning
 
-#: A step of growth is estimated from at least so many buckets, and from this share of them.
+#: A step of growth is estimated from at least this number of buckets, and from this share of them.
 _FEWEST_BUCKETS = 3
 _SHARE_OF_BUCKETS = 0.1
 #: Growth in the last lags below this share of the total is no growth.
 _NO_GROWTH = 0.001
-#: From so many steps on, it can be seen how growth fades.
+#: From this number of steps on, it can be seen how growth fades.
 _FEWEST_STEPS = 3
 #: Growth above this share of the total that does not fade leaves the tail quite unknown.
 _STILL_GROWING = 0.03

@@ -87,7 +87,7 @@ def measure_coverage(
         cases: The policy ("flow" or "flow-lookahead"), arms and delay of each.
         replications: The runs of each.
         seed: The same seed gives the same runs.
-        **how: Where and how runs are made, as `latesum.lab.engine.run` takes it.
+        how: Where and how runs are made, as `latesum.lab.engine.run` takes it.
 
     >>> rows = measure_coverage([("flow-lookahead", "2a", "uniform")], replications=3)
     >>> [row.missed for row in rows]

@@ -13,6 +13,7 @@ from typing import NamedTuple, Unpack
 
 from latesum._checks import InvalidInput
 from latesum.lab.engine import RunOptions, run
+from latesum.lab.results import Summary
 from latesum.lab.setting import ORDER, USUAL_MEASURES, Setting, reports_of
 from latesum.lab.stats import number_text
 from latesum.lab.studies.league_problems import PROBLEMS, LeagueProblem
@@ -49,14 +50,7 @@ ENTRANTS: dict[str, Entrant] = {
 class LeagueRow(NamedTuple):
     """How one policy did on one problem."""
 
-    problem: str
-    policy: str
-    replications: int
-    mean: float
-    standard_error: float
-    percentile_99: float
-    worst: float
-    switches: float
+    summary: Summary
     lock_ins: int | None  # None where they are not counted: baselines, changing rates
     price_of_anonymity: float | None
 
@@ -76,7 +70,7 @@ def run_league(
     >>> few = {"two": LeagueProblem(PROBLEMS["two arms, exponential(50)"].problem, 20_000)}
     >>> some = {name: ENTRANTS[name] for name in ("odaaf", "qpm-d UCB1")}
     >>> rows = run_league(tempfile.mkdtemp(), replications=3, problems=few, entrants=some)
-    >>> [row.policy for row in rows]
+    >>> [row.summary.policy for row in rows]
     ['odaaf', 'qpm-d UCB1']
     """
     settings = [
@@ -90,20 +84,15 @@ def run_league(
         counts = [min(count, replications) for count in counts]
     how["store"] = folder
     results = run(settings, counts, what="the league", **how)
-    means = {(row.problem, row.policy): row.mean for row in results.summary()}
-    rows = []
-    for row in results.summary():
+    rows = results.summary()
+    means = {(row.problem, row.policy): row.mean for row in rows}
+    made = []
+    for row in rows:
         lock_ins = results[row.problem, row.policy].measured.get("lock_in")
         yardstick = means.get((row.problem, entrants[row.policy].same_index or ""))
-        rows.append(
-            LeagueRow(
-                row.problem, row.policy, row.replications, row.mean, row.standard_error,
-                row.percentile_99, row.worst, row.switches,
-                None if lock_ins is None else int(lock_ins.sum()),
-                row.mean / yardstick if yardstick else None,
-            )
-        )  # fmt: skip
-    return rows
+        price = row.mean / yardstick if yardstick else None
+        made.append(LeagueRow(row, None if lock_ins is None else int(lock_ins.sum()), price))
+    return made
 
 
 def _setting(
@@ -111,8 +100,6 @@ def _setting(
 ) -> Setting | None:
     """A policy on a problem, or None where it cannot be told what it must know, or cannot play."""
     spec = PolicySpec.parse(text)
-    if played.before is not None and "before" in spec.accepted:
-        spec = spec.adding({"before": "other"})
     counts_lock_ins = spec.sees == "totals" and not played.problem.changes
     try:
         setting = Setting(
@@ -130,23 +117,23 @@ def _setting(
 
 def cells_of(row: LeagueRow) -> list[str]:
     """A row for a table: policy, mean, error, 99%, worst, lock-ins, switches, price, runs."""
+    found = row.summary
     return [
-        row.policy,
-        *map(number_text, (row.mean, row.standard_error, row.percentile_99, row.worst)),
-        "" if row.lock_ins is None else f"{row.lock_ins / row.replications:.1%}",
-        number_text(row.switches),
+        found.policy,
+        *map(number_text, (found.mean, found.standard_error, found.percentile_99, found.worst)),
+        "" if row.lock_ins is None else f"{row.lock_ins / found.replications:.1%}",
+        number_text(found.switches),
         "" if row.price_of_anonymity is None else f"{row.price_of_anonymity:.1f}",
-        f"{row.replications}",
+        f"{found.replications}",
     ]
 
 
 def as_markdown(rows: list[LeagueRow]) -> str:
     """Mean ± standard error (99th percentile), one row per problem, one column per policy."""
-    problems = list(dict.fromkeys(row.problem for row in rows))
-    policies = list(dict.fromkeys(row.policy for row in rows))
-    found = {(row.problem, row.policy): row for row in rows}
+    found = {(row.summary.problem, row.summary.policy): row.summary for row in rows}
+    policies = list(dict.fromkeys(policy for _, policy in found))
     lines = ["| problem | " + " | ".join(policies) + " |", "|---" * (len(policies) + 1) + "|"]
-    for problem in problems:
+    for problem in dict.fromkeys(problem for problem, _ in found):
         cells = []
         for policy in policies:
             row = found.get((problem, policy))

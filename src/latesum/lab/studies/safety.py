@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
+from dataclasses import replace
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
@@ -17,7 +18,7 @@ from latesum._checks import InvalidInput, finite_number, known_name
 from latesum.delays import Delay, parse
 from latesum.lab.engine import RunOptions, run
 from latesum.lab.measures import harmful_gap
-from latesum.lab.setting import Case, Setting
+from latesum.lab.setting import DrawnProblem, Setting
 from latesum.lab.stats import rate_upper_limit
 from latesum.policies.spec import PolicySpec
 from latesum.world import Problem
@@ -91,7 +92,7 @@ def measure_safety(
         seed: The same seed gives the same runs.
         problems: The law of the problems: "usual", "wide" (`wide_problem`), or a function that draws
             one, as "package.module:function".
-        **how: Where and how runs are made, as `latesum.lab.engine.run` takes it.
+        how: Where and how runs are made, as `latesum.lab.engine.run` takes it.
 
     >>> measure_safety(4, horizon=20_000).lock_ins
     0
@@ -118,13 +119,19 @@ def measure_safety(
     (runs,) = run([setting], replications, what=what, **how).runs.values()
     final = runs.regrets[:, -1]
     found = tuple(
-        LockIn(number, setting.drawn(number).to_json(), float(final[number]))
+        LockIn(number, _written_out(setting.drawn(number)).to_json(), float(final[number]))
         for number in np.flatnonzero(runs.measured[lock_in]).tolist()
     )
     return Safety(
         policy, told, len(runs), int(runs.measured[suspect].sum()), len(found),
         rate_upper_limit(len(found), len(runs)), float(final.mean()), float(final.max()), found,
     )  # fmt: skip
+
+
+def _written_out(setting: Setting) -> Setting:
+    """The same with the rule of the policy written down, so that it means the same later."""
+    spec = setting.policy
+    return replace(setting, policy=PolicySpec(spec.name, {**spec.parameters, **spec.newer}))
 
 
 def _told_no_more(spec: PolicySpec, nothing: bool) -> PolicySpec:
@@ -161,7 +168,7 @@ def random_problem(rng: np.random.Generator) -> Problem:
     return Problem([float(mean) for mean in means], _delay(kind, int(rng.choice(MEAN_DELAYS))))
 
 
-def wide_problem(rng: np.random.Generator) -> Case:
+def wide_problem(rng: np.random.Generator) -> DrawnProblem:
     """A problem from a law that is as wide as policies can be asked to bear.
 
     2 to 12 arms, with at least one that is harmful; means uniform, Beta(1, 3), rates of 0.002 to 0.1,
@@ -187,7 +194,7 @@ def wide_problem(rng: np.random.Generator) -> Case:
         most = max(2, min(3 * mean, horizon // _FEWEST_BUCKETS))
         bucket = round(_log_uniform(2, most, rng))
         horizon = horizon // bucket * bucket
-    return Case(Problem(means, _delay(kind, mean)), horizon, bucket)
+    return DrawnProblem(Problem(means, _delay(kind, mean)), horizon, bucket)
 
 
 def _wide_means(law: int, n_arms: int, rng: np.random.Generator) -> list[float]:

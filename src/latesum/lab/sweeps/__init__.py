@@ -1,4 +1,4 @@
-"""Sweeps: anybody's grid of problems and policies, from a file into a folder of results.
+"""Sweeps: a grid of problems and policies, from a file into a folder of results.
 
 What is in the folder already is not run again.
 """
@@ -35,8 +35,8 @@ class SweepResults(Results):
         """The ratio that the experiment asks for."""
         asked = self.experiment.ratio
         assert asked is not None, "the experiment asks for no ratio"
-        below = self.regrets(asked.problem or problem, asked.policy or policy)
-        return ratio_of_means(self.regrets(problem, policy), below)
+        below = self[asked.problem or problem, asked.policy or policy].regrets
+        return ratio_of_means(self[problem, policy].regrets, below)
 
     def ratios(self) -> list[tuple[str, str, RatioOfMeans]]:
         """All ratios (problem, policy, ratio), without those that are 1 by definition."""
@@ -65,7 +65,7 @@ def run_sweep(
         folder: Where results are kept.
         source: The file that the experiment comes from. Two files of one name do not share tables.
         tables: The folder for the tables, within `folder`; that of the experiment's name without.
-        **how: Where and how runs are made, as `latesum.lab.engine.run` takes it.
+        how: Where and how runs are made, as `latesum.lab.engine.run` takes it.
 
     >>> import tempfile
     >>> experiment = Experiment(
@@ -81,10 +81,11 @@ def run_sweep(
     store = RunStore(folder)
     asked = grid.experiment
     tables = tables or asked.name
-    about = {"digest": asked.digest, "experiment": asked.described()}
+    described = asked.model_dump(exclude_defaults=True)
+    about = {"digest": asked.digest, "experiment": described}
     place = {} if source is None else {"source": str(Path(source).resolve())}
     store.claim(tables, grid.settings, {**about, **place})
     how["store"] = store
     results = run(grid.settings, grid.replications, what=asked.name, **how)
-    store.merge(tables, results, asked.described())
+    store.merge(tables, results, described)
     return SweepResults(grid.settings, results.runs, grid)

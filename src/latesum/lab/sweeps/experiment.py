@@ -17,9 +17,6 @@ Value = bool | int | float | str
 Rounds = Annotated[int, Field(ge=1)]
 Arm = float | str
 
-#: Enough for a look at the shape of a curve.
-_QUICK_REPLICATIONS = 20
-
 
 class _Entry(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -126,11 +123,3 @@ class Experiment(_Entry):
         """The same experiment with `number` replications of every policy."""
         policies = [entry.model_copy(update={"replications": None}) for entry in self.policies]
         return self.model_copy(update={"replications": number, "policies": policies})
-
-    def quicker(self) -> Experiment:
-        """The same experiment with at most 20 replications of every policy."""
-        return self.with_replications(min(self.replications, _QUICK_REPLICATIONS))
-
-    def described(self) -> dict[str, Any]:
-        """The experiment as plain data, without what was left out."""
-        return self.model_dump(exclude_defaults=True)

@@ -6,7 +6,7 @@ import contextlib
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from latesum._checks import InvalidInput, known_name
 from latesum.delays import parse as parse_delay
@@ -69,32 +69,34 @@ class Grid:
     def of(cls, experiment: Experiment) -> Grid:
         """Multiply out; everything is built once, so that nothing fails later."""
         problems = list(_problems(experiment))
-        _refuse_repeated([each.name for each in problems], "problems")
+        _refuse_repeated([name for _, name, _ in problems], "problems")
         policies = list(_policies(experiment))
         _refuse_repeated([name for _, name, _ in policies], "policies")
         measures = _measures(experiment)
         settings, counts = [], []
         for place, name, spec in policies:
             entry = experiment.policies[place]
-            for listed in problems:
-                asked = experiment.problems[listed.place]
-                if entry.problems is not None and not {listed.name, asked.name} & {*entry.problems}:
+            for source, called, problem in problems:
+                asked = experiment.problems[source]
+                if entry.problems is not None and not {called, asked.name} & {*entry.problems}:
                     continue
-                about = f"for the problem {listed.name!r}: "
+                horizon = asked.horizon or experiment.horizon
+                lag = experiment.report_lag if asked.report_lag is None else asked.report_lag
+                about = f"for the problem {called!r}: "
                 with placed("policies", place, "policy", about=about):
                     setting = Setting(
-                        listed.problem, _told(spec, asked.told), listed.horizon,
-                        seed=experiment.seed, reports=reports_of(*listed.reports),
-                        checkpoints=_checkpoints(experiment, listed.horizon), measures=measures,
+                        problem, _told(spec, asked.told), horizon, seed=experiment.seed,
+                        reports=reports_of(asked.bucket or experiment.bucket, lag),
+                        checkpoints=_checkpoints(experiment, horizon), measures=measures,
                         order=ORDER if experiment.order == "drawn" else None,
-                        problem_name=listed.name, policy_name=name, before=asked.before,
-                        history=asked.history,
+                        before=asked.before, history=asked.history,
+                        problem_name=called, policy_name=name,
                     )  # fmt: skip
                     setting.check()
                 settings.append(setting)
                 counts.append(entry.replications or experiment.replications)
         _check_names(experiment, settings)
-        x = {each.name: experiment.problems[each.place].x for each in problems}
+        x = {called: experiment.problems[source].x for source, called, _ in problems}
         return cls(experiment, settings, counts, x)
 
     def with_replications(self, number: int) -> Grid:
@@ -104,10 +106,6 @@ class Grid:
             replications=[number] * len(self.settings),
         )  # fmt: skip
 
-    def quicker(self) -> Grid:
-        """The same with at most 20 replications of every setting."""
-        return self.with_replications(self.experiment.quicker().replications)
-
     def with_seed(self, seed: int) -> Grid:
         """The same with another seed."""
         return replace(
@@ -116,27 +114,14 @@ class Grid:
         )  # fmt: skip
 
 
-class _Listed(NamedTuple):
-    """A problem, and which entry of the experiment it comes from."""
-
-    place: int
-    name: str
-    problem: Problem | str
-    horizon: int
-    reports: tuple[int, int]  # bucket and lag
-
-
-def _problems(experiment: Experiment) -> Iterator[_Listed]:
+def _problems(experiment: Experiment) -> Iterator[tuple[int, str, Problem | str]]:
+    """The place of an entry, and the name of each of its problems with the problem."""
     for place, entry in enumerate(experiment.problems):
         _check_told(entry.told, place)
-        horizon = entry.horizon or experiment.horizon
-        lag = experiment.report_lag if entry.report_lag is None else entry.report_lag
-        reports = (entry.bucket or experiment.bucket, lag)
         if entry.drawn_by is not None:
-            yield _Listed(place, entry.name or entry.drawn_by, entry.drawn_by, horizon, reports)
-            continue
-        for name, problem in _written_problems(place, entry):
-            yield _Listed(place, name, problem, horizon, reports)
+            yield place, entry.name or entry.drawn_by, entry.drawn_by
+        else:
+            yield from ((place, *named) for named in _written_problems(place, entry))
 
 
 def _written_problems(place: int, entry: ProblemEntry) -> Iterator[tuple[str, Problem]]:
@@ -183,15 +168,14 @@ def _policies(experiment: Experiment) -> Iterator[tuple[int, str, PolicySpec]]:
             key: value if isinstance(value, list) else [value]
             for key, value in entry.parameters.items()
         }
-        for key, value in choices.items():
-            if not value:
-                location = ("policies", place, "parameters", key)
-                raise Misplaced(location, "the list is empty; give at least one value.")
         with placed("policies", place, "policy"):
             spec = PolicySpec.parse(entry.policy)
-        for key in choices:
-            if key in spec.parameters:
-                raise Misplaced(("policies", place, "parameters", key), f"{key} is given twice.")
+        for key, value in choices.items():
+            with placed("policies", place, "parameters", key):
+                if not value:
+                    raise InvalidInput("the list is empty; give at least one value.")
+                if key in spec.parameters:
+                    raise InvalidInput(f"{key} is given twice.")
         several = [key for key, value in choices.items() if len(value) > 1]
         for values in itertools.product(*choices.values()):
             chosen = dict(zip(choices, values, strict=True))

@@ -7,26 +7,17 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query, Request, Response
 
 from latesum._checks import InvalidInput
+from latesum._json_values import finite
 from latesum.errors import UnknownCampaign
 from latesum.live.campaign import Campaign
 from latesum.live.describing import describe_entry
 from latesum.live.ledger import Entry
-from latesum.live.settings import NAME_PATTERN, Settings
+from latesum.live.setting_fields import NAME_PATTERN
+from latesum.live.settings import Settings
+from latesum.service import models
 from latesum.service.cache import CachedCampaign, CampaignCache
 from latesum.service.errors import ON_ANY_ROUTE, Refused, documented
-from latesum.service.models import (
-    CampaignAnswer,
-    CampaignLine,
-    CampaignList,
-    EstimateLine,
-    EstimatesAnswer,
-    ExplanationAnswer,
-    HistoryAnswer,
-    HistoryEntry,
-    NewCampaign,
-    OptionAnswer,
-)
-from latesum.service.routing import AllCampaigns, NamedCampaign, ScopedRoute, needs, plain
+from latesum.service.routing import AllCampaigns, NamedCampaign, ScopedRoute, needs
 
 router = APIRouter(
     prefix="/v1/campaigns",
@@ -40,28 +31,28 @@ Bucket = Annotated[str, Query(min_length=1, max_length=40, description="A date, 
 
 @router.get("")
 @needs("read")
-async def list_campaigns(campaigns: AllCampaigns) -> CampaignList:
+async def list_campaigns(campaigns: AllCampaigns) -> models.CampaignList:
     """All campaigns, oldest first."""
-    return CampaignList(campaigns=[await _line(cached) for cached in await campaigns.all()])
+    return models.CampaignList(campaigns=[await _line(cached) for cached in await campaigns.all()])
 
 
-async def _line(cached: CachedCampaign) -> CampaignLine:
+async def _line(cached: CachedCampaign) -> models.CampaignLine:
     status, settings = await cached.status(), cached.campaign.settings
-    return CampaignLine(
+    return models.CampaignLine(
         name=settings.name, state=status.state, headline=status.headline,
         options=list(settings.options), policy=settings.policy, every=settings.buckets.every,
         alarm=status.alarm,
     )  # fmt: skip
 
 
-@router.put("/{campaign}", responses={201: {"model": CampaignAnswer}, **documented(409)})
+@router.put("/{campaign}", responses={201: {"model": models.CampaignAnswer}, **documented(409)})
 @needs("operate")
 async def create_campaign(
     campaign: Annotated[str, Path(pattern=NAME_PATTERN)],
-    new: NewCampaign,
+    new: models.NewCampaign,
     campaigns: AllCampaigns,
     response: Response,
-) -> CampaignAnswer:
+) -> models.CampaignAnswer:
     """Set up a campaign: 201 if it is new, 200 if it is there and just the same."""
     made = await campaigns.workers.run(campaigns.workers.writers, _create, campaigns, campaign, new)
     response.status_code = 201 if made else 200
@@ -106,24 +97,22 @@ def _as_they_began(there: Settings, given: Any) -> Any:
 
 @router.get("/{campaign}", responses=documented(404))
 @needs("read")
-async def show_campaign(cached: NamedCampaign) -> CampaignAnswer:
+async def show_campaign(cached: NamedCampaign) -> models.CampaignAnswer:
     """What a campaign was set up with."""
     return _answer(cached)
 
 
-def _answer(cached: CachedCampaign) -> CampaignAnswer:
+def _answer(cached: CachedCampaign) -> models.CampaignAnswer:
     stored = cached.campaign.stored
-    return CampaignAnswer(
-        name=stored.name,
-        created_at=stored.created_at,
-        settings=plain(stored.settings),
+    return models.CampaignAnswer(
+        name=stored.name, created_at=stored.created_at, settings=finite(stored.settings),
         note=cached.campaign.settings.note,
-    )
+    )  # fmt: skip
 
 
 @router.get(
     "/{campaign}/option",
-    response_model=OptionAnswer,
+    response_model=models.OptionAnswer,
     responses={
         304: {"description": "The option is the one whose ETag was sent in If-None-Match."},
         **documented(404, 409),
@@ -153,27 +142,23 @@ async def option(cached: NamedCampaign, request: Request, bucket: Bucket | None 
 @needs("read")
 async def status(cached: NamedCampaign, level: Level = 0.95) -> dict[str, Any]:
     """Everything that the page shows: what runs and why, the timeline, the options, warnings."""
-    found: dict[str, Any] = plain((await cached.status(level)).to_json())
+    found: dict[str, Any] = finite((await cached.status(level)).to_json())
     return found
 
 
 @router.get("/{campaign}/estimates", responses=documented(404))
 @needs("read")
-async def estimates(cached: NamedCampaign, level: Level = 0.95) -> EstimatesAnswer:
+async def estimates(cached: NamedCampaign, level: Level = 0.95) -> models.EstimatesAnswer:
     """What is believed of each option, per round."""
     rows = await cached.read(cached.reader.estimates, level)
     lines = [
-        EstimateLine(
-            option=row.name,
-            mean=plain(row.mean),
-            low=plain(row.low),
-            high=plain(row.high),
-            rounds=int(row.plays),
-            active=row.active,
+        models.EstimateLine(
+            option=row.name, mean=finite(row.mean), low=finite(row.low), high=finite(row.high),
+            rounds=int(row.plays), active=row.active,
         )
         for row in rows
-    ]
-    return EstimatesAnswer(level=level, unit=cached.campaign.settings.unit, estimates=lines)
+    ]  # fmt: skip
+    return models.EstimatesAnswer(level=level, unit=cached.campaign.settings.unit, estimates=lines)
 
 
 @router.get("/{campaign}/history", responses=documented(404))
@@ -182,20 +167,22 @@ async def history(
     cached: NamedCampaign,
     after: Annotated[int, Query(ge=0, le=2**31 - 1, description="Entries after this one.")] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
-) -> HistoryAnswer:
+) -> models.HistoryAnswer:
     """The log: decisions, records, revisions, what people did."""
     entries = await cached.read(cached.store.log, cached.campaign.stored.id, after)
     shown = [_entry(cached, entry) for entry in entries[:limit]]
-    return HistoryAnswer(entries=shown, more=len(entries) > limit)
+    return models.HistoryAnswer(entries=shown, more=len(entries) > limit)
 
 
-def _entry(cached: CachedCampaign, entry: Entry) -> HistoryEntry:
+def _entry(cached: CachedCampaign, entry: Entry) -> models.HistoryEntry:
     sentence = describe_entry(entry, cached.campaign.settings)
-    return HistoryEntry(**{**entry._asdict(), "body": plain(entry.body)}, sentence=sentence)
+    return models.HistoryEntry(**{**entry._asdict(), "body": finite(entry.body)}, sentence=sentence)
 
 
 @router.get("/{campaign}/explanation", responses=documented(404))
 @needs("read")
-async def explanation(cached: NamedCampaign, bucket: Bucket | None = None) -> ExplanationAnswer:
+async def explanation(
+    cached: NamedCampaign, bucket: Bucket | None = None
+) -> models.ExplanationAnswer:
     """Why the policy does what it does: now, or when it decided on a bucket."""
-    return ExplanationAnswer(sentences=await cached.read(cached.reader.explain, bucket))
+    return models.ExplanationAnswer(sentences=await cached.read(cached.reader.explain, bucket))

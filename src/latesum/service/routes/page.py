@@ -16,7 +16,6 @@ from latesum import _pages
 from latesum.errors import UnknownCampaign
 from latesum.live import charts
 from latesum.live.static_page import chart_library, chart_library_version, status_section
-from latesum.live.status import Status
 from latesum.service.auth import COOKIE
 from latesum.service.cache import CachedCampaign
 from latesum.service.logs import log
@@ -39,9 +38,7 @@ _STATIC = {
 
 def _render(template: str, **values: Any) -> str:
     return _pages.render(
-        f"service/templates/{template}",
-        chart_library=chart_library_version(),
-        **values,
+        f"service/templates/{template}", chart_library=chart_library_version(), **values
     )
 
 
@@ -94,21 +91,14 @@ async def campaign_live(request: Request, campaign: str, campaigns: AllCampaigns
 
 async def _campaign(cached: CachedCampaign) -> str:
     status = await cached.status()
-    return await cached.read(_draw, cached, status)
-
-
-def _draw(cached: CachedCampaign, status: Status) -> str:
-    return status_section(status, charts.phases(cached.reader))
+    return await cached.read(lambda: status_section(status, charts.phases(cached.reader)))
 
 
 @router.get("/static/chart-library.js")
 @needs("read")
 async def chart_library_file(request: Request) -> Response:
     """Chart.js; its version is in the address, so that a browser never asks again."""
-    headers = {
-        "cache-control": "private, max-age=31536000, immutable",
-        "vary": "Accept-Encoding",
-    }
+    headers = {"cache-control": "private, max-age=31536000, immutable", "vary": "Accept-Encoding"}
     if "gzip" not in request.headers.get("accept-encoding", ""):
         return Response(chart_library().read_bytes(), 200, headers, "text/javascript")
     headers["content-encoding"] = "gzip"

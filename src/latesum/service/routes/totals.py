@@ -16,14 +16,7 @@ from latesum.live.campaign import Campaign
 from latesum.live.importing import Imported, import_totals, imported
 from latesum.live.verdicts import Allowed, Recorded, Row
 from latesum.service.errors import ON_ANY_ROUTE, Refused, documented
-from latesum.service.models import (
-    MOST_ROWS,
-    BulkAnswer,
-    BulkRow,
-    Record,
-    RecordAnswer,
-    RefusedRows,
-)
+from latesum.service.models import MOST_ROWS, BulkAnswer, BulkRow, Record, RecordAnswer, RefusedRows
 from latesum.service.routing import NamedCampaign, ScopedRoute, Who, needs
 
 router = APIRouter(
@@ -108,19 +101,12 @@ async def upload(
 
 
 def _import_rows(
-    campaign: Campaign,
-    body: bytes,
-    *,
-    by: str,
-    allowed: Allowed,
-    dry_run: bool,
-    most_rows: int,
+    campaign: Campaign, body: bytes, *, by: str, allowed: Allowed, dry_run: bool, most_rows: int,
     check_wanted: CheckWanted,
-) -> Imported:
-    rows = [
-        Row(**each.model_dump(), by=by, allowed=allowed)
-        for each in _read_rows(body, most_rows, check_wanted)
-    ]
+) -> Imported:  # fmt: skip
+    """As `import_totals`, of rows in JSON."""
+    sent = _read_rows(body, most_rows, check_wanted)
+    rows = [Row(**each.model_dump(), by=by, allowed=allowed) for each in sent]
     try:
         results = campaign.record_many(rows, dry_run=dry_run, check_wanted=check_wanted)
     except BadRows as refused:

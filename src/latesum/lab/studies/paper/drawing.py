@@ -49,13 +49,7 @@ def write(figure: Figure, folder: Path, name: str) -> list[Path]:
 def ratio_figure(results: SweepResults) -> Figure:
     """All curves in one frame, as the paper has them, over the published ones."""
     figure = new_figure(6.4, 4.4)
-    axes = figure.subplots()
-    policies = _drawn_policies(results)
-    for colour, problem in zip(COLOURS, results.problems, strict=False):
-        for line, policy in zip(_LINES, policies, strict=False):
-            _draw_ratio(axes, results, problem, policy, colour, line)
-    _frame(axes, results)
-    _legend(axes, results, policies, results.problems)
+    _draw_ratios(figure.subplots(), results, results.problems)
     return figure
 
 
@@ -65,13 +59,9 @@ def ratio_by_problem(results: SweepResults) -> Figure:
     rows = -(-len(results.problems) // columns)
     figure = new_figure(7.2, 2.7 * rows)
     frames = figure.subplots(rows, columns, sharex=True, squeeze=False).ravel()
-    policies = _drawn_policies(results)
-    for axes, colour, problem in zip(frames, COLOURS, results.problems, strict=False):
-        for line, policy in zip(_LINES, policies, strict=False):
-            _draw_ratio(axes, results, problem, policy, colour, line)
-        _frame(axes, results)
+    for axes, problem in zip(frames, results.problems, strict=False):
+        _draw_ratios(axes, results, [problem])
         axes.set_title(problem, fontsize=9)
-        _legend(axes, results, policies, [problem])
     for axes in frames[len(results.problems) :]:
         axes.set_visible(False)
     for axes in frames[: len(results.problems) - columns]:
@@ -83,7 +73,7 @@ def over_problems_figure(results: SweepResults) -> Figure:
     """End ratios over the problems' x: all policies above, those near 1 larger below."""
     figure = new_figure(6.4, 5.6)
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=[3, 2])
-    known = curves(results.experiment.published) if results.experiment.published else {}
+    known = _published(results)
     x = np.array([results.grid.x[p] for p in results.problems], dtype=float)
     steepest = max(results.policies, key=lambda policy: _ends(results, policy)[0][-1])
     for colour, policy in zip(COLOURS, results.policies, strict=False):
@@ -120,18 +110,12 @@ def regret_figure(results: SweepResults) -> Figure:
         for colour, policy in zip(COLOURS, results.policies, strict=False):
             if (problem, policy) not in results.runs:
                 continue
-            regrets = results.regrets(problem, policy)
-            rounds = results[problem, policy].checkpoints
-            low, median, high = np.quantile(regrets, [0.05, 0.5, 0.95], axis=0)
-            axes.plot(rounds, regrets.mean(axis=0), color=colour, linewidth=1.4, label=policy)
-            axes.plot(rounds, median, color=colour, linewidth=0.8, linestyle=":")
-            axes.fill_between(rounds, low, high, color=colour, alpha=0.2, linewidth=0)
+            runs = results[problem, policy]
+            _draw_spread(axes, runs.checkpoints, runs.regrets, colour, policy)
         axes.set_title(textwrap.fill(problem, 48), fontsize=9 if len(problem) < 48 else 7.5)
-        axes.set_xscale("log")
-        axes.set_yscale("log")
+        axes.set(xscale="log", yscale="log")
         axes.set_xlim(max(10, results.checkpoints[-1] / 2500), results.checkpoints[-1])
         axes.set_ylim(bottom=1)
-        axes.grid(True, alpha=0.25, linewidth=0.5)
     for axes in frames[len(shown) :]:
         axes.set_visible(False)
     handles, labels = frames[0].get_legend_handles_labels()
@@ -146,25 +130,40 @@ def regret_at_horizon_figure(results: SweepResults) -> Figure:
     figure = new_figure(2.6 * len(results.policies) + 0.4, 3.4)
     frames = figure.subplots(1, len(results.policies), squeeze=False).ravel()
     for axes, colour, policy in zip(frames, COLOURS, results.policies, strict=False):
-        finals = [results.regrets(problem, policy)[:, -1] for problem in results.problems]
-        x = [results.grid.x[problem] or 0.0 for problem in results.problems]
-        low, median, high = (
-            np.array([np.quantile(final, share) for final in finals]) for share in (0.05, 0.5, 0.95)
-        )
-        axes.fill_between(x, low, high, color=colour, alpha=0.2, linewidth=0)
-        axes.plot(x, [final.mean() for final in finals], color=colour, linewidth=1.4)
-        axes.plot(x, median, color=colour, linewidth=0.8, linestyle=":")
+        finals = [results[problem, policy].regrets[:, -1] for problem in results.problems]
+        x = np.array([results.grid.x[problem] or 0.0 for problem in results.problems])
+        _draw_spread(axes, x, np.column_stack(finals), colour, policy)
         axes.set_title(policy, fontsize=9)
         axes.set_ylim(bottom=0)
-        axes.grid(True, alpha=0.25, linewidth=0.5)
     figure.supxlabel("mean delay", fontsize=9)
     figure.supylabel("regret at the horizon", fontsize=9)
     return figure
 
 
-def _drawn_policies(results: SweepResults) -> list[str]:
-    ratio = results.experiment.ratio
-    return [policy for policy in results.policies if ratio is None or policy != ratio.policy]
+def _draw_spread(axes: Any, x: Any, regrets: Floats, colour: str, label: str) -> None:
+    """The mean, the median and the range of 90% of the runs, which are the rows."""
+    low, median, high = np.quantile(regrets, [0.05, 0.5, 0.95], axis=0)
+    axes.plot(x, regrets.mean(axis=0), color=colour, linewidth=1.4, label=label)
+    axes.plot(x, median, color=colour, linewidth=0.8, linestyle=":")
+    axes.fill_between(x, low, high, color=colour, alpha=0.2, linewidth=0)
+    axes.grid(True, alpha=0.25, linewidth=0.5)
+
+
+def _draw_ratios(axes: Any, results: SweepResults, problems: list[str]) -> None:
+    """The curves of some problems, their frame and its legend."""
+    asked = results.experiment.ratio
+    policies = [name for name in results.policies if asked is None or name != asked.policy]
+    for colour, problem in zip(COLOURS, results.problems, strict=False):
+        for line, policy in zip(_LINES, policies, strict=False):
+            if problem in problems:
+                _draw_ratio(axes, results, problem, policy, colour, line)
+    axes.set_xlabel("round")
+    axes.set_ylabel(f"regret over that of {asked.policy}" if asked else "ratio of regrets")
+    axes.set_xlim(0, results.checkpoints[-1])
+    axes.set_ylim(bottom=0)
+    axes.grid(True, alpha=0.25, linewidth=0.5)
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value / 1000:g}k" if value else "0")
+    _legend(axes, results, policies, problems)
 
 
 def _draw_ratio(
@@ -177,33 +176,18 @@ def _draw_ratio(
     high = (ratio.value + _BAND * ratio.error)[shown]
     axes.fill_between(rounds[shown], low, high, color=colour, alpha=0.2, linewidth=0)
     axes.plot(rounds[shown], ratio.value[shown], color=colour, linestyle=line, linewidth=1.7)
-    curve = _published(results, f"{policy} {problem}")
+    curve = _published(results).get(f"{policy} {problem}")
     if curve is not None:
+        from matplotlib.colors import to_rgb
+
         later = curve.x >= _FROM_SHARE * rounds[-1]
-        style = {**_PUBLISHED, "color": _darker(colour)}
+        # A published curve has the colour of ours, only half way to black, and thinner.
+        style = {**_PUBLISHED, "color": tuple(part / 2.2 for part in to_rgb(colour))}
         axes.plot(curve.x[later], curve.y[later], linestyle=line, **style)
 
 
-def _darker(colour: str) -> tuple[float, ...]:
-    """Half way to black: a published curve has the colour of ours, only darker and thinner."""
-    from matplotlib.colors import to_rgb
-
-    return tuple(part / 2.2 for part in to_rgb(colour))
-
-
-def _published(results: SweepResults, name: str) -> PublishedCurve | None:
-    figure = results.experiment.published
-    return curves(figure).get(name) if figure else None
-
-
-def _frame(axes: Any, results: SweepResults) -> None:
-    ratio = results.experiment.ratio
-    axes.set_xlabel("round")
-    axes.set_ylabel(f"regret over that of {ratio.policy}" if ratio else "ratio of regrets")
-    axes.set_xlim(0, results.checkpoints[-1])
-    axes.set_ylim(bottom=0)
-    axes.grid(True, alpha=0.25, linewidth=0.5)
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value / 1000:g}k" if value else "0")
+def _published(results: SweepResults) -> dict[str, PublishedCurve]:
+    return curves(results.experiment.published) if results.experiment.published else {}
 
 
 def _legend(axes: Any, results: SweepResults, policies: list[str], problems: list[str]) -> None:

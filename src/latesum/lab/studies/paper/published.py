@@ -24,11 +24,6 @@ class PublishedCurve(NamedTuple):
     x: Floats
     y: Floats
 
-    @property
-    def end(self) -> float:
-        """The last value."""
-        return float(self.y[-1])
-
 
 @functools.cache
 def curves(figure: str) -> dict[str, PublishedCurve]:
@@ -38,7 +33,7 @@ def curves(figure: str) -> dict[str, PublishedCurve]:
 
     >>> list(curves("5"))
     ['ODAAF', 'ODAAF-V', 'QPM-D']
-    >>> curves("3a")["ODAAF-B Unif(0,100)"].end
+    >>> curves("3a")["ODAAF-B Unif(0,100)"].y[-1].item()
     9.8444
     """
     source = files("latesum.lab.studies.paper").joinpath("data/published-curves.csv.gz")

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from latesum.lab.run import Run
-from latesum.lab.studies.paper.published import READING_ERROR, PublishedCurve, bend_near, curves
+from latesum.lab.studies.paper.published import READING_ERROR, bend_near, curves
 from latesum.lab.sweeps import SweepResults
 from latesum.policies import ODAAF
 
@@ -52,9 +52,11 @@ class EndRatio(NamedTuple):
         return "agrees" if self.holds else "differs"
 
     @property
-    def errors_text(self) -> str:
-        """The difference for a table."""
-        return "–" if math.isnan(self.errors_apart) else f"{self.errors_apart:+.2f}"
+    def cells(self) -> list[str]:
+        """A row for a table: curve, published, ours, standard error, difference in errors, verdict."""
+        apart = "–" if math.isnan(self.errors_apart) else f"{self.errors_apart:+.2f}"
+        numbers = digits(self.published, 4), digits(self.ours, 4), digits(self.standard_error, 2)
+        return [f"{self.figure} {self.curve}", *numbers, apart, self.verdict]
 
 
 class Jumps(NamedTuple):
@@ -108,7 +110,7 @@ def end_ratios(results: SweepResults, published_replications: dict[str, int]) ->
         error = float(ratio.error[-1])
         combined = math.sqrt(error**2 + theirs**2 + READING_ERROR**2)
         value = float(ratio.value[-1])
-        rows.append(EndRatio(figure, name, known[name].end, value, error, combined))
+        rows.append(EndRatio(figure, name, float(known[name].y[-1]), value, error, combined))
     return rows
 
 
@@ -123,12 +125,12 @@ def jump_times(results: SweepResults) -> list[Jumps]:
         if curve is None or not isinstance(setting.prepared[1], ODAAF):
             continue
         # Most runs drop the worse arm in the same phase; the first such run shows its stretches.
-        final = results.regrets(setting.problem_name, setting.policy_name)[:, -1]
+        final = results[setting.problem_name, setting.policy_name].regrets[:, -1]
         values, counts = np.unique(np.rint(final * 1e6), return_counts=True)
         usual = values[np.argmax(counts)]
         ours = _changes(setting.run(int(np.argmax(np.rint(final * 1e6) == usual))))
         published = [round(bend_near(curve, jump)) for jump in ours]
-        resolved = [_has_point_near(curve, jump) for jump in ours]
+        resolved = [bool(np.abs(curve.x / jump - 1).min() <= MOST_SHIFT) for jump in ours]
         rows.append(Jumps(figure, name, published, ours, resolved))
     return rows
 
@@ -141,7 +143,3 @@ def _changes(run: Run) -> list[int]:
         for before, after in itertools.pairwise(run.stretches)
         if (gaps[before.arm] > 0) != (gaps[after.arm] > 0)
     ]
-
-
-def _has_point_near(curve: PublishedCurve, jump: int) -> bool:
-    return bool(np.abs(curve.x / jump - 1).min() <= MOST_SHIFT)

@@ -1,0 +1,86 @@
+"""The docstrings of all that users use list the parameters; functions have an example.
+
+flake8 with pydoclint (`make lint`) sees that a list agrees with its signature wherever there is one.
+Here stands who must have one: what `dir(latesum)` shows, what its rooms export, and their methods.
+"""
+
+import dataclasses
+import importlib
+import inspect
+import re
+
+import pytest
+from docstring_parser.google import GoogleParser
+
+import latesum
+from latesum._signatures import signature_of
+
+ROOMS = ["attributed", "delays", "errors", "lab", "live", "planning", "policies", "theory", "world"]
+
+
+def _exported():
+    for room in ["", *(f".{room}" for room in ROOMS)]:
+        module = importlib.import_module(f"latesum{room}")
+        for name in dir(module) if module is latesum else module.__all__:
+            value = getattr(module, name)
+            if inspect.isclass(value) or inspect.isfunction(value):
+                yield f"{value.__module__}.{value.__qualname__}", value
+
+
+def _methods(owner):
+    """The public methods of a class that do not replace one with a docstring of its own."""
+    for name, value in vars(owner).items():
+        function = inspect.unwrap(getattr(value, "__func__", value))
+        if name.startswith("_") or not inspect.isfunction(function):
+            continue
+        # Rewards are no subclasses of their protocol, which documents their methods.
+        parents = [*owner.__mro__[1:], latesum.Reward]
+        inherited = (getattr(parent, name, None) for parent in parents if parent is not owner)
+        if function.__doc__ or not any(inspect.getdoc(each) for each in inherited):
+            yield f"{owner.__module__}.{owner.__qualname__}.{name}", function
+
+
+EXPORTED = dict(_exported())
+FUNCTIONS = {name: value for name, value in EXPORTED.items() if inspect.isfunction(value)}
+CLASSES = {name: value for name, value in EXPORTED.items() if inspect.isclass(value)}
+METHODS = {name: value for owner in CLASSES.values() for name, value in _methods(owner)}
+CONSTRUCTORS = {
+    name: value
+    for name, value in CLASSES.items()
+    if "__init__" in vars(value) and value is not latesum.Reward
+}
+#: Classes whose fields are their constructor's parameters.
+RECORDS = {
+    name: value
+    for name, value in CLASSES.items()
+    if name not in CONSTRUCTORS or dataclasses.is_dataclass(value)
+    if dataclasses.is_dataclass(value) or hasattr(value, "_fields")
+}
+
+
+def _listed(value):
+    parsed = GoogleParser().parse(inspect.cleandoc(value.__doc__ or ""))
+    return [re.sub(r"^\**", "", each.arg_name) for each in parsed.params]
+
+
+def _parameters(value):
+    read = inspect.signature if hasattr(value, "_fields") else signature_of  # __new__ of a tuple
+    return [name for name in read(value).parameters if name not in ("self", "cls")]
+
+
+@pytest.mark.parametrize("name", sorted({**FUNCTIONS, **METHODS}))
+def test_a_function_lists_its_parameters(name):
+    value = {**FUNCTIONS, **METHODS}[name]
+    assert value.__doc__
+    assert _listed(value) == _parameters(value)
+
+
+@pytest.mark.parametrize("name", sorted({**CONSTRUCTORS, **RECORDS}))
+def test_a_class_lists_the_parameters_of_its_constructor(name):
+    value = {**CONSTRUCTORS, **RECORDS}[name]
+    assert _listed(value) == _parameters(value)
+
+
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+def test_a_function_has_an_example(name):
+    assert ">>>" in FUNCTIONS[name].__doc__
