@@ -86,10 +86,15 @@ def limit_with_visits(
 
 
 class LeastPlays(NamedTuple):
-    """How often an arm must be played at least, in expectation: the two parts of the proposition."""
+    """How often an arm must be played at least, in expectation: the two parts of the proposition.
 
-    labelled: float  # what labels would need as well
-    anonymous: float  # what anonymity adds; it tends to the spread W
+    Args:
+        labelled: What would be needed with labels as well.
+        anonymous: What anonymity adds; it tends to the spread W.
+    """
+
+    labelled: float
+    anonymous: float
 
     @property
     def total(self) -> float:
