@@ -94,6 +94,24 @@ def optional_parameters(name: str) -> list[str]:
     return PolicySpec.parse(name).optional
 
 
+def unwritten_parameters(name: str) -> dict[str, Any]:
+    """What parameters of a policy meant before they were there, for what was saved without them.
+
+    >>> unwritten_parameters("flow")
+    {'thinned': False}
+    """
+    return PolicySpec.parse(name).unwritten
+
+
+def newer_parameters(name: str) -> dict[str, Any]:
+    """The same parameters as they are now: what is saved with them goes on meaning the same.
+
+    >>> newer_parameters("flow")
+    {'thinned': True}
+    """
+    return PolicySpec.parse(name).newer
+
+
 def checked_name(name: str) -> str:
     """The name, if it is that of a policy that decides from totals; any other is refused.
 
