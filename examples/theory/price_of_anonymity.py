@@ -128,7 +128,7 @@ def draw(path: str, visits: dict, prices: dict, policy: str) -> None:
 def main() -> None:
     """Simulate, print the tables and draw the figure."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--policy", default="flow", help="a policy as text")
+    parser.add_argument("--policy", default="unmix", help="a policy as text")
     parser.add_argument("--runs", type=int, default=200, help="of each policy and delay")
     parser.add_argument("--visits", type=int, default=20_000, help="how many visits are simulated")
     parser.add_argument("--out", default="price.png", help="the picture")

@@ -101,7 +101,7 @@ def league(
 def safety(
     policy: Annotated[
         str, typer.Option(help="A name from `latesum policies`, or package.module:Class.")
-    ] = "flow",
+    ] = "unmix",
     told: Annotated[
         list[str] | None,
         typer.Option(help="It is told the mean delay times this, or 'nothing': 1 and 0.8."),

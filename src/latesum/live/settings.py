@@ -78,7 +78,7 @@ class Settings(BaseModel):
         None, validate_default=True, description="The first bucket, a date or time; by default now."
     )
     policy: Annotated[str, BeforeValidator(registry.checked_name)] = Field(
-        description="A name from `latesum policies`.", examples=["odaaf"]
+        "unmix", description="A name from `latesum policies`.", examples=["odaaf"]
     )
     parameters: Annotated[dict[str, Any], BeforeValidator(fields.read_parameters)] = Field(
         default_factory=dict,

@@ -24,6 +24,8 @@ _USUAL_DIFFERENCE = 0.05
 #: this multiple of the largest plausible length scale, and rewards flow.
 _FIRST_RAMP = 8
 _SEEN = 2.0
+#: Arms that were played only before this many length scales had passed are tried once more.
+_EARLY = 3.0
 #: Then the scale is searched for again whenever the rounds have grown by this factor.
 _SEARCH_AGAIN = 2.0
 #: A delay is looked for up to this part of the horizon, or of the usual one where none is told.
@@ -298,13 +300,14 @@ class Unmix(Policy):
     def _tried_since(self) -> float:
         """An arm counts as tried if a run of it began at this time or later.
 
-        Where nothing was told of the delay, what was played before rewards flowed misleads: "this
-        arm earns nothing" explains its totals as well as a delay does.
+        Where nothing was told of the delay, what was played before rewards flowed, or soon after
+        the start, misleads: "this arm earns nothing" explains its totals as well as a delay does,
+        and rewards that come much later than most are missing.
         """
         if not self._told_nothing:
             return 0.0
         flowing = self._rows.flowing_from
-        return math.inf if flowing is None else float(flowing)
+        return math.inf if flowing is None else max(float(flowing), _EARLY * self._scale)
 
     def _in_order(self) -> NDArray[np.int64]:
         """The arms that can be played, in the order of their first visits."""
