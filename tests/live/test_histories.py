@@ -134,6 +134,23 @@ def test_decisions_of_an_older_latesum_among_new_ones_are_replayed_by_its_rules(
         assert replay_log(campaign.settings, campaign.history()) == []
 
 
+def test_a_campaign_keeps_to_the_rule_of_its_policy_by_which_it_began():
+    old, new = (
+        Settings.from_json(read_export((HERE / "histories" / name).read_text("utf-8"))["settings"])
+        for name in ("curve-flow.json", "thinned-flow.json")
+    )
+    assert "thinned" not in old.parameters
+    assert not old.build_policy().thinned
+    assert new.parameters["thinned"] is True
+    assert new.build_policy().thinned
+
+
+def test_by_the_new_rule_of_flow_the_old_decisions_would_have_been_others():
+    exported = read_export((HERE / "histories" / "curve-flow.json").read_text(encoding="utf-8"))
+    exported["settings"]["parameters"]["thinned"] = True
+    assert replay_log(Settings.from_json(exported["settings"]), exported_log(exported))
+
+
 def test_a_log_by_rules_of_a_newer_version_is_left_to_it(tmp_path):
     exported = read_export((HERE / "histories" / "early-flow.json").read_text(encoding="utf-8"))
     decisions = [each for each in exported["log"] if each[2] == "decision"]

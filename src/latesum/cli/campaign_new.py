@@ -34,7 +34,7 @@ FIELDS = {
     "time_basis": "'arrival' or 'decision': by what your totals are dated.",
     "zone": "The time zone of hours, days and weeks; by default UTC.",
     "start": "The first bucket; by default now.",
-    "policy": "A name from `latesum policies`; by default the plan's.",
+    "policy": "A name from `latesum policies`; by default the plan's, or unmix.",
     "range": "The least and the most that a round can bring; by default 0,1.",
     "unit": "What totals count; by default successes.",
     "usable_after": "How old a total must be to be used; by default 0 days.",
@@ -108,8 +108,6 @@ def new_campaign(
                 f"--parameter takes name=value, such as horizon=90000, not {text!r}."
             )
         parameters[key.strip().replace("-", "_")] = _value(value.strip())
-    if "policy" not in settings:
-        raise InvalidInput("say which --policy, or hand over a --plan.")
     if "expected_rounds" not in settings:
         raise InvalidInput("say how many --expected-rounds a bucket has.")
     with opened_store() as store:

@@ -78,7 +78,7 @@ class Settings(BaseModel):
         None, validate_default=True, description="The first bucket, a date or time; by default now."
     )
     policy: Annotated[str, BeforeValidator(registry.checked_name)] = Field(
-        description="A name from `latesum policies`.", examples=["odaaf"]
+        "unmix", description="A name from `latesum policies`.", examples=["odaaf"]
     )
     parameters: Annotated[dict[str, Any], BeforeValidator(fields.read_parameters)] = Field(
         default_factory=dict,
@@ -164,6 +164,8 @@ class Settings(BaseModel):
                 f"{settings.policy} cannot be told what was played before the start; leave the "
                 "history out, or choose another policy."
             )
+        newer = registry.newer_parameters(settings.policy)
+        settings = settings.model_copy(update={"parameters": {**newer, **settings.parameters}})
         # A policy that cannot be built or cannot decide is refused now, not at the first bucket.
         try:
             settings.build_policy().ask()
@@ -237,7 +239,13 @@ class Settings(BaseModel):
                  None if past.total is None else self.scaled(past.total, past.rounds))
                 for past in self.history
             ]  # fmt: skip
-        return registry.build(self.policy, **{"n_arms": self.n_options, **extra, **self.parameters})
+        parameters = {"n_arms": self.n_options, **extra, **self.written_parameters}
+        return registry.build(self.policy, **parameters)
+
+    @property
+    def written_parameters(self) -> dict[str, Any]:
+        """The parameters, with those that an earlier version did not write as they were then."""
+        return {**registry.unwritten_parameters(self.policy), **self.parameters}
 
     def to_json(self) -> dict[str, Any]:
         """As plain values, as stores keep it. What ran before is there if something did."""
