@@ -224,7 +224,7 @@ def test_totals_that_no_law_explains_widen_the_intervals_and_it_says_so():
             {},
             {"mean_delay": 9.0, "before": "other", "delays_differ": 0.3},
         ]
-    ),  # fmt: skip
+    ),
 )
 def test_whatever_is_told_it_decides_and_its_numbers_are_finite(plays, told):
     policy = Unmix(3, 50_000, **told)
