@@ -12,8 +12,10 @@ from latesum.errors import MissingExtra as MissingExtra
 EXTRAS = {
     "cli": ("typer", "rich"),
     "cluster": ("dask", "distributed"),
+    "excel": ("openpyxl",),
     "lab": ("pyarrow", "pydantic", "yaml", "jinja2", "markdown_it"),
     "live": ("sqlalchemy", "alembic", "jinja2", "pydantic", "chartkick"),
+    "parquet": ("pyarrow",),
     "plots": ("matplotlib",),
     "postgres": ("psycopg",),
     "server": ("fastapi", "uvicorn", "httpx", "prometheus_client"),

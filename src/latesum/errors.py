@@ -4,6 +4,7 @@
     ├── InvalidInput (a ValueError)        what was passed cannot be used; says what would be right
     │   ├── BadField                       one field of a record; `column` names it
     │   │   └── BadRows                    several rows; `problems` has the place of each
+    │   ├── BadCell                        one cell of a file; says which option decides how to read it
     │   ├── BadFile                        a file of totals; `problems` names each bad place
     │   ├── Conflicting                    another value for a bucket whose value is final
     │   ├── UnknownBucket                  a record for a bucket without a decision
@@ -31,6 +32,7 @@ there is no delay 'unifrom'; did you mean 'uniform'?
 from __future__ import annotations
 
 __all__ = [
+    "BadCell",
     "BadField",
     "BadFile",
     "BadRows",
@@ -72,6 +74,10 @@ class BadField(InvalidInput):
     def __init__(self, column: str, sentence: str) -> None:
         super().__init__(sentence)
         self.column = column
+
+
+class BadCell(InvalidInput):
+    """A cell of a file cannot be read, or in two ways; the message says which option decides."""
 
 
 class BadRows(BadField):

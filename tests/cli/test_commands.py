@@ -1,6 +1,7 @@
 """The command line: what it prints, and how it refuses."""
 
 import json
+import re
 
 import pytest
 
@@ -65,6 +66,21 @@ def test_bounds_gives_both_versions_and_the_lower_bound(run):
     assert code == 0
     assert "as printed" in out
     assert "Lai and Robbins" in out
+
+
+def test_bounds_gives_the_limit_with_what_visits_waste(run):
+    arms = ("bounds", "--arms", "0.5,0.6", "--delay", "exponential(50)", "--horizon", "20000")
+    code, out, _ = run(*arms, "--labelled-runs", "20")
+    assert code == 0
+    assert "50 rounds apart on average" in out
+    assert "once costs 5 of regret" in out
+    (labelled,) = re.findall(r"loses ([\d.]+) ±", out)
+    once, twice = re.search(
+        r"waste\n([\d.]+) if every arm is visited once and ([\d.]+)", out
+    ).groups()
+    assert float(once) - float(labelled) == pytest.approx(5, abs=0.02)
+    assert float(twice) - float(labelled) == pytest.approx(10, abs=0.02)
+    assert "With labels" not in run(*arms, "--labelled-runs", "0")[1]
 
 
 def test_policies_and_delays_are_described(run):

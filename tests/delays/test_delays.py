@@ -100,6 +100,14 @@ def test_a_heavy_tail_has_a_finite_mean_of_its_own() -> None:
     assert delay.mean == pytest.approx(delay.survival(k).sum() + left, rel=1e-6)
 
 
+@pytest.mark.parametrize(("shape", "mean"), [(60, 1e6), (200, 3.0), (90, 20.0), (40, 1e4)])
+def test_a_very_light_pareto_tail_has_the_moments_of_its_sums(shape, mean) -> None:
+    delay = delays.pareto(shape, mean)
+    alive = delay.survival(np.arange(20_000_000 if mean > 1e5 else 1_000_000))
+    assert delay.mean == pytest.approx(float(alive.sum()), rel=1e-6)
+    assert math.isfinite(delay.variance)
+
+
 def test_the_law_is_one_law(delay) -> None:
     k = np.arange(-3, 30_000)
     alive = delay.survival(k)

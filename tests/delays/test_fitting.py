@@ -222,11 +222,11 @@ def test_a_csv_file_as_people_write_it(tmp_path):
     [
         ("", "is empty"),
         ("delay,censored\n", "has no rows"),
-        ("delay\n1\n2,3\n", "line 3 has 2 values, and the first line names 1 columns"),
-        ("delay,delay\n1,2\n", "two columns 'delay'"),
-        ('delay\n1\n"2\n', "cannot read .* as CSV"),
-        ("delay\n1\nsoon\n", "row 2 of .*: 'delay' must be a number of at least 0, not 'soon'"),
-        ("delay\n1\nNA\n", "row 2 of .*: 'delay' must be a number of at least 0, not None"),
+        ("delay\n1\n2,3\n", "row 3: it has 2 columns, and the first line names 1;.* --decimal"),
+        ("delay,delay\n1,2\n", "the column delay is there twice"),
+        ('delay\n1\n"2\n', "row 3: a quotation mark"),
+        ("delay\n1\nsoon\n", "line 3 of .*: 'delay' must be a number of at least 0, not 'soon'"),
+        ("delay\n1\nNA\n", "line 3 of .*: 'delay' must be a number of at least 0, not None"),
         (
             "bucket,as_of,total\n2025-03-01,2025-03-01,3\n2025-03-32,2025-04-01,4\n",
             "'2025-03-32' is none",

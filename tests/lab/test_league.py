@@ -6,7 +6,7 @@ import pytest
 
 from latesum import Problem
 from latesum.lab.setting import ORDER, Setting, arm_order
-from latesum.lab.studies.league import ENTRANTS, Entrant, as_markdown, run_league
+from latesum.lab.studies.league import ENTRANTS, Entrant, _setting, as_markdown, run_league
 from latesum.lab.studies.league_problems import PROBLEMS, LeagueProblem
 from latesum.policies.spec import PolicySpec
 
@@ -66,7 +66,35 @@ def test_a_run_that_stays_with_a_bad_arm_is_a_lock_in(tmp_path):
     assert [row.lock_ins for row in rows] == [bad_first, 12 - bad_first, 0]
 
 
+def test_policies_are_told_what_the_problem_says(tmp_path):
+    told = LeagueProblem(Problem([0.3, 0.6], "constant(20)"), 5_000, told=0.5)
+    other = LeagueProblem(Problem([0.3, 0.6], "constant(20)"), 5_000, before=0.9)
+    settings = {
+        (name, text): _setting(name, played, text, text, 1)
+        for name, played in (("told", told), ("other", other))
+        for text in ("flow", "odaaf", "qpm-d")
+    }
+    met = {key: each and each.met_by(0)[1] for key, each in settings.items()}
+    assert met["told", "flow"].mean_delay == met["told", "odaaf"].mean_delay == 10
+    assert met["other", "flow"].mean_delay == 20
+    assert (met["told", "flow"].before, met["other", "flow"].before) == (None, "other")
+    assert met["other", "qpm-d"] is None  # it begins with nothing under way
+    # What ran before arrives in the first rounds, whatever the policy was told of it.
+    first = {key: settings[key].run(0).plays[0] for key in settings if key[1] != "qpm-d"}
+    assert first["other", "odaaf"].total - first["told", "odaaf"].total >= 10
+    assert first["other", "flow"].total >= 10
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_every_problem_can_be_played_by_flow_and_has_a_best_arm(name):
+    played = PROBLEMS[name]
+    setting = _setting(name, played, "flow", "flow", 1)
+    setting.check()
+    assert max(played.problem.gaps) > 0
+    assert played.horizon % played.bucket == 0
+
+
 def test_the_problems_are_those_of_the_notes_and_more():
-    assert len(PROBLEMS) >= 17
+    assert len(PROBLEMS) == 22
     line = PROBLEMS["ten arms in a line"].problem
     assert sum(line.gaps) == pytest.approx(4.0)

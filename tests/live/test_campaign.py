@@ -592,7 +592,7 @@ def test_buckets_beyond_all_calendars_are_refused_with_a_sentence(new_campaign, 
         campaign.record(bucket, total=1)
 
 
-@pytest.mark.parametrize("policy", ["odaaf", "flow"])
+@pytest.mark.parametrize("policy", ["odaaf", "flow", "unmix"])
 def test_absurd_totals_never_stop_a_campaign(new_campaign, clock, policy):
     if policy not in registry.available():
         pytest.skip("this policy is not registered")

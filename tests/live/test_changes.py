@@ -173,7 +173,8 @@ def test_a_new_policy_learns_from_the_whole_log(new_campaign, clock):
     decided = [each.option for each in campaign.ledger().decisions.values()]
     done = campaign.change(policy="flow", **ME)
     assert done.kind == "change"
-    assert campaign.settings.parameters == FLOW["parameters"]  # both policies take them
+    # Both policies take the horizon and the mean delay; the rest is as for a new campaign.
+    assert campaign.settings.parameters == flow.settings.parameters
     told = [each.plays for each in campaign.estimates()]
     assert sum(told) == 29 * 5000
     assert [each.option for each in campaign.ledger().decisions.values()] == decided

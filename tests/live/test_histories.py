@@ -9,10 +9,12 @@ from sqlalchemy import inspect
 
 from latesum import InvalidInput
 from latesum.errors import Moved
+from latesum.files import FileForm
 from latesum.live import Campaign, Store
 from latesum.live.database import schema_version
 from latesum.live.deciding import PolicyCache, choose
 from latesum.live.describing import describe_entry
+from latesum.live.importing import import_totals
 from latesum.live.moving import (
     export_campaign,
     exported_log,
@@ -132,6 +134,23 @@ def test_decisions_of_an_older_latesum_among_new_ones_are_replayed_by_its_rules(
         assert replay_log(campaign.first_settings, campaign.history()) == []
 
 
+def test_a_campaign_keeps_to_the_rule_of_its_policy_by_which_it_began():
+    old, new = (
+        Settings.from_json(read_export((HERE / "histories" / name).read_text("utf-8"))["settings"])
+        for name in ("curve-flow.json", "thinned-flow.json")
+    )
+    assert "thinned" not in old.parameters
+    assert not old.build_policy().thinned
+    assert new.parameters["thinned"] is True
+    assert new.build_policy().thinned
+
+
+def test_by_the_new_rule_of_flow_the_old_decisions_would_have_been_others():
+    exported = read_export((HERE / "histories" / "curve-flow.json").read_text(encoding="utf-8"))
+    exported["settings"]["parameters"]["thinned"] = True
+    assert replay_log(Settings.from_json(exported["settings"]), exported_log(exported))
+
+
 def test_a_log_by_rules_of_a_newer_version_is_left_to_it(tmp_path):
     exported = read_export((HERE / "histories" / "early-flow.json").read_text(encoding="utf-8"))
     decisions = [each for each in exported["log"] if each[2] == "decision"]
@@ -175,6 +194,11 @@ def test_a_database_of_every_schema_version_is_opened_and_gone_on_with(path, tmp
         assert replay_log(campaign.first_settings, campaign.history()) == []
         assert campaign.decide().bucket == 61
         assert campaign.record(60, rounds=4000, total=2200).verdict == "new"
+        assert campaign.file_form() == FileForm()
+        form = FileForm.create(columns="total=Summe")
+        result = import_totals(campaign, b"bucket;rounds;Summe\n60;4000;2200,0\n", form)
+        assert result.count("same") == 1
+        assert Campaign.open("eventful", store=store).file_form() == form
         story = "odaaf" if path.stem in ("schema-0001", "schema-0002") else "changed-flow"
         recorded = read_export((HERE / "histories" / f"{story}.json").read_text(encoding="utf-8"))
         assert campaign.history()[: len(recorded["log"])] == exported_log(recorded)

@@ -7,7 +7,7 @@ from latesum.live.caches import ReplayCache
 from latesum.policies import Play, registry
 
 
-@pytest.mark.parametrize("name", ["odaaf", "flow"])
+@pytest.mark.parametrize("name", ["odaaf", "flow", "unmix"])
 def test_going_back_to_a_checkpoint_is_the_same_as_beginning_anew(name):
     rng = np.random.default_rng(5)
     policy = registry.build(name, n_arms=3, horizon=200_000, mean_delay=50)

@@ -10,7 +10,7 @@ from latesum.policies import registry
 BUCKET = 500
 PROBLEM = Problem([0.3, 0.45, 0.6], "uniform(0, 100)")
 POLICIES = [
-    name for name in ("odaaf", "odaaf-b", "odaaf-v", "flow", "ars-ucb", "round-robin")
+    name for name in ("odaaf", "odaaf-b", "odaaf-v", "unmix", "flow", "ars-ucb", "round-robin")
     if name in registry.available()
 ]  # fmt: skip
 

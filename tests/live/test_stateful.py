@@ -1,6 +1,7 @@
 """Whatever happens in whatever order, a campaign agrees with a small model in memory."""
 
 import contextlib
+import copy
 import functools
 import shutil
 import tempfile
@@ -14,8 +15,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from latesum import InvalidInput
 from latesum.errors import Conflicting, NotPossible
+from latesum.files import FileForm
 from latesum.live import Campaign, Store
 from latesum.live.deciding import PolicyCache, choose
+from latesum.live.importing import import_totals
 from latesum.live.moving import replay_log
 from latesum.policies import registry
 
@@ -32,6 +35,34 @@ USABLE, LATENESS = timedelta(days=1), timedelta(days=6)
 START = datetime(2026, 3, 1, tzinfo=UTC)
 ME = {"who": "an operator", "why": "a test"}
 DAYS_BACK = st.integers(0, 9)
+
+
+#: How files are written: their first lines, a row, and what has to be said.
+HEADS = {
+    "plain": "date,rounds,total,status\n",
+    "german": "Bericht\n\nDatum;Besuche;Summe;Status\n",
+    "google": 'Report\n"March 1, 2026 - today"\nDay,Clicks,Conversions (by conv. time),status\n',
+}
+WRITTEN = {
+    "plain": (
+        lambda day, rounds, total, status: f"{day:%Y-%m-%d},{rounds},{total},{status}\n",
+        FileForm.create(preset="none"),
+    ),
+    "german": (
+        lambda day, rounds, total, status: (
+            f"{day:%d.%m.%Y};{rounds};{total:.1f};{status}\n".replace(".0;", ",0;").replace(
+                ".5;", ",5;"
+            )
+        ),
+        FileForm.create(
+            preset="none", columns="bucket=Datum,rounds=Besuche,total=Summe", decimal=","
+        ),
+    ),
+    "google": (
+        lambda day, rounds, total, status: f'{day:%Y-%m-%d},"{rounds:,}",{total:.2f},{status}\n',
+        FileForm.create(preset="google-ads"),
+    ),
+}
 
 
 @functools.cache
@@ -269,6 +300,37 @@ class Comparison(RuleBasedStateMachine):
         if status == "missing":
             value["total"] = value["since"] = value["seen"] = None
         return "revised" if revised else "new"
+
+    @precondition(lambda self: self.model.decided)
+    @rule(
+        days=st.integers(1, 8),
+        rounds=st.integers(500, 900),
+        share=st.sampled_from([0.2, 0.5, 0.55]),
+        status=st.none() | st.sampled_from(["provisional", "final"]),
+        written=st.sampled_from(sorted(WRITTEN)),
+    )
+    def a_file_of_the_last_days(self, days, rounds, share, status, written):
+        """As tools write it: all of it is taken in, or nothing, and the campaign remembers how."""
+        last = len(self.model.decided)
+        said = {
+            bucket: {"rounds": rounds, "total": round(share * rounds) + bucket / 2}
+            for bucket in range(max(last - days, 0) + 1, last + 1)
+        }
+        if status is not None:
+            said = {bucket: {**each, "status": status} for bucket, each in said.items()}
+        after = copy.deepcopy(self.model.values)
+        expected = [self.apply(bucket, after[bucket - 1], each) for bucket, each in said.items()]
+        write, form = WRITTEN[written]
+        text = "".join(
+            write(START + timedelta(days=bucket - 1), each["rounds"], each["total"], status or "")
+            for bucket, each in said.items()
+        )
+        result = import_totals(self.campaign, (HEADS[written] + text).encode(), form)
+        assert [row.verdict for _, row in result.rows] == expected
+        assert result.written == ("conflicting" not in expected)
+        if result.written:
+            self.model.values = after
+            assert self.campaign.file_form() == form.after(FileForm())
 
     @rule()
     def crash_and_reopen(self):

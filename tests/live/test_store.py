@@ -120,6 +120,17 @@ def _open_and_create(task):
         return store.create(str(number), SETTINGS, NOW).name
 
 
+def test_the_newest_entry_of_a_kind(store):
+    one, other = (store.create(name, SETTINGS, NOW) for name in ("one", "other"))
+    assert store.newest_of(one.id, "hold") is None
+    with store.writing(one.id) as writer:
+        for number in range(3):
+            entry = writer.append(NOW, "hold", None, {"number": number})
+        writer.append(NOW, "resume", None, {})
+    assert store.newest_of(one.id, "hold") == entry
+    assert store.newest_of(other.id, "hold") is None
+
+
 def test_a_store_of_a_newer_version_is_refused(store_address):
     from sqlalchemy import text
 

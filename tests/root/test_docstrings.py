@@ -15,7 +15,18 @@ from docstring_parser.google import GoogleParser
 import latesum
 from latesum._signatures import signature_of
 
-ROOMS = ["attributed", "delays", "errors", "lab", "live", "planning", "policies", "theory", "world"]
+ROOMS = [
+    "attributed",
+    "delays",
+    "errors",
+    "files",
+    "lab",
+    "live",
+    "planning",
+    "policies",
+    "theory",
+    "world",
+]
 
 
 def _exported():

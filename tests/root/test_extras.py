@@ -172,17 +172,19 @@ def test_every_module_imports_with_the_core_alone_or_names_its_extra():
             "from latesum.lab.studies.league import run_league; run_league('league')",
             "lab",
         ),
-        (["lab"], "import latesum; latesum.delays.fit('x.parquet')", "lab"),
+        (["parquet"], "import latesum; latesum.delays.fit('x.parquet')", "parquet"),
+        (["excel"], "import latesum; latesum.delays.fit('x.xlsx')", "excel"),
         (["plots"], "import latesum; latesum.delays.fit([1, 2, 3]).plot()", "plots"),
     ],
 )
 def test_what_needs_an_extra_names_it(missing, code, extra, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "x.parquet").write_bytes(b"")
+    (tmp_path / "x.xlsx").write_bytes(b"")
     _, errors = without(missing, code, code_expected=1)
     assert "MissingExtra" in errors.splitlines()[-1]
     assert f"pip install 'latesum[{extra}]'" in errors
-    assert [path.name for path in tmp_path.iterdir()] == ["x.parquet"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["x.parquet", "x.xlsx"]
 
 
 COMPARE = [
@@ -214,6 +216,9 @@ PLAN = [
         (["lab"], [*COMPARE, "--out", "x.parquet"], "lab"),
         (["lab"], [*PLAN, "--out", "x.html"], "lab"),
         (["plots"], ["delays", "fit", "late.csv", "--plot", "x.png"], "plots"),
+        (["excel"], ["campaign", "--store", "c.db", "import", "x.xlsx"], "excel"),
+        (["parquet"], ["campaign", "--store", "c.db", "import", "x.parquet"], "parquet"),
+        (["parquet"], ["campaign", "--store", "c.db", "buckets", "--out", "b.pq"], "parquet"),
     ],
 )
 def test_a_command_names_the_missing_extra_and_exits_2(

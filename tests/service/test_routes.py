@@ -1,7 +1,10 @@
 """What the routes answer."""
 
+import csv
+import io
 import json
 
+import pyarrow.parquet as pq
 import pytest
 from service_settings import SETTINGS
 
@@ -24,6 +27,18 @@ def test_made_again_without_a_seed_or_a_start_it_is_the_same(operator, clock):
     assert operator.put("/v1/campaigns/c", json=settings).status_code == 201
     clock.pass_by(days=3)
     assert operator.put("/v1/campaigns/c", json=settings).status_code == 200
+
+
+def test_made_again_after_an_upgrade_it_is_the_same_by_the_rule_before(service, operator):
+    settings = {**SETTINGS, "policy": "flow"}
+    assert operator.put("/v1/campaigns/new", json=settings).status_code == 201
+    stored = operator.get("/v1/campaigns/new").json()["settings"]
+    assert stored["parameters"].pop("thinned") is True  # written down for new campaigns ...
+    service.store.create("old", {**stored, "name": "old"}, service.store.find("new").created_at)
+    assert operator.put("/v1/campaigns/old", json=settings).status_code == 200  # ... not for old
+    thinned = {**settings, "parameters": {**settings["parameters"], "thinned": True}}
+    assert operator.put("/v1/campaigns/new", json=thinned).status_code == 200
+    assert operator.put("/v1/campaigns/old", json=thinned).status_code == 409
 
 
 def test_the_option_stands_until_the_day_ends(operator, daily, clock):
@@ -131,12 +146,12 @@ def test_bad_records_are_refused_in_a_sentence(operator, campaign, bucket, body,
 def test_an_upload_has_a_verdict_for_every_row(operator, campaign):
     for bucket in (1, 2):
         operator.get(f"{campaign}/option", params={"bucket": bucket})
-    csv = {"content": "bucket,rounds,total\n1,1000,300\n2,990,290\n"}
+    file = {"content": "bucket,rounds,total\n1,1000,300\n2,990,290\n"}
     headers = {"Content-Type": "text/csv"}
-    dry = operator.post(f"{campaign}/totals", **csv, headers=headers, params={"dry_run": True})
+    dry = operator.post(f"{campaign}/totals", **file, headers=headers, params={"dry_run": True})
     assert dry.json()["written"] is False
     assert [row["verdict"] for row in dry.json()["rows"]] == ["new", "new"]
-    assert operator.post(f"{campaign}/totals", **csv, headers=headers).json()["written"]
+    assert operator.post(f"{campaign}/totals", **file, headers=headers).json()["written"]
     rows = {"rows": [{"bucket": 1, "total": 301}, {"bucket": 7, "total": 1}]}
     refused = operator.post(f"{campaign}/totals", json=rows)
     assert refused.status_code == 409
@@ -147,10 +162,31 @@ def test_an_upload_has_a_verdict_for_every_row(operator, campaign):
     assert [row["total"] for row in timeline] == [301, 290]
 
 
+def test_tables_for_other_tools(operator, campaign):
+    operator.get(f"{campaign}/option")
+    operator.put(f"{campaign}/buckets/1", json={"rounds": 1000, "total": 300})
+    for name in ("buckets", "decisions", "estimates"):
+        path = f"{campaign}/tables/{name}"
+        records = operator.get(path, params={"format": "json"}).json()
+        table = pq.read_table(io.BytesIO(operator.get(path, params={"format": "parquet"}).content))
+        text = operator.get(path)
+        assert text.headers["content-type"] == "text/csv; charset=utf-8"
+        lines = list(csv.DictReader(text.text.splitlines()))
+        assert len(records) == table.num_rows == len(lines)
+        assert list(records[0]) == table.column_names == list(lines[0])
+    buckets = operator.get(f"{campaign}/tables/buckets")
+    again = operator.post(
+        f"{campaign}/totals", content=buckets.content, headers={"Content-Type": "text/csv"}
+    )
+    assert [row["verdict"] for row in again.json()["rows"]] == ["same"]
+    assert operator.get(f"{campaign}/tables/options").status_code == 422
+    assert operator.get(f"{campaign}/tables/buckets", params={"format": "xls"}).status_code == 422
+
+
 def test_bad_uploads_are_refused(operator, campaign):
     operator.get(f"{campaign}/option")
-    csv = {"Content-Type": "text/csv"}
-    bad = operator.post(f"{campaign}/totals", content="bucket,total\n1,x\n", headers=csv)
+    headers = {"Content-Type": "text/csv"}
+    bad = operator.post(f"{campaign}/totals", content="bucket,total\n1,x\n", headers=headers)
     assert bad.status_code == 422
     assert "row 2, column total" in bad.json()["details"][0]
     assert operator.post(f"{campaign}/totals", content="x").status_code == 415

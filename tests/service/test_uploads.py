@@ -2,16 +2,22 @@
 
 import asyncio
 import http.client
+import io
 import json
 import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import openpyxl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from service_process import ServiceProcess
 from service_settings import SETTINGS
 
+from latesum.errors import MissingExtra
+from latesum.files import sources
 from latesum.live import Campaign, Store
 from latesum.service import Tokens
 from latesum.service.errors import ClientLeft, Refused
@@ -308,3 +314,77 @@ def test_options_are_given_while_eight_uploads_are_under_way(served, file):
     assert done == [422 if file == WIDE else 200] * 8
     if file != WIDE:
         assert sum(ended < 7 for _, ended in given) >= 3
+
+
+EXCEL = {"Content-Type": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"}
+PARQUET = {"Content-Type": "application/vnd.apache.parquet"}
+
+
+def excel(rows):
+    made, file = openpyxl.Workbook(), io.BytesIO()
+    for row in rows:
+        made.active.append(row)
+    made.save(file)
+    return file.getvalue()
+
+
+def test_a_file_says_how_it_is_written_and_the_campaign_remembers(operator, campaign):
+    operator.get(f"{campaign}/option")
+    path = f"{campaign}/totals"
+    file = "A report\nday;Klicks;Umsatz\n1;1.000;300,5\nSumme;1.000;300,5\n"
+    refused = operator.post(path, content=file, headers=CSV, params={"columns": "rounds=Klicks"})
+    assert refused.status_code == 422
+    assert "--decimal" in refused.json()["details"][0]
+    form = {"columns": "rounds=Klicks,total=Umsatz", "decimal": ","}
+    answer = operator.post(path, content=file, headers=CSV, params=form).json()
+    assert answer["written"]
+    assert answer["notes"] == ["Left out as totals of other rows: 4 (Summe)."]
+    again = operator.post(path, content=file, headers=CSV).json()
+    assert [row["verdict"] for row in again["rows"]] == ["same"]
+    timeline = operator.get(f"{campaign}/status").json()["timeline"]
+    assert (timeline[0]["rounds"], timeline[0]["total"]) == (1000, 300.5)
+    for bad in ({"decimal": "x"}, {"preset": "google"}, {"skip_lines": -1}, {"columns": "rounds"}):
+        assert operator.post(path, content=file, headers=CSV, params=bad).status_code == 422
+    rows = {"rows": [{"bucket": 1, "total": 300.5}]}
+    assert operator.post(path, json=rows, params={"decimal": ","}).status_code == 422
+
+
+def test_excel_and_parquet_files_are_taken_in(operator, campaign):
+    operator.get(f"{campaign}/option")
+    path = f"{campaign}/totals"
+    book = excel([["bucket", "rounds", "total"], [1, 1000, 300.5]])
+    assert operator.post(path, content=book, headers=EXCEL).json()["rows"][0]["verdict"] == "new"
+    file = io.BytesIO()
+    pq.write_table(pa.table({"bucket": [1], "rounds": [1000], "total": [300.5]}), file)
+    answer = operator.post(path, content=file.getvalue(), headers=PARQUET).json()
+    assert answer["rows"][0]["verdict"] == "same"
+    for headers in (EXCEL, PARQUET):
+        broken = operator.post(path, content=b"PK\x03\x04" + b"x" * 100, headers=headers)
+        assert broken.status_code == 422
+        assert "cannot be read" in broken.json()["error"]
+
+
+@pytest.mark.parametrize("kind", ["excel", "parquet"])
+def test_files_of_10001_rows_are_refused_whatever_they_are(operator, campaign, kind):
+    operator.get(f"{campaign}/option")
+    if kind == "excel":
+        body, headers = excel([["bucket", "total"], *[[1, 7]] * 10_001]), EXCEL
+    else:
+        file = io.BytesIO()
+        pq.write_table(pa.table({"bucket": [1] * 10_001, "total": [7] * 10_001}), file)
+        body, headers = file.getvalue(), PARQUET
+    answer = operator.post(f"{campaign}/totals", content=body, headers=headers)
+    assert answer.status_code == 422
+    assert "more than 10,000 rows" in answer.json()["error"]
+
+
+@pytest.mark.parametrize("kind", ["excel", "parquet"])
+def test_a_service_without_the_library_says_so(operator, campaign, kind, monkeypatch):
+    def missing(*extras):
+        raise MissingExtra("this needs a library")
+
+    monkeypatch.setattr(sources, "need", missing)
+    body = b"PK\x03\x04" if kind == "excel" else b"PAR1"
+    answer = operator.post(f"{campaign}/totals", content=body, headers=CSV)
+    assert answer.status_code == 415
+    assert "this needs a library" in answer.json()["error"]

@@ -47,7 +47,7 @@ COMMANDS = {
     ),
     "league": Command(
         "studies:league",
-        "Every policy on seventeen problems: regret, tails, lock-ins, the price of anonymity.",
+        "Every policy on 22 problems: regret, tails, lock-ins, the price of anonymity.",
         ("lab",),
     ),
     "safety": Command(
@@ -63,7 +63,7 @@ COMMANDS = {
     "schedule": Command("theory:show_schedule", "The phases of ODAAF and their lengths."),
     "bounds": Command(
         "theory:show_bounds",
-        "What theory promises for a problem: the regret bounds, and what no policy can beat.",
+        "What theory promises for a problem: regret bounds, the price of anonymity, what is least.",
     ),
     "policies": Command(
         "describe:list_policies", "The policies there are, and what each must be told."

@@ -22,6 +22,17 @@ from latesum.cli.campaign_options import (
     user,
     write_text,
 )
+from latesum.cli.campaign_tables import show_buckets, show_decisions, show_estimates
+from latesum.cli.file_options import (
+    AddUp,
+    Columns,
+    DateFormat,
+    Decimal,
+    PresetName,
+    Sheet,
+    SkipLines,
+    Thousands,
+)
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 app.callback()(choose_store)
@@ -80,7 +91,15 @@ def record(
 
 @app.command("import")
 def import_file(
-    file: Annotated[Path, typer.Argument(help="A CSV file of totals.")],
+    file: Annotated[Path, typer.Argument(help="A CSV, Excel or Parquet file of totals.")],
+    preset: PresetName = None,
+    columns: Columns = None,
+    date_format: DateFormat = None,
+    decimal: Decimal = None,
+    thousands: Thousands = None,
+    skip_lines: SkipLines = None,
+    sheet: Sheet = None,
+    add_up: AddUp = None,
     dry_run: Annotated[bool, typer.Option(help="Only say what would happen.")] = False,
     skip_unknown: Annotated[
         bool, typer.Option(help="Leave out buckets that are not the campaign's.")
@@ -91,17 +110,29 @@ def import_file(
     who: Who = None,
     as_json: AsJson = False,
 ) -> None:
-    """Record a whole file, with a verdict for each row: all of it or nothing."""
+    """Record a whole file, with a verdict for each row: all of it or nothing.
+
+    How it is written is remembered with the campaign, for the next one.
+    """
     from latesum._terminal import new_table, terminal
+    from latesum.files import FileForm
+    from latesum.files.sources import check_library
     from latesum.live.importing import import_totals
     from latesum.live.verdicts import Allowed
 
     allowed = Allowed(even_if_final, beyond_range, skip_unknown)
+    form = FileForm.create(
+        columns=columns, date_format=date_format, decimal=decimal, thousands=thousands,
+        skip_lines=skip_lines, sheet=sheet, preset=preset, add_up=add_up,
+    )  # fmt: skip
+    check_library(file)
     with opened(campaign) as found:
-        result = import_totals(found, file, by=user(who), allowed=allowed, dry_run=dry_run)
+        remembered = found.file_form()
+        result = import_totals(found, file, form, by=user(who), allowed=allowed, dry_run=dry_run)
     if as_json:
         rows = [{"row": line, **row._asdict()} for line, row in result.rows]
-        print(json.dumps({"written": result.written, "rows": rows}, indent=2))
+        said = {"written": result.written, "ignored": result.ignored, "notes": result.notes}
+        print(json.dumps({**said, "form": result.form.to_json(), "rows": rows}, indent=2))
     else:
         table = new_table(None, ["row", "bucket", "verdict", ""])
         table.columns[3].no_wrap = False
@@ -110,8 +141,14 @@ def import_file(
         terminal().print(table)
         if result.ignored:
             print(f"Not used, because of their names: {', '.join(result.ignored)}.")
+        for note in result.notes:
+            print(note)
         if result.written:
             print("All rows were taken in.")
+            if result.form != remembered:
+                print(f"From now on files of this campaign are read so: {result.form}.")
+            elif not result.form.says_nothing:
+                print(f"The file was read as remembered: {result.form}.")
         elif not result.stopped:
             print("This was a dry run: nothing was written.")
         else:
@@ -225,6 +262,9 @@ def list_campaigns(
                 print(f"{sentence[:1].upper()}{sentence[1:]}.")
 
 
+app.command("buckets")(show_buckets)
+app.command("decisions")(show_decisions)
+app.command("estimates")(show_estimates)
 app.command("hold")(acts.hold)
 app.command("resume")(acts.resume)
 app.command("override")(acts.override)

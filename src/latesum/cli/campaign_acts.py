@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from latesum._checks import InvalidInput
 from latesum.cli.campaign_options import (
     CampaignName,
     Who,
@@ -144,10 +145,22 @@ def replay(
 def export(
     file: Annotated[Path, typer.Argument(help="Where to write the JSON.")],
     campaign: CampaignName = None,
+    everything: Annotated[bool, typer.Option("--all", help="All campaigns of the store.")] = False,
 ) -> None:
-    """Write a campaign with its whole log into a file."""
-    from latesum.live.moving import export_campaign
+    """Write a campaign with its whole log into a file, or all campaigns."""
+    from latesum.live.moving import export_all, export_campaign
 
+    if everything:
+        if campaign is not None:
+            raise InvalidInput("--all are all campaigns; leave --campaign out.")
+        with opened_store() as store:
+            whole = export_all(store)
+        write_text(file, json.dumps(whole, indent=1, ensure_ascii=False) + "\n")
+        print(f"{len(whole['campaigns'])} campaigns: {file}")
+        if whole["moved"]:
+            names = ", ".join(f"{name} ({place})" for name, place in whole["moved"].items())
+            print(f"Not there, because they were moved to another store: {names}.")
+        return
     with opened(campaign) as found:
         exported = export_campaign(found.store, found.name)
     write_text(file, json.dumps(exported, indent=1, ensure_ascii=False) + "\n")
@@ -158,13 +171,13 @@ def restore(
     file: Annotated[Path, typer.Argument(help="A file from `export`.")],
     name: Annotated[str | None, typer.Option(help="Under another name.")] = None,
 ) -> None:
-    """Make a campaign from a file that `export` wrote."""
-    from latesum.live.moving import read_export, restore_campaign
+    """Make a campaign from a file that `export` wrote, or all of one from `export --all`."""
+    from latesum.live.moving import exported_campaigns, read_export, restore_all
 
-    exported = read_export(read_text(file))
+    exported = exported_campaigns(read_export(read_text(file)))
     with opened_store() as store:
-        restore_campaign(store, exported, name)
-        print(f"Restored to {store.place}.")
+        names = restore_all(store, exported, name)
+        print(f"Restored to {store.place}: {', '.join(names)}.")
 
 
 def move(

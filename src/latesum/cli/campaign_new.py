@@ -6,12 +6,24 @@ import inspect
 import json
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from latesum._checks import InvalidInput
-from latesum.cli.campaign_options import clock, opened_store, read_text
+from latesum.cli.campaign_options import clock, opened_store, read_text, user
+from latesum.cli.file_options import (
+    Columns,
+    DateFormat,
+    Decimal,
+    PresetName,
+    Sheet,
+    SkipLines,
+    Thousands,
+)
+
+if TYPE_CHECKING:
+    from latesum.files import FileForm
 
 #: The options that are fields of `latesum.live.settings.Settings`, and what they mean. A test holds them
 #: equal; they are not read from the model, because every command would wait for it to be imported.
@@ -22,7 +34,7 @@ FIELDS = {
     "time_basis": "'arrival' or 'decision': by what your totals are dated.",
     "zone": "The time zone of hours, days and weeks; by default UTC.",
     "start": "The first bucket; by default now.",
-    "policy": "A name from `latesum policies`; by default the plan's.",
+    "policy": "A name from `latesum policies`; by default the plan's, or unmix.",
     "range": "The least and the most that a round can bring; by default 0,1.",
     "unit": "What totals count; by default successes.",
     "usable_after": "How old a total must be to be used; by default 0 days.",
@@ -31,7 +43,7 @@ FIELDS = {
     "align": "'week', or a number of buckets.",
     "seed": "For policies that draw at random.",
     "status_quo": "What was shown before the start: an option, other, none or unknown (the default).",
-    "history": "A CSV file of totals before the start, with the columns of `import`.",
+    "history": "A file of totals before the start, with the columns of `import`.",
 }
 
 
@@ -68,23 +80,38 @@ def new_campaign(
     plan: Annotated[
         Path | None, typer.Option(help="The policy and parameters, from `latesum plan --json`.")
     ] = None,
+    preset: PresetName = None,
+    columns: Columns = None,
+    date_format: DateFormat = None,
+    decimal: Decimal = None,
+    thousands: Thousands = None,
+    skip_lines: SkipLines = None,
+    sheet: Sheet = None,
     **given: str | None,
 ) -> None:
-    """Set up a campaign."""
+    """Set up a campaign. How its files are written may be said here or at the first import."""
+    from latesum.files import FileForm
     from latesum.live import Campaign
 
+    form = FileForm.create(
+        columns=columns, date_format=date_format, decimal=decimal, thousands=thousands,
+        skip_lines=skip_lines, sheet=sheet, preset=preset,
+    ).after(FileForm())  # fmt: skip
+    past = given.pop("history", None)
     settings = read_fields(given)
+    if past is not None:
+        settings["history"] = _history(Path(past), form, settings.get("time_basis"))
     if plan is not None:
         settings = _planned(plan, settings)
     parameters = {**settings.pop("parameters", {}), **read_parameters(parameter)}
-    if "policy" not in settings:
-        raise InvalidInput("say which --policy, or hand over a --plan.")
     if "expected_rounds" not in settings:
         raise InvalidInput("say how many --expected-rounds a bucket has.")
     with opened_store() as store:
         made = Campaign.create(
             name=name, parameters=parameters, **settings, store=store, clock=clock
         )
+        if not form.says_nothing:
+            made.remember_file_form(form, who=user(None), why="the campaign was set up so")
         found = made.settings
         told = ", ".join(
             f"{key}={value:,}" if isinstance(value, int | float) else f"{key}={value}"
@@ -176,13 +203,15 @@ def _curve(text: str) -> dict[str, float] | str:
         ) from None
 
 
-def _history(text: str) -> list[dict[str, Any]]:
+def _history(path: Path, form: FileForm, time_basis: Any) -> list[dict[str, Any]]:
     from latesum.errors import BadFile
-    from latesum.live.csv_file import read_totals
+    from latesum.live.totals_file import read_totals
 
-    totals = read_totals(Path(text))
+    totals = read_totals(path, form, time_basis=time_basis)
     if totals.problems:
         raise BadFile([sentence for _, sentence in totals.problems])
+    for note in totals.notes:
+        print(note)
     return [
         {"bucket": row.bucket, "rounds": row.rounds, "total": row.total, "shown": row.shown}
         for _, row in totals.rows
@@ -197,5 +226,4 @@ _READ: Mapping[str, Callable[[str], Any]] = {
     "fills_up": _curve,
     "align": _value,
     "seed": _value,
-    "history": _history,
 }

@@ -13,12 +13,16 @@ from latesum._checks import InvalidInput
 from latesum._extras import need
 from latesum._terminal import new_table, terminal
 from latesum.cli.describe import show_delay
+from latesum.cli.file_options import Columns, DateFormat, Decimal, Sheet, SkipLines, Thousands
 from latesum.delays import FittedDelay
+from latesum.files import FileForm
 
 
 def delays_command(
     what: Annotated[str, typer.Argument(help='A delay, such as "exponential(50)", or: fit')],
-    file: Annotated[Path | None, typer.Argument(help="For fit: a CSV or Parquet file.")] = None,
+    file: Annotated[
+        Path | None, typer.Argument(help="For fit: a CSV, Excel or Parquet file.")
+    ] = None,
     kind: Annotated[
         str | None, typer.Option(help="single, histogram, triangle or step; seen by its columns.")
     ] = None,
@@ -38,6 +42,12 @@ def delays_command(
         float | None,
         typer.Option(help="Also print the delay in rounds, with this many rounds per unit."),
     ] = None,
+    columns: Columns = None,
+    date_format: DateFormat = None,
+    decimal: Decimal = None,
+    thousands: Thousands = None,
+    skip_lines: SkipLines = None,
+    sheet: Sheet = None,
     plot: Annotated[Path | None, typer.Option(help="Write a picture of the fit here.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, not a table.")] = False,
 ) -> None:
@@ -52,9 +62,14 @@ def delays_command(
     if plot:
         need("plots")
     given: Any = kind
+    form = FileForm.create(
+        columns=columns, date_format=date_format, decimal=decimal, thousands=thousands,
+        skip_lines=skip_lines, sheet=sheet,
+    )  # fmt: skip
     fitted = delays.fit(
         file, kind=given, unit=unit, column=column, censored=censored, largest=largest,
         stopped_at=stopped_at, started_at=started_at, background=background, level=level,
+        form=form,
     )  # fmt: skip
     if plot:
         fitted.plot(plot)

@@ -15,7 +15,7 @@ from latesum.policies import registry
 from latesum.world import Problem
 
 HORIZON = 250_000
-#: QPM-D with Flow's index: what Flow could do at best if it saw which arm paid.
+#: QPM-D with the index of Flow and Unmix: what they could do at best if they saw which arm paid.
 SAME_INDEX = "qpm-d(base='kl-ucb++')"
 #: The policies of the headline figure and their labels there.
 HEADLINE = {
@@ -23,8 +23,9 @@ HEADLINE = {
     "odaaf": "ODAAF",
     "odaaf-b": "ODAAF-B",
     "flow": "Flow",
+    "unmix": "Unmix",
     "qpm-d": "QPM-D with UCB1,\nsees which arm paid",
-    SAME_INDEX: "QPM-D with Flow's index,\nsees which arm paid",
+    SAME_INDEX: "QPM-D with their index,\nsees which arm paid",
 }
 
 

@@ -38,10 +38,11 @@ def list_policies() -> None:
 def show_delay(
     text: Annotated[str, typer.Argument(help='A delay, such as "exponential(50)".')],
 ) -> None:
-    """The mean, variance and bound of a delay, in rounds, and a small picture of it."""
+    """The mean, spread, variance and bound of a delay, in rounds, and a small picture of it."""
     delay = delays.parse(text)
     table = new_table(delay.short_text, ["", "rounds"])
     table.add_row("mean", f"{delay.mean:,.4g}")
+    table.add_row("spread (of two, apart)", f"{delay.spread:,.4g}")
     table.add_row("variance", f"{delay.variance:,.4g}")
     table.add_row("bound", "none" if delay.bound is None else f"{delay.bound:,}")
     for share in (0.5, 0.9, 0.99):

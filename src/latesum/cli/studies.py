@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from itertools import groupby
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from latesum._checks import known_name, whole_number
+from latesum._checks import InvalidInput, known_name, whole_number
 from latesum._terminal import new_table, terminal
 from latesum.cli.options import Again, Dask, Seed, Workers, say, worker_count, working
 
@@ -77,7 +78,7 @@ def league(
     dask: Dask = None,
     again: Again = False,
 ) -> None:
-    """Every policy on seventeen problems: regret, tails, lock-ins, the price of anonymity."""
+    """Every policy on 22 problems: regret, tails, lock-ins, the price of anonymity."""
     from latesum.lab.studies.league import as_markdown, cells_of, run_league
 
     with working(worker_count(workers), dask, out, again) as how:
@@ -100,12 +101,19 @@ def league(
 def safety(
     policy: Annotated[
         str, typer.Option(help="A name from `latesum policies`, or package.module:Class.")
-    ] = "flow",
+    ] = "unmix",
     told: Annotated[
-        list[float] | None, typer.Option(help="It is told the mean delay times this: 1 and 0.8.")
+        list[str] | None,
+        typer.Option(help="It is told the mean delay times this, or 'nothing': 1 and 0.8."),
     ] = None,
+    law: Annotated[
+        str,
+        typer.Option(help="Which random problems: usual, or wide (with horizons of their own)."),
+    ] = "usual",
     replications: Annotated[int, typer.Option(help="The number of runs.")] = 10_000,
-    horizon: Annotated[int, typer.Option(help="The rounds of a run.")] = 200_000,
+    horizon: Annotated[
+        int | None, typer.Option(help="The rounds of a run: 200,000, or the wide law's own.")
+    ] = None,
     seed: Seed = 0,
     workers: Workers = None,
     dask: Dask = None,
@@ -118,24 +126,45 @@ def safety(
     from latesum.lab.stats import number_text
     from latesum.lab.studies.safety import is_safe, measure_safety
 
+    factors = [_told_factor(text) for text in told or ["1", "0.8"]]
     with working(worker_count(workers), dask, out, again) as how:
         rows = [
             measure_safety(
-                replications, policy=policy, told=factor, horizon=horizon, seed=seed, **how
+                replications, policy=policy, told=factor, horizon=horizon, seed=seed,
+                problems=law, **how,
             )
-            for factor in told or [1.0, 0.8]
-        ]
+            for factor in factors
+        ]  # fmt: skip
     columns = ["policy", "told", "runs", "suspects", "lock-ins", "95% limit", "mean", "worst"]
     table = new_table("Lock-ins on random problems", columns)
     for row in rows:
         table.add_row(
-            row.policy, f"{row.told:g}", f"{row.replications:,}", f"{row.suspects:,}",
+            row.policy, "nothing" if row.told is None else f"{row.told:g}",
+            f"{row.replications:,}", f"{row.suspects:,}",
             f"{row.lock_ins:,}", f"{row.upper_limit:.2e}", number_text(row.mean_regret),
             number_text(row.worst_regret),
         )  # fmt: skip
     terminal().print(table)
+    for row in rows:
+        for each in row.found:
+            print(
+                f"Run {each.number} locked in, with a regret of {each.regret:,.0f}: "
+                f"Setting.from_json({json.dumps(each.setting)}).run({each.number})"
+            )
     if not all(is_safe(row) for row in rows):
         raise typer.Exit(1)
+
+
+def _told_factor(text: str) -> float | None:
+    """The factor on the mean delay that is told; None for 'nothing'."""
+    if text == "nothing":
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        raise InvalidInput(
+            f"--told takes a factor on the mean delay, such as 0.8, or 'nothing', not {text!r}."
+        ) from None
 
 
 def coverage(

@@ -10,11 +10,16 @@ import typer
 from latesum import theory
 from latesum._checks import InvalidInput
 from latesum._terminal import new_table, terminal
-from latesum.cli.options import read_problem
-from latesum.lab.setting import knowledge
+from latesum.cli.options import Seed, read_problem
+from latesum.lab.engine import run
+from latesum.lab.setting import Setting, knowledge
 from latesum.policies import ODAAF, registry
 from latesum.policies.schedules import KnownBound, KnownMean, KnownVariance, Naive, Schedule
+from latesum.policies.spec import PolicySpec
+from latesum.world import Problem
 
+#: The policy that sees labels: it has Flow's index, and waits for delays in a queue.
+_LABELLED = "qpm-d(base='kl-ucb++')"
 _SCHEDULED = ("odaaf", "odaaf-b", "odaaf-v", "odaaf-v-tightened", "naive")
 
 
@@ -70,8 +75,12 @@ def show_bounds(
     arms: Annotated[str, typer.Option(help="The mean reward of each arm, such as 0.5,0.6.")],
     delay: Annotated[str, typer.Option(help='How late rewards come, such as "uniform(0,100)".')],
     horizon: Annotated[int, typer.Option(help="The number of rounds.")],
+    labelled_runs: Annotated[
+        int, typer.Option(min=0, help="The runs of QPM-D for the limit with labels; 0: no limit.")
+    ] = 100,
+    seed: Seed = 1,
 ) -> None:
-    """What theory promises for a problem: the regret bounds, and what no policy can beat."""
+    """What theory promises for a problem: regret bounds, the price of anonymity, what is least."""
     problem = read_problem(arms, delay)
     known = knowledge(problem, horizon)
     schedules: dict[str, Schedule] = {"odaaf": KnownMean(known["mean_delay"])}
@@ -98,3 +107,32 @@ def show_bounds(
     print("'As corrected' is never more than the gap in every round, which is always a bound.")
     lower = theory.lai_robbins(problem.means, horizon)
     print(f"No policy can do much better than {lower:,.1f} for long horizons (Lai and Robbins).")
+    _print_limit(problem, horizon, labelled_runs, seed)
+
+
+def _print_limit(problem: Problem, horizon: int, runs: int, seed: int) -> None:
+    """What a policy loses that sees labels, and with what visits waste if it does not."""
+    spreads = [delay.spread for delay in problem.delays]
+    wasted = theory.limit_with_visits(0, problem.gaps, spreads)
+    shown = ", ".join(dict.fromkeys(f"{spread:,.4g}" for spread in spreads))
+    print(
+        f"Two delays are {shown} rounds apart on average: so many plays every visit to an arm wastes,\n"
+        f"since rewards have no labels. Visiting every arm once costs {wasted:,.4g} of regret."
+    )
+    if runs == 0:
+        return
+    setting = Setting(
+        problem, PolicySpec.parse(_LABELLED), horizon, seed=seed, measures=("regret",)
+    )
+    (found,) = run([setting], runs).runs.values()
+    final = found.regrets[:, -1]
+    error = float(final.std(ddof=1)) / math.sqrt(runs) if runs > 1 else math.nan
+    limits = [
+        theory.limit_with_visits(float(final.mean()), problem.gaps, spreads, visits)
+        for visits in (0, 1, 2)
+    ]
+    print(
+        f"With labels a policy loses {limits[0]:,.4g} ± {error:.2g} ({_LABELLED}, {runs} runs); with what "
+        f"visits waste\n{limits[1]:,.4g} if every arm is visited once and {limits[2]:,.4g} if twice. "
+        "That is a yardstick; docs/theory.md\nsays what of it is proved."
+    )

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from latesum._checks import InvalidInput, whole_number
+from latesum.delays.spread import summed_spread
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -107,6 +108,24 @@ class Delay(ABC):
     def variance(self) -> float:
         """The variance of the delay (the paper's V(tau)); infinite for the heaviest tails."""
         return self._moments[1]
+
+    @property
+    def spread(self) -> float:
+        """W = E|tau - tau'|, how far apart two independent delays are on average.
+
+        What one visit to an arm wastes of its plays where rewards come without a label
+        (`docs/theory.md`). At most twice the mean, and 0 for a constant delay; infinite if the
+        mean is.
+
+        >>> from latesum import delays
+        >>> delays.constant(50).spread, round(delays.exponential(50).spread, 1)
+        (0.0, 50.0)
+        """
+        return self._summed_spread
+
+    @functools.cached_property
+    def _summed_spread(self) -> float:
+        return summed_spread(self.survival, self.bound)
 
     def pmf(self, k: ArrayLike) -> Floats:
         """P(delay = k).

@@ -113,6 +113,11 @@ class Empirical(Delay):
         variance = float(np.average((self._values - mean) ** 2, weights=self._counts))
         return mean, variance
 
+    @property
+    def spread(self) -> float:
+        steps = np.diff(self._values) * self._alive[:-1] * (1 - self._alive[:-1])
+        return 2 * float(steps.sum())
+
     def survival(self, k: ArrayLike) -> Floats:
         place = np.searchsorted(self._values, np.asarray(k), side="right")
         return np.where(place == 0, 1.0, self._alive[np.maximum(place, 1) - 1])

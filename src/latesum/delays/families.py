@@ -45,6 +45,11 @@ class UniformDelay(Delay):
     def variance(self) -> float:
         return ((self.high - self.low + 1) ** 2 - 1) / 12
 
+    @property
+    def spread(self) -> float:
+        values = self.high - self.low + 1
+        return (values**2 - 1) / (3 * values)
+
     def survival(self, k: ArrayLike) -> Floats:
         return np.clip((self.high - as_floats(k)) / (self.high - self.low + 1), 0.0, 1.0)
 
@@ -87,6 +92,10 @@ class GeometricDelay(Delay):
     def variance(self) -> float:
         return self._mean * (1 + self._mean)
 
+    @property
+    def spread(self) -> float:
+        return 2 * self._mean * (1 + self._mean) / (1 + 2 * self._mean)
+
     def survival(self, k: ArrayLike) -> Floats:
         return as_floats(self._stay ** np.maximum(as_floats(k) + 1, 0.0))
 
@@ -118,6 +127,12 @@ class PoissonDelay(Delay):
     @property
     def variance(self) -> float:
         return self._mean
+
+    @property
+    def spread(self) -> float:
+        from scipy.special import ive
+
+        return float(2 * self._mean * (ive(0, 2 * self._mean) + ive(1, 2 * self._mean)))
 
     def survival(self, k: ArrayLike) -> Floats:
         from scipy.special import gammainc
@@ -191,6 +206,10 @@ class ExponentialDelay(Delay):
     def variance(self) -> float:
         stay = math.exp(-1 / self._parent_mean)
         return stay / math.expm1(-1 / self._parent_mean) ** 2
+
+    @property
+    def spread(self) -> float:
+        return -2 * math.exp(-1 / self._parent_mean) / math.expm1(-2 / self._parent_mean)
 
     def survival(self, k: ArrayLike) -> Floats:
         return np.exp(-np.maximum(as_floats(k), 0.0) / self._parent_mean)
@@ -292,6 +311,12 @@ class ParetoDelay(Delay):
         weighted = self._scale * self._zeta(self._shape - 1, self._scale)
         return float(2 * (weighted - self._scale * mean) + mean - mean**2)
 
+    @property
+    def spread(self) -> float:
+        # The sum of 2 (P - P^2) with P = P(tau > k): twice the mean less twice another zeta sum.
+        found = 2 * (self.mean - self._zeta(2 * self._shape, self._scale))
+        return found if math.isfinite(found) else super().spread
+
     def expected_outstanding(self, rounds: int) -> float:
         rounds = whole_number(rounds, "rounds")
         left = self._scale + rounds
@@ -314,4 +339,8 @@ class ParetoDelay(Delay):
         """The sum over k >= 0 of (first / (first + k)) ** power."""
         from scipy.special import zeta
 
-        return float(first**power * zeta(power, first))
+        if power * math.log(max(first, 1.0)) < 600:
+            return float(first**power * zeta(power, first))
+        if first > 20 * power:  # Euler and Maclaurin; what is left out is below 1e-7 of it
+            return first / (power - 1) + 0.5 + power / (12 * first)
+        return float(((1 + np.arange(100_000) / first) ** -power).sum())

@@ -21,6 +21,7 @@ from latesum._checks import InvalidInput
 from latesum._registry import Registry
 from latesum._signatures import signature_of
 from latesum.lab.run import Run
+from latesum.world import Problem
 
 Floats = NDArray[np.float64]
 Measure = Callable[..., Any]
@@ -93,23 +94,39 @@ def switches(run: Run) -> int:
 
 
 @register_measure("suspect")
-def suspect(run: Run, gap: float = HARMFUL_GAP) -> bool:
-    """Whether arms that are worse by `gap` were played for more than half of the last half."""
-    harmful = np.array([each >= gap for each in run.problem.gaps])
+def suspect(run: Run, gap: float = HARMFUL_GAP, share: float | None = None) -> bool:
+    """Whether arms that are worse by `gap` were played for more than half of the last half.
+
+    With `share`, arms that are worse by this share of the best mean count too, if that is less.
+    """
+    least = harmful_gap(run.problem, gap, share)
+    harmful = np.array([each >= least for each in run.problem.gaps])
     half = run.horizon // 2
     late = np.diff(np.maximum(run.ends, half))
     return bool(late[harmful[run.arms]].sum() > (run.horizon - half) / 2)
 
 
 @register_measure("lock_in")
-def lock_in(run: Run, gap: float = HARMFUL_GAP, longer: int = LONGER) -> bool:
+def lock_in(
+    run: Run, gap: float = HARMFUL_GAP, share: float | None = None, longer: int = LONGER
+) -> bool:
     """Whether a run is suspect, and again when it is played on to `longer` times its horizon.
 
     The first alone may be honest exploration: with a dozen close arms there is a lot to find out.
     """
-    if max(run.problem.gaps) < gap or run.regret() < gap * run.horizon / 4:
+    least = harmful_gap(run.problem, gap, share)
+    if max(run.problem.gaps) < least or run.regret() < least * run.horizon / 4:
         return False
-    return suspect(run, gap) and suspect(run.continued(longer * run.horizon), gap)
+    return suspect(run, least) and suspect(run.continued(longer * run.horizon), least)
+
+
+def harmful_gap(problem: Problem, gap: float = HARMFUL_GAP, share: float | None = None) -> float:
+    """From which gap on an arm is harmful: `gap`, or a share of the best mean if that is less.
+
+    >>> harmful_gap(Problem([0.01, 0.02], "constant(0)"), share=0.2)
+    0.004
+    """
+    return gap if share is None else min(gap, share * max(problem.means))
 
 
 @register_measure("ends_right")

@@ -13,7 +13,7 @@ import json
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,13 +48,22 @@ WORLD, POLICY, REPORTS, ORDER, PROBLEM = range(5)
 _KEPT_ORDERS = 256
 
 
+class DrawnProblem(NamedTuple):
+    """What a law may draw for a run in place of a problem alone: with its horizon and its bucket."""
+
+    problem: Problem
+    horizon: int
+    bucket: int = 1
+
+
 @dataclass(frozen=True, eq=False)
 class Setting:
     """A policy on a problem, how it is played, and what is kept of a run.
 
     Args:
         problem: What is played; or as text, "package.module:function", a function of a generator
-            that draws another problem for every run.
+            that draws another problem for every run, or a `DrawnProblem`, whose horizon and bucket are then
+            those of the run.
         policy: What decides. What its spec does not say is filled in with what is true of the problem.
         horizon: The number of rounds.
         seed: The seed, or the path to one of its children.
@@ -95,6 +104,8 @@ class Setting:
     world: Literal["rounds", "buckets"] = "rounds"
     problem_name: str = ""
     policy_name: str = ""
+    #: Whether a policy says nothing when it is built: it said it when it was first built.
+    _quietly: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "horizon", whole_number(self.horizon, "the horizon", at_least=1))
@@ -121,6 +132,7 @@ class Setting:
     def digest(self) -> str:
         """The same for two settings whose runs of one number are the same, whatever their labels."""
         content = self.to_json()
+        content["policy"]["parameters"] |= self.policy.newer
         if isinstance(self.problem, Problem):  # a delay may be a file, and the file may change
             content["mean_delays"] = [f"{delay.mean:.9g}" for delay in self.problem.delays]
         text = json.dumps([RUNS_VERSION, content], sort_keys=True, separators=(",", ":"))
@@ -179,6 +191,8 @@ class Setting:
         Args:
             number: Which run.
         """
+        if isinstance(self.problem, str):
+            return self.drawn(number).run(number)
         problem, policy = self.met_by(number)
         if isinstance(policy, AttributedPolicy):
             points = self.checkpoint_rounds
@@ -289,14 +303,12 @@ class Setting:
         Args:
             number: Which run.
         """
-        problem, policy = self.prepared
         if isinstance(self.problem, str):
-            problem = self._drawn(number)
-            policy = self._built_for(problem, number)
+            return self.drawn(number).met_by(number)
+        problem, policy = self.prepared
         if self.order is not None:
             order = tuple(arm_order(problem.n_arms, self.seeds(number, self.order)))
-            drawn = isinstance(self.problem, str)
-            problem = problem.permuted(order) if drawn else self._permuted(order)
+            problem = self._permuted(order)
             if self._told_of_arms:
                 policy = self._built_for(problem, number)
         return problem, policy
@@ -304,14 +316,36 @@ class Setting:
     @functools.cached_property
     def prepared(self) -> tuple[Problem, AnyPolicy]:
         """The problem as it is listed, and the policy, told what there is to know of it."""
-        problem = self.problem if isinstance(self.problem, Problem) else self._drawn(0)
-        policy: AnyPolicy = self._spec_for(problem, self.before).build()
+        problem = self.problem
+        if not isinstance(problem, Problem):
+            return self.drawn(0).prepared
+        with warnings.catch_warnings():
+            if self._quietly:
+                warnings.simplefilter("ignore")
+            policy: AnyPolicy = self._spec_for(problem, self.before).build()
         return problem, policy
 
-    def _drawn(self, number: int) -> Problem:
+    def drawn(self, number: int) -> Setting:
+        """The setting of one run, with the problem that a law draws for it written out.
+
+        Its run of the same number is the same run: so it can be replayed without the law.
+
+        Args:
+            number: Which run.
+        """
+        if isinstance(self.problem, Problem):
+            return self
         rng = np.random.default_rng(self.seeds(number, PROBLEM))
-        problem: Problem = LAWS.find(self.problem)(rng)
-        return problem
+        found = LAWS.find(self.problem)(rng)
+        if isinstance(found, Problem):
+            new = dataclasses.replace(self, problem=found, problem_name="")
+        else:
+            new = dataclasses.replace(
+                self, problem=found.problem, horizon=found.horizon, checkpoints=(), problem_name="",
+                reports=reports_of(found.bucket),
+            )  # fmt: skip
+        object.__setattr__(new, "_quietly", number > 0)
+        return new
 
     @functools.cached_property
     def _permuted(self) -> Callable[[tuple[int, ...]], Problem]:

@@ -9,8 +9,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, overload
 
-from latesum._checks import InvalidInput
+from latesum._checks import InvalidInput, known_name
 from latesum.errors import BadRows
+from latesum.files import FileForm
 from latesum.live.acts import Acted, OperatorAct, read_who_and_why
 from latesum.live.batches import CheckWanted, always_wanted
 from latesum.live.buckets import When
@@ -46,6 +47,7 @@ from latesum.live.verdicts import (
 from latesum.policies import Estimate, Policy
 
 if TYPE_CHECKING:
+    from latesum.files.written import TableOut
     from latesum.live.status import Status
 
 Clock = Callable[[], datetime]
@@ -380,6 +382,25 @@ class Campaign(Operated):
         with self._lock, self.store.writing(self.stored.id) as writer:
             writer.delete(self.clock(), *said)
 
+    # How the files are written that totals come in.
+
+    def file_form(self) -> FileForm:
+        """How the last file was written that said so; `import_totals` reads the next one the same way."""
+        found = self.store.newest_of(self.stored.id, "file form")
+        return FileForm() if found is None else FileForm.from_json(found.body["form"])
+
+    def remember_file_form(self, form: FileForm, *, who: str, why: str) -> None:
+        """Keep in the log how the campaign's files are written.
+
+        Args:
+            form: How they are written.
+            who: Who says so.
+            why: The reason.
+        """
+        body = {"who": who, "why": why, "form": form.to_json()}
+        with self._lock, self.store.writing(self.stored.id) as writer:
+            writer.append(self.clock(), "file form", None, body)
+
     # Looking.
 
     def policy(self) -> Policy:
@@ -446,6 +467,23 @@ class Campaign(Operated):
 
         with self._lock:
             return make_status(self, level)
+
+    def table(self, name: str, level: float = 0.95) -> TableOut:
+        """A table for other tools; `.to_frame()` makes a frame of it.
+
+        Args:
+            name: "buckets", "decisions" or "estimates".
+            level: How sure the intervals of the estimates are.
+        """
+        from latesum.live import tables
+
+        known_name(name, tables.TABLES, "table of a campaign")
+        if name == "decisions":
+            return tables.decisions_table(self.ledger())
+        status = self.status(level)
+        if name == "estimates":
+            return tables.estimates_table(status)
+        return tables.buckets_table(status)
 
     def health(self) -> list[Finding]:
         """What is wrong or worrying now, the worst first, each with what to do about it."""

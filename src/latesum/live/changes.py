@@ -113,6 +113,10 @@ def changed_fields(
         named = wanted.get("parameters", {})
         left = [key for key in parameters if key not in accepted and key not in named]
         parameters = {key: value for key, value in parameters.items() if key not in left}
+        if wanted["policy"] != settings.policy:
+            parameters = {**registry.newer_parameters(wanted["policy"]), **parameters}
+        # Those that no one gave need not be spoken of.
+        left = [key for key in left if key not in registry.newer_parameters(settings.policy)]
         if left:
             notes.append(f"{wanted['policy']} does not take {', '.join(left)}: left out.")
     wanted["parameters"] = parameters

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from latesum.errors import MOST_PROBLEMS, BadField, BadFile, BadRows
+from latesum.files import FileForm
 from latesum.live.batches import CheckWanted, always_wanted, in_batches
 from latesum.live.campaign import Campaign
-from latesum.live.csv_file import Totals, read_totals
+from latesum.live.totals_file import Totals, read_totals
 from latesum.live.verdicts import NO_EXCEPTIONS, Allowed, CheckedRow, Recorded, check_row
 
 
@@ -17,12 +18,15 @@ class Imported(NamedTuple):
     """What became of each line, and whether anything was written.
 
     `stopped`: rows that are conflicting or unknown stop the import. `ignored`: unknown columns.
+    `notes`: what people should know of the file. `form`: how it was read.
     """
 
     rows: list[tuple[int, Recorded]]
     written: bool
     stopped: bool = False
     ignored: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    form: FileForm = FileForm()
 
     def count(self, verdict: str) -> int:
         """How many rows have a verdict."""
@@ -32,6 +36,7 @@ class Imported(NamedTuple):
 def import_totals(
     campaign: Campaign,
     source: Path | bytes,
+    form: FileForm | None = None,
     *,
     by: str | None = None,
     allowed: Allowed = NO_EXCEPTIONS,
@@ -41,29 +46,47 @@ def import_totals(
 ) -> Imported:
     """Record a whole file: all of it, or nothing if a row stops it (`Recorded.stops`).
 
-    Bad rows raise `BadFile` with row, column and remedy.
+    Bad rows raise `BadFile` with row, column and remedy. How the file is written is remembered with
+    the campaign once a file was taken in: the next one needs nothing to be said.
 
     Args:
         campaign: Where the totals belong.
         source: The file, or what it contains.
+        form: How it is written; what it does not say is as it was for the last file.
         by: Who reports the totals.
         allowed: What the rows may do.
         dry_run: Write nothing; the verdicts say what would have been.
         most_rows: A longer file is refused.
         check_wanted: Called between rows; what it raises ends the import, and nothing is written.
     """
-    totals = read_totals(source, most_rows=most_rows, check_wanted=check_wanted)
-    rows = _checked(campaign, totals, by, allowed, check_wanted)
+    remembered = campaign.file_form()
+    form = remembered if form is None else form.after(remembered)
+    settings = campaign.settings
+    totals = read_totals(
+        source, form, time_basis=settings.time_basis, every=settings.every, most_rows=most_rows,
+        check_wanted=check_wanted,
+    )  # fmt: skip
+    rows = _checked(campaign, totals, by, allowed, check_wanted, add_up=bool(form.add_up))
     try:
         results = campaign.record_many(
             [row for _, row in rows], dry_run=dry_run, check_wanted=check_wanted
         )
     except BadRows as refused:
         raise BadFile(
-            [f"row {rows[place][0]}, column {bad.column}: {bad}" for place, bad in refused.problems]
+            [
+                f"row {rows[place][0]}, column {_column(totals, bad)}: {bad}"
+                for place, bad in refused.problems
+            ]
         ) from None
     lines = [line for line, _ in rows]
-    return imported(lines, results, allowed, dry_run=dry_run, ignored=totals.ignored)
+    result = imported(lines, results, allowed, dry_run=dry_run, ignored=totals.ignored)
+    if result.written and form != remembered:
+        campaign.remember_file_form(form, who=by or "unknown", why="a file was imported so")
+    return result._replace(notes=totals.notes, form=form)
+
+
+def _column(totals: Totals, bad: BadField) -> str:
+    return totals.columns.get(bad.column, bad.column)
 
 
 def imported(
@@ -82,12 +105,19 @@ def imported(
 
 
 def _checked(
-    campaign: Campaign, totals: Totals, by: str | None, allowed: Allowed, check_wanted: CheckWanted
+    campaign: Campaign,
+    totals: Totals,
+    by: str | None,
+    allowed: Allowed,
+    check_wanted: CheckWanted,
+    *,
+    add_up: bool,
 ) -> list[tuple[int, CheckedRow]]:
     settings = campaign.current_settings()
     buckets = settings.buckets
     rows: list[tuple[int, CheckedRow]] = []
-    first: dict[int, tuple[int, CheckedRow]] = {}
+    #: The place in `rows` of the first row of each bucket.
+    first: dict[int, int] = {}
     problems = list[tuple[int, str]]()
     for line, given in in_batches(totals.rows, check_wanted):
         if len(problems) >= MOST_PROBLEMS:
@@ -95,17 +125,47 @@ def _checked(
         try:
             row = check_row(given._replace(by=by, allowed=allowed), settings)
         except BadField as bad:
-            column = totals.bucket_column if bad.column == "bucket" else bad.column
-            problems.append((line, f"row {line}, column {column}: {bad}"))
+            problems.append((line, f"row {line}, column {_column(totals, bad)}: {bad}"))
             continue
-        earlier = first.setdefault(row.bucket, (line, row))
-        if earlier[1] != row:
-            sentence = (
-                f"row {line}, column {totals.bucket_column}: {buckets.label(row.bucket)} is in row "
-                f"{earlier[0]} already, with other values; keep the right one of the two."
+        place = first.setdefault(row.bucket, len(rows))
+        if place == len(rows):
+            rows.append((line, row))
+            continue
+        earlier_line, earlier = rows[place]
+        label = buckets.label(row.bucket)
+        if not add_up:
+            if earlier == row:
+                rows.append((line, row))
+                continue
+            problem = (
+                f"{label} is in row {earlier_line} already, with other values; keep the right one of "
+                "the two, or say with --add-up that rows of one bucket are parts of it."
             )
-            problems.append((line, sentence))
+        elif (added := _sum(earlier, row)) is not None:
+            rows[place] = (earlier_line, added)
+            continue
+        else:
+            problem = (
+                f"{label} is in row {earlier_line} already, and the two cannot be added up: rounds, "
+                "total, status and shown must be there in both or in none, and the last two be the same."
+            )
+        column = totals.columns["bucket"]
+        problems.append((line, f"row {line}, column {column}: {problem}"))
         rows.append((line, row))
     if problems or totals.problems:
         raise BadFile([sentence for _, sentence in sorted(problems + totals.problems)])
     return rows
+
+
+def _sum(one: CheckedRow, other: CheckedRow) -> CheckedRow | None:
+    """Two parts of a bucket as one row; None where what is known of one is not known of the other."""
+    if (one.rounds is None) != (other.rounds is None) or (one.total is None) != (
+        other.total is None
+    ):
+        return None
+    if (one.status, one.shown) != (other.status, other.shown):
+        return None
+    return one._replace(
+        rounds=None if one.rounds is None else one.rounds + (other.rounds or 0),
+        total=None if one.total is None else one.total + (other.total or 0.0),
+    )

@@ -42,13 +42,55 @@ def export_campaign(store: Store, name: str) -> dict[str, Any]:
     }
 
 
-def restore_campaign(store: Store, exported: dict[str, Any], name: str | None = None) -> None:
-    """Make a campaign from an export, under its own or another name."""
+def export_all(store: Store) -> dict[str, Any]:
+    """All campaigns of a store with their logs, as plain values; those that were moved are only named."""
+    found = store.campaigns()
+    return {
+        "latesum_campaigns": EXPORT_VERSION,
+        "campaigns": [export_campaign(store, each.name) for each in found if not each.moved_to],
+        "moved": {each.name: each.moved_to for each in found if each.moved_to},
+    }
+
+
+def exported_campaigns(exported: dict[str, Any]) -> list[dict[str, Any]]:
+    """The campaigns in what `export_campaign` or `export_all` wrote."""
+    if "latesum_campaigns" not in exported:
+        return [exported]
+    campaigns = exported.get("campaigns")
+    if exported["latesum_campaigns"] != EXPORT_VERSION or not isinstance(campaigns, list):
+        raise InvalidInput("these are campaigns of a version that this latesum does not read.")
+    return campaigns
+
+
+def restore_all(store: Store, exported: list[dict[str, Any]], name: str | None = None) -> list[str]:
+    """Make campaigns from exports; none if one of the names is taken. Returns their names."""
+    if name is not None and len(exported) != 1:
+        raise InvalidInput(f"the file has {len(exported)} campaigns, so leave --name out.")
+    for each in exported:
+        check_export(each)
+    names = [name or each["settings"]["name"] for each in exported]
+    taken = sorted({each.name for each in store.campaigns()}.intersection(names))
+    if taken:
+        raise InvalidInput(
+            f"there are campaigns of these names already, and nothing was restored: {', '.join(taken)}."
+        )
+    for each, wanted in zip(exported, names, strict=True):
+        restore_campaign(store, each, wanted)
+    return names
+
+
+def check_export(exported: Any) -> None:
+    """Refuse what is no exported campaign."""
     if not isinstance(exported, dict) or exported.get("latesum_campaign") != EXPORT_VERSION:
         raise InvalidInput(
             "this is not an exported campaign of a version that this latesum reads; "
             "`latesum campaign export` makes one."
         )
+
+
+def restore_campaign(store: Store, exported: dict[str, Any], name: str | None = None) -> None:
+    """Make a campaign from an export, under its own or another name."""
+    check_export(exported)
     settings = {**exported["settings"], "name": name or exported["settings"]["name"]}
     created = datetime.fromisoformat(exported["created_at"])
     store.create(settings["name"], settings, created, exported_log(exported))

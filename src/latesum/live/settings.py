@@ -78,7 +78,7 @@ class Settings(BaseModel):
         None, validate_default=True, description="The first bucket, a date or time; by default now."
     )
     policy: Annotated[str, BeforeValidator(registry.checked_name)] = Field(
-        description="A name from `latesum policies`.", examples=["odaaf"]
+        "unmix", description="A name from `latesum policies`.", examples=["odaaf"]
     )
     parameters: Annotated[dict[str, Any], BeforeValidator(fields.read_parameters)] = Field(
         default_factory=dict,
@@ -159,6 +159,8 @@ class Settings(BaseModel):
             settings = cls.model_validate(given)
         except ValidationError as error:
             raise InvalidInput(_sentence(error, cls)) from None
+        newer = registry.newer_parameters(settings.policy)
+        settings = settings.model_copy(update={"parameters": {**newer, **settings.parameters}})
         settings.check_policy()
         return settings
 
@@ -257,7 +259,13 @@ class Settings(BaseModel):
                  None if past.total is None else self.scaled(past.total, past.rounds))
                 for past in self.history
             ]  # fmt: skip
-        return registry.build(self.policy, **{**extra, **self.parameters, "n_arms": self.n_options})
+        parameters = {**extra, **self.written_parameters, "n_arms": self.n_options}
+        return registry.build(self.policy, **parameters)
+
+    @property
+    def written_parameters(self) -> dict[str, Any]:
+        """The parameters, with those that an earlier version did not write as they were then."""
+        return {**registry.unwritten_parameters(self.policy), **self.parameters}
 
     def to_json(self) -> dict[str, Any]:
         """As plain values, as stores keep it. What ran before is there if something did."""

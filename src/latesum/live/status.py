@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from latesum.files import FileForm
 from latesum.live.entries import Entry
 from latesum.live.health import Finding, count_visits, find_health
 from latesum.live.learning import counted
@@ -300,6 +301,7 @@ def _deed(act: Entry, settings: Settings) -> str:
         "finish": f"finished the campaign with {option}",
         "reopen": "reopened the campaign",
         "archive": "put the campaign into the archive",
+        "file form": f"set how files are read ({FileForm.from_json(body.get('form', {}))})",
     }[act.kind]
 
 

@@ -293,6 +293,19 @@ class Store:
         with self.engine.connect() as connection:
             return int(connection.execute(_HEAD, {"of": campaign}).one().head)
 
+    def newest_of(self, campaign: int, kind: str) -> Entry | None:
+        """The newest entry of a kind, if there is one.
+
+        Args:
+            campaign: Its number in the store.
+            kind: As the log has it.
+        """
+        table = schema.log
+        query = select(table).where(table.c.campaign == campaign, table.c.kind == kind)
+        with self.engine.connect() as connection:
+            row = connection.execute(query.order_by(table.c.sequence.desc()).limit(1)).first()
+        return None if row is None else _entry(row)
+
     def decision(self, campaign: int, bucket: int) -> Entry | None:
         """The decision for a bucket, if it was taken.
 

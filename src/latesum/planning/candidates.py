@@ -49,7 +49,8 @@ def candidates_for(beliefs: Beliefs) -> list[Candidate]:
     told: dict[str, Any] = {
         "n_arms": options, "horizon": horizon, "mean_delay": _rounded(delay.mean),
     }  # fmt: skip
-    found = [("flow", "flow", told, "optimistic; balances out late rewards of other options")]
+    about = "optimistic; learns the means and the delay together"
+    found = [("unmix", "unmix", told, about)]
     if delay.bound is not None:
         about = "the paper's phases, knowing the mean and the bound of the delay"
         found.append(("odaaf-b", "odaaf-b", {**told, "delay_bound": delay.bound}, about))

@@ -13,7 +13,7 @@ from latesum.planning.searches import Step, searches_for
 from latesum.planning.words import ordinal
 
 #: The search tries these candidates only: those that decide, and are quick to simulate.
-_SEARCHED = ("flow", "half test")
+_SEARCHED = ("unmix", "half test")
 
 
 #: What was tried, up to a factor, in words for where it does not help.

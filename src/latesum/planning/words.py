@@ -129,7 +129,7 @@ class Lateness:
         if isinstance(said, Delay):
             return cls(said.short_text, "", said)
         if isinstance(said, Path) or (
-            isinstance(said, str) and said.lower().endswith((".csv", ".parquet", ".pq"))
+            isinstance(said, str) and said.lower().endswith((".csv", ".xlsx", ".parquet", ".pq"))
         ):
             said = delays.fit(said, unit=unit)
         if isinstance(said, FittedDelay):

@@ -13,6 +13,7 @@ from latesum.policies.odaaf_s import ODAAFS
 from latesum.policies.registry import available, build, from_state, register
 from latesum.policies.restarting import Restarting
 from latesum.policies.spec import PolicySpec
+from latesum.policies.unmix import Unmix
 
 __all__ = [
     "ARSUCB",
@@ -34,6 +35,7 @@ __all__ = [
     "Restarting",
     "RoundRobin",
     "Stretch",
+    "Unmix",
     "available",
     "build",
     "check",

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple, Self, get_args
 
 import numpy as np
@@ -127,6 +127,9 @@ class Policy(KeepsArguments, ABC):
     #: Whether an option may be added while the policy runs. Told the plays of the other arms, the same
     #: policy with one more arm then asks for that arm next, or as soon as those before it had a turn.
     takes_new_options: ClassVar[bool] = False
+    #: What parameters meant before they were there: states and campaigns that were saved by earlier
+    #: versions do not write them, and go on by the rule by which they began.
+    unwritten: ClassVar[Mapping[str, Any]] = {}
 
     rounds_told: int
     _asked: Stretch | None  # the answer of `ask`, until something is told
@@ -458,7 +461,7 @@ class Policy(KeepsArguments, ABC):
         """The policy with these parameters, for `from_state`."""
         if kind != cls.kind:
             raise InvalidInput(f"this is the state of a {kind!r} policy, not of {cls.kind!r}.")
-        return cls(**parameters)
+        return cls(**{**cls.unwritten, **parameters})
 
     def _reason_for(self, arm: int, purpose: Purpose) -> str:
         """Why an arm is asked for with this purpose. It claims nothing where nothing is known."""

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
-from latesum._checks import finite_number, known_name
+from latesum._checks import InvalidInput, finite_number, known_name
 from latesum.policies.flow_base import FlowPolicy
 from latesum.policies.history import Before
-from latesum.policies.indices import INDICES, Floats, Index, index_values
+from latesum.policies.indices import (
+    INDICES,
+    Floats,
+    Index,
+    index_values,
+    thinned_index_values,
+)
 
 
 class IndexPolicy(FlowPolicy):
@@ -69,7 +75,7 @@ class IndexPolicy(FlowPolicy):
             *super()._findings(),
             *(
                 f"{name} has a mean of about {means[arm]:.3f}, as sure as from {counts[arm]:,.0f} rounds "
-                f"without delay; it might be as good as {values[arm]:.3f}."
+                f"without delay; it might be as good as {min(values[arm], 1.0):.3f}."
                 for arm, name in enumerate(self.names)
                 if counts[arm] > 0
             ),
@@ -111,6 +117,11 @@ class Flow(IndexPolicy):
         caution: By what share `mean_delay` may be too small: the index takes the better one of an
             arm's estimates with the mean delay as told and with one larger by that share. With 0 it
             trusts `mean_delay`, which saves a few per cent.
+        thinned: Whether the two KL indices count the noise of leaks: which rewards leak is random
+            even where rewards are not, so that near a mean of 1 an estimate is far less sure than as
+            many labelled rewards would be. False is the rule of earlier versions, which took them for
+            that; campaigns that began under it keep to it. ("ucb1" takes the most noise that there
+            can be, and is the same with both.)
         before: What ran before the start, since its late rewards arrive in the first stretches:
             None (nothing ran: the pipeline is empty, as in the paper), one of the arms, or "other"
             (no arm, or not known: the first stretch then only tells what ran before, and is no
@@ -129,13 +140,14 @@ class Flow(IndexPolicy):
     Stretch(arm=1, rounds=150, purpose='learn', number=2)
     >>> policy.tell(1, 150, total=83)
     >>> policy.ask()
-    Stretch(arm=0, rounds=300, purpose='learn', number=3)
+    Stretch(arm=1, rounds=15, purpose='learn', number=3)
 
     References: `docs/theory.md`; Menard and Garivier (2017), A minimax and asymptotically optimal
     algorithm for stochastic bandits, ALT.
     """
 
     kind = "flow"
+    unwritten: ClassVar[Mapping[str, Any]] = {"thinned": False}
 
     def __init__(
         self,
@@ -145,12 +157,16 @@ class Flow(IndexPolicy):
         mean_delay: float,
         index: Index = "kl-ucb++",
         caution: float = 0.25,
+        thinned: bool = True,
         before: Before = None,
         history: Iterable[Sequence[Any]] = (),
         names: Sequence[str] | None = None,
         rng: np.random.Generator | None = None,
     ) -> None:
         self.caution = finite_number(caution, "caution", at_least=0, at_most=0.9)
+        if not isinstance(thinned, bool):
+            raise InvalidInput(f"thinned is True or False, not {thinned!r}.")
+        self.thinned = thinned
         super().__init__(
             n_arms, horizon, mean_delay, index, before=before, history=history, names=names, rng=rng
         )
@@ -162,6 +178,15 @@ class Flow(IndexPolicy):
         if self.caution:
             optimistic = np.maximum(means, balance.means(1 + self.caution))
         return means, optimistic, balance.effective_counts(self._noise())
+
+    def _values(self, means: Floats, counts: Floats) -> Floats:
+        if not self.thinned or self.index == "ucb1":
+            return super()._values(means, counts)
+        balance = self._balance
+        return thinned_index_values(
+            self.index, means, balance.weights.diagonal(), balance.disturbing_plays(self._noise()),
+            balance.totals, clock=balance.rounds_played, horizon=self.horizon,
+        )  # fmt: skip
 
     def _noise(self) -> float:
         """How many mean delays' worth of plays disturb a total at each boundary (kappa)."""

@@ -175,8 +175,17 @@ class FlowBalance:
         [859.5, 0.0]
         """
         own = self.weights.diagonal()
-        plays = self.rounds + noise * self.mean_delay * self.boundaries
-        return own * own / np.maximum(plays, 1.0)
+        return own * own / self.disturbing_plays(noise)
+
+    def disturbing_plays(self, noise: float = 1.0) -> Floats:
+        """How many plays each total is a sum over: N + noise E B, at least 1.
+
+        >>> balance = FlowBalance(2, mean_delay=50)
+        >>> balance.add(0, 1000, 475.0)
+        >>> balance.disturbing_plays().tolist()
+        [1050.0, 1.0]
+        """
+        return np.maximum(self.rounds + noise * self.mean_delay * self.boundaries, 1.0)
 
     def limits(self, level: float) -> tuple[Floats, Floats]:
         """For every arm an interval that holds its mean with probability `level`.

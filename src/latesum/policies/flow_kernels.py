@@ -76,14 +76,39 @@ def index_values(kind, means, counts, clock, horizon):  # type: ignore[no-untype
         if kind == 2:
             values[arm] = means[arm] + math.sqrt(2.0 * math.log(clock + 1.0) / count)
             continue
-        if kind == 0 and horizon > 0:
-            share = max(1.0, max(horizon, clock) / (n_arms * count))
-            logarithm = math.log(share)
-            allowance = math.log(share * (1.0 + logarithm * logarithm))
-        else:
-            allowance = math.log(clock + 1.0)
+        allowance = _kl_allowance(kind, n_arms, count, clock, horizon)
         values[arm] = kl_upper(min(max(means[arm], 0.0), 1.0), allowance / count)
     return values
+
+
+@compiled
+def thinned_index_values(kind, means, own, plays, totals, clock, horizon):  # type: ignore[no-untyped-def]
+    """As `index_values` for the two KL indices, with the noise of leaks as well as of rewards.
+
+    A total is a sum of `plays` terms in [0, 1], of which `own` are expected to be the arm's: so it
+    is the expected total that a KL bound holds for, and a mean moves it `own` times as far.
+    """
+    n_arms = len(means)
+    values = np.full(n_arms, -np.inf)
+    for arm in range(n_arms):
+        if own[arm] <= 0.0:
+            continue
+        count = own[arm] * own[arm] / plays[arm]
+        allowance = _kl_allowance(kind, n_arms, count, clock, horizon)
+        share = min(max(totals[arm] / plays[arm], 0.0), 1.0)
+        width = plays[arm] * (kl_upper(share, allowance / plays[arm]) - share) / own[arm]
+        values[arm] = min(max(means[arm], 0.0), 1.0) + width
+    return values
+
+
+@compiled
+def _kl_allowance(kind, n_arms, count, clock, horizon):  # type: ignore[no-untyped-def]
+    """What `count` times the divergence may be, by KL-UCB++ (0) or KL-UCB (1)."""
+    if kind == 0 and horizon > 0:
+        share = max(1.0, max(horizon, clock) / (n_arms * count))
+        logarithm = math.log(share)
+        return math.log(share * (1.0 + logarithm * logarithm))
+    return math.log(clock + 1.0)
 
 
 @compiled

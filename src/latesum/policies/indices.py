@@ -43,6 +43,38 @@ def index_values(
     return values
 
 
+def thinned_index_values(
+    index: str,
+    means: Floats,
+    own: Floats,
+    plays: Floats,
+    totals: Floats,
+    *,
+    clock: int,
+    horizon: int | None = None,
+) -> Floats:
+    """A KL index of every arm from totals that rewards have leaked out of and into.
+
+    The total S of an arm is a sum of n' terms in [0, 1] (`plays`), and its expectation is `own` times
+    the arm's mean plus what leaked in. So with g as in `index_values` for own^2 / n' plays, the
+    expectation is at most n' q where n' kl(S / n', q) <= g, and the index is the estimated mean and
+    (n' q - S) / own. Without leaks, own = n', it is the index of `index_values`. It may be above 1.
+
+    >>> values = thinned_index_values(
+    ...     "kl-ucb", np.array([0.97, 0.97]), np.array([300.0, 200.0]), np.array([300.0, 400.0]),
+    ...     np.array([291.0, 242.5]), clock=1000,
+    ... )
+    >>> values.round(3).tolist()
+    [0.994, 1.145]
+    """
+    from latesum.policies import flow_kernels
+
+    values: Floats = flow_kernels.thinned_index_values(
+        INDICES[index], means, own, plays, totals, float(clock), float(horizon or 0)
+    )
+    return values
+
+
 def upper_limit(mean: float, allowance: float) -> float:
     """The largest q with kl(mean, q) <= allowance.
 

@@ -22,11 +22,12 @@ from latesum.policies.odaaf import ODAAF, ODAAFB, ODAAFV, NaiveODAAF
 from latesum.policies.odaaf_s import ODAAFS
 from latesum.policies.restarting import Restarting
 from latesum.policies.spec import ALIASES, PolicySpec
+from latesum.policies.unmix import Unmix
 
 _Class = TypeVar("_Class", bound=type[Policy])
 
 _OURS: tuple[type[Policy], ...] = (
-    ODAAF, ODAAFB, ODAAFV, NaiveODAAF, Flow, FlowLookahead, ODAAFS, Guarded, CLW, ARSUCB, FixedSplit,
+    ODAAF, ODAAFB, ODAAFV, NaiveODAAF, Unmix, Flow, FlowLookahead, ODAAFS, Guarded, CLW, ARSUCB, FixedSplit,
     RoundRobin, Oracle,
 )  # fmt: skip
 for _class in _OURS:
@@ -75,12 +76,13 @@ def describe(name: str) -> str:
 
 
 def accepted_parameters(name: str) -> list[str]:
-    """The names of the parameters that a policy takes.
+    """The names of the parameters that a policy takes, without those that the name stands for.
 
     >>> accepted_parameters("odaaf")[:3]
     ['n_arms', 'horizon', 'mean_delay']
     """
-    return PolicySpec.parse(name).accepted
+    spec = PolicySpec.parse(name)
+    return [key for key in spec.accepted if key not in spec.parameters]
 
 
 def optional_parameters(name: str) -> list[str]:
@@ -99,6 +101,24 @@ def takes_new_options(name: str) -> bool:
     (True, False)
     """
     return bool(getattr(POLICIES.find(PolicySpec.parse(name).name), "takes_new_options", False))
+
+
+def unwritten_parameters(name: str) -> dict[str, Any]:
+    """What parameters of a policy meant before they were there, for what was saved without them.
+
+    >>> unwritten_parameters("flow")
+    {'thinned': False}
+    """
+    return PolicySpec.parse(name).unwritten
+
+
+def newer_parameters(name: str) -> dict[str, Any]:
+    """The same parameters as they are now: what is saved with them goes on meaning the same.
+
+    >>> newer_parameters("flow")
+    {'thinned': True}
+    """
+    return PolicySpec.parse(name).newer
 
 
 def checked_name(name: str) -> str:

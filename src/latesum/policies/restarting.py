@@ -70,10 +70,10 @@ class Restarting(Policy):
         if kind != cls.kind:
             raise InvalidInput(f"this is the state of a {kind!r} policy, not of {cls.kind!r}.")
         inner = parameters["inner"]
+        spec = PolicySpec(inner["policy"], inner["parameters"])
+        written = {**spec.unwritten, **spec.parameters}
         return cls(
-            lambda horizon: PolicySpec(
-                inner["policy"], {**inner["parameters"], "horizon": horizon}
-            ).build(),
+            lambda horizon: PolicySpec(inner["policy"], {**written, "horizon": horizon}).build(),
             parameters["horizons"],
         )
 

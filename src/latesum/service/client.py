@@ -26,6 +26,7 @@ __all__ = ["Client", "RowVerdict", "ServiceError", "Shown", "Unreachable"]
 if TYPE_CHECKING:
     import httpx
 
+    from latesum.files import FileForm
     from latesum.live.vocabulary import Purpose, Verdict
 
 #: The token, unless it is handed over; never an argument of a command, which others can see.
@@ -34,6 +35,12 @@ TOKEN_VARIABLE = "LATESUM_TOKEN"
 Bucket = int | str | date | datetime
 _AGAIN = (429, 502, 503, 504)
 _LONGEST_PAUSE = 10.0
+#: By the ending of a file, where it is not text.
+_KINDS = {
+    ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    ".parquet": "application/vnd.apache.parquet",
+    ".pq": "application/vnd.apache.parquet",
+}
 
 
 class Shown(NamedTuple):
@@ -192,24 +199,29 @@ class Client:
         skip_unknown: bool = False,
         even_if_final: bool = False,
         beyond_range: bool = False,
+        form: FileForm | None = None,
     ) -> list[RowVerdict]:
         """Set many buckets, all or none.
 
         Args:
             campaign: Its name.
-            rows: A CSV file, or rows with `bucket`, `rounds`, `total`, ...
+            rows: A CSV, Excel or Parquet file, or rows with `bucket`, `rounds`, `total`, ...
             dry_run: Only say what would happen.
             skip_unknown: Leave out unknown buckets.
             even_if_final: Correct final values.
             beyond_range: Totals out of range are right.
+            form: How a file is written (`latesum.files.FileForm`); the campaign remembers it.
         """
-        parameters = {
+        parameters: dict[str, Any] = {
             "dry_run": dry_run, "skip_unknown": skip_unknown,
             "even_if_final": even_if_final, "beyond_range": beyond_range,
         }  # fmt: skip
+        if form is not None:
+            parameters |= {**form.to_json(), "columns": form.columns_text or None}
         body: dict[str, Any]
         if isinstance(rows, Path):
-            body = {"content": rows.read_bytes(), "headers": {"Content-Type": "text/csv"}}
+            kind = _KINDS.get(rows.suffix.lower(), "text/csv")
+            body = {"content": rows.read_bytes(), "headers": {"Content-Type": kind}}
         else:
             sent = [{**row, "bucket": _plain(row["bucket"])} for row in rows]
             body = {"json": {"rows": sent}}

@@ -188,6 +188,10 @@ class BulkAnswer(BaseModel):
     """A verdict for every row, and whether they were written."""
 
     written: bool
+    ignored: list[str] = Field(description="Columns of a file that mean nothing.")
+    notes: list[str] = Field(
+        description="What should be known of a file: lines that were left out."
+    )
     rows: list[RowAnswer]
 
 

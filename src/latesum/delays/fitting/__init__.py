@@ -7,17 +7,9 @@ from typing import Any, Literal
 import numpy as np
 
 from latesum._checks import InvalidInput, finite_number, known_name
-from latesum.delays.fitting.columns import (
-    Columns,
-    Source,
-    numbers,
-    one_time,
-    read_columns,
-    take,
-    times,
-    truths,
-)
-from latesum.delays.fitting.result import FittedDelay, Limited, finish
+from latesum.delays.fitting.columns import Columns, Source, read_columns
+from latesum.delays.fitting.result import Estimated, FittedDelay, Limited, finish
+from latesum.files import FileForm
 
 __all__ = ["FittedDelay", "Limited", "fit"]
 
@@ -38,6 +30,7 @@ def fit(
     background: float = 0.0,
     level: float = 0.95,
     seed: int = 0,
+    form: FileForm | None = None,
 ) -> FittedDelay:
     """How late rewards come, estimated from whichever data there are.
 
@@ -52,10 +45,10 @@ def fit(
       bucket in which all options were off, or on. `background` is what comes without them.
 
     Args:
-        source: A CSV or Parquet file, a mapping of columns, or a list of delays.
+        source: A CSV, Excel or Parquet file, a mapping of columns, or a list of delays.
         kind: What the data are: "single", "histogram", "triangle" or "step"; by default their
             columns say it.
-        unit: The name of the time unit, for tables.
+        unit: The name of the time unit, for tables; buckets that are dates have theirs.
         column: The name of the column `delay` of single delays.
         censored: The name of the column `censored` of single delays.
         largest: The largest delay possible, where it is known. It replaces assumptions about a tail
@@ -66,17 +59,18 @@ def fit(
         background: What comes per bucket without the options, for totals around a step.
         level: The level of the confidence limits.
         seed: For limits that are drawn; the same seed gives the same limits.
+        form: How a file is written, where that cannot be seen.
 
     >>> fitted = fit({"delay": [1, 3, 4, 8, 9, 9], "censored": [0, 0, 0, 0, 0, 1]})
     >>> round(fitted.mean.value, 2), fitted.mean.low < fitted.mean.value < fitted.mean.high
     (6.8, True)
     """
-    columns, where = read_columns(source)
-    if columns and not next(iter(columns.values())):
-        raise InvalidInput(f"{where} has no rows.")
+    columns = read_columns(source, form, column, censored)
+    if columns.is_empty:
+        raise InvalidInput(f"{columns.where} has no rows.")
     step = stopped_at is not None or started_at is not None
     if kind is None:
-        kind = _seen_kind(columns, where, step)
+        kind = _seen_kind(columns, step)
     known_name(kind, KINDS, "kind of delay data")
     if largest is not None:
         largest = finite_number(largest, "the largest delay", above=0)
@@ -85,46 +79,65 @@ def fit(
                 "totals around a step show the mean and nothing of a tail, so the largest delay is "
                 "not used; leave it out."
             )
+    estimated, named = _estimated(
+        columns, kind, unit, column, censored, largest, stopped_at, started_at, background
+    )
+    if columns.note is not None:
+        estimated = estimated._replace(warnings=[*estimated.warnings, columns.note])
+    return finish(estimated, kind, named, level, seed)
+
+
+def _estimated(
+    columns: Columns,
+    kind: Kind,
+    unit: str | None,
+    column: str,
+    censored: str,
+    largest: float | None,
+    stopped_at: Any,
+    started_at: Any,
+    background: float,
+) -> tuple[Estimated, str]:
+    """The estimate, and the unit of time that it is in."""
     if kind == "single":
         from latesum.delays.fitting.single import fit_single
 
-        delays = numbers(take(columns, column, where), column, where, at_least=0)
+        delays = columns.numbers(column, at_least=0)
         marks = np.zeros(len(delays), dtype=bool)
         if censored in columns:
-            marks = truths(columns[censored], censored, where)
+            marks = columns.truths(censored)
         elif censored != "censored":
-            take(columns, censored, where)
-        return finish(fit_single(delays, marks, largest), kind, unit or "time unit", level, seed)
+            columns.take(censored)
+        return fit_single(delays, marks, largest), unit or "time unit"
     if kind == "histogram":
         from latesum.delays.fitting.histogram import fit_histogram
 
-        starts = numbers(take(columns, "from", where), "from", where, at_least=0)
-        ends = _open_ends(take(columns, "to", where), where)
-        counts = numbers(take(columns, "count", where), "count", where, at_least=0)
-        estimated = fit_histogram(starts, ends, counts, largest)
-        return finish(estimated, kind, unit or "time unit", level, seed)
-    buckets, dates = times(take(columns, "bucket", where), "bucket", where)
+        starts = columns.numbers("from", at_least=0)
+        ends = _open_ends(columns)
+        counts = columns.numbers("count", at_least=0)
+        return fit_histogram(starts, ends, counts, largest), unit or "time unit"
+    buckets, dates = columns.times("bucket")
     if kind == "triangle":
         from latesum.delays.fitting.triangle import fit_triangle
 
-        as_of, _ = times(take(columns, "as_of", where), "as_of", where)
-        totals = numbers(take(columns, "total", where), "total", where)
+        as_of, _ = columns.times("as_of")
+        totals = columns.numbers("total")
         estimated, width = fit_triangle(buckets, as_of, totals, largest)
-        return finish(estimated, kind, unit or _bucket_unit(width, dates), level, seed)
+        return estimated, _bucket_unit(width, dates, unit)
     from latesum.delays.fitting.step import fit_step
 
     if (stopped_at is None) == (started_at is None):
         raise InvalidInput("totals alone need stopped_at or started_at: one of the two.")
     at = stopped_at if stopped_at is not None else started_at
-    totals = numbers(take(columns, "total", where), "total", where)
+    totals = columns.numbers("total")
     estimated, width = fit_step(
-        buckets, totals, one_time(at, "the time of the step", dates=dates),
+        buckets, totals, columns.one_time(at, "the time of the step", dates=dates),
         stopped=stopped_at is not None, background=background,
     )  # fmt: skip
-    return finish(estimated, "step", unit or _bucket_unit(width, dates), level, seed)
+    return estimated, _bucket_unit(width, dates, unit)
 
 
-def _seen_kind(columns: Columns, where: str, step: bool) -> Kind:
+def _seen_kind(columns: Columns, step: bool) -> Kind:
     if "as_of" in columns:
         return "triangle"
     if step:
@@ -133,26 +146,31 @@ def _seen_kind(columns: Columns, where: str, step: bool) -> Kind:
         return "histogram"
     if "bucket" in columns and "total" in columns:
         raise InvalidInput(
-            f"{where} holds totals only: say with stopped_at or started_at when all options were "
+            f"{columns.where} holds totals only: say with stopped_at or started_at when all options were "
             "stopped or started."
         )
     return "single"
 
 
-def _open_ends(values: list[Any], where: str) -> Any:
-    filled = list(values)
-    if filled[-1] is None or str(filled[-1]).strip().lower() in ("", "nan", "inf"):
-        filled[-1] = np.inf
-        ends = numbers(filled[:-1], "to", where)
-        return np.append(ends, np.inf)
-    return numbers(filled, "to", where)
+def _open_ends(columns: Columns) -> Any:
+    last = columns.take("to")[-1]
+    if last is None or str(last).strip().lower() in ("", "nan", "inf"):
+        return np.append(columns.numbers("to", rows=slice(None, -1)), np.inf)
+    return columns.numbers("to")
 
 
-def _bucket_unit(width: float, dates: bool) -> str:
+def _bucket_unit(width: float, dates: bool, said: str | None) -> str:
+    """The unit of delays in buckets: of dates it is known, and a unit that was said must be it."""
     if not dates:
-        return "bucket"
+        return said or "bucket"
     named = {1.0: "day", 7.0: "week", 1 / 24: "hour"}
-    for days, name in named.items():
-        if abs(width - days) < 1e-6:
-            return name
-    return f"bucket of {width:g} days"
+    seen = next((name for days, name in named.items() if abs(width - days) < 1e-6), None)
+    short = {"d": "day", "w": "week", "h": "hour"}
+    word = "" if said is None else said.strip().lower().removesuffix("s")
+    if said is not None and short.get(word, word) != seen:
+        are = f"{seen}s" if seen else f"{width:g} days long"
+        raise InvalidInput(
+            f"the buckets are {are}, so that the delays come out in that unit and not in {said!r}; "
+            "leave the unit out."
+        )
+    return seen or f"bucket of {width:g} days"

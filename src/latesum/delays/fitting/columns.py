@@ -1,168 +1,225 @@
-"""Reading what a fit needs from a file or from columns in memory."""
+"""What a fit needs, by the names of columns: from a file, a mapping, or a plain list."""
 
 from __future__ import annotations
 
-import csv
 import datetime
-import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from latesum._checks import InvalidInput
-from latesum._extras import require
+from latesum._checks import InvalidInput, shortened
 from latesum.delays.base import Floats
+from latesum.errors import BadCell, BadFile
+from latesum.files import FileForm
+from latesum.files.cells import is_empty, moment, number
+from latesum.files.table import Layout, open_table
 
-#: How a cell of a CSV file says that there is no value.
-_EMPTY = ("", "na", "n/a", "nan", "null", "none")
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
-
-Columns = dict[str, list[Any]]
 Source = str | Path | Mapping[str, Sequence[Any]] | Sequence[float]
+_BUCKET = ("bucket", "date", "day", "hour", "week", "time")
 
 
-def read_columns(source: Source) -> tuple[Columns, str]:
-    """The columns of a CSV or Parquet file, of a mapping, or of a plain list, and its name.
+@dataclass(frozen=True)
+class Columns:
+    """Columns by their names, without capitals, and how their cells are to be read."""
 
-    >>> read_columns([1, 2])
-    ({'delay': [1, 2]}, 'the data')
+    values: dict[str, list[Any]]
+    where: str = "the data"
+    form: FileForm = field(default_factory=FileForm)
+    separator: str | None = None
+    #: The number of each row in its file; None if there is no file.
+    lines: Sequence[int] | None = None
+    #: Which lines of the file were left out.
+    note: str | None = None
+
+    def __contains__(self, name: str) -> bool:
+        return name.lower() in self.values
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there are columns without rows."""
+        return bool(self.values) and not next(iter(self.values.values()))
+
+    def take(self, name: str) -> list[Any]:
+        """One column, or a refusal that names those there are."""
+        if name in self:
+            return self.values[name.lower()]
+        there = ", ".join(map(shortened, self.values)) or "none"
+        raise InvalidInput(
+            f"{self.where} has no column {name!r}; it has: {there}."
+            + (
+                f" If one of them is it, say --columns {name}=NAME."
+                if self.lines is not None
+                else ""
+            )
+        )
+
+    def numbers(self, name: str, *, at_least: float = -np.inf, rows: slice = slice(None)) -> Floats:
+        """A column as finite numbers; what is not one is named with its row."""
+        values = self.take(name)[rows]
+        result = np.empty(len(values))
+        for row, value in enumerate(values):
+            found = self._number(value, name, row)
+            if not (np.isfinite(found) and found >= at_least):
+                limit = "" if at_least == -np.inf else f" of at least {at_least:g}"
+                raise InvalidInput(
+                    f"{self._place(row)}: {name!r} must be a number{limit}, not {_shown(value)}."
+                )
+            result[row] = found
+        return result
+
+    def times(self, name: str) -> tuple[Floats, bool]:
+        """A column of numbers or of dates; dates become days. Says whether they were dates."""
+        values = self.take(name)
+        if values and self._moment(values[0], name, 0) is not None:
+            return np.array(
+                [self._in_days(value, name, row) for row, value in enumerate(values)]
+            ), True
+        return self.numbers(name), False
+
+    def one_time(self, value: Any, name: str, *, dates: bool) -> float:
+        """A single time, written like those of a column: a number, or a date such as 2025-03-01."""
+        if dates:
+            found = self._moment(value, name, None)
+            if found is None:
+                raise InvalidInput(f"{name} must be a date such as 2025-03-01, not {value!r}.")
+            return _days(found)
+        try:
+            return float(value)
+        except (TypeError, ValueError):
+            raise InvalidInput(
+                f"{name} must be a number, as the buckets are, not {value!r}."
+            ) from None
+
+    def truths(self, name: str) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """A column of marks: true or false, yes or no, 1 or 0."""
+        known = {"true": True, "yes": True, "1": True, "1.0": True}
+        known |= {"false": False, "no": False, "0": False, "0.0": False}
+        marks = []
+        for row, value in enumerate(self.take(name)):
+            whole = isinstance(value, float | np.bool_) and np.isfinite(value)
+            text = str(int(value) if whole else value).strip().lower()
+            if text not in known:
+                raise InvalidInput(
+                    f"{self._place(row)}: {name!r} must be true or false, not {_shown(value)}."
+                )
+            marks.append(known[text])
+        return np.array(marks, dtype=bool)
+
+    def _number(self, value: Any, name: str, row: int) -> float:
+        if isinstance(value, str) and self.lines is not None and not is_empty(value):
+            try:
+                return number(value, self.form, self.separator)
+            except BadCell as refused:
+                if "two ways" in str(refused):
+                    raise InvalidInput(f"{self._place(row)}: {name!r}: {refused}") from None
+                return np.nan
+        try:
+            return float(value)
+        except (TypeError, ValueError, OverflowError):
+            return np.nan
+
+    def _moment(self, value: Any, name: str, row: int | None) -> datetime.datetime | None:
+        try:
+            return moment(value, self.form)
+        except BadCell as refused:
+            where = "" if row is None else f"{self._place(row)}: "
+            raise InvalidInput(f"{where}{name!r}: {refused}") from None
+
+    def _in_days(self, value: Any, name: str, row: int) -> float:
+        found = self._moment(value, name, row)
+        if found is None:
+            raise InvalidInput(
+                f"{self._place(row)}: {name!r} holds dates, and {_shown(value)} is none."
+            )
+        return _days(found)
+
+    def _place(self, row: int) -> str:
+        if self.lines is not None:
+            return f"line {self.lines[row]} of {self.where}"
+        return f"row {row + 1} of {self.where}"
+
+
+def _shown(value: Any) -> str:
+    return shortened(repr(value))
+
+
+def _days(found: datetime.datetime) -> float:
+    local = found.replace(tzinfo=None)
+    midnight = datetime.datetime.combine(local, datetime.time())
+    return local.toordinal() + (local - midnight) / datetime.timedelta(days=1)
+
+
+def read_columns(
+    source: Source, form: FileForm | None = None, column: str = "delay", censored: str = "censored"
+) -> Columns:
+    """The columns of a CSV, Excel or Parquet file, of a mapping, or of a plain list.
+
+    Args:
+        source: Where they are.
+        form: How a file is written, where that cannot be seen.
+        column: The name of the column of single delays.
+        censored: The name of the column with the marks of those that go on.
+
+    >>> read_columns([1, 2]).values
+    {'delay': [1, 2]}
     """
-    if isinstance(source, (str, Path)):
-        return _read_file(Path(source)), str(source)
+    if form is not None and form.add_up:
+        raise InvalidInput("rows of delays are not added up; leave add_up out.")
+    if isinstance(source, str | Path):
+        said = FileForm() if form is None else form.after(FileForm())
+        return _read_file(Path(source), said, column, censored)
+    if form is not None and not form.says_nothing:
+        raise InvalidInput(
+            "how a file is written is said, and there is no file; leave the form out."
+        )
     if isinstance(source, Mapping):
-        columns = {str(name): list(values) for name, values in source.items()}
-        if len({len(values) for values in columns.values()}) > 1:
+        values = {str(name).lower(): list(each) for name, each in source.items()}
+        if len({len(each) for each in values.values()}) > 1:
             raise InvalidInput("the columns must all have the same length.")
-        return columns, "the data"
-    return {"delay": list(source)}, "the data"
+        return Columns(values)
+    return Columns({column.lower(): list(source)})
 
 
-def _read_file(path: Path) -> Columns:
+def _read_file(path: Path, form: FileForm, column: str, censored: str) -> Columns:
     if not path.is_file():
         raise InvalidInput(f"there is no file {path}.")
-    if path.suffix.lower() in (".parquet", ".pq"):
-        return _read_parquet(path)
-    return _read_csv(path)
-
-
-def _read_parquet(path: Path) -> Columns:
-    pa = require("pyarrow", "lab")
-    pq = require("pyarrow.parquet", "lab")
+    names = ("from", "to", "count", "as_of", "total")
+    layout = Layout(
+        fields={
+            column.lower(): (column.lower(),),
+            censored.lower(): (censored.lower(),),
+            "bucket": _BUCKET,
+            **{name: (name,) for name in names},
+            "rounds": ("rounds",),
+        },
+        keys=(column.lower(), "bucket", "from"),
+        enough=(
+            frozenset({column.lower()}),
+            frozenset({"from", "to", "count"}),
+            frozenset({"bucket", "total"}),
+        ),
+    )
     try:
-        table = pq.read_table(path)
-    except (OSError, pa.ArrowInvalid) as error:
-        raise InvalidInput(f"cannot read {path} as Parquet: {error}.") from None
-    return {name.strip(): table[name].to_pylist() for name in table.column_names}
-
-
-def _read_csv(path: Path) -> Columns:
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.reader(file, strict=True, skipinitialspace=True)
-            lines = [(reader.line_num, row) for row in reader if row]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InvalidInput(f"cannot read {path} as CSV: {error}.") from None
-    if not lines:
-        raise InvalidInput(f"{path} is empty.")
-    names = [name.strip() for name in lines[0][1]]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise InvalidInput(f"{path} has two columns {twice!r}; rename one of them.")
-    for line, row in lines:
-        if len(row) != len(names):
-            raise InvalidInput(
-                f"cannot read {path} as CSV: line {line} has {len(row)} values, and the first "
-                f"line names {len(names)} columns."
-            )
-    columns = zip(*(row for _, row in lines[1:]), strict=True) if lines[1:] else [()] * len(names)
-    return {name: _typed(texts) for name, texts in zip(names, columns, strict=True)}
-
-
-def _typed(texts: Sequence[str]) -> list[Any]:
-    """The texts of a column, None where there is none; dates if the first is one."""
-    values = [None if text.strip().lower() in _EMPTY else text.strip() for text in texts]
-    first = next((value for value in values if value is not None), "")
-    if isinstance(_date_or_text(first), str):
-        return values
-    return [None if value is None else _date_or_text(value) for value in values]
-
-
-def _date_or_text(text: str) -> datetime.datetime | str:
-    try:
-        return datetime.datetime.fromisoformat(text) if _DATE.match(text) else text
-    except ValueError:
-        return text
-
-
-def take(columns: Columns, name: str, where: str) -> list[Any]:
-    """One column, or a refusal that names those there are."""
-    if name in columns:
-        return columns[name]
-    there = ", ".join(columns) or "none"
-    raise InvalidInput(f"{where} has no column {name!r}; it has: {there}.")
-
-
-def numbers(values: Sequence[Any], name: str, where: str, *, at_least: float = -np.inf) -> Floats:
-    """A column as finite numbers; what is not one is named with its row."""
-    result = np.empty(len(values))
-    for row, value in enumerate(values, start=1):
-        try:
-            number = float(value)
-        except (TypeError, ValueError):
-            number = np.nan
-        if not (np.isfinite(number) and number >= at_least):
-            limit = "" if at_least == -np.inf else f" of at least {at_least:g}"
-            raise InvalidInput(
-                f"row {row} of {where}: {name!r} must be a number{limit}, not {value!r}."
-            )
-        result[row - 1] = number
-    return result
-
-
-def times(values: Sequence[Any], name: str, where: str) -> tuple[Floats, bool]:
-    """A column of numbers or of dates; dates become days. Says whether they were dates."""
-    if values and isinstance(values[0], (datetime.date, datetime.datetime)):
-        return np.array([_in_days(value, name, where) for value in values]), True
-    return numbers(values, name, where), False
-
-
-def one_time(value: Any, name: str, *, dates: bool) -> float:
-    """A single time, written like those of the column: a number, or a date such as 2025-03-01."""
-    if dates:
-        try:
-            if isinstance(value, str):
-                value = datetime.datetime.fromisoformat(value)
-            return _in_days(value, name, "the call")
-        except ValueError:
-            raise InvalidInput(
-                f"{name} must be a date such as 2025-03-01, not {value!r}."
-            ) from None
-    return float(numbers([value], name, "the call")[0])
-
-
-def _in_days(value: Any, name: str, where: str) -> float:
-    if isinstance(value, datetime.datetime):
-        moment = value.replace(tzinfo=None)
-        return moment.toordinal() + (
-            moment - datetime.datetime.combine(moment, datetime.time())
-        ) / (datetime.timedelta(days=1))
-    if isinstance(value, datetime.date):
-        return float(value.toordinal())
-    raise InvalidInput(f"{where}: {name!r} holds dates, and {value!r} is none.")
-
-
-def truths(values: Sequence[Any], name: str, where: str) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """A column of marks: true or false, yes or no, 1 or 0."""
-    known = {"true": True, "yes": True, "1": True, "1.0": True}
-    known |= {"false": False, "no": False, "0": False, "0.0": False}
-    marks = []
-    for row, value in enumerate(values, start=1):
-        text = str(int(value) if isinstance(value, (float, np.bool_)) else value).strip().lower()
-        if text not in known:
-            raise InvalidInput(
-                f"row {row} of {where}: {name!r} must be true or false, not {value!r}."
-            )
-        marks.append(known[text])
-    return np.array(marks, dtype=bool)
+        table = open_table(path, layout, form)
+        lowered = [name.strip().lower() for name in table.names]
+        lines = list[int]()
+        cells = list[list[Any]]()
+        for line, row in table.rows():
+            lines.append(line)
+            cells.append([None if is_empty(cell) else cell for cell in row])
+        if table.problems:
+            raise BadFile([sentence for _, sentence in table.problems])
+    except BadFile as bad:
+        raise InvalidInput(f"{path} cannot be read: {bad.problems[0]}") from None
+    except InvalidInput as refused:
+        raise InvalidInput(f"{path}: {refused}") from None
+    columns = list(zip(*cells, strict=True)) if cells else [()] * len(lowered)
+    values = {name: list(each) for name, each in zip(lowered, columns, strict=True)}
+    for field_name, place in table.places.items():
+        values.setdefault(field_name, list(columns[place]))
+    return Columns(
+        values, str(path), table.form, table.source.separator, lines, table.left_out_sentence
+    )

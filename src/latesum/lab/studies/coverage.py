@@ -3,7 +3,9 @@
 An interval is looked at in the first decision after a 64th, a 16th, a quarter and all of the
 horizon, for every arm. `FlowLookahead` with a known bound on the delay must miss no more often
 than stated. `Flow` knows the mean delay only: its intervals rest on delays below three mean
-delays, and the table shows what happens beyond.
+delays, and the table shows what happens beyond. `Unmix` is looked at with the law known, with the
+mean told and with nothing told: its intervals are approximate, and should miss about as often as
+stated.
 """
 
 from __future__ import annotations
@@ -42,10 +44,18 @@ DELAYS: dict[str, str] = {
     "pareto": "pareto(1.5, 50)",
 }
 BOUNDED = ("uniform", "constant", "two points", "late few")
+#: Which policies are looked at, with which delays.
+POLICIES: dict[str, tuple[str, ...]] = {
+    "flow-lookahead": BOUNDED,
+    "flow": tuple(DELAYS),
+    "unmix": tuple(DELAYS),
+    "unmix-untold": tuple(DELAYS),
+    "unmix, law known": tuple(DELAYS),
+}
 #: All that the study looks at: policy, arms and delay.
 CASES = [
     (policy, arms, delay)
-    for policy, delays in (("flow-lookahead", BOUNDED), ("flow", tuple(DELAYS)))
+    for policy, delays in POLICIES.items()
     for delay in delays
     for arms in ARMS
 ]
@@ -84,7 +94,7 @@ def measure_coverage(
     """The misses of policies on problems of the table, a row for each level.
 
     Args:
-        cases: The policy ("flow" or "flow-lookahead"), arms and delay of each.
+        cases: The policy (one of `POLICIES`), arms and delay of each.
         replications: The runs of each.
         seed: The same seed gives the same runs.
         how: Where and how runs are made, as `latesum.lab.engine.run` takes it.
@@ -95,12 +105,12 @@ def measure_coverage(
     """
     settings = []
     for policy, arms, delay in cases:
-        known_name(policy, ("flow", "flow-lookahead"), "policy here")
+        known_name(policy, POLICIES, "policy here")
         means, horizon = ARMS[known_name(arms, ARMS, "set of arms")]
         problem = Problem(means, DELAYS[known_name(delay, DELAYS, "delay here")])
         settings.append(
             Setting(
-                problem, PolicySpec(policy), horizon, seed=seed, measures=(_MEASURE,),
+                problem, _spec(policy, delay), horizon, seed=seed, measures=(_MEASURE,),
                 problem_name=f"{arms}, {delay}", policy_name=policy,
             )
         )  # fmt: skip
@@ -118,3 +128,9 @@ def measure_coverage(
                 )
             )  # fmt: skip
     return rows
+
+
+def _spec(policy: str, delay: str) -> PolicySpec:
+    if policy == "unmix, law known":
+        return PolicySpec("unmix", {"delay": DELAYS[delay]})
+    return PolicySpec.parse(policy)

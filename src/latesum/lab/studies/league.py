@@ -104,7 +104,8 @@ def _setting(
     try:
         setting = Setting(
             played.problem, spec, played.horizon, seed=seed, order=ORDER,
-            reports=reports_of(played.bucket, played.report_lag),
+            reports=reports_of(played.bucket, played.report_lag), before=played.before,
+            told={} if played.told == 1 else {"mean_delay": played.told},
             measures=(*USUAL_MEASURES, "lock_in") if counts_lock_ins else USUAL_MEASURES,
             problem_name=problem, policy_name=name,
         )  # fmt: skip

@@ -19,12 +19,17 @@ _DAY = 5_000
 
 
 class LeagueProblem(NamedTuple):
-    """A problem, how long it is played, and how its totals are reported."""
+    """A problem, how long it is played, how its totals are reported, and what policies are told."""
 
     problem: Problem
     horizon: int
     bucket: int = 1
     report_lag: int = 0
+    #: What is told of the mean delay is this times the truth (of the latest arm's).
+    told: float = 1.0
+    #: The mean of what ran before the start and is no arm. Policies that take `before` are told that
+    #: something ran ("other"), not what it was; the others are told nothing.
+    before: float | None = None
 
 
 def _line(n_arms: int) -> list[float]:
@@ -54,9 +59,22 @@ PROBLEMS: dict[str, LeagueProblem] = {
     "delays that differ": LeagueProblem(
         Problem([0.5, 0.55, 0.6], ["poisson(20)", "uniform(0, 100)", "exponential(80)"]), 250_000
     ),
+    "best arm twice as late": LeagueProblem(
+        Problem([0.5, 0.6], ["exponential(50)", "exponential(100)"]), 250_000, told=0.75
+    ),
+    "means near 1, very late": LeagueProblem(Problem([0.95, 0.97], "exponential(5000)"), 2_000_000),
+    "a constant delay, told 0.8 of it": LeagueProblem(
+        Problem([0.5, 0.6], "constant(50)"), 250_000, told=0.8
+    ),
+    "something else before": LeagueProblem(
+        Problem([0.5, 0.6], "exponential(500)"), 250_000, before=0.9
+    ),
     "fifty arms": LeagueProblem(Problem(_line(50), "exponential(50)"), 1_000_000),
     "daily totals, two days late": LeagueProblem(
         Problem(_THREE, "geometric(7500)"), 90 * _DAY, bucket=_DAY, report_lag=2 * _DAY
+    ),
+    "two buckets per delay": LeagueProblem(
+        Problem(_THREE, "geometric(10000)"), 180 * _DAY, bucket=_DAY
     ),
     "a weekly pattern": LeagueProblem(
         FieldProblem(_THREE, "geometric(2500)", calendar=Calendar.weekly(_DAY)),

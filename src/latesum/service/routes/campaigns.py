@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request, Response
 
 from latesum._checks import InvalidInput
 from latesum._json_values import finite
-from latesum.errors import UnknownCampaign
+from latesum.errors import MissingExtra, UnknownCampaign
 from latesum.live.campaign import Campaign
 from latesum.live.describing import describe_entry
 from latesum.live.entries import Entry
 from latesum.live.setting_fields import NAME_PATTERN
 from latesum.live.settings import Settings
+from latesum.live.tables import TableName
 from latesum.service import models
 from latesum.service.cache import CachedCampaign, CampaignCache
 from latesum.service.errors import ON_ANY_ROUTE, Refused, documented
@@ -78,9 +79,22 @@ def _create(campaigns: CampaignCache, name: str, new: dict[str, Any]) -> bool:
     there = Settings.from_json(stored.settings)
     if new.get("seed") is None:
         given["seed"] = there.seed
-    if Settings.read(given, now=there.start).to_json() != there.to_json():
+    given["parameters"] = _as_they_began(there, given.get("parameters", {}))
+    written = {**there.to_json(), "parameters": there.written_parameters}
+    if Settings.read(given, now=there.start).to_json() != written:
         raise Refused(409, f"there is a campaign {name!r} already, set up otherwise.")
     return False
+
+
+def _as_they_began(there: Settings, given: Any) -> Any:
+    """The parameters given, with those that a campaign of an earlier version does not have.
+
+    A request that is repeated after an upgrade means the same as before it.
+    """
+    if not isinstance(given, dict):
+        return given
+    unwritten = there.written_parameters.keys() - there.parameters.keys()
+    return {**{key: there.written_parameters[key] for key in unwritten}, **given}
 
 
 @router.get("/{campaign}", responses=documented(404))
@@ -147,6 +161,51 @@ async def estimates(cached: NamedCampaign, level: Level = 0.95) -> models.Estima
         for row in rows
     ]  # fmt: skip
     return models.EstimatesAnswer(level=level, unit=cached.reader.settings.unit, estimates=lines)
+
+
+_TABLE_KINDS = {
+    "csv": "text/csv; charset=utf-8",
+    "json": "application/json",
+    "parquet": "application/vnd.apache.parquet",
+}
+
+
+@router.get(
+    "/{campaign}/tables/{table}",
+    response_class=Response,
+    responses={
+        200: {
+            "description": "The table.",
+            "content": {
+                "text/csv": {"schema": {"type": "string"}},
+                "application/json": {"schema": {"type": "array", "items": {"type": "object"}}},
+                "application/vnd.apache.parquet": {
+                    "schema": {"type": "string", "format": "binary"}
+                },
+            },
+        },
+        **documented(404),
+    },
+)
+@needs("read")
+async def table(
+    cached: NamedCampaign,
+    table: Annotated[TableName, Path(description="What the rows are.")],
+    kind: Annotated[
+        Literal["csv", "json", "parquet"], Query(alias="format", description="How it is written.")
+    ] = "csv",
+    level: Level = 0.95,
+) -> Response:
+    """All buckets, decisions or estimates as a table for other tools."""
+
+    def write() -> bytes:
+        return cached.reader.table(table, level).to_bytes(kind)
+
+    try:
+        content = await cached.read(write)
+    except MissingExtra as missing:
+        raise Refused(422, f"this service cannot write such a file: {missing}.") from None
+    return Response(content, media_type=_TABLE_KINDS[kind])
 
 
 @router.get("/{campaign}/history", responses=documented(404))

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import ValidationError
 
 from latesum._checks import shortened
-from latesum.errors import MOST_PROBLEMS, BadRows
+from latesum.errors import MOST_PROBLEMS, BadRows, MissingExtra
+from latesum.files import FileForm
 from latesum.live.batches import CheckWanted, in_batches
 from latesum.live.campaign import Campaign
 from latesum.live.importing import Imported, import_totals, imported
@@ -43,6 +44,8 @@ async def record(
     return Response(json.dumps(_verdict(result)), media_type="application/json")
 
 
+_EXCEL = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+_PARQUET = "application/vnd.apache.parquet"
 _BULK_BODY = {
     "requestBody": {
         "required": True,
@@ -52,9 +55,44 @@ _BULK_BODY = {
                 "schema": {"type": "string"},
                 "example": "bucket,rounds,total\n2026-03-01,5000,1512\n",
             },
+            _EXCEL: {"schema": {"type": "string", "format": "binary"}},
+            _PARQUET: {"schema": {"type": "string", "format": "binary"}},
         },
     }
 }
+
+
+async def file_form(
+    preset: Annotated[
+        str | None, Query(max_length=40, description="google-ads, meta-ads, amazon-ads or none.")
+    ] = None,
+    columns: Annotated[
+        str | None,
+        Query(max_length=2000, description="Names of columns: rounds=Clicks,total=Conversions."),
+    ] = None,
+    date_format: Annotated[
+        str | None,
+        Query(max_length=50, description="day-first, month-first, or a pattern: %d.%m.%y."),
+    ] = None,
+    decimal: Annotated[
+        str | None, Query(max_length=1, description="The decimal mark, a point or a comma.")
+    ] = None,
+    thousands: Annotated[
+        str | None, Query(max_length=1, description="What stands between thousands.")
+    ] = None,
+    skip_lines: Annotated[
+        int | None, Query(ge=0, le=1000, description="Lines before the names of the columns.")
+    ] = None,
+    sheet: Annotated[
+        str | None, Query(max_length=200, description="The sheet of an Excel file.")
+    ] = None,
+    add_up: Annotated[bool | None, Query(description="Rows of one bucket are parts of it.")] = None,
+) -> FileForm:
+    """How a file is written; what is not said is as it was for the campaign's last file."""
+    return FileForm.create(
+        columns=columns, date_format=date_format, decimal=decimal, thousands=thousands,
+        skip_lines=skip_lines, sheet=sheet, preset=preset, add_up=add_up,
+    )  # fmt: skip
 
 
 @router.post(
@@ -71,28 +109,39 @@ async def upload(
     request: Request,
     cached: NamedCampaign,
     who: Who,
+    form: Annotated[FileForm, Depends(file_form)],
     dry_run: Annotated[bool, Query(description="Only say what would happen.")] = False,
     skip_unknown: Annotated[bool, Query(description="Leave out unknown buckets.")] = False,
     even_if_final: Annotated[bool, Query(description="Correct final values.")] = False,
     beyond_range: Annotated[bool, Query(description="Totals out of range are right.")] = False,
 ) -> Response:
-    """Set many buckets, all or none, with a verdict for each row: a CSV file, or rows in JSON.
+    """Set many buckets, all or none, with a verdict for each row: a file, or rows in JSON.
 
-    Totals are set and not added, so that an upload may safely be repeated. A file has at most
-    10,000 rows and 100 columns.
+    Totals are set and not added, so that an upload may safely be repeated. A file is CSV, Excel
+    (.xlsx) or Parquet and has at most 10,000 rows and 100 columns; how it is written is remembered with
+    the campaign.
     """
     body = await request.body()
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind not in ("text/csv", "application/json"):
-        raise Refused(415, "send rows as application/json, or a file as text/csv.")
+    if kind not in ("text/csv", _EXCEL, _PARQUET, "application/json"):
+        raise Refused(
+            415, f"send rows as application/json, or a file as text/csv, {_EXCEL} or {_PARQUET}."
+        )
+    if kind == "application/json" and not form.says_nothing:
+        raise Refused(422, "how a file is written is said, and this is no file; leave it out.")
     allowed = Allowed(even_if_final, beyond_range, skip_unknown)
 
     def take_in(check_wanted: CheckWanted) -> Response:
-        take = import_totals if kind == "text/csv" else _import_rows
-        found = take(
-            cached.campaign, body, by=who.name, allowed=allowed, dry_run=dry_run,
-            most_rows=MOST_ROWS, check_wanted=check_wanted,
-        )  # fmt: skip
+        given: dict[str, Any] = {
+            "by": who.name, "allowed": allowed, "dry_run": dry_run, "most_rows": MOST_ROWS,
+            "check_wanted": check_wanted,
+        }  # fmt: skip
+        if kind == "application/json":
+            return _answer(_import_rows(cached.campaign, body, **given), allowed, dry_run)
+        try:
+            found = import_totals(cached.campaign, body, form, **given)
+        except MissingExtra as missing:
+            raise Refused(415, f"this service cannot read such a file: {missing}.") from None
         return _answer(found, allowed, dry_run)
 
     answer = await cached.upload(request.receive, take_in)
@@ -161,7 +210,9 @@ def _answer(found: Imported, allowed: Allowed, dry_run: bool) -> Response:
     """The verdicts as they are sent; made here, because for many rows that takes a while too."""
     rows = [{**_verdict(result), "row": line} for line, result in found.rows]
     if found.written or dry_run:
-        content: dict[str, Any] = {"written": found.written, "rows": rows}
+        content: dict[str, Any] = {
+            "written": found.written, "ignored": found.ignored, "notes": found.notes, "rows": rows,
+        }  # fmt: skip
         return JSONResponse(content)
     bad = [(line, result) for line, result in found.rows if result.stops(allowed)]
     content = {

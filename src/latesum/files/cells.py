@@ -1,0 +1,282 @@
+"""A cell as a number or as a day: what can be read in one way is read, what can be read in two is refused.
+
+A refusal is a `BadCell`, without its place, which is added where the rows are gone through.
+"""
+
+from __future__ import annotations
+
+import datetime
+import functools
+import math
+import re
+import unicodedata
+from decimal import Decimal
+from typing import Any
+
+from latesum._checks import shortened
+from latesum.errors import BadCell
+from latesum.files.form import DAY_FIRST, MONTH_FIRST, FileForm
+
+#: What a file may hold in a cell: text in CSV, values in Excel and Parquet files.
+Cell = Any
+#: How programs write that there is no value. Google Ads writes " --".
+_EMPTY = frozenset(("", "-", "--", "—", "–", "na", "n/a", "nan", "null", "none"))
+#: Separators between thousands that never separate decimals.
+_SPACES = " '\u00a0\u2009\u202f\u2019"
+_PLAIN = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,4})?")
+_TWO_WAYS = re.compile(r"[+-]?[1-9][0-9]{0,2}[.,][0-9]{3}")
+_ISO_LIKE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?![0-9])")
+_IN_PARTS = re.compile(r"([0-9]{1,2})([./-])([0-9]{1,2})\2([0-9]{4})(?![0-9])(.*)", re.DOTALL)
+_YEAR_FIRST = re.compile(r"([0-9]{4})[./]([0-9]{1,2})[./]([0-9]{1,2})(?![0-9])(.*)", re.DOTALL)
+_SHORT_YEAR = re.compile(r"[0-9]{1,2}([./-])[0-9]{1,2}\1[0-9]{2}(?![0-9])")
+_WITHOUT_MARKS = re.compile(r"((?:19|20)[0-9]{2})([0-9]{2})([0-9]{2})")
+_NAMED_MONTH = re.compile(
+    r"(?:(?P<month>[A-Za-z]{3,9})\.? (?P<day>[0-9]{1,2})|(?P<day2>[0-9]{1,2})[ -](?P<month2>[A-Za-z]{3,9})\.?)"
+    r",?[ -](?P<year>[0-9]{4})(?![0-9])(?P<rest>.*)",
+    re.DOTALL,
+)
+_MONTHS = (
+    "january", "february", "march", "april", "may", "june", "july", "august", "september",
+    "october", "november", "december",
+)  # fmt: skip
+#: A text that a spreadsheet would take for a formula, with any apostrophes in front of it.
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+
+
+def is_empty(cell: Cell) -> bool:
+    """Whether a cell holds no value.
+
+    >>> [is_empty(cell) for cell in (None, "  ", "--", float("nan"), "0", 0)]
+    [True, True, True, True, False, False]
+    """
+    if cell is None:
+        return True
+    if isinstance(cell, str):
+        return not cell or cell.strip().lower() in _EMPTY
+    return isinstance(cell, float) and math.isnan(cell)
+
+
+def number(cell: Cell, form: FileForm, separator: str | None = None) -> float:
+    """A cell as a number.
+
+    Args:
+        cell: The cell, which is not empty.
+        form: How the file is written.
+        separator: Between the cells, in a text file: where commas separate them, a point is decimal.
+
+    >>> number("1.234,50 €", FileForm()), number("1 234", FileForm()), number("12,5", FileForm())
+    (1234.5, 1234.0, 12.5)
+    >>> number("1.234", FileForm(decimal=",")), number("1.234", FileForm(), ",")
+    (1234.0, 1.234)
+    """
+    if not isinstance(cell, str):
+        return _plain_number(cell)
+    text = cell.strip()
+    if not _PLAIN.fullmatch(text):
+        text = _bare(text)
+    decimal = form.decimal or (
+        _other_mark(form.thousands) if form.thousands in (".", ",") else None
+    )
+    if decimal is None and separator == "," and _PLAIN.fullmatch(text):
+        decimal = "."
+    if decimal is None and form.thousands is None and _TWO_WAYS.fullmatch(text):
+        mark = "." if "." in text else ","
+        whole, share = text.replace(mark, ""), text.replace(mark, ".")
+        raise BadCell(
+            f"{shortened(cell.strip())!r} can be read in two ways, as {whole} and as {share}; say with "
+            f"--decimal '{_other_mark(mark)}' or --decimal '{mark}' which mark is the decimal one."
+        )
+    found = _with_decimal(text, decimal or _seen_decimal(text), form.thousands)
+    if found is None:
+        raise BadCell(_no_number(cell.strip(), text, decimal))
+    return found
+
+
+def _plain_number(cell: Cell) -> float:
+    if isinstance(cell, bool) or not isinstance(cell, int | float | Decimal):
+        raise BadCell(f"{shortened(str(cell))!r} is not a number.")
+    try:
+        found = float(cell)
+    except (OverflowError, ValueError):
+        found = math.inf
+    if not math.isfinite(found):
+        raise BadCell(f"{shortened(str(cell))!r} is not a finite number.")
+    return found
+
+
+def _bare(text: str) -> str:
+    """The text without the sign of a currency, and with the usual minus."""
+    text = text.replace("\u2212", "-")
+    sign = text[0] if text[:1] in ("+", "-") else ""
+    kept = text[len(sign) :]
+    if kept and unicodedata.category(kept[0]) == "Sc":
+        kept = kept[1:]
+    elif kept and unicodedata.category(kept[-1]) == "Sc":
+        kept = kept[:-1]
+    return sign + kept.strip()
+
+
+def _other_mark(mark: str | None) -> str:
+    return "." if mark == "," else ","
+
+
+def _seen_decimal(text: str) -> str:
+    """The mark that can only be decimal: the later one of two, or one that separates no thousands."""
+    point, comma = text.rfind("."), text.rfind(",")
+    if point >= 0 and comma >= 0:
+        return "." if point > comma else ","
+    mark = "." if comma < 0 else ","
+    # 1.234.567 has the mark twice: it separates thousands.
+    return mark if text.count(mark) <= 1 else _other_mark(mark)
+
+
+@functools.cache
+def _grouped(separator: str) -> re.Pattern[str]:
+    return re.compile(rf"[+-]?[0-9]{{1,3}}({re.escape(separator)}[0-9]{{3}})+")
+
+
+def _with_decimal(text: str, decimal: str, thousands: str | None) -> float | None:
+    between = _other_mark(decimal) if thousands in (None, decimal) else thousands
+    whole, mark, rest = text.partition(decimal)
+    for separator in (between, *_SPACES):
+        if separator in whole:
+            if not _grouped(separator).fullmatch(whole):
+                return None
+            whole = whole.replace(separator, "")
+            break
+    plain = whole + ("." if mark else "") + rest
+    if not _PLAIN.fullmatch(plain):
+        return None
+    found = float(plain)
+    return found if math.isfinite(found) else None
+
+
+def _no_number(shown: str, text: str, decimal: str | None) -> str:
+    if text.endswith("%"):
+        return f"{shortened(shown)!r} is a share, and a count or an amount is wanted."
+    hint = "write digits only, or leave it empty if it is not known."
+    if decimal is not None and re.search(r"[.,]", text):
+        hint = f"the decimal mark of this file is {decimal!r}; --decimal says another."
+    return f"{shortened(shown)!r} is not a number; {hint}"
+
+
+def day_text(cell: Cell, form: FileForm) -> str:
+    """A cell that names a bucket, with a day written as year-month-day; other texts as they are.
+
+    Args:
+        cell: The cell, which is not empty.
+        form: How the file is written.
+
+    >>> day_text("31.10.2026", FileForm()), day_text("Oct 31, 2026", FileForm())
+    ('2026-10-31', '2026-10-31')
+    >>> day_text("10/31/2026 14:00", FileForm()), day_text("7", FileForm())
+    ('2026-10-31 14:00', '7')
+    """
+    if isinstance(cell, datetime.datetime):
+        return cell.isoformat(sep=" ")
+    if isinstance(cell, datetime.date):
+        return cell.isoformat()
+    if not isinstance(cell, str):
+        if isinstance(cell, bool) or not isinstance(cell, int | float | Decimal):
+            raise BadCell(f"{shortened(str(cell))!r} is neither a date nor a number.")
+        plain = _plain_number(cell)
+        return f"{plain:.0f}" if plain.is_integer() else str(plain)
+    text = cell.strip()
+    if form.date_format not in (None, DAY_FIRST, MONTH_FIRST):
+        return _by_pattern(text, str(form.date_format))
+    if _ISO_LIKE.match(text):
+        return text
+    if found := _WITHOUT_MARKS.fullmatch(text):
+        return _checked_day(text, found[1], found[2], found[3], "")
+    if found := _YEAR_FIRST.fullmatch(text):
+        return _checked_day(text, found[1], found[2], found[3], found[4])
+    if found := _IN_PARTS.fullmatch(text):
+        first, mark, second, year, rest = found.groups()
+        day_first = _day_comes_first(text, int(first), mark, int(second), form)
+        day, month = (first, second) if day_first else (second, first)
+        return _checked_day(text, year, month, day, rest)
+    if found := _NAMED_MONTH.fullmatch(text):
+        month_name = (found["month"] or found["month2"]).lower()
+        numbers = [n for n, name in enumerate(_MONTHS, 1) if name.startswith(month_name)]
+        if month_name == "sept":
+            numbers = [9]
+        if len(numbers) == 1:
+            day = found["day"] or found["day2"]
+            return _checked_day(text, found["year"], str(numbers[0]), day, found["rest"])
+    if _SHORT_YEAR.match(text):
+        raise BadCell(
+            f"{shortened(text)!r} has a year of two digits; say with --date-format, such as "
+            "'%d.%m.%y', how it is written."
+        )
+    return text
+
+
+def _day_comes_first(text: str, first: int, mark: str, second: int, form: FileForm) -> bool:
+    if form.date_format is not None:
+        return form.date_format == DAY_FIRST
+    if mark == "." or first > 12:
+        return True
+    if second > 12 or first == second:
+        return False
+    raise BadCell(
+        f"{shortened(text)!r} can be read in two ways; say with --date-format {DAY_FIRST} or "
+        f"--date-format {MONTH_FIRST} which number is the day."
+    )
+
+
+def _checked_day(text: str, year: str, month: str, day: str, rest: str) -> str:
+    try:
+        found = datetime.date(int(year), int(month), int(day)).isoformat()
+    except ValueError:
+        raise BadCell(f"{shortened(text)!r} is no day of the calendar.") from None
+    rest = rest.strip(" ,T\t")
+    return f"{found} {rest}" if rest else found
+
+
+def _by_pattern(text: str, pattern: str) -> str:
+    try:
+        found = datetime.datetime.strptime(text, pattern)
+    except ValueError:
+        raise BadCell(
+            f"{shortened(text)!r} is not written as --date-format {pattern!r} says."
+        ) from None
+    if any(part in pattern for part in ("%H", "%I", "%X", "%c")):
+        return found.isoformat(sep=" ")
+    return found.date().isoformat()
+
+
+def moment(cell: Cell, form: FileForm) -> datetime.datetime | None:
+    """A cell as a day or a time of day, where it is one; None otherwise.
+
+    >>> moment("31.10.2026", FileForm())
+    datetime.datetime(2026, 10, 31, 0, 0)
+    >>> moment("31", FileForm()) is None
+    True
+    """
+    if isinstance(cell, datetime.datetime):
+        return cell
+    if isinstance(cell, datetime.date):
+        return datetime.datetime.combine(cell, datetime.time())
+    if not isinstance(cell, str):
+        return None
+    text = day_text(cell, form)
+    if not _ISO_LIKE.match(text):
+        return None
+    try:
+        return datetime.datetime.fromisoformat(text)
+    except ValueError:
+        return None
+
+
+def guarded(text: str) -> str:
+    """A text for a cell of a CSV file, so that no spreadsheet takes it for a formula.
+
+    >>> guarded("=1+1"), guarded("plain"), unguarded(guarded("'=x"))
+    ("'=1+1", 'plain', "'=x")
+    """
+    return "'" + text if _FORMULA.match(text) else text
+
+
+def unguarded(text: str) -> str:
+    """The opposite of `guarded`."""
+    return text[1:] if text.startswith("'") and _FORMULA.match(text) else text

@@ -1,0 +1,207 @@
+"""How a file is written: which column is what, its decimal mark, its dates. Files differ, campaigns remember."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from latesum._checks import InvalidInput, known_name, shortened, whole_number
+from latesum.files.presets import PRESETS
+
+#: In place of a pattern: only which of the two numbers is the day.
+DAY_FIRST = "day-first"
+MONTH_FIRST = "month-first"
+#: A preset's name that stands for none.
+NO_PRESET = "none"
+_MARKS = (".", ",")
+_BETWEEN_THOUSANDS = (".", ",", " ", "'")
+_LONGEST_NAME = 200
+_LONGEST_PATTERN = 50
+_MOST_SKIPPED = 1_000
+
+
+@dataclass(frozen=True)
+class FileForm:
+    """How a file is written, where that cannot be seen or can be seen in two ways.
+
+    Args:
+        columns: The name in the file of each column that is used, such as {"rounds": "Clicks"}.
+        date_format: "day-first", "month-first", or a pattern of `strptime` such as "%d.%m.%y".
+        decimal: The decimal mark, "." or ",".
+        thousands: What stands between thousands: ".", ",", " " or "'".
+        skip_lines: How many lines stand before the names of the columns; by default it is seen.
+        sheet: The sheet of an Excel file.
+        preset: The name of a preset (`latesum.files.PRESETS`), or "none".
+        add_up: Whether several rows of one bucket are parts of it, to be added up.
+
+    >>> FileForm.create(columns="rounds=Clicks, total=Conversions", decimal=",").columns
+    {'rounds': 'Clicks', 'total': 'Conversions'}
+    """
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    date_format: str | None = None
+    decimal: str | None = None
+    thousands: str | None = None
+    skip_lines: int | None = None
+    sheet: str | None = None
+    preset: str | None = None
+    add_up: bool | None = None
+
+    @classmethod
+    def create(
+        cls,
+        *,
+        columns: Mapping[str, str] | str | None = None,
+        date_format: str | None = None,
+        decimal: str | None = None,
+        thousands: str | None = None,
+        skip_lines: int | None = None,
+        sheet: str | None = None,
+        preset: str | None = None,
+        add_up: bool | None = None,
+    ) -> FileForm:
+        """The form with all that is given checked.
+
+        Args:
+            columns: The name in the file of each column that is used; also as text,
+                "rounds=Clicks,total=Sales".
+            date_format: As for the class, and so are all others.
+            decimal: The decimal mark.
+            thousands: What stands between thousands.
+            skip_lines: The number of lines before the names.
+            sheet: Of an Excel file.
+            preset: Its name.
+            add_up: Whether rows of one bucket are added up.
+        """
+        if decimal is not None and decimal not in _MARKS:
+            raise InvalidInput(f"the decimal mark is '.' or ',', not {shortened(str(decimal))!r}.")
+        if thousands is not None and thousands not in _BETWEEN_THOUSANDS:
+            raise InvalidInput(
+                f"between thousands stands '.', ',', ' ' or \"'\", not {shortened(str(thousands))!r}."
+            )
+        if decimal is not None and decimal == thousands:
+            raise InvalidInput("the decimal mark and the one between thousands must differ.")
+        if preset is not None:
+            known_name(preset, (*PRESETS, NO_PRESET), "preset")
+        if skip_lines is not None:
+            skip_lines = whole_number(skip_lines, "the number of lines to skip")
+            if skip_lines > _MOST_SKIPPED:
+                raise InvalidInput(f"at most {_MOST_SKIPPED:,} lines can be skipped.")
+        if sheet is not None and not 0 < len(sheet) <= _LONGEST_NAME:
+            raise InvalidInput("the name of a sheet has 1 to 200 characters.")
+        if date_format is not None:
+            _check_pattern(date_format)
+        return cls(
+            _checked_columns(columns or {}), date_format, decimal, thousands, skip_lines, sheet,
+            preset, add_up,
+        )  # fmt: skip
+
+    @property
+    def says_nothing(self) -> bool:
+        """Whether nothing is given."""
+        return self == FileForm()
+
+    def after(self, remembered: FileForm) -> FileForm:
+        """What holds if this is given and the other was remembered. A preset begins anew.
+
+        Args:
+            remembered: How the last file was written.
+
+        >>> str(FileForm(decimal=",").after(FileForm(preset="google-ads")))
+        'decimal ,; preset google-ads'
+        """
+        if self.preset == NO_PRESET:
+            return replace(self, preset=None, add_up=self.add_up or None)
+        if self.preset is not None:
+            return replace(self, add_up=self.add_up or None)
+        marks = self if self.decimal or self.thousands else remembered
+        return FileForm(
+            {**remembered.columns, **self.columns},
+            self.date_format or remembered.date_format,
+            marks.decimal,
+            marks.thousands,
+            remembered.skip_lines if self.skip_lines is None else self.skip_lines,
+            self.sheet or remembered.sheet,
+            remembered.preset,
+            (remembered.add_up if self.add_up is None else self.add_up) or None,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """What is given, as plain values."""
+        whole = {**vars(self), "columns": dict(self.columns)}
+        return {key: value for key, value in whole.items() if value is not None and value != {}}
+
+    @classmethod
+    def from_json(cls, saved: Mapping[str, Any]) -> FileForm:
+        """The opposite of `to_json`; what a newer version added is not known here and left out.
+
+        Args:
+            saved: What `to_json` made.
+        """
+        known = cls.__dataclass_fields__
+        return cls(**{key: value for key, value in saved.items() if key in known})
+
+    @property
+    def columns_text(self) -> str:
+        """The columns as text, as `create` reads it; a pair with a comma in it is in quotes.
+
+        >>> FileForm({"rounds": "Clicks", "total": "Sales, all"}).columns_text
+        'rounds=Clicks,"total=Sales, all"'
+        """
+        text = io.StringIO()
+        pairs = [f"{field}={name}" for field, name in self.columns.items()]
+        csv.writer(text, lineterminator="").writerow(pairs)
+        return text.getvalue()
+
+    def __str__(self) -> str:
+        said = {**self.to_json(), "columns": self.columns_text}
+        parts = [
+            f"{key.replace('_', ' ')} {value}" if value is not True else key.replace("_", " ")
+            for key, value in said.items()
+            if value != ""
+        ]
+        return "; ".join(parts) or "as they are"
+
+
+def _checked_columns(given: Mapping[str, str] | str) -> dict[str, str]:
+    if isinstance(given, str):
+        try:
+            parts = next(csv.reader([given], skipinitialspace=True, strict=True), [])
+        except csv.Error:
+            parts = [""]
+        pairs = [part.partition("=") for part in parts]
+        if not all(equals and field.strip() and name.strip() for field, equals, name in pairs):
+            raise InvalidInput(
+                "columns are given as field=name, such as rounds=Clicks,total=Conversions, not "
+                f"{shortened(given)!r}."
+            )
+        names = [field.strip().lower() for field, _, _ in pairs]
+        if len(set(names)) < len(names):
+            raise InvalidInput(f"columns name a field twice: {shortened(given)!r}.")
+        return {field.strip().lower(): name.strip() for field, _, name in pairs}
+    if not all(isinstance(each, str) for pair in given.items() for each in pair):
+        raise InvalidInput("columns are names of fields with names in the file.")
+    return {field.strip().lower(): name.strip() for field, name in given.items()}
+
+
+def _check_pattern(pattern: str) -> None:
+    if pattern in (DAY_FIRST, MONTH_FIRST):
+        return
+    sample = datetime.datetime(2027, 10, 31)
+    try:
+        if len(pattern) > _LONGEST_PATTERN:
+            raise ValueError
+        right = (
+            datetime.datetime.strptime(sample.strftime(pattern), pattern).date() == sample.date()
+        )
+    except (ValueError, TypeError):
+        right = False
+    if not right:
+        raise InvalidInput(
+            f"--date-format is {DAY_FIRST}, {MONTH_FIRST}, or a pattern with year, month and day, such "
+            f"as '%d.%m.%Y', not {shortened(pattern)!r}."
+        )

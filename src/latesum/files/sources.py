@@ -1,0 +1,434 @@
+"""The rows of a file as lists of cells: text with separators, Excel, or Parquet, known by what it begins with.
+
+Whatever a file holds, only `InvalidInput` is raised (and `MissingExtra`, where a library is not
+installed). Rows are read one by one, so that memory does not grow with their number.
+"""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import csv
+import io
+import itertools
+import re
+import warnings
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from latesum._checks import InvalidInput, shortened
+from latesum._extras import need, require
+from latesum.errors import BadFile
+from latesum.files.cells import Cell
+
+#: Of a file; a report has some columns more than the few that are used.
+MOST_COLUMNS = 100
+#: In characters: room for as many long names.
+LONGEST_FIRST_LINE = 10_000
+#: In characters; a file of one endless line is not a table.
+LONGEST_LINE = 1_000_000
+#: Lines among which the names of the columns are looked for.
+MOST_BEFORE_NAMES = 50
+_SEPARATORS = (",", ";", "\t", "|")
+#: A character that no text has.
+_NO_SEPARATOR = "\x1f"
+_QUOTED = re.compile(r'"[^"]*"')
+_BLOCK = 1 << 14
+#: An Excel file is packed; it may be unpacked to this many times its size, and some more.
+_MOST_UNPACKED, _AND_MORE = 50, 5_000_000
+#: Rows without anything between two with something.
+_MOST_BLANK_ROWS = 10_000
+#: Sheets of an Excel file that are looked at.
+_MOST_SHEETS = 20
+_BATCH = 1_000
+
+#: A row: its number as spreadsheets count, from 1, and its cells.
+NumberedRow = tuple[int, list[Cell]]
+#: Whether these cells, without capitals and blanks around them, name the columns that are looked for.
+IsNames = Callable[[list[str]], bool]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A file that was opened: the line with the names of its columns, and what follows."""
+
+    line: int
+    names: list[str]
+    rows: Iterator[NumberedRow]
+    #: Between the cells of a text file.
+    separator: str | None = None
+    #: What holds the rows, in words for refusals.
+    kind: str = "CSV"
+    #: How many rows there are, where the file says so before it is read.
+    count: int | None = None
+
+
+def open_rows(
+    source: Path | bytes,
+    is_names: IsNames,
+    skip_lines: int | None = None,
+    sheet: str | None = None,
+    *,
+    decimal_commas: bool = False,
+) -> Rows:
+    """The rows of a file of any of the kinds.
+
+    Args:
+        source: The file, or its content.
+        is_names: Knows the line that names the columns; without one it is the first line.
+        skip_lines: The number of lines before the names, where it is not to be looked for.
+        sheet: Of an Excel file.
+        decimal_commas: A comma is no separator in a text file that has one column.
+
+    >>> found = open_rows(b"A report\\nday;sales\\n1;2\\n", lambda names: "sales" in names)
+    >>> found.line, found.names, list(found.rows)
+    (2, ['day', 'sales'], [(3, ['1', '2'])])
+    """
+    kind = check_library(source)
+    if sheet is not None and kind != "Excel":
+        raise InvalidInput(f"only an Excel file has sheets, and this is {kind}; leave --sheet out.")
+    if kind == "Excel":
+        return _open_excel(source, is_names, skip_lines, sheet)
+    if kind == "Parquet":
+        return _open_parquet(source)
+    return _open_text(source, is_names, skip_lines, decimal_commas)
+
+
+def check_library(source: Path | bytes) -> str:
+    """The kind of a file: CSV, Excel or Parquet; a library that it needs and is missing names itself.
+
+    >>> check_library(b"day,sales")
+    'CSV'
+    """
+    kind = _kind(source)
+    if kind != "CSV":
+        need(kind.lower())
+    return kind
+
+
+def _kind(source: Path | bytes) -> str:
+    if isinstance(source, Path):
+        if source.is_dir():
+            raise InvalidInput(f"{source} is a folder, not a file.")
+        known = {".xlsx": "Excel", ".xlsm": "Excel", ".parquet": "Parquet", ".pq": "Parquet"}
+        if source.suffix.lower() in known:
+            return known[source.suffix.lower()]
+        with _opened(source) as file:
+            start = file.read(8)
+    else:
+        start = source[:8]
+    if start.startswith(b"PK\x03\x04"):
+        return "Excel"
+    if start.startswith(b"PAR1"):
+        return "Parquet"
+    if start.startswith(b"\xd0\xcf\x11\xe0"):
+        raise InvalidInput("this is an Excel file of the old kind (.xls); save it as .xlsx or CSV.")
+    if start.startswith(b"\x1f\x8b"):
+        raise InvalidInput("the file is packed (gzip); unpack it first.")
+    return "CSV"
+
+
+def _opened(source: Path | bytes) -> IO[bytes]:
+    if isinstance(source, bytes):
+        return io.BytesIO(source)
+    try:
+        return source.open("rb")
+    except FileNotFoundError:
+        raise InvalidInput(f"there is no file {source}.") from None
+    except OSError as error:
+        raise InvalidInput(f"{source} cannot be read: {error.strerror}.") from None
+
+
+# Text.
+
+
+def _open_text(
+    source: Path | bytes, is_names: IsNames, skip_lines: int | None, decimal_commas: bool
+) -> Rows:
+    lines = _lines(source, _encoding(source))
+    skipped = sum(1 for _ in itertools.islice(lines, skip_lines or 0))
+    head = list[str]()
+    found: tuple[int, str] | None = None
+    for line in itertools.islice(lines, 1 if skip_lines is not None else MOST_BEFORE_NAMES):
+        head.append(line)
+        if len(line) > LONGEST_FIRST_LINE:
+            break
+        if found := _with_separator(line, len(head) - 1, is_names):
+            break
+    found = found or _widest(head, skipped)
+    place, separator = found
+    if decimal_commas and separator not in head[place]:
+        separator = _NO_SEPARATOR
+    before = skipped + place
+    rows = _text_rows(itertools.chain(head[place:], lines), separator, before)
+    _, names = next(rows)
+    return Rows(before + 1, [str(name) for name in names], rows, separator)
+
+
+def _with_separator(line: str, place: int, is_names: IsNames) -> tuple[int, str] | None:
+    """The place and the separator of a line that names the columns."""
+    for separator in _SEPARATORS:
+        parts = line.split(separator, MOST_COLUMNS)
+        if len(parts) == 1 and separator != ",":
+            continue
+        if is_names([part.strip().strip('"').strip().lower() for part in parts]):
+            return place, separator
+    return None
+
+
+def _widest(head: list[str], skipped: int) -> tuple[int, str]:
+    """The place and the separator of the line that most likely names the columns: the first of the widest."""
+    first = next((place for place, line in enumerate(head) if line.strip()), None)
+    if first is None:
+        raise InvalidInput("the file is empty; its first line must name the columns.")
+    if len(head[first]) > LONGEST_FIRST_LINE:
+        raise too_wide(f"it has more than {LONGEST_FIRST_LINE:,} characters", skipped + first + 1)
+    found, most = (first, ","), 1
+    for place, line in enumerate(head):
+        bare = _QUOTED.sub("q", line[:LONGEST_FIRST_LINE])
+        for separator in _SEPARATORS:
+            filled = sum(1 for part in bare.split(separator, MOST_COLUMNS) if part.strip())
+            if filled > most:
+                found, most = (place, separator), filled
+    return found
+
+
+def _text_rows(lines: Iterator[str], separator: str, before: int) -> Iterator[NumberedRow]:
+    number = before
+    try:
+        for cells in csv.reader(lines, delimiter=separator, skipinitialspace=True, strict=True):
+            number += 1
+            yield number, cells
+    except csv.Error as error:
+        if "limit" in str(error):
+            what = (
+                f"it has a cell of more than {csv.field_size_limit():,} characters; is there a "
+                'quotation mark " without its second one?'
+            )
+        else:
+            what = (
+                'a quotation mark " is without its second one, or inside its cell; write it twice.'
+            )
+        raise BadFile([f"row {number + 1}: {what}"]) from None
+
+
+def _lines(source: Path | bytes, encoding: str) -> Iterator[str]:
+    errors = "replace" if encoding == "cp1252" else "strict"
+    with io.TextIOWrapper(_opened(source), encoding, errors, newline="") as file:
+        count = 0
+        while True:
+            try:
+                line = file.readline(LONGEST_LINE + 1)
+            except (UnicodeError, OSError):
+                raise _not_so(encoding) from None
+            if not line:
+                return
+            count += 1
+            if len(line) > LONGEST_LINE:
+                raise BadFile(
+                    [f"row {count}: it has more than {LONGEST_LINE:,} characters; is it a table?"]
+                )
+            yield line
+
+
+def _encoding(source: Path | bytes) -> str:
+    """How a text is encoded, by its mark; without one it is UTF-8 where all of it is."""
+    with _opened(source) as file:
+        try:
+            start = file.read(4)
+            for mark, encoding in (
+                (codecs.BOM_UTF8, "utf-8-sig"),
+                (codecs.BOM_UTF16_LE, "utf-16"),
+                (codecs.BOM_UTF16_BE, "utf-16"),
+            ):
+                if start.startswith(mark):
+                    return encoding
+            decoder, block = codecs.getincrementaldecoder("utf-8")(), start
+            encoding = "utf-8"
+            while block:
+                if b"\x00" in block:
+                    raise InvalidInput(
+                        "this is not a text file (or UTF-16 without its mark); save it as CSV in UTF-8."
+                    )
+                if encoding == "utf-8":
+                    try:
+                        decoder.decode(block)
+                    except UnicodeDecodeError:
+                        # Only names can hold other letters, and a name read wrongly matches none.
+                        encoding = "cp1252"
+                block = file.read(_BLOCK)
+            if encoding == "utf-8":
+                try:
+                    decoder.decode(b"", final=True)
+                except UnicodeDecodeError:
+                    encoding = "cp1252"
+        except OSError as error:
+            raise InvalidInput(f"{source!s} cannot be read: {error.strerror}.") from None
+    return encoding
+
+
+def _not_so(encoding: str) -> InvalidInput:
+    return InvalidInput(
+        f"the file begins as {encoding.removesuffix('-sig').upper()} and does not go on so; save it "
+        "as CSV in UTF-8."
+    )
+
+
+def too_wide(why: str, line: int) -> BadFile:
+    """The refusal of a table with too many columns."""
+    return BadFile(
+        [
+            f"row {line}: {why}, and a file of totals has at most {MOST_COLUMNS} columns; keep "
+            "those of the bucket, rounds, total, status and shown."
+        ]
+    )
+
+
+# Excel.
+
+
+def _open_excel(
+    source: Path | bytes, is_names: IsNames, skip_lines: int | None, sheet: str | None
+) -> Rows:
+    openpyxl = require("openpyxl", "excel")
+    _check_packed(source)
+    with contextlib.ExitStack() as stack:
+        file = stack.enter_context(_opened(source))
+        book = _guarded("Excel", lambda: _load(openpyxl, file))
+        chosen, line = _chosen_sheet(book, is_names, skip_lines, sheet)
+        rows = _excel_rows(chosen, line)
+        _, cells = next(rows)
+        # The file stays open for its rows, and is closed after the last of them.
+        rows = _closing(rows, stack.pop_all())
+    while cells and cells[-1] is None:
+        cells.pop()
+    return Rows(line, ["" if cell is None else str(cell) for cell in cells], rows, kind="Excel")
+
+
+def _chosen_sheet(
+    book: Any, is_names: IsNames, skip_lines: int | None, sheet: str | None
+) -> tuple[Any, int]:
+    """The sheet with the table, and the line with its names."""
+    sheets = _guarded(
+        "Excel", lambda: [each for each in book.worksheets if each.sheet_state == "visible"]
+    )
+    if sheet is not None:
+        titles = [each.title for each in sheets]
+        sheets = [each for each in sheets if each.title.casefold() == sheet.casefold()]
+        if not sheets:
+            there = ", ".join(map(shortened, titles[:_MOST_SHEETS]))
+            raise InvalidInput(f"there is no sheet {shortened(sheet)!r}; there are: {there}.")
+    found = [(each, _excel_head(each, is_names, skip_lines)) for each in sheets[:_MOST_SHEETS]]
+    filled = [(each, *head) for each, head in found if head is not None]
+    if not filled:
+        raise InvalidInput("the file is empty; its first line must name the columns.")
+    fitting = [(each, line) for each, line, fits in filled if fits]
+    if len(fitting) > 1:
+        titles = [repr(shortened(each.title)) for each, _ in fitting]
+        raise InvalidInput(
+            f"several sheets hold such a table: {', '.join(titles)}; say which with --sheet."
+        )
+    return fitting[0] if fitting else filled[0][:2]
+
+
+def _closing(rows: Iterator[NumberedRow], stack: contextlib.ExitStack) -> Iterator[NumberedRow]:
+    with stack:
+        yield from rows
+
+
+def _load(openpyxl: Any, file: IO[bytes]) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about styles and the like, which are not read
+        return openpyxl.load_workbook(file, read_only=True, data_only=True)
+
+
+def _check_packed(source: Path | bytes) -> None:
+    """Refuse what would unpack to far more than a table of its size."""
+    with _opened(source) as file:
+        try:
+            with zipfile.ZipFile(file) as packed:
+                parts = packed.infolist()
+                unpacked = sum(part.file_size for part in parts)
+                is_book = any(part.filename.lower().endswith("workbook.xml") for part in parts)
+        except Exception:  # a broken archive shows itself in many ways
+            raise InvalidInput(
+                "the Excel file cannot be read; save it again as .xlsx or CSV."
+            ) from None
+        size = file.seek(0, io.SEEK_END)
+    if not is_book:
+        raise InvalidInput("this is not an Excel file (.xlsx); save it as .xlsx or CSV.")
+    if unpacked > _MOST_UNPACKED * size + _AND_MORE:
+        raise InvalidInput(
+            f"the Excel file unpacks to {unpacked:,} bytes, far more than a table; save it as CSV."
+        )
+
+
+def _excel_head(sheet: Any, is_names: IsNames, skip_lines: int | None) -> tuple[int, bool] | None:
+    """The line of the names in a sheet, and whether they are those that are looked for."""
+    first = None
+    last = MOST_BEFORE_NAMES if skip_lines is None else skip_lines + 1
+    for line, cells in itertools.islice(_excel_rows(sheet, 1), last):
+        if line <= (skip_lines or 0) or not any(cell is not None for cell in cells):
+            continue
+        first = first or line
+        if is_names([str(cell or "").strip().lower() for cell in cells[:MOST_COLUMNS]]):
+            return line, True
+    return None if first is None else (first, False)
+
+
+def _excel_rows(sheet: Any, first: int) -> Iterator[NumberedRow]:
+    rows = _guarded(
+        "Excel",
+        lambda: iter(sheet.iter_rows(min_row=first, max_col=MOST_COLUMNS + 1, values_only=True)),
+    )
+    blank = 0
+    for line in itertools.count(first):
+        cells = _guarded("Excel", lambda: next(rows, None))
+        if cells is None:
+            return
+        blank = blank + 1 if not any(cell is not None for cell in cells) else 0
+        if blank > _MOST_BLANK_ROWS:
+            raise InvalidInput(
+                f"the sheet has more than {_MOST_BLANK_ROWS:,} blank rows after row {line - blank}; "
+                "delete them."
+            )
+        yield line, list(cells)
+
+
+def _guarded(kind: str, act: Callable[[], Any]) -> Any:
+    """What a library makes of a file; a broken one shows itself in any exception."""
+    try:
+        return act()
+    except InvalidInput:
+        raise
+    except Exception:
+        remedy = "save it again as .xlsx or CSV" if kind == "Excel" else "write it again"
+        raise InvalidInput(f"the {kind} file cannot be read; {remedy}.") from None
+
+
+# Parquet.
+
+
+def _open_parquet(source: Path | bytes) -> Rows:
+    parquet = require("pyarrow.parquet", "parquet")
+    with contextlib.ExitStack() as stack:
+        opened = stack.enter_context(_opened(source))
+        file = _guarded("Parquet", lambda: parquet.ParquetFile(opened))
+        names = [str(name) for name in file.schema_arrow.names]
+        if len(names) > MOST_COLUMNS:
+            raise too_wide(f"it names {len(names):,} columns", 1)
+        rows = _closing(_parquet_rows(file), stack.pop_all())
+    return Rows(1, names, rows, kind="Parquet", count=int(file.metadata.num_rows))
+
+
+def _parquet_rows(file: Any) -> Iterator[NumberedRow]:
+    batches = _guarded("Parquet", lambda: file.iter_batches(batch_size=_BATCH))
+    line = 1
+    while (batch := _guarded("Parquet", lambda: next(batches, None))) is not None:
+        columns = _guarded("Parquet", lambda: [column.to_pylist() for column in batch.columns])
+        for cells in zip(*columns, strict=True):
+            line += 1
+            yield line, list(cells)

@@ -1,0 +1,146 @@
+"""A table to be read by other tools: as CSV, JSON, Parquet, or a frame in memory."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import io
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from latesum._checks import InvalidInput, known_name
+from latesum._extras import need, require
+from latesum.files.cells import guarded
+
+#: What a column holds. Numbers are never texts, so that no tool must guess.
+ColumnType = Literal["text", "whole", "number", "truth", "time"]
+FORMATS = ("csv", "json", "parquet")
+
+
+@dataclass(frozen=True)
+class TableOut:
+    """Rows under named and typed columns; a value that there is not is None.
+
+    Args:
+        columns: The names, and what each column holds.
+        rows: The values, in the order of the columns.
+
+    >>> table = TableOut({"option": "text", "mean": "number"}, [("=red", 0.25), ("blue", None)])
+    >>> print(table.to_csv(), end="")
+    option,mean
+    '=red,0.25
+    blue,
+    >>> table.to_frame().column_names
+    ['option', 'mean']
+    """
+
+    columns: dict[str, ColumnType]
+    rows: Sequence[tuple[Any, ...]]
+
+    def to_csv(self) -> str:
+        """As CSV. A text that a spreadsheet would take for a formula has an apostrophe in front."""
+        kinds = tuple(self.columns.values())
+        lines = [_line(self.columns)]
+        for row in self.rows:
+            lines.append(_line([_cell(*pair) for pair in zip(row, kinds, strict=True)]))
+        return "".join(lines)
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """As JSON has it: an object for each row."""
+        return [
+            {
+                name: value.isoformat() if isinstance(value, datetime.datetime) else value
+                for name, value in zip(self.columns, row, strict=True)
+            }
+            for row in self.rows
+        ]
+
+    def to_frame(self) -> Any:
+        """As a pyarrow table, which pandas, Polars, DuckDB and all that know Narwhals take in."""
+        pyarrow = require("pyarrow", "parquet")
+        types = {
+            "text": pyarrow.string(),
+            "whole": pyarrow.int64(),
+            "number": pyarrow.float64(),
+            "truth": pyarrow.bool_(),
+            "time": pyarrow.timestamp("us", tz="UTC"),
+        }
+        schema = pyarrow.schema([(name, types[kind]) for name, kind in self.columns.items()])
+        columns = list(zip(*self.rows, strict=True)) if self.rows else [()] * len(self.columns)
+        arrays = [
+            pyarrow.array(list(each), type=kind.type)
+            for each, kind in zip(columns, schema, strict=True)
+        ]
+        return pyarrow.Table.from_arrays(arrays, schema=schema)
+
+    def to_bytes(self, kind: str) -> bytes:
+        """The content of a file.
+
+        Args:
+            kind: One of the `FORMATS`.
+        """
+        if kind == "parquet":
+            file = io.BytesIO()
+            require("pyarrow.parquet", "parquet").write_table(self.to_frame(), file)
+            return file.getvalue()
+        if kind == "json":
+            return (json.dumps(self.to_records(), indent=1, ensure_ascii=False) + "\n").encode()
+        return self.to_csv().encode()
+
+    def write(self, path: Path, kind: str | None = None) -> None:
+        """Write a file.
+
+        Args:
+            path: Where.
+            kind: One of the `FORMATS`, by default that of the path's ending.
+        """
+        content = self.to_bytes(format_of(path, kind))
+        try:
+            path.write_bytes(content)
+        except OSError as error:
+            raise InvalidInput(f"{path} cannot be written: {error.strerror or error}.") from None
+
+
+def format_of(path: Path | None, kind: str | None) -> str:
+    """The format that is asked for, before any work is done for it.
+
+    >>> format_of(Path("buckets.parquet"), None), format_of(None, None)
+    ('parquet', 'csv')
+    """
+    if kind is None:
+        ending = "" if path is None else path.suffix.lower().removeprefix(".")
+        kind = {"pq": "parquet"}.get(ending, ending) or "csv"
+        if kind not in FORMATS:
+            raise InvalidInput(
+                f"{path} does not say the format; end it with .csv, .json or .parquet, or say --format."
+            )
+    known_name(kind, FORMATS, "format of a table")
+    if kind == "parquet":
+        need("parquet")
+        if path is None:
+            raise InvalidInput(
+                "a Parquet file is not for a terminal; say with --out where to write it."
+            )
+    return kind
+
+
+def _line(cells: Iterable[str]) -> str:
+    # With an ending of its own, the writer would leave a lone carriage return in a cell unquoted.
+    text = io.StringIO()
+    csv.writer(text).writerow(cells)
+    return text.getvalue().removesuffix("\r\n") + "\n"
+
+
+def _cell(value: Any, kind: ColumnType) -> str:
+    if value is None:
+        return ""
+    if kind == "text":
+        return guarded(str(value))
+    if kind == "truth":
+        return "true" if value else "false"
+    if kind == "time":
+        return str(value.isoformat())
+    return str(int(value)) if kind == "whole" else repr(float(value))

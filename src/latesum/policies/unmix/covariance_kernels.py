@@ -1,0 +1,106 @@
+"""The noise of Unmix's rows: whitened equations from the covariance between rows.
+
+Row c's total X_c has the expectation sum_i a_ci mu_i. A reward that arrives in one row is missing
+in the others, so with p_s the shares of row s's plays that arrive in it and in the rows after it,
+
+    Sigma = diag(a mu) - sum_s L_s mu_s^2 p_s p_s',
+
+exactly for Bernoulli rewards, and an upper bound for any others in [0, 1]. Shares beyond the band
+of rows are left out. The equations are divided by the Cholesky factor of Sigma row by row, so
+rows that come later change nothing in earlier ones.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from latesum._compile import compiled
+from latesum.policies.unmix.design_kernels import BAND
+
+#: u_s, the mean of row s's arm, is taken to be no larger, so that Sigma stays positive.
+_LARGEST_MEAN = 0.98
+#: A row whose total is not known enters with this variance: it says nothing.
+_NO_INFORMATION = 1e12
+#: The least that is expected to arrive in a row, as a share of what a typical arm would earn in it.
+_LEAST_EXPECTED = 0.02
+_LEAST_VARIANCE = 0.25
+_LEAST_VARIANCE_SHARE = 0.01
+_LEAST_PIVOT = 0.05
+
+
+@compiled
+def whiten(first, pending, count, typical, table, design, shares, n_eps, point, equations, band):  # type: ignore[no-untyped-def]
+    """Whiten the equations of rows `first` to `count` - 1; those before are whitened already.
+
+    Rows from `pending` on are still to be reported: they are whitened as if they were known.
+    A whitened equation has the places theta, eps, mu and the right side; `point` is where they are
+    linearised. `band` takes the band of the Cholesky factor and, per row s, the loads
+    q_sk = u_s sqrt(L_s) sum_g theta_g P_sgk. `typical` is m0, the mean total per round.
+    """
+    n_bins, n_arms = design.shape[1], design.shape[2]
+    first_mean = n_bins + n_eps
+    width = first_mean + n_arms
+    for s in range(first, count):
+        own = point[first_mean + int(table[s, 2])]
+        scale = min(max(own, 0.0), _LARGEST_MEAN) * math.sqrt(table[s, 1] - table[s, 0])
+        for k in range(min(BAND, count - s)):
+            share = 0.0
+            for g in range(n_bins):
+                share += point[g] * shares[s, g, k]
+            band[s, 1, k] = scale * max(share, 0.0)
+    covariance = np.zeros(BAND)
+    for c in range(first, count):
+        length = table[c, 1] - table[c, 0]
+        for place in range(width + 1):
+            equations[c, place] = 0.0
+        expected, known_part = 0.0, 0.0
+        for i in range(n_arms):
+            mean = point[first_mean + i]
+            stretch = point[n_bins + i] if n_eps > 0 else 0.0
+            plays, change = 0.0, 0.0  # a_ci, and its change with eps_i
+            for g in range(n_bins):
+                slope = design[c, g, i, 1]
+                arriving = design[c, g, i, 0] + stretch * slope
+                plays += point[g] * arriving
+                change += point[g] * slope
+                equations[c, g] += mean * arriving
+            plays = max(plays, 0.0)
+            equations[c, first_mean + i] = plays
+            expected += plays * min(max(mean, 0.0), 1.0)
+            if n_eps > 0:
+                equations[c, n_bins + i] = mean * change
+                known_part += mean * change * stretch
+        for g in range(n_bins):
+            known_part += equations[c, g] * point[g]
+        low = max(0, c - BAND + 1)
+        at_least = 0.0  # keeps Sigma positive where the curve and the stretched one disagree
+        for s in range(low, c + 1):
+            at_least += band[s, 1, c - s] * math.sqrt(table[s, 1] - table[s, 0])
+        mean_total = max(expected, at_least, _LEAST_EXPECTED * length * typical)
+        for k in range(min(BAND, c + 1)):
+            shared = 0.0
+            for s in range(low, c - k + 1):
+                shared += band[s, 1, c - s] * band[s, 1, c - k - s]
+            covariance[k] = -shared
+        left = max(mean_total + covariance[0], _LEAST_VARIANCE, _LEAST_VARIANCE_SHARE * mean_total)
+        missing = math.isnan(table[c, 3])
+        if missing and c < pending:
+            left += _NO_INFORMATION
+        for k in range(min(BAND - 1, c), 0, -1):
+            value = covariance[k]
+            for j in range(max(low, c - k - BAND + 1), c - k):
+                value -= band[c, 0, c - j] * band[c - k, 0, c - k - j]
+            band[c, 0, k] = value / band[c - k, 0, 0]
+            left -= band[c, 0, k] * band[c, 0, k]
+        pivot = math.sqrt(max(left, _LEAST_PIVOT * (mean_total + 1.0)))
+        band[c, 0, 0] = pivot
+        equations[c, width] = known_part if missing else known_part + table[c, 3]
+        for k in range(1, min(BAND, c + 1)):
+            factor = band[c, 0, k]
+            if factor != 0.0:
+                for place in range(width + 1):
+                    equations[c, place] -= factor * equations[c - k, place]
+        for place in range(width + 1):
+            equations[c, place] /= pivot

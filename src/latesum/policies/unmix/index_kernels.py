@@ -1,0 +1,67 @@
+"""How promising an arm is to Unmix, and between which limits its mean lies.
+
+Of the variance V_j of an estimate a part is that of the arm's own rewards, as if from n_o labelled
+plays; it is bounded by the binomial divergence. The rest leaked in from other arms and is added as
+a Gaussian width. Without leaks the index is exactly KL-UCB++.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from latesum._compile import compiled
+from latesum.policies.flow_kernels import kl_lower, kl_upper
+
+
+@compiled
+def split_variance(mean, variance, plays, runs, scale):  # type: ignore[no-untyped-def]
+    """n_o, the labelled plays behind the arm's own part; V_leak, the rest; n_e, what both are worth."""
+    typical = (mean * plays + 0.5) / (plays + 1.0)
+    own = typical * (1.0 - typical)
+    n_own = min(plays, max(plays - scale * runs, plays / 3.0, own / variance))
+    return n_own, max(0.0, variance - own / n_own), min(n_own, own / variance)
+
+
+@compiled
+def index_values(mu, variances, counts, pending, n_arms, scale, clock, horizon):  # type: ignore[no-untyped-def]
+    """The index of every played arm, minus infinity for the others.
+
+    `counts` has the known plays, all plays and the runs of each arm, `pending` the plays that are
+    still to be reported; `scale` is the mean delay; a `horizon` of 0 is not known, and the index is then KL-UCB's.
+    """
+    runs = counts[2]
+    values = np.full(n_arms, -np.inf)
+    for arm in range(n_arms):
+        if counts[0, arm] <= 0.0:
+            continue
+        mean = min(max(mu[arm], 0.0), 1.0)
+        plays = counts[0, arm] + pending[arm]
+        n_own, leak, n_worth = split_variance(mean, variances[arm], plays, runs[arm], scale)
+        if horizon > 0.0:
+            share = max(1.0, max(horizon, clock) / (n_arms * n_worth))
+            logarithm = math.log(share)
+            allowance = math.log(share * (1.0 + logarithm * logarithm))
+        else:
+            allowance = math.log(clock + 1.0)
+        width = kl_upper(mean, allowance / n_own) - mean
+        values[arm] = mean + math.sqrt(width * width + 2.0 * allowance * leak)
+    return values
+
+
+@compiled
+def limits(mu, variances, counts, n_arms, scale, allowance):  # type: ignore[no-untyped-def]
+    """Lower and upper limits of every mean; `allowance` is half the square of the normal quantile."""
+    plays, runs = counts[0], counts[2]
+    low, high = np.zeros(n_arms), np.ones(n_arms)
+    for arm in range(n_arms):
+        if plays[arm] <= 0.0:
+            continue
+        mean = min(max(mu[arm], 0.0), 1.0)
+        n_own, leak, _ = split_variance(mean, variances[arm], plays[arm], runs[arm], scale)
+        below = mean - kl_lower(mean, allowance / n_own)
+        above = kl_upper(mean, allowance / n_own) - mean
+        low[arm] = max(0.0, mean - math.sqrt(below * below + 2.0 * allowance * leak))
+        high[arm] = min(1.0, mean + math.sqrt(above * above + 2.0 * allowance * leak))
+    return low, high

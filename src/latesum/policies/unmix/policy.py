@@ -1,0 +1,420 @@
+"""Unmix: explains the totals of all parts by means and a delay curve, and plays an index."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latesum._checks import InvalidInput, finite_number, whole_number
+from latesum.delays import Delay, parse, tabulated
+from latesum.policies.base import Play, Policy, Stretch
+from latesum.policies.history import Before, check_before, check_history
+from latesum.policies.unmix.curve import Floats, known_laws, told_mean
+from latesum.policies.unmix.rows import Rows
+from latesum.policies.unmix.search import SMALLEST, UNCERTAINTY, likeliest
+
+_SMALLEST_SCALE = 0.2
+_USUAL_UNCERTAINTY = 0.1
+_USUAL_DIFFERENCE = 0.05
+#: While nothing is known of the delay, stretches of 8, 16, 32, ... rounds are played until the next is
+#: this multiple of the largest plausible length scale, and rewards flow.
+_FIRST_RAMP = 8
+_SEEN = 2.0
+#: Arms that were played only before this many length scales had passed are tried once more.
+_EARLY = 3.0
+#: Then the scale is searched for again whenever the rounds have grown by this factor.
+_SEARCH_AGAIN = 2.0
+#: A delay is looked for up to this part of the horizon, or of the usual one where none is told.
+_LONGEST_DELAY = 20
+_USUAL_HORIZON = 2_000_000
+#: The least rounds that are planned for where no horizon is told.
+_LEAST_PLANNED = 1000.0
+
+
+class Unmix(Policy):
+    """Explains the totals of all parts by the arms' means and a delay curve, and plays an index.
+
+    A stretch is told in parts of about half a mean delay, which say *when* rewards arrived. Their
+    totals are a bilinear function of the means and of the delay's curve; both are fitted by
+    generalised least squares with the covariance between parts: a reward that arrives in one part
+    is missing in the others. An arm is visited until its index falls below the best estimate of the
+    other arms, or its data have doubled; then the arm with the best index is next.
+
+    It needs only a guess of the delay. Tell it what is known: the `mean_delay` and the share
+    `uncertainty` by which it may be wrong; or the whole law as `delay`, one for all arms or a list
+    with one per arm; or neither, if nothing is known of the delay.
+
+    Args:
+        n_arms: The number of arms.
+        horizon: The rounds to plan for; None if that is not known (the index is then KL-UCB's).
+        mean_delay: The delay's mean, in rounds.
+        uncertainty: By what share of it the mean may be wrong (one standard deviation).
+        delay: The delay's law, such as "exponential(50)"; a list has one law per arm.
+        delays_differ: By what share arms' delays differ (one standard deviation); 0: not at all.
+            Where it is not told, 0.05, or 0 if the law is told.
+        before: What ran before the start: None (nothing), an arm, or "other" (none of the arms).
+        history: Parts that were played before the start, oldest first, as (arm, rounds, total or
+            None); `before` is then what ran before the first of them.
+        names: The arms' names.
+        rng: The generator that the order of first visits is drawn from.
+
+    >>> policy = Unmix(2, 250_000, mean_delay=50, rng=np.random.default_rng(1))
+    >>> policy.ask()
+    Stretch(arm=0, rounds=50, purpose='learn', number=1, part=25)
+    >>> policy.tell(0, 25, total=4)
+    >>> policy.ask()
+    Stretch(arm=0, rounds=25, purpose='learn', number=1, part=25)
+
+    References: `docs/theory.md`; Menard and Garivier (2017), A minimax and asymptotically optimal
+    algorithm for stochastic bandits, ALT.
+    """
+
+    kind = "unmix"
+    random = True
+    learns_from = "parts"
+    takes_new_options = True
+
+    def __init__(
+        self,
+        n_arms: int,
+        horizon: int | None = None,
+        *,
+        mean_delay: float | None = None,
+        uncertainty: float = _USUAL_UNCERTAINTY,
+        delay: Delay | str | Sequence[Delay | str] | None = None,
+        delays_differ: float | None = None,
+        before: Before = None,
+        history: Iterable[Sequence[Any]] = (),
+        names: Sequence[str] | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> None:
+        self.n_arms = n_arms = whole_number(n_arms, "the number of arms", at_least=2)
+        self.horizon = None if horizon is None else whole_number(horizon, "the horizon", at_least=1)
+        if mean_delay is not None and delay is not None:
+            raise InvalidInput("tell Unmix either the mean_delay or the whole delay, not both.")
+        if mean_delay is not None:
+            self.mean_delay = finite_number(mean_delay, "the mean delay", at_least=0)
+        self.uncertainty = finite_number(
+            uncertainty, "the uncertainty of the mean delay, a share of it,", above=0
+        )
+        if mean_delay is None and uncertainty != _USUAL_UNCERTAINTY:
+            raise InvalidInput(
+                "the uncertainty is that of the mean_delay; tell Unmix both, or leave both out."
+            )
+        if delays_differ is not None:
+            self.delays_differ = finite_number(
+                delays_differ, "the share by which delays differ", at_least=0, at_most=1
+            )
+        self._laws = None if delay is None else _laws(delay, n_arms)
+        self.delay = None if self._laws is None else _texts(self._laws)
+        self.before = check_before(before, n_arms)
+        self.history = check_history(history, n_arms)
+        super().__init__(n_arms, names=names, rng=rng)
+
+    @classmethod
+    def told(cls, known: Mapping[str, Any], written: Mapping[str, Any]) -> dict[str, Any]:
+        """What a simulation tells where nothing is written: the mean delay, not the whole law.
+
+        Args:
+            known: All that is true of the problem, by the names of parameters.
+            written: The parameters that were written.
+        """
+        left_out = {"delay", "mean_delay"} if "delay" in written else {"delay"}
+        return {key: value for key, value in known.items() if key not in left_out}
+
+    # What it knows.
+
+    @property
+    def scale(self) -> float:
+        """The length scale of the delay, in rounds: the mean as told, or what was learned of it."""
+        return self._scale
+
+    def learned_delay(self) -> Delay:
+        """The delay's law as it is believed now: what was told, corrected by what was seen.
+
+        >>> Unmix(2, 1000, mean_delay=10).learned_delay().mean > 5
+        True
+        """
+        if self._laws is not None:
+            return self._laws[0]
+        curve, theta = self._rows.curve, self._rows.theta
+        times, shares = [0.0], [0.0]
+        for high, weight in zip(curve.highs.tolist(), theta.tolist(), strict=True):
+            if high > 0:
+                times.append(high)
+                shares.append(shares[-1] + weight)
+            else:
+                shares[0] += weight
+        return tabulated(times, [min(share / shares[-1], 1.0) for share in shares])
+
+    def _reset(self) -> None:
+        assert self._rng is not None
+        self._order = [int(arm) for arm in self._rng.permutation(self.n_arms)]
+        #: Where nothing was told: the length of the next stretch while the delay is looked for, the
+        #: largest length scale that is plausible, and when to search again.
+        self._ramp: int | None = None
+        self._plausible, self._search_at = 0.0, 0.0
+        self._why = 0
+        if self._told_nothing:
+            self._scale, self._ramp = SMALLEST, _FIRST_RAMP
+        else:
+            self._scale = self._told_scale
+        self._rows = self._new_rows()
+        for arm, rounds, total in self.history:
+            self._add(arm, rounds, total)
+        if self.history:
+            self._fit()
+        self._decide()
+
+    @property
+    def _told_nothing(self) -> bool:
+        return self.mean_delay is None and self._laws is None
+
+    @property
+    def _told_scale(self) -> float:
+        if self._laws is not None:
+            return max(*(law.mean for law in self._laws), _SMALLEST_SCALE)
+        return max(self.mean_delay or 0.0, _SMALLEST_SCALE)
+
+    def _new_rows(self) -> Rows:
+        unknowns = self.n_arms + (self.before == "other")
+        if self._laws is not None:
+            curve = known_laws((*self._laws, *self._laws[:1])[:unknowns])
+        else:
+            sure = UNCERTAINTY if self._told_nothing else self.uncertainty
+            curve = told_mean(self._scale, sure, unknowns)
+        differ = self.delays_differ
+        if differ is None:
+            differ = _USUAL_DIFFERENCE if self._laws is None else 0.0
+        rows = Rows(unknowns, curve, differ)
+        if self.before is not None:
+            rows.ran_before(self.n_arms if self.before == "other" else int(self.before))
+        return rows
+
+    def _snapshot(self) -> Any:
+        plan = [self._arm, self._left, self._why]
+        search = [self._scale, self._plausible, self._search_at, self._ramp]
+        return [self._order, plan, search, self._rows.to_json()]
+
+    def _restore(self, learned: Any) -> None:
+        self._order, plan, search, rows = learned
+        self._arm, self._left, self._why = plan
+        self._scale, self._plausible, self._search_at, self._ramp = search
+        self._rows = self._new_rows()
+        self._rows.load(rows)
+
+    # How it decides.
+
+    def _learn(self, play: Play) -> None:
+        arm, rounds, total, *_ = play
+        self._add(arm, rounds, total)
+        if arm == self._arm and rounds < self._left:
+            self._left -= rounds
+        else:
+            self._fit()
+            self._decide()
+
+    def _add(self, arm: int, rounds: int, total: float | None) -> None:
+        # Rows are not merged while the delay may be longer than it seems.
+        scale = max(self._scale, self._plausible) if self._ramp is None else math.inf
+        self._rows.add(arm, rounds, total, scale)
+
+    def _fit(self) -> None:
+        rows = self._rows
+        if self._ramp is None:
+            rows.fit()
+            if not self._told_nothing or rows.clock < self._search_at:
+                return
+        around = None if self._ramp is not None else (self._scale, self._plausible)
+        longest = (self.horizon or _USUAL_HORIZON) / _LONGEST_DELAY
+        found = likeliest(rows, longest, around)
+        if self._ramp is not None or found.scale != self._scale:
+            self._scale, self._rows = found.scale, found.rows
+        self._plausible = found.plausible
+        self._search_at = _SEARCH_AGAIN * rows.clock
+
+    def _decide(self) -> None:
+        if self._ramp is not None:
+            if self._go_on_with_ramp():
+                return
+            self._ramp = None
+        from latesum.policies.unmix import visits_kernels
+
+        rows, order = self._rows, self._in_order()
+        if not rows.count:
+            arm, self._why = int(order[0]), visits_kernels.NOT_TRIED
+        else:
+            present = rows.last_arm if rows.last_arm in order else -1
+            arm, self._why = visits_kernels.choose(
+                present, rows.run_length, order, self._values(), rows.mu, rows.counts, self._scale,
+                self._share, rows.rewards, self._tried_since,
+            )  # fmt: skip
+        counts, staying = rows.counts, rows.count > 0 and arm == rows.last_arm
+        length = visits_kernels.stretch_length(
+            staying, counts[1, arm], counts[0, arm], self._scale, self._share
+        )
+        rounds = int(length)
+        if self.horizon is not None and self.rounds_told < self.horizon:
+            rounds = min(rounds, self.horizon - self.rounds_told)
+        self._arm, self._left = arm, rounds
+
+    def _go_on_with_ramp(self) -> bool:
+        """Stretches of 8, 16, 32, ... on one arm after the other, until the delay can be seen."""
+        assert self._ramp is not None
+        rows, available = self._rows, self._in_order().tolist()
+        seen = self._ramp >= _SEEN * self._plausible and rows.flowing_from is not None
+        if rows.count and (seen or self._ramp > self._share):
+            return False
+        last = rows.last_arm if rows.count else None
+        place = available.index(last) + 1 if last in available else 0
+        self._arm = available[place % len(available)]
+        self._left = self._ramp
+        self._ramp *= 2
+        return True
+
+    def _values(self) -> Floats:
+        from latesum.policies.unmix import index_kernels
+
+        rows = self._rows
+        values: Floats = index_kernels.index_values(
+            rows.mu, rows.variances[1], rows.counts, rows.pending, self.n_arms, self._scale,
+            float(self.rounds_told), float(self.horizon or 0),
+        )  # fmt: skip
+        return values
+
+    @property
+    def _share(self) -> float:
+        """The most that a first visit may take: a share of the rounds that are planned for.
+
+        These are the horizon, or twice the rounds so far where none is known or it has passed.
+        """
+        horizon = self.horizon or 0
+        if horizon <= self.rounds_told:
+            horizon = max(2.0 * self.rounds_told, _LEAST_PLANNED)  # type: ignore[assignment]
+        return horizon / (4 * self.n_arms)
+
+    @property
+    def _tried_since(self) -> float:
+        """An arm counts as tried if a run of it began at this time or later.
+
+        Where nothing was told of the delay, what was played before rewards flowed, or soon after
+        the start, misleads: "this arm earns nothing" explains its totals as well as a delay does,
+        and rewards that come much later than most are missing.
+        """
+        if not self._told_nothing:
+            return 0.0
+        flowing = self._rows.flowing_from
+        return math.inf if flowing is None else max(float(flowing), _EARLY * self._scale)
+
+    def _in_order(self) -> NDArray[np.int64]:
+        """The arms that can be played, in the order of their first visits."""
+        return np.array([arm for arm in self._order if arm not in self._dropped])
+
+    def _next(self) -> Stretch:
+        from latesum.policies.unmix import visits_kernels
+
+        if self._ramp is not None:  # a quarter of the stretch, which is half of the next one
+            return Stretch(self._arm, self._left, "learn", part=max(1, self._ramp // 8))
+        run = self._rows.run_length if self._rows.last_arm == self._arm else 0.0
+        part = int(visits_kernels.part_length(float(self._left), run, self._scale))
+        return Stretch(self._arm, self._left, "learn", part=part)
+
+    def _forget(self, arm: int) -> None:
+        if arm == self._arm:
+            self._decide()
+
+    # What it says.
+
+    def _estimate(self, arm: int, level: float) -> tuple[float | None, float, float, int]:
+        from scipy.special import ndtri
+
+        from latesum.policies.unmix import index_kernels
+
+        rows = self._rows
+        plays = int(rows.counts[0, arm])
+        if plays == 0:
+            return None, 0.0, 1.0, 0
+        low, high = index_kernels.limits(
+            rows.mu, rows.variances[0], rows.counts, self.n_arms, self._scale,
+            float(ndtri(0.5 + level / 2)) ** 2 / 2,
+        )  # fmt: skip
+        mean = min(max(float(rows.mu[arm]), 0.0), 1.0)
+        return mean, float(low[arm]), float(high[arm]), plays
+
+    def _known_rounds(self, arm: int) -> int:
+        return int(self._rows.counts[0, arm])
+
+    def _findings(self) -> list[str]:
+        rows = self._rows
+        found = []
+        if self._ramp is not None:
+            found.append(
+                "Nothing is known of the delay yet: stretches double until it can be seen."
+            )
+        elif self._laws is None and rows.reported:
+            mean = float(rows.theta @ rows.curve.bin_means)
+            told = "" if self._told_nothing else f" (told: {self.mean_delay:,.4g})"
+            found.append(f"Rewards are about {mean:,.4g} rounds late on average{told}.")
+        if self.before == "other" and rows.reported:
+            mean = min(max(float(rows.mu[self.n_arms]), 0.0), 1.0)
+            found.append(f"What ran before had a mean of about {mean:.3f}.")
+        if rows.misfit > 1.5:
+            found.append(
+                f"Totals vary {math.sqrt(rows.misfit):.1f} times as much as rewards and delays of "
+                "one law explain; all intervals are wider by that."
+            )
+        values = self._values()
+        for arm, name in enumerate(self.names):
+            plays = rows.counts[0, arm]
+            if not plays:
+                continue
+            mean = min(max(float(rows.mu[arm]), 0.0), 1.0)
+            typical = (mean * plays + 0.5) / (plays + 1)
+            worth = min(typical * (1 - typical) / rows.variances[0, arm], plays)
+            found.append(
+                f"{name} has a mean of about {mean:.3f}, as sure as from {worth:,.0f} rounds "
+                f"without delay; it might be as good as {min(values[arm], 1.0):.3f}."
+            )
+        return found
+
+    def _reason(self) -> str:
+        from latesum.policies.unmix import visits_kernels
+
+        if self._ramp is not None:
+            return "to see how late its rewards come"
+        if self._why == visits_kernels.NOT_TRIED:
+            return "because it has not been tried yet"
+        if self._nothing_known():
+            return "because nothing is known yet"
+        if not self._known_rounds(self._arm):
+            return "because nothing is known of it yet"
+        if self._why == visits_kernels.GOES_ON:
+            return "because it may still be the best"
+        return "because it looks most promising"
+
+
+def _laws(delay: Delay | str | Sequence[Delay | str], n_arms: int) -> tuple[Delay, ...]:
+    if isinstance(delay, (str, Delay)):
+        laws: tuple[Delay, ...] = (parse(delay),) * n_arms
+    else:
+        laws = tuple(parse(each) for each in delay)
+    if len(laws) != n_arms:
+        raise InvalidInput(
+            f"give Unmix one delay for all arms or one for each of the {n_arms}, not {len(laws)}."
+        )
+    for law in laws:
+        if not math.isfinite(law.mean):
+            raise InvalidInput(
+                f"the delay {law.text} has no finite mean; bound it, or leave the delay out and "
+                "Unmix learns it."
+            )
+    return laws
+
+
+def _texts(laws: tuple[Delay, ...]) -> Any:
+    texts = [law.text for law in laws]
+    return texts[0] if len(set(texts)) == 1 else texts
