@@ -312,6 +312,15 @@ def test_an_archived_campaign_refuses_acts_until_it_is_reopened(new_campaign, cl
     assert campaign.status().state == "running"
 
 
+def test_a_campaign_that_never_began_is_archived(new_campaign):
+    campaign = new_campaign()
+    campaign.archive(**ME)
+    with pytest.raises(NotPossible, match="in the archive; reopen it first"):
+        campaign.decide()
+    campaign.reopen(**ME)
+    assert campaign.decide().bucket == 1
+
+
 def test_a_deleted_campaign_leaves_a_tombstone(store, clock):
     made = Campaign.create(
         name="banner", options=["red", "blue"], policy="odaaf",

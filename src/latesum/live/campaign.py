@@ -22,6 +22,7 @@ from latesum.live.deciding import (
     bucket_to_decide,
     carry,
     check_next,
+    check_open,
     choose,
     final_decision,
     told_plays,
@@ -208,10 +209,12 @@ class Campaign(Operated):
                 return ledger.decisions[bucket]
             if ledger.finished is not None:
                 return final_decision(ledger, bucket)
+            check_open(ledger)
             choose(ledger, self._policies, bucket, now)  # the long part, unlocked
             with self._ledgers.writing() as (writer, ledger):
                 if ledger.finished is not None:
                     return final_decision(ledger, bucket)
+                check_open(ledger)
                 self._carry_up_to(bucket, now, writer, ledger)
                 if bucket not in ledger.decisions:
                     check_next(ledger, bucket)

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from latesum._checks import InvalidInput
+from latesum.errors import NotPossible
 from latesum.live.buckets import When
 from latesum.live.caches import PolicyCache, Told
 from latesum.live.ledger import Decision, Ledger
@@ -161,6 +162,12 @@ def bucket_to_decide(ledger: Ledger, when: When | None, now: datetime) -> int:
         )
     check_next(ledger, bucket)
     return bucket
+
+
+def check_open(ledger: Ledger) -> None:
+    """Refuse to decide in a campaign that was put into the archive before it began."""
+    if ledger.archived is not None and ledger.finished is None:
+        raise NotPossible("the campaign is in the archive; reopen it first.")
 
 
 def check_next(ledger: Ledger, bucket: int) -> None:
