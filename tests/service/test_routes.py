@@ -394,7 +394,7 @@ def test_a_campaign_is_changed_over_http(operator, campaign):
 
     refused = act("add", option="green")
     assert refused.status_code == 409
-    assert "odaaf cannot take in an option while it runs; flow" in refused.json()["error"]
+    assert "odaaf cannot take in an option while it runs; unmix, flow" in refused.json()["error"]
     changed = act("change", settings={"policy": "flow", "parameters": {"horizon": 80_000}})
     assert changed.status_code == 200
     added = act("add", option="green").json()

@@ -281,7 +281,7 @@ class Renaming(OptionAct):
     name: Text
 
 
-class Change(Act):
+class SettingsChange(Act):
     """What to change of the settings; of the parameters, those that are not named stay."""
 
     settings: Changes

@@ -13,13 +13,13 @@ from latesum.service.models import (
     Act,
     ActAnswer,
     Addition,
-    Change,
     Deletion,
     DeletionAnswer,
     Finish,
     OptionAct,
     Override,
     Renaming,
+    SettingsChange,
 )
 from latesum.service.routing import AllCampaigns, NamedCampaign, ScopedRoute, Who, needs
 from latesum.service.tokens import Token
@@ -100,7 +100,9 @@ async def rename(cached: NamedCampaign, act: Renaming, who: Who, key: Key = None
 
 @router.post("/change")
 @needs("operate")
-async def change(cached: NamedCampaign, act: Change, who: Who, key: Key = None) -> ActAnswer:
+async def change(
+    cached: NamedCampaign, act: SettingsChange, who: Who, key: Key = None
+) -> ActAnswer:
     """Change settings from the next decision on; the policy learns from the whole log again."""
     for name in ("who", "why", "key"):
         if name in act.settings:
