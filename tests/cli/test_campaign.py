@@ -235,7 +235,7 @@ def test_a_campaign_is_changed_on_the_command_line(run):
     assert run("resume", *WHY)[1].startswith("The hold has ended. The override to vert goes on")
     assert run("cancel-override", *WHY)[1] == "The override has ended.\n"
     out = run("history")[1]
-    for words in ("ada changed policy from odaaf to flow: a test", "ada added green: a test",
+    for words in ("ada changed policy from odaaf to flow", "ada added green: a test",
                   "ada renamed green to vert", "align from none to week", "brought vert back",
                   "let the campaign go on (the override went on)", "cancelled the override"):  # fmt: skip
         assert words in out

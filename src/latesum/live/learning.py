@@ -40,7 +40,7 @@ def learning_stopped(ledger: Ledger, maturity: Maturity) -> str | None:
         return None
     if batches and maturity.now - batches[-1] < 2 * usual_interval(batches):
         return None
-    what = f"{len(since)} {bucket_word(settings)}s"
+    what = counted(_passed(ledger, maturity, batches, len(since)), bucket_word(settings))
     if batches:
         said = f"no total has become usable for {what}, since {_moment(batches[-1])}"
     else:
@@ -48,6 +48,15 @@ def learning_stopped(ledger: Ledger, maturity: Maturity) -> str | None:
     unused = [bucket for bucket in ended if bucket not in known]
     remedies = _waiting(settings, ledger, maturity, unused) + _unrecorded(settings, ledger, since)
     return f"Nothing is being learned: {said}. {' '.join(remedies)}"
+
+
+def _passed(ledger: Ledger, maturity: Maturity, batches: list[datetime], without_total: int) -> int:
+    """The buckets since the last total became usable, those that were not asked for included."""
+    buckets = ledger.settings.buckets
+    if not buckets.timed:
+        return without_total
+    begun = buckets.number(batches[-1]) if batches else ledger.first or 1
+    return max(buckets.number(maturity.now) - begun, without_total)
 
 
 def _waiting(
