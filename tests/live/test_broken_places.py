@@ -56,6 +56,17 @@ def test_a_store_that_can_only_be_read_is_read(file, clock):
         assert not store.read_only
 
 
+def test_what_was_written_last_is_not_passed_over(file, clock):
+    with Store(file) as store:
+        Campaign.open("banner", store=store, clock=clock).record(1, total=3)
+        with pytest.raises(
+            InvalidInput, match=r"own\.db-wal beside it holds what was written last"
+        ):
+            Store(file, read_only=True)
+    with Store(file, read_only=True) as store:
+        assert len(Campaign.open("banner", store=store, clock=clock).history()) == 2
+
+
 def test_an_older_store_that_can_only_be_read_is_refused(tmp_path, request):
     old = request.path.parent / "databases" / "schema-0002.db"
     shutil.copy(old, tmp_path / "old.db")

@@ -86,8 +86,15 @@ def make_engine(url: URL, *, read_only: bool = False) -> Engine:
     """An engine whose transactions are what the contract of a store needs."""
     try:
         if url.drivername == "sqlite" and read_only:
+            place = Path(str(url.database)).absolute()
+            waiting = place.with_name(place.name + "-wal")
+            if waiting.exists() and waiting.stat().st_size:
+                raise InvalidInput(
+                    f"{place} can only be read, and {waiting.name} beside it holds what was written "
+                    "last; copy both to a place where they can be written, and open the copy."
+                )
             # No one can write to it, so that SQLite needs no files beside it to be safe.
-            file = Path(str(url.database)).absolute().as_uri() + "?mode=ro&immutable=1"
+            file = place.as_uri() + "?mode=ro&immutable=1"
             return create_engine(
                 "sqlite://",
                 creator=lambda: sqlite3.connect(file, uri=True, check_same_thread=False),
