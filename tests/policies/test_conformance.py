@@ -4,7 +4,7 @@ import pytest
 
 from latesum.policies import Restarting, Stretch, build, check
 from latesum.policies.conformance import CHECKS, NotConforming
-from latesum.policies.fixed import RoundRobin
+from latesum.policies.fixed import Oracle, RoundRobin
 from latesum.policies.odaaf import ODAAF
 from latesum.policies.registry import accepted_parameters, available
 
@@ -101,3 +101,12 @@ def test_a_policy_that_breaks_the_protocol_is_caught(broken):
 def test_the_suite_covers_the_protocol():
     names = {examine.__name__ for examine in CHECKS}
     assert names >= {"ask_is_pure", "tells_merge", "replay_equals_history", "state_round_trips"}
+
+
+def test_a_policy_that_only_says_that_it_takes_new_options_is_found_out():
+    class Stubborn(Oracle):
+        kind = "stubborn"
+        takes_new_options = True
+
+    with pytest.raises(NotConforming, match="takes new options, but asked for"):
+        check(Stubborn(2, 1000, best_arm=1))

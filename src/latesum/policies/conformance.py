@@ -206,6 +206,25 @@ def drops_are_kept(policy: Policy, rng: np.random.Generator, steps: int) -> None
     _refuses(lambda: lived.drop(order[-1]), "dropping the last arm")
 
 
+def new_options_are_asked_for(policy: Policy, rng: np.random.Generator, steps: int) -> None:
+    """Of a policy that `takes_new_options`: told plays of the others, an arm more has its turn soon."""
+    if not policy.takes_new_options:
+        return
+    arguments = {key: each for key, each in policy.parameters.items() if key != "names"}
+    plays = _history(policy.fresh(), rng, steps)
+    try:
+        larger = type(policy)(**{**arguments, "n_arms": policy.n_arms + 1}).replay(plays)
+    except InvalidInput:
+        return  # a parameter is for the present arms, and a campaign refuses in these words
+    asked = []
+    for _ in range(2 * larger.n_arms + 2):
+        asked.append(larger.ask())
+        if asked[-1].arm == policy.n_arms:
+            return
+        larger.tell(*asked[-1][:2], float(asked[-1].rounds // 2), *asked[-1][2:4])
+    raise NotConforming(f"it takes new options, but asked for {asked} and not for the new arm.")
+
+
 def totals_may_come_late_and_change(policy: Policy, rng: np.random.Generator, steps: int) -> None:
     """Whatever totals become known, in whatever order, there is always an answer."""
     plays = _history(policy.fresh(), rng, steps)
@@ -285,6 +304,7 @@ CHECKS: tuple[Callable[[Policy, np.random.Generator, int], None], ...] = (
     replay_equals_history,
     state_round_trips,
     drops_are_kept,
+    new_options_are_asked_for,
     totals_may_come_late_and_change,
     knows_nothing_when_fresh,
     goes_on_past_its_horizon,
