@@ -31,6 +31,8 @@ class Entrant(NamedTuple):
 
 
 ENTRANTS: dict[str, Entrant] = {
+    "unmix": Entrant("unmix", 200, "qpm-d KL-UCB++"),
+    "unmix-untold": Entrant("unmix-untold", 100, "qpm-d KL-UCB++"),
     "flow": Entrant("flow", 500, "qpm-d KL-UCB++"),
     "flow, UCB1": Entrant("flow(index='ucb1')", 200, "qpm-d UCB1"),
     "flow-lookahead": Entrant("flow-lookahead", 200, "qpm-d KL-UCB++"),

@@ -1,0 +1,105 @@
+"""How far a reader has to walk: functions, files and changes of file of four jobs.
+
+    python benchmarks/walks.py [FOLDER]
+
+Functions of latesum are taken in the order in which they are first called, as one who follows the
+code would read them. "Changes" is how often the next one is in another file. FOLDER holds another
+version's `latesum` package, such as a worktree's `src`, and is walked too.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parents[1] / "src"
+JOBS = ("compare", "a live total", "plan", "paper 3a")
+_WORKER = """
+import contextlib, io, sys, tempfile, threading
+from pathlib import Path
+
+job, root = sys.argv[1], str(Path(sys.argv[2]) / "latesum") + "/"
+seen, walking = {}, False
+
+def look(frame, event, argument):
+    code = frame.f_code
+    if walking and event == "call" and code.co_filename.startswith(root):
+        seen.setdefault((code.co_filename, getattr(code, "co_qualname", code.co_name)))
+
+def command(*words, again=False):
+    global walking
+    from typer.testing import CliRunner
+    from latesum.cli.app import app
+    for walking in (False, True):  # first without a look, so that imports are no part of the walk
+        done = CliRunner().invoke(app, [*words, *(["--again"] if walking and again else [])])
+        assert done.exit_code == 0, done.output
+
+threading.setprofile(look)
+sys.setprofile(look)
+with tempfile.TemporaryDirectory() as folder:
+    if job == "compare":
+        command("compare", "--arms", "0.5,0.6", "--delay", "uniform(0, 100)", "--policies", "flow",
+                "--horizon", "5000", "--replications", "2", "--workers", "1")
+    elif job == "plan":
+        command("plan", "--options", "2", "--rate", "0.02", "--lift", "20%", "--traffic",
+                "24000 per day", "--late", "2 days", "--run-for", "12 weeks", "--quick",
+                "--workers", "1")
+    elif job == "paper 3a":
+        command("paper", "3a", "--replications", "2", "--workers", "1", "--out", folder,
+                again=True)
+    else:
+        from fastapi.testclient import TestClient
+        from latesum.live import Store
+        try:
+            from latesum.service import Tokens
+            from latesum.service.app import create_app
+        except ImportError:  # an earlier version
+            from latesum.live.service import Tokens
+            from latesum.live.service.app import create_app
+        store = Store(Path(folder) / "c.db")
+        secret = Tokens(store).new("x", "operate")
+        with TestClient(create_app(store), headers={"Authorization": "Bearer " + secret}) as client:
+            client.put("/v1/campaigns/b", json={
+                "options": ["r", "b"], "policy": "odaaf", "every": "number",
+                "parameters": {"horizon": 90000, "mean_delay": 100}, "expected_rounds": 1000,
+                "time_basis": "arrival"})
+            client.get("/v1/campaigns/b/option")
+            for bucket, walking in ((1, False), (2, True)):
+                rows = f"bucket,rounds,total\\n{bucket},1000,300\\n".encode()
+                sent = client.post("/v1/campaigns/b/totals", content=rows,
+                                   headers={"content-type": "text/csv"})
+                assert sent.status_code == 200, sent.text
+                client.get("/v1/campaigns/b/option")
+            walking = False
+sys.setprofile(None)
+files = [file for file, _ in seen]
+changes = sum(one != other for one, other in zip(files, files[1:]))
+print(len(seen), len(set(files)), changes)
+"""
+
+
+def walk(job: str, source: Path) -> list[int]:
+    """Functions, files and changes of file of a job, with the version in `source`."""
+    done = subprocess.run(
+        [sys.executable, "-c", _WORKER, job, str(source)],
+        env={"PYTHONPATH": str(source), "PATH": "/usr/bin:/bin", "HOME": str(Path.home())},
+        capture_output=True, text=True,
+    )  # fmt: skip
+    if done.returncode:
+        raise SystemExit(f"{job} failed:\n{done.stdout}{done.stderr}")
+    return [int(number) for number in done.stdout.split()[-3:]]
+
+
+def main() -> None:
+    """Print a table."""
+    sources = [HERE, *(Path(folder).resolve() for folder in sys.argv[1:])]
+    for source in sources:
+        print(source.parent.name, "| job | functions | files | changes |", sep="\n")
+        for job in JOBS:
+            functions, files, changes = walk(job, source)
+            print(f"| {job} | {functions} | {files} | {changes} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
