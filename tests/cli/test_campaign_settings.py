@@ -60,7 +60,7 @@ def test_python_and_the_command_line_refuse_in_the_same_words(field, latesum, tm
 
 
 def test_what_is_missing_or_unknown_is_named():
-    for field in ("options", "policy", "expected_rounds", "time_basis"):
+    for field in ("options", "expected_rounds", "time_basis"):
         with pytest.raises(InvalidInput, match=field):
             Settings.read({key: value for key, value in GIVEN.items() if key != field})
     with pytest.raises(InvalidInput, match="no setting 'zon'; did you mean 'zone'"):

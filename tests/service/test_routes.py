@@ -367,7 +367,7 @@ def test_the_description_shows_the_settings_and_the_vocabulary(operator):
     schema = body["content"]["application/json"]["schema"]
     assert "name" not in schema["properties"]
     assert schema["properties"]["every"]["enum"] == ["hour", "day", "week", "number"]
-    assert set(schema["required"]) == {"options", "expected_rounds", "time_basis", "policy"}
+    assert set(schema["required"]) == {"options", "expected_rounds", "time_basis"}
     option = described["components"]["schemas"]["OptionAnswer"]["properties"]
     assert option["purpose"]["enum"] == ["learn", "bridge", "commit", "override"]
     assert option["source"]["enum"][0] == "policy"
