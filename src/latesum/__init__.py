@@ -33,6 +33,7 @@ if _TYPE_CHECKING:
         Restarting,
         RoundRobin,
         Stretch,
+        Unmix,
     )
     from latesum.service.client import Client
     from latesum.world import (
@@ -60,6 +61,7 @@ _HOMES = {
     "latesum.policies": (
         "ARSUCB", "CLW", "FixedSplit", "Flow", "FlowLookahead", "Guarded", "NaiveODAAF",
         "ODAAF", "ODAAFB", "ODAAFS", "ODAAFV", "Oracle", "Play", "Policy", "Restarting", "RoundRobin", "Stretch",
+        "Unmix",
     ),
     "latesum.service.client": ("Client",),
     "latesum.world": (
@@ -109,6 +111,7 @@ __all__ = [
     "Scaled",
     "Stretch",
     "Uniform",
+    "Unmix",
     "World",
     "__version__",
     "attributed",

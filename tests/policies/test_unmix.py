@@ -13,7 +13,7 @@ from latesum.delays import parse
 from latesum.lab.studies.coverage import measure_coverage
 from latesum.policies import Unmix, build
 from latesum.policies.unmix.curve import known_laws, told_mean
-from latesum.policies.unmix.rows import Rows
+from latesum.policies.unmix.rows import PartRows
 
 #: Arm and rounds of a schedule with short and long visits.
 SCHEDULE = ((0, 20), (0, 30), (1, 25), (1, 7), (0, 40), (1, 60), (0, 5))
@@ -37,7 +37,7 @@ def _expected(schedule, laws, n_arms):
 
 
 def _rows(schedule, curve, n_arms, totals=None, stretch_sd=0.0):
-    rows = Rows(n_arms, curve, stretch_sd)
+    rows = PartRows(n_arms, curve, stretch_sd)
     for place, (arm, rounds) in enumerate(schedule):
         rows.add(arm, rounds, None if totals is None else float(totals[place]), 1e9)
     return rows
@@ -55,7 +55,7 @@ def test_the_design_counts_the_plays_that_arrive(delays):
 
 def test_what_ran_before_arrives_in_the_first_rows():
     law = parse("uniform(1, 40)")
-    rows = Rows(2, known_laws((law, law)), 0.0)
+    rows = PartRows(2, known_laws((law, law)), 0.0)
     rows.ran_before(1)
     rows.add(0, 10, 3.0, 1e9)
     late = sum(

@@ -51,6 +51,7 @@ SURFACE = [
     "Scaled",
     "Stretch",
     "Uniform",
+    "Unmix",
     "World",
     "__version__",
     "attributed",

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from latesum._compile import compiled
 
-#: Rows further apart than this share no noise in the fit.
+#: PartRows further apart than this share no noise in the fit.
 BAND = 10
 
 

@@ -14,7 +14,7 @@ from latesum.delays import Delay, parse, tabulated
 from latesum.policies.base import Play, Policy, Stretch
 from latesum.policies.history import Before, check_before, check_history
 from latesum.policies.unmix.curve import Floats, known_laws, told_mean
-from latesum.policies.unmix.rows import Rows
+from latesum.policies.unmix.rows import PartRows
 from latesum.policies.unmix.search import SMALLEST, UNCERTAINTY, likeliest
 
 _SMALLEST_SCALE = 0.2
@@ -180,7 +180,7 @@ class Unmix(Policy):
             return max(*(law.mean for law in self._laws), _SMALLEST_SCALE)
         return max(self.mean_delay or 0.0, _SMALLEST_SCALE)
 
-    def _new_rows(self) -> Rows:
+    def _new_rows(self) -> PartRows:
         unknowns = self.n_arms + (self.before == "other")
         if self._laws is not None:
             curve = known_laws((*self._laws, *self._laws[:1])[:unknowns])
@@ -190,7 +190,7 @@ class Unmix(Policy):
         differ = self.delays_differ
         if differ is None:
             differ = _USUAL_DIFFERENCE if self._laws is None else 0.0
-        rows = Rows(unknowns, curve, differ)
+        rows = PartRows(unknowns, curve, differ)
         if self.before is not None:
             rows.ran_before(self.n_arms if self.before == "other" else int(self.before))
         return rows
@@ -219,7 +219,7 @@ class Unmix(Policy):
             self._decide()
 
     def _add(self, arm: int, rounds: int, total: float | None) -> None:
-        # Rows are not merged while the delay may be longer than it seems.
+        # PartRows are not merged while the delay may be longer than it seems.
         scale = max(self._scale, self._plausible) if self._ramp is None else math.inf
         self._rows.add(arm, rounds, total, scale)
 

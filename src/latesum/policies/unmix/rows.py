@@ -19,14 +19,14 @@ _MERGED_AFTER = 8.0
 FLOWING = 20
 
 
-class Rows:
+class PartRows:
     """What was played and seen, row by row, and the fit of the means and of the delay's curve.
 
     `n_arms` counts everything with a mean of its own, also what ran before the start if it is none
     of the arms. `stretch_sd` is by how much arms' delays may differ (0: not at all).
 
     >>> from latesum.policies.unmix.curve import told_mean
-    >>> rows = Rows(2, told_mean(5.0, 0.1, 2), 0.05)
+    >>> rows = PartRows(2, told_mean(5.0, 0.1, 2), 0.05)
     >>> rows.add(0, 100, 48.0, 5.0)
     >>> rows.add(1, 100, 61.0, 5.0)
     >>> rows.fit()
@@ -198,9 +198,9 @@ class Rows:
         self.variances = np.array(variances)
         self.misfit = saved[5]
 
-    def under(self, curve: DelayCurve, steps: int) -> Rows:
+    def under(self, curve: DelayCurve, steps: int) -> PartRows:
         """The same rows, explained by another curve: `steps` steps from a neutral point."""
-        other = Rows(self.n_arms, curve, self._stretch_sd)
+        other = PartRows(self.n_arms, curve, self._stretch_sd)
         other._make_room(len(self._table))
         other.clock, other.count, other.n_runs = self.clock, self.count, self.n_runs
         other.counts, other._run_table = self.counts.copy(), self._run_table.copy()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from latesum.policies.unmix.curve import told_mean
-from latesum.policies.unmix.rows import Rows
+from latesum.policies.unmix.rows import PartRows
 
 #: By what share the mean may differ from a scale of the grid, whose scales double.
 UNCERTAINTY = 0.5
@@ -29,10 +29,10 @@ class Found(NamedTuple):
 
     scale: float
     plausible: float
-    rows: Rows
+    rows: PartRows
 
 
-def likeliest(rows: Rows, most: float, around: tuple[float, float] | None = None) -> Found:
+def likeliest(rows: PartRows, most: float, around: tuple[float, float] | None = None) -> Found:
     """The likeliest scale of the grid up to `most`, or of its part around an earlier answer.
 
     Args:
@@ -40,7 +40,7 @@ def likeliest(rows: Rows, most: float, around: tuple[float, float] | None = None
         most: The largest scale to consider.
         around: The scale and the largest plausible scale of the earlier answer.
 
-    >>> rows = Rows(2, told_mean(1.0, UNCERTAINTY, 2), 0.05)
+    >>> rows = PartRows(2, told_mean(1.0, UNCERTAINTY, 2), 0.05)
     >>> for arm, total in ((0, 18), (0, 38), (0, 46), (0, 48), (1, 31), (1, 12), (1, 4), (1, 2)):
     ...     rows.add(arm, 100, float(total), 1e9)
     >>> likeliest(rows, 1000.0).scale
