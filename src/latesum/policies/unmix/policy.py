@@ -385,7 +385,8 @@ class Unmix(Policy):
         from latesum.policies.unmix import visits_kernels
 
         if self._ramp is not None:
-            return "to see how late its rewards come"
+            known = "" if not self._nothing_known() else ", because nothing is known yet"
+            return f"to see how late its rewards come{known}"
         if self._why == visits_kernels.NOT_TRIED:
             return "because it has not been tried yet"
         if self._nothing_known():
