@@ -47,11 +47,12 @@ def test_the_command_resumes(latesum, tmp_path, monkeypatch):
     arguments = ("coverage", "--replications", "2", "--arms", "2a", "--workers", "1")
     code, out, said = latesum(*arguments)
     assert code == 0
-    assert out.count("2a") == len(coverage.BOUNDED) + len(coverage.DELAYS)
-    assert "20 runs; about" in said
+    cases = sum(len(delays) for delays in coverage.POLICIES.values())
+    assert out.count("2a") == cases
+    assert f"{2 * cases} runs; about" in said
     code, again, said = latesum(*arguments)
     assert (code, again) == (0, out)
-    assert "All 20 runs are there already" in said
+    assert f"All {2 * cases} runs are there already" in said
 
 
 def test_nonsense_is_refused():

@@ -134,7 +134,7 @@ def test_what_runs_today_is_simulated():
     """A shop that was open yesterday: rewards of yesterday arrive in the first days."""
     asked = {**SMALL, "late": "4 days", "replications": 60, "workers": 1, "check_beliefs": False}
     nothing, option, other, known = (
-        plan(**asked, policies=["flow", "half test"], **more)
+        plan(**asked, policies=["unmix", "half test"], **more)
         for more in (
             {}, {"status_quo": "option"}, {"status_quo": "other"},
             {"status_quo": "option", "history": "4 weeks"},

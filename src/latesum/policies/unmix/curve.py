@@ -22,7 +22,9 @@ Pieces = tuple[Integers, Floats, Floats, Floats, Floats]
 #: Edges of the bins, in mean delays, where the mean is told.
 _EDGES = (0.0, 0.3, 0.7, 0.95, 1.05, 1.35, 2.2, 4.0, 8.0, 40.0)
 _LEAST_PRIOR = 0.002
+#: The prior of a delay whose mean is hardly known: rewards at once, and beyond 8 and 16 means.
 _WIDE = 0.5
+_ATOM_PRIOR = 0.05
 _TAIL_EDGE = 16.0
 _TAIL_PRIOR = (0.02, 0.01)
 #: How many rewards the prior of the curve is worth.
@@ -60,11 +62,11 @@ def told_mean(mean: float, uncertainty: float, n_arms: int) -> DelayCurve:
     """
     edges = np.array(_EDGES)
     masses = -np.diff(np.exp(-edges))
-    if uncertainty >= _WIDE:  # then a part of the rewards may come very late
+    if uncertainty >= _WIDE:  # then a part of the rewards may come at once, or very late
         edges = np.insert(edges, -1, _TAIL_EDGE)
         masses = np.append(masses[:-1], _TAIL_PRIOR)
     rounded = np.rint(edges * mean)
-    lows, highs, prior = [0.0], [0.0], [0.0]
+    lows, highs, prior = [0.0], [0.0], [_ATOM_PRIOR if uncertainty >= _WIDE else 0.0]
     for low, high, mass in zip(rounded[:-1], rounded[1:], masses, strict=True):
         if high <= low:  # rounds are too coarse for this bin
             prior[-1] += mass

@@ -229,9 +229,7 @@ class Unmix(Policy):
             rows.fit()
             if not self._told_nothing or rows.clock < self._search_at:
                 return
-        around = None if self._ramp is not None else (self._scale, self._plausible)
-        longest = (self.horizon or _USUAL_HORIZON) / _LONGEST_DELAY
-        found = likeliest(rows, longest, around)
+        found = likeliest(rows, (self.horizon or _USUAL_HORIZON) / _LONGEST_DELAY)
         if self._ramp is not None or found.scale != self._scale:
             self._scale, self._rows = found.scale, found.rows
         self._plausible = found.plausible

@@ -20,8 +20,6 @@ _PLAUSIBLE = 6.0
 _STEPS = 4
 #: Delays up to this multiple of the rounds so far are considered.
 _BEYOND_CLOCK = 4.0
-#: Once the delay has been seen, only scales within this factor of the last one are considered.
-_NEIGHBOURS = 4.0
 
 
 class Found(NamedTuple):
@@ -32,13 +30,12 @@ class Found(NamedTuple):
     rows: PartRows
 
 
-def likeliest(rows: PartRows, most: float, around: tuple[float, float] | None = None) -> Found:
-    """The likeliest scale of the grid up to `most`, or of its part around an earlier answer.
+def likeliest(rows: PartRows, most: float) -> Found:
+    """The likeliest scale of the grid.
 
     Args:
         rows: What was played and seen.
         most: The largest scale to consider.
-        around: The scale and the largest plausible scale of the earlier answer.
 
     >>> rows = PartRows(2, told_mean(1.0, UNCERTAINTY, 2), 0.05)
     >>> for arm, total in ((0, 18), (0, 38), (0, 46), (0, 48), (1, 31), (1, 12), (1, 4), (1, 2)):
@@ -47,13 +44,8 @@ def likeliest(rows: PartRows, most: float, around: tuple[float, float] | None = 
     128.0
     """
     most = max(2 * SMALLEST, min(most, _BEYOND_CLOCK * rows.clock))
-    lowest = SMALLEST
-    if around is not None:
-        scale, plausible = around
-        lowest = max(SMALLEST, scale / _NEIGHBOURS)
-        most = min(most, max(_NEIGHBOURS * scale, 2 * plausible))
     tried = []
-    scale = lowest
+    scale = SMALLEST
     while scale <= most:
         tried.append((scale, rows.under(told_mean(scale, UNCERTAINTY, rows.n_arms), _STEPS)))
         scale *= 2
