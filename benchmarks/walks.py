@@ -27,12 +27,12 @@ def look(frame, event, argument):
     if walking and event == "call" and code.co_filename.startswith(root):
         seen.setdefault((code.co_filename, getattr(code, "co_qualname", code.co_name)))
 
-def command(*words, again=False):
+def command(*words):
     global walking
     from typer.testing import CliRunner
     from latesum.cli.app import app
     for walking in (False, True):  # first without a look, so that imports are no part of the walk
-        done = CliRunner().invoke(app, [*words, *(["--again"] if walking and again else [])])
+        done = CliRunner().invoke(app, [word.replace("FOLDER", f"{folder}/{walking}") for word in words])
         assert done.exit_code == 0, done.output
 
 threading.setprofile(look)
@@ -44,10 +44,9 @@ with tempfile.TemporaryDirectory() as folder:
     elif job == "plan":
         command("plan", "--options", "2", "--rate", "0.02", "--lift", "20%", "--traffic",
                 "24000 per day", "--late", "2 days", "--run-for", "12 weeks", "--quick",
-                "--workers", "1")
+                "--replications", "20", "--workers", "1")
     elif job == "paper 3a":
-        command("paper", "3a", "--replications", "2", "--workers", "1", "--out", folder,
-                again=True)
+        command("paper", "3a", "--replications", "2", "--workers", "1", "--out", "FOLDER")
     else:
         from fastapi.testclient import TestClient
         from latesum.live import Store
