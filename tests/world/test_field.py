@@ -310,7 +310,7 @@ def test_permuted_arms_keep_their_drift_and_all_else():
 
 
 @pytest.mark.parametrize("before", [1, 0.7, "discrete([0, 0.5, 1], [0.5, 0.25, 0.25])"])
-@pytest.mark.parametrize("many", [3000, 0])
+@pytest.mark.parametrize("many", [3000, pytest.param(0, marks=pytest.mark.slow)])
 def test_a_bucket_world_that_something_ran_in_before_is_that_of_the_rounds(
     before, many, monkeypatch
 ):
