@@ -11,7 +11,7 @@ from latesum import Problem, simulate
 from latesum._checks import InvalidInput
 from latesum.delays import parse
 from latesum.lab.studies.coverage import measure_coverage
-from latesum.policies import Unmix, build
+from latesum.policies import PolicySpec, Unmix, build
 from latesum.policies.unmix.curve import known_laws, told_mean
 from latesum.policies.unmix.rows import PartRows
 
@@ -149,6 +149,15 @@ def test_it_may_be_told_nothing_the_mean_the_law_or_one_law_per_arm():
     assert several.scale == 30
     assert several.parameters["delay"] == ["constant(30)", "exponential(5)"]
     assert build("unmix-untold", n_arms=2, horizon=1000).mean_delay is None
+
+
+def test_a_simulation_tells_it_the_mean_unless_the_law_is_written():
+    known = {"n_arms": 2, "horizon": 1000, "mean_delay": 9.0, "delay": ["constant(9)"] * 2}
+    for text, mean in (
+        ("unmix", 9), ("unmix(delay=None)", 9), ("unmix(delay='constant(5)')", None),
+        ("unmix-untold", None), ("unmix(mean_delay=4)", 4),
+    ):  # fmt: skip
+        assert PolicySpec.parse(text).told(known).build().mean_delay == mean
 
 
 @pytest.mark.parametrize(

@@ -123,7 +123,7 @@ class Unmix(Policy):
             known: All that is true of the problem, by the names of parameters.
             written: The parameters that were written.
         """
-        left_out = {"delay", "mean_delay"} if "delay" in written else {"delay"}
+        left_out = {"delay"} if written.get("delay") is None else {"delay", "mean_delay"}
         return {key: value for key, value in known.items() if key not in left_out}
 
     # What it knows.
