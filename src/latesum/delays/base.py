@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -292,7 +292,31 @@ class Delay(ABC):
         return first, max(second - first**2, 0.0)
 
 
-class Clipped(Delay):
+class _Limited(Delay):
+    """A delay made from another one that has no value above `largest`."""
+
+    #: What was done to the parent: the method of `Delay` that makes it.
+    _how: ClassVar[str]
+
+    def __init__(self, parent: Delay, largest: int) -> None:
+        self._parent = parent
+        self._largest = whole_number(largest, f"the largest delay of a {self._how} one")
+
+    @property
+    def text(self) -> str:
+        return f"{self._parent.text}.{self._how}({self._largest})"
+
+    @property
+    def short_text(self) -> str:
+        return f"{self._parent.short_text}.{self._how}({self._largest})"
+
+    @property
+    def bound(self) -> int:
+        below = self._parent.bound
+        return self._largest if below is None else min(self._largest, below)
+
+
+class Clipped(_Limited):
     """A delay whose values above `largest` become `largest`.
 
     Args:
@@ -300,22 +324,7 @@ class Clipped(Delay):
         largest: The largest value that is left.
     """
 
-    def __init__(self, parent: Delay, largest: int) -> None:
-        self._parent = parent
-        self._largest = whole_number(largest, "the largest delay of a clipped one")
-
-    @property
-    def text(self) -> str:
-        return f"{self._parent.text}.clipped({self._largest})"
-
-    @property
-    def short_text(self) -> str:
-        return f"{self._parent.short_text}.clipped({self._largest})"
-
-    @property
-    def bound(self) -> int:
-        below = self._parent.bound
-        return self._largest if below is None else min(self._largest, below)
+    _how = "clipped"
 
     def survival(self, k: ArrayLike) -> Floats:
         k = np.asarray(k)
@@ -325,7 +334,7 @@ class Clipped(Delay):
         return np.minimum(self._parent.draw(count, rng), self._largest)
 
 
-class Truncated(Delay):
+class Truncated(_Limited):
     """A delay drawn again whenever it is above `largest`.
 
     Args:
@@ -333,28 +342,16 @@ class Truncated(Delay):
         largest: The largest value that is kept.
     """
 
+    _how = "truncated"
+
     def __init__(self, parent: Delay, largest: int) -> None:
-        self._parent = parent
-        self._largest = whole_number(largest, "the largest delay of a truncated one")
+        super().__init__(parent, largest)
         self._beyond = float(parent.survival(self._largest))
         if self._beyond >= 1:
             raise InvalidInput(
                 f"{parent.short_text} is never as small as {self._largest}, so it cannot be truncated "
                 "there; choose a larger number."
             )
-
-    @property
-    def text(self) -> str:
-        return f"{self._parent.text}.truncated({self._largest})"
-
-    @property
-    def short_text(self) -> str:
-        return f"{self._parent.short_text}.truncated({self._largest})"
-
-    @property
-    def bound(self) -> int:
-        below = self._parent.bound
-        return self._largest if below is None else min(self._largest, below)
 
     def survival(self, k: ArrayLike) -> Floats:
         k = np.asarray(k)

@@ -34,7 +34,7 @@ _LEAST_PIVOT = 0.05
 def whiten(first, pending, count, typical, table, design, shares, n_eps, point, equations, band):  # type: ignore[no-untyped-def]
     """Whiten the equations of rows `first` to `count` - 1; those before are whitened already.
 
-    PartRows from `pending` on are still to be reported: they are whitened as if they were known.
+    Rows from `pending` on are still to be reported: they are whitened as if they were known.
     A whitened equation has the places theta, eps, mu and the right side; `point` is where they are
     linearised. `band` takes the band of the Cholesky factor and, per row s, the loads
     q_sk = u_s sqrt(L_s) sum_g theta_g P_sgk. `typical` is m0, the mean total per round.

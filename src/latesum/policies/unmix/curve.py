@@ -43,8 +43,7 @@ class DelayCurve(NamedTuple):
     told_mean: float
     told_sd: float  # 0: no mean was told
     laws: Integers  # which law each arm has
-    lows: Floats  # the ends of each bin
-    highs: Floats
+    highs: Floats  # the upper end of each bin
 
     @property
     def n_bins(self) -> int:
@@ -105,7 +104,7 @@ def known_laws(delays: tuple[Delay, ...]) -> DelayCurve:
     laws = np.array([different.index(delay) for delay in delays])
     mean = max(delay.mean for delay in different)
     return DelayCurve(
-        pieces, np.array([mean]), np.ones(1), 1.0, mean, 0.0, laws, np.zeros(1),
+        pieces, np.array([mean]), np.ones(1), 1.0, mean, 0.0, laws,
         np.array([max(highs)]),
     )  # fmt: skip
 
@@ -123,7 +122,7 @@ def _histogram(
         high[None, :] + 1,
     )
     laws = np.zeros(n_arms, dtype=np.int64)
-    return DelayCurve(pieces, means, prior, _PRIOR_WEIGHT, mean, sd, laws, low, high)
+    return DelayCurve(pieces, means, prior, _PRIOR_WEIGHT, mean, sd, laws, high)
 
 
 def _uniform_pieces(delay: Delay) -> list[tuple[float, float, float]]:

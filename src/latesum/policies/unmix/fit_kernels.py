@@ -82,9 +82,9 @@ def fit(first, frozen, pending, count, typical, table, design, shares, n_eps, po
     The objective is minus twice the logarithm of the likelihood with the priors, without what is
     the same for all curves.
 
-    PartRows before `first` are whitened already. With `first` 0 all rows are linearised at `point`, and
+    Rows before `first` are whitened already. With `first` 0 all rows are linearised at `point`, and
     the equations of those before `frozen` are added up in `sums` (matrix, right side, and in the
-    last corner the squares), which otherwise holds them from the last such pass. PartRows from
+    last corner the squares), which otherwise holds them from the last such pass. Rows from
     `pending` on are still to be reported.
     """
     width = len(point)

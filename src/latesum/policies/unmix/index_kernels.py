@@ -51,17 +51,12 @@ def index_values(mu, variances, counts, pending, n_arms, scale, clock, horizon):
 
 
 @compiled
-def limits(mu, variances, counts, n_arms, scale, allowance):  # type: ignore[no-untyped-def]
-    """Lower and upper limits of every mean; `allowance` is half the square of the normal quantile."""
-    plays, runs = counts[0], counts[2]
-    low, high = np.zeros(n_arms), np.ones(n_arms)
-    for arm in range(n_arms):
-        if plays[arm] <= 0.0:
-            continue
-        mean = min(max(mu[arm], 0.0), 1.0)
-        n_own, leak, _ = split_variance(mean, variances[arm], plays[arm], runs[arm], scale)
-        below = mean - kl_lower(mean, allowance / n_own)
-        above = kl_upper(mean, allowance / n_own) - mean
-        low[arm] = max(0.0, mean - math.sqrt(below * below + 2.0 * allowance * leak))
-        high[arm] = min(1.0, mean + math.sqrt(above * above + 2.0 * allowance * leak))
-    return low, high
+def limits(mean, variance, plays, runs, scale, allowance):  # type: ignore[no-untyped-def]
+    """Lower and upper limit of one mean; `allowance` is half the square of the normal quantile."""
+    n_own, leak, _ = split_variance(mean, variance, plays, runs, scale)
+    below = mean - kl_lower(mean, allowance / n_own)
+    above = kl_upper(mean, allowance / n_own) - mean
+    return (
+        max(0.0, mean - math.sqrt(below * below + 2.0 * allowance * leak)),
+        min(1.0, mean + math.sqrt(above * above + 2.0 * allowance * leak)),
+    )

@@ -219,7 +219,7 @@ class Unmix(Policy):
             self._decide()
 
     def _add(self, arm: int, rounds: int, total: float | None) -> None:
-        # PartRows are not merged while the delay may be longer than it seems.
+        # Rows are not merged while the delay may be longer than it seems.
         scale = max(self._scale, self._plausible) if self._ramp is None else math.inf
         self._rows.add(arm, rounds, total, scale)
 
@@ -290,10 +290,10 @@ class Unmix(Policy):
 
         These are the horizon, or twice the rounds so far where none is known or it has passed.
         """
-        horizon = self.horizon or 0
-        if horizon <= self.rounds_told:
-            horizon = max(2.0 * self.rounds_told, _LEAST_PLANNED)  # type: ignore[assignment]
-        return horizon / (4 * self.n_arms)
+        planned: float = self.horizon or 0
+        if planned <= self.rounds_told:
+            planned = max(2.0 * self.rounds_told, _LEAST_PLANNED)
+        return planned / (4 * self.n_arms)
 
     @property
     def _tried_since(self) -> float:
@@ -333,15 +333,19 @@ class Unmix(Policy):
         from latesum.policies.unmix import index_kernels
 
         rows = self._rows
-        plays = int(rows.counts[0, arm])
+        plays = self._known_rounds(arm)
         if plays == 0:
             return None, 0.0, 1.0, 0
+        mean = self._mean(arm)
         low, high = index_kernels.limits(
-            rows.mu, rows.variances[0], rows.counts, self.n_arms, self._scale,
+            mean, rows.variances[0, arm], float(plays), rows.counts[2, arm], self._scale,
             float(ndtri(0.5 + level / 2)) ** 2 / 2,
         )  # fmt: skip
-        mean = min(max(float(rows.mu[arm]), 0.0), 1.0)
-        return mean, float(low[arm]), float(high[arm]), plays
+        return mean, float(low), float(high), plays
+
+    def _mean(self, arm: int) -> float:
+        """The estimate of a mean, as it is reported."""
+        return min(max(float(self._rows.mu[arm]), 0.0), 1.0)
 
     def _known_rounds(self, arm: int) -> int:
         return int(self._rows.counts[0, arm])
@@ -358,8 +362,7 @@ class Unmix(Policy):
             told = "" if self._told_nothing else f" (told: {self.mean_delay:,.4g})"
             found.append(f"Rewards are about {mean:,.4g} rounds late on average{told}.")
         if self.before == "other" and rows.reported:
-            mean = min(max(float(rows.mu[self.n_arms]), 0.0), 1.0)
-            found.append(f"What ran before had a mean of about {mean:.3f}.")
+            found.append(f"What ran before had a mean of about {self._mean(self.n_arms):.3f}.")
         if rows.misfit > 1.5:
             found.append(
                 f"Totals vary {math.sqrt(rows.misfit):.1f} times as much as rewards and delays of "
@@ -370,7 +373,7 @@ class Unmix(Policy):
             plays = rows.counts[0, arm]
             if not plays:
                 continue
-            mean = min(max(float(rows.mu[arm]), 0.0), 1.0)
+            mean = self._mean(arm)
             typical = (mean * plays + 0.5) / (plays + 1)
             worth = min(typical * (1 - typical) / rows.variances[0, arm], plays)
             found.append(

@@ -78,11 +78,6 @@ class PartRows:
         return self._point[self.curve.n_bins + self._n_eps :]
 
     @property
-    def eps(self) -> Floats:
-        """By what share each arm's delay is longer than the common one."""
-        return self._point[self.curve.n_bins : self.curve.n_bins + self._n_eps]
-
-    @property
     def typical(self) -> float:
         """m0: the mean total per round."""
         return min(1.0, max(0.0, (self.rewards + 0.5) / (self.reported_rounds + 1.0)))
@@ -145,13 +140,10 @@ class PartRows:
 
     def fit(self) -> None:
         """Estimate means, curve and variances anew: one step from where the last fit was."""
-        typical = self.typical
-        first = self._frozen
-        if first == 0 or self.count >= _GROWTH * self._full_at + _GROWTH_ROWS:
-            first, self._full_at, self._full_typical = 0, self.count, typical
-            self._full_point = self._point.tolist()
-            self._frozen = max(0, min(self.count - _KEPT_FRESH, self._pending_from))
-        self._step(first, typical)
+        if self._frozen == 0 or self.count >= _GROWTH * self._full_at + _GROWTH_ROWS:
+            self._full_pass()
+        else:
+            self._step(self._frozen, self.typical)
 
     def to_json(self) -> list[Any]:
         """All of it, as JSON values."""
@@ -171,7 +163,7 @@ class PartRows:
 
     def load(self, saved: list[Any]) -> None:
         """The opposite of `to_json`."""
-        self.clock, table, runs, point, variances, self.misfit, counts, reported, full = saved
+        self.clock, table, runs, point, variances, misfit, counts, reported, full = saved
         self.count = 0
         self._make_room(max(32, len(table)))
         self.count, self.n_runs = len(table), len(runs)
@@ -185,7 +177,7 @@ class PartRows:
         for start, end, arm, *_ in table[reported[3] :]:
             self.pending[int(arm)] += end - start
         self._fill_all()
-        self.variances, self.counts = np.array(variances), np.array(counts)
+        self.counts = np.array(counts)
         self.reported, self.reported_rounds, self.rewards = reported[:3]
         self._pending_from, self.flowing_from = reported[3:]
         self._full_at, self._frozen, self._full_point, self._full_typical = full
@@ -195,8 +187,7 @@ class PartRows:
             self._step(0, self._full_typical)
             self.count = kept
         self._point[:] = point
-        self.variances = np.array(variances)
-        self.misfit = saved[5]
+        self.variances, self.misfit = np.array(variances), misfit
 
     def under(self, curve: DelayCurve, steps: int) -> PartRows:
         """The same rows, explained by another curve: `steps` steps from a neutral point."""
@@ -211,11 +202,8 @@ class PartRows:
         other.mu[:] = self.typical
         other._pending_from, other.pending = self._pending_from, self.pending.copy()
         other.flowing_from = self.flowing_from
-        other._full_at = self.count
-        other._frozen = max(0, min(self.count - _KEPT_FRESH, self._pending_from))
         for _ in range(steps):
-            other._full_typical, other._full_point = self.typical, other._point.tolist()
-            other._step(0, self.typical)
+            other._full_pass()
         return other
 
     def _fill(self, row: int) -> None:
@@ -233,6 +221,13 @@ class PartRows:
             self.count, self._table, self._run_table, self.curve.laws, self.curve.pieces,
             self._design, self._shares,
         )  # fmt: skip
+
+    def _full_pass(self) -> None:
+        """A step that linearises all rows here; older ones keep that until the next such pass."""
+        self._full_at, self._full_typical = self.count, self.typical
+        self._full_point = self._point.tolist()
+        self._frozen = max(0, min(self.count - _KEPT_FRESH, self._pending_from))
+        self._step(0, self._full_typical)
 
     def _step(self, first: int, typical: float) -> None:
         from latesum.policies.unmix import fit_kernels
