@@ -13,14 +13,9 @@ NEW = [
 
 
 @pytest.fixture
-def run(latesum, monkeypatch, tmp_path):
+def run(campaign):
     """Run a campaign command at a given day and return its exit code, output and errors."""
-    monkeypatch.setenv("LATESUM_DATA_DIR", str(tmp_path / "data"))
-    monkeypatch.delenv("LATESUM_DATABASE_URL", raising=False)
-    monkeypatch.chdir(tmp_path)
-    return lambda *arguments, day="2026-03-02", hour="08:00": latesum(
-        "campaign", "--now", f"{day} {hour}", *arguments
-    )
+    return campaign
 
 
 def test_a_campaign_from_the_first_day_to_the_last(run, tmp_path):

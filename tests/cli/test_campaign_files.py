@@ -16,14 +16,11 @@ NEW = [
 
 
 @pytest.fixture
-def run(latesum, monkeypatch, tmp_path):
+def run(campaign):
     """Run a command of a campaign that decided three days."""
-    monkeypatch.setenv("LATESUM_DATA_DIR", str(tmp_path / "data"))
-    monkeypatch.delenv("LATESUM_DATABASE_URL", raising=False)
-    monkeypatch.chdir(tmp_path)
 
     def command(*arguments, day="2026-03-06"):
-        return latesum("campaign", "--now", f"{day} 08:00", *arguments)
+        return campaign(*arguments, day=day)
 
     assert command(*NEW, day="2026-03-02")[0] == 0
     for day in ("2026-03-02", "2026-03-03", "2026-03-04"):
