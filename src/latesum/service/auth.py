@@ -23,13 +23,14 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from markupsafe import Markup
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as StoreBusy
 from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from latesum import _pages
 from latesum.service.configuration import Configuration
-from latesum.service.errors import ClientLeft, error_answer, unexpected
+from latesum.service.errors import ClientLeft, Refused, error_answer, store_failed, unexpected
 from latesum.service.logs import log
 from latesum.service.metrics import Metrics
 from latesum.service.tokens import Token, Tokens, hash_of
@@ -113,6 +114,7 @@ class AuthMiddleware:
         self._tokens = tokens
         self._metrics = metrics
         self._largest = configuration.largest_body
+        self._body_seconds = configuration.body_seconds
         self._limit = RateLimit(configuration.requests_per_second)
         self._unauthenticated = RateLimit(configuration.unauthenticated_per_second)
 
@@ -144,12 +146,15 @@ class AuthMiddleware:
                 await answer(scope, receive, sending)
             else:
                 await self._app(scope, receive, sending)
-        except ClientLeft as left:
-            await error_answer(left.status, str(left))(scope, receive, sending)
+        except Refused as refused:
+            answer = error_answer(refused.status, str(refused), **refused.headers)
+            await answer(scope, receive, sending)
         except Exception as error:
             if status:
                 raise  # half of an answer was sent; the connection has to be closed
-            await unexpected(error)(scope, receive, sending)
+            failed = isinstance(error, DBAPIError | StoreBusy)
+            answer = store_failed(error) if failed else unexpected(error)
+            await answer(scope, receive, sending)
         finally:
             self._keep_log(scope, status, time.perf_counter() - began)
 
@@ -161,11 +166,7 @@ class AuthMiddleware:
         if path == "/login" and method == "POST":
             return await self._log_in(scope, receive, headers), receive
         secret, by_cookie = _secret(headers)
-        try:
-            token = None if secret is None else await self._tokens.find(secret)
-        except DBAPIError:
-            sentence = "the store cannot be reached just now."
-            return error_answer(503, sentence, retry_after="1"), receive
+        token = None if secret is None else await self._tokens.find(secret)
         if token is None:
             return self._refuse(scope, headers, had_secret=secret is not None), receive
         if wait := self._limit.wait(token.id):
@@ -177,7 +178,7 @@ class AuthMiddleware:
             return None, receive
         upload = path.startswith("/v1/") and path.endswith("/totals")
         largest = self._largest if upload else min(self._largest, _LARGEST_UNLESS_UPLOAD)
-        body = await _read_body(receive, headers, largest)
+        body = await _read_body(receive, headers, largest, self._body_seconds)
         if body is None:
             sentence = f"the body is larger than {largest:,} bytes" + (
                 "; send it in parts." if upload else "."
@@ -204,7 +205,7 @@ class AuthMiddleware:
             return _slow_down(wait)
         if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
             return error_answer(403, "only the service's own page may log in.")
-        body = await _read_body(receive, headers, _LONGEST_LOGIN)
+        body = await _read_body(receive, headers, _LONGEST_LOGIN, self._body_seconds)
         if body is None:
             return error_answer(413, "that is too long for a token.", connection="close")
         secret = parse_qs(body.decode("latin-1")).get("token", [""])[0].strip()
@@ -244,7 +245,9 @@ def _slow_down(wait: float) -> JSONResponse:
     return error_answer(429, f"too many requests; try again in {seconds} s.", retry_after=seconds)
 
 
-async def _read_body(receive: Receive, headers: Headers, largest: int) -> bytes | None:
+async def _read_body(
+    receive: Receive, headers: Headers, largest: int, seconds: float
+) -> bytes | None:
     """The whole body, or None if it is too large; no more than that is ever kept.
 
     A client that leaves in the middle has not sent a shorter body: a part of a file is a file with
@@ -254,16 +257,24 @@ async def _read_body(receive: Receive, headers: Headers, largest: int) -> bytes 
     if length.isdigit() and int(length) > largest:
         return None
     parts, size = [], 0
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise ClientLeft
-        parts.append(message.get("body", b""))
-        size += len(parts[-1])
-        if size > largest:
-            return None
-        if not message.get("more_body", False):
-            break
+    try:
+        async with asyncio.timeout(seconds):
+            while True:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise ClientLeft
+                parts.append(message.get("body", b""))
+                size += len(parts[-1])
+                if size > largest:
+                    return None
+                if not message.get("more_body", False):
+                    break
+    except TimeoutError:
+        slow = Refused(
+            408, f"the body took longer than {seconds:g} s; send it faster, or in parts."
+        )
+        slow.headers["connection"] = "close"
+        raise slow from None
     return b"".join(parts)
 
 

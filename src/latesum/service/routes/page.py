@@ -43,7 +43,7 @@ def _render(template: str, **values: Any) -> str:
 
 
 @router.get("/")
-@needs("read")
+@needs("read", long=True)
 async def front(request: Request, campaigns: AllCampaigns, who: Who) -> Response:
     """All campaigns."""
     every = campaigns.configuration.page_every
@@ -52,7 +52,7 @@ async def front(request: Request, campaigns: AllCampaigns, who: Who) -> Response
 
 
 @router.get("/live")
-@needs("read")
+@needs("read", long=True)
 async def front_live(request: Request) -> Response:
     """The part of the front page that changes."""
     return _fragment(request, await _list(request))
@@ -65,7 +65,7 @@ async def _list(request: Request) -> str:
 
 
 @router.get("/campaigns/{campaign}")
-@needs("read")
+@needs("read", long=True)
 async def campaign_page(
     request: Request, campaign: str, campaigns: AllCampaigns, who: Who
 ) -> Response:
@@ -83,7 +83,7 @@ async def campaign_page(
 
 
 @router.get("/campaigns/{campaign}/live")
-@needs("read")
+@needs("read", long=True)
 async def campaign_live(request: Request, campaign: str, campaigns: AllCampaigns) -> Response:
     """The part of a campaign's page that changes."""
     return _fragment(request, await _campaign(await campaigns.of(campaign)))
