@@ -10,6 +10,7 @@ from fastapi import Depends, Path, Request, Response
 from fastapi.routing import APIRoute
 
 from latesum.live.setting_fields import NAME_PATTERN
+from latesum.service.auth import Holders
 from latesum.service.cache import CachedCampaign, CampaignCache
 from latesum.service.errors import ClientLeft, Refused
 from latesum.service.tokens import Scope, Token
@@ -39,7 +40,7 @@ def needs(scope: Scope, *, long: bool = False) -> Callable[[Handler], Handler]:
 
 def scope_of(handler: Callable[..., Any]) -> Scope:
     """What a token must be allowed to do."""
-    return getattr(handler, _MARK, "operate")
+    return getattr(handler, _MARK, "admin")
 
 
 class ScopedRoute(APIRoute):
@@ -96,6 +97,11 @@ async def campaigns_of(request: Request) -> CampaignCache:
     return cast(CampaignCache, request.app.state.campaigns)
 
 
+async def holders_of(request: Request) -> Holders:
+    """Who holds a token or has a session."""
+    return cast(Holders, request.app.state.holders)
+
+
 async def campaign_of(
     request: Request, campaign: Annotated[str, Path(pattern=NAME_PATTERN)]
 ) -> CachedCampaign:
@@ -105,4 +111,5 @@ async def campaign_of(
 
 NamedCampaign = Annotated[CachedCampaign, Depends(campaign_of)]
 AllCampaigns = Annotated[CampaignCache, Depends(campaigns_of)]
+AllHolders = Annotated[Holders, Depends(holders_of)]
 Who = Annotated[Token, Depends(token_of)]

@@ -16,10 +16,10 @@ from latesum import _pages
 from latesum.errors import UnknownCampaign
 from latesum.live import charts
 from latesum.live.static_page import chart_library, chart_library_version, status_section
-from latesum.service.auth import COOKIE
+from latesum.service.auth import COOKIE, read_secret
 from latesum.service.cache import CachedCampaign
 from latesum.service.logs import log
-from latesum.service.routing import AllCampaigns, ScopedRoute, Who, needs
+from latesum.service.routing import AllCampaigns, AllHolders, ScopedRoute, Who, needs
 
 router = APIRouter(route_class=ScopedRoute, include_in_schema=False)
 #: Everything comes from the service itself, and nothing that stands in a page is ever run.
@@ -122,8 +122,11 @@ async def static_file(file: str) -> Response:
 
 @router.post("/logout")
 @needs("read")
-async def log_out(who: Who) -> Response:
-    """Take the token out of the browser; it stays valid elsewhere."""
+async def log_out(request: Request, who: Who, holders: AllHolders) -> Response:
+    """End the session, on the server and in the browser."""
+    secret, by_cookie = read_secret(request.headers)
+    if by_cookie and secret is not None:
+        await holders.end_session(secret)
     log("logged out", logging.INFO, token=who.id)
     answer = Response(None, 204)
     answer.delete_cookie(COOKIE, httponly=True, samesite="strict")
