@@ -18,7 +18,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from latesum import _html
 from latesum._checks import InvalidInput, whole_number
+from latesum._terminal import new_table
 from latesum.delays import Delay, parse
 from latesum.delays.base import Integers, Table
 from latesum.world.reward_text import parse_reward
@@ -155,6 +157,16 @@ class Problem:
         arms = [arm.mean if isinstance(arm, Bernoulli) else arm for arm in self.arms]
         texts = [delay.short_text for delay in self.delays]
         return f"Problem({arms}, {texts[0] if len(set(texts)) == 1 else texts!r})"
+
+    def _repr_html_(self) -> str:
+        """As a notebook shows it: what each arm pays, what it loses, and how late it pays."""
+        table = new_table(None, ["arm", "reward", "mean", "gap", "delay", "mean delay"])
+        for arm, (reward, delay) in enumerate(zip(self.arms, self.delays, strict=True)):
+            table.add_row(
+                f"{arm}{' (best)' if arm == self.best else ''}", str(reward), f"{reward.mean:g}",
+                f"{self.gaps[arm]:.4g}", delay.short_text, f"{delay.mean:.4g}",
+            )  # fmt: skip
+        return _html.heading(repr(self)) + _html.table(table)
 
     @functools.cached_property
     def _channels(self) -> tuple[_Channel, ...]:
