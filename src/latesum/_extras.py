@@ -13,6 +13,7 @@ EXTRAS = {
     "cli": ("typer", "rich"),
     "cluster": ("dask", "distributed"),
     "excel": ("openpyxl",),
+    "gymnasium": ("gymnasium",),
     "lab": ("pyarrow", "narwhals", "pydantic", "yaml", "jinja2", "markdown_it"),
     "live": ("sqlalchemy", "alembic", "jinja2", "pydantic", "chartkick"),
     "parquet": ("pyarrow", "narwhals"),

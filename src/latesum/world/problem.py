@@ -14,7 +14,7 @@ from __future__ import annotations
 import functools
 import heapq
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -224,6 +224,15 @@ class World:
         self._heap: list[tuple[int, float]] = []
         if before is not None:
             self._fill(before)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is copied and pickled: all but the compiled module."""
+        return {name: value for name, value in vars(self).items() if name != "_kernels"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        from latesum.world import kernels
+
+        vars(self).update(state, _kernels=kernels)
 
     @property
     def outstanding(self) -> float:
