@@ -47,10 +47,12 @@ $(READY): requirements/dev.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $(READY)
 
+LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+  --no-annotate --no-header --no-emit-package latesum
+
 lock: $(READY)
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	  --no-annotate --no-header --upgrade --extra all --no-emit-package latesum \
-	  -o requirements/dev.lock pyproject.toml requirements/dev.in
+	$(LOCK) --upgrade --extra all -o requirements/dev.lock pyproject.toml requirements/dev.in
+	$(LOCK) --upgrade -c requirements/dev.lock -o requirements/docs.lock requirements/docs.in
 
 clean:
 	rm -rf .venv demo-output .mypy_cache .ruff_cache .pytest_cache .hypothesis
