@@ -22,6 +22,7 @@ ROOMS = [
     "files",
     "lab",
     "live",
+    "markets",
     "planning",
     "policies",
     "theory",
