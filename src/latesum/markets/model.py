@@ -133,9 +133,7 @@ def layout_of(settings: MarketSettings, own: bool) -> Layout:
         own: Whether each option has a lag of its own.
     """
     regions = len(settings.regions)
-    return Layout(
-        len(settings.options), regions, sum(PATTERNS[settings.pattern]), own, regions > 1
-    )
+    return Layout(len(settings.options), regions, sum(PATTERNS[settings.pattern]), own, regions > 1)
 
 
 def fit(panel: Panel, settings: MarketSettings, hyper: Hyper, own: bool) -> Posterior:
@@ -160,16 +158,16 @@ def fit(panel: Panel, settings: MarketSettings, hyper: Hyper, own: bool) -> Post
     before = before_shares(settings) * _early(panel.exposure)[:, None]
     shape = shape_of(settings.delay.law)
     by_decision = settings.dated == "decision"
-    mix, old = arrival_mix(
-        hyper.delay, *shape, by_decision, panel.exposure, panel.shares, before
-    )
+    mix, old = arrival_mix(hyper.delay, *shape, by_decision, panel.exposure, panel.shares, before)
     places, holiday = _calendar(panel, settings)
     extra = np.zeros(panel.totals.shape)
     if settings.before == NOT_KNOWN:
         extra += old**2
     if holiday.any():
         extra += (HOLIDAY_SD * _touched(holiday, hyper.delay))[:, None] ** 2
-    levels, level_sd = _levels(panel.totals, mix, hyper.dispersion)
+    # Where it is not known what ran before, early arrivals say little of the level.
+    loose = (old > 0.5) & (settings.before == NOT_KNOWN)
+    levels, level_sd = _levels(panel.totals, mix, hyper.dispersion, loose)
     moves, kept = _moves(layout, hyper, settings.novelty)
     common_variance = _common_prior(layout, hyper)
     special_variance = _special_prior(layout, hyper)
@@ -211,7 +209,9 @@ def _early(exposure: Floats) -> Floats:
     return exposure[:FIRST_BUCKETS].mean(axis=0) if len(exposure) else np.ones(exposure.shape[1])
 
 
-def _calendar(panel: Panel, settings: MarketSettings) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def _calendar(
+    panel: Panel, settings: MarketSettings
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Which parts of the pattern every bucket has, and whether it is a holiday."""
     buckets = np.arange(panel.first, panel.end)
     at = buckets + settings.phase
@@ -234,14 +234,17 @@ def _touched(holiday: NDArray[np.bool_], delay: float) -> Floats:
     return result
 
 
-def _levels(totals: Floats, mix: Floats, dispersion: float) -> tuple[Floats, Floats]:
-    """The prior of every region's level, from its first known buckets: means and sds."""
+def _levels(
+    totals: Floats, mix: Floats, dispersion: float, loose: NDArray[np.bool_]
+) -> tuple[Floats, Floats]:
+    """The prior of every region's level, from its first known buckets that are not `loose`: means and sds."""
     regions = totals.shape[1]
     levels, sds = np.full(regions, np.nan), np.full(regions, LEVEL_SD)
     exposed = mix.sum(axis=2)
     for region in range(regions):
         usable = np.flatnonzero(np.isfinite(totals[:, region]) & (exposed[:, region] > 0))
-        early = usable[:FIRST_BUCKETS]
+        firm = usable[~loose[usable, region]]
+        early = firm[:FIRST_BUCKETS] if len(firm) else usable[:FIRST_BUCKETS]
         if len(early):
             total = totals[early, region].sum() + 0.5 * dispersion
             levels[region] = np.log(max(total, 0.5 * dispersion) / exposed[early, region].sum())

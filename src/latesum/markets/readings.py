@@ -185,14 +185,15 @@ def effects_of(
     chances = np.bincount(np.argmax(draws, axis=1), minlength=len(mean)) / _DRAWS
     result = []
     for place, option in enumerate(settings.options):
-        ends = [
-            math.expm1(difference[place] + side * NormalDist().inv_cdf((1 + level) / 2) * sds[place])
+        low90, high90, low95, high95 = (
+            math.expm1(
+                difference[place] + side * NormalDist().inv_cdf((1 + level) / 2) * sds[place]
+            )
             for level in (0.9, 0.95)
             for side in (-1, 1)
-        ]
-        result.append(
-            Effect(option, math.expm1(difference[place]), *ends, chance=float(chances[place]))
         )
+        effect, chance = math.expm1(difference[place]), float(chances[place])
+        result.append(Effect(option, effect, low90, high90, low95, high95, chance))
     return tuple(result)
 
 

@@ -67,15 +67,12 @@ class Panel:
             bucket: The first that is left out.
         """
         length = max(0, bucket - self.first)
-        return Panel(
-            self.first, self.exposure[:length], self.shares[:length], self.totals[:length]
-        )
+        return Panel(self.first, self.exposure[:length], self.shares[:length], self.totals[:length])
 
     @property
     def known(self) -> NDArray[np.bool_]:
         """Whether a bucket's total is known in some region, by bucket."""
-        found: NDArray[np.bool_] = np.isfinite(self.totals).any(axis=1)
-        return found
+        return np.asarray(np.isfinite(self.totals).any(axis=1))
 
     @classmethod
     def of(cls, rows: Iterable[Row], settings: MarketSettings, until: int) -> Panel:
@@ -148,7 +145,7 @@ def _shares(shown: str | Mapping[str, float], options: Mapping[str, int]) -> Flo
         raise InvalidInput(
             f"the shares of a bucket must add up to 1, not {result.sum():.3g}: {dict(shown)}."
         )
-    return result / result.sum()
+    return np.asarray(result / result.sum())
 
 
 def _fill(exposure: Floats, shares: Floats, before: Floats) -> None:

@@ -19,7 +19,7 @@ SURE = {"known": 0.1, "guess": 0.7}
 #: The parts of the repeating pattern: a week of days; hours of the day and days of the week; none.
 PATTERNS = {"weekday": (7,), "hour": (24, 7), "none": ()}
 MOST_OPTIONS = 50
-MOST_REGIONS = 500
+MOST_REGIONS = 200
 
 
 @dataclass(frozen=True)
@@ -89,6 +89,7 @@ class MarketSettings:
             what the rows say ("auto").
         rounds_known: Whether the rows' rounds are visitors; without them demand is a part of the noise.
         report_lag: After how many buckets totals become known.
+        stay: For how many buckets a choice stays, at least; None follows the delay as it was told.
         seed: What the draws come from.
 
     >>> settings = MarketSettings(("old", "new"), 90, regions=("north", "south"), before="old")
@@ -111,6 +112,7 @@ class MarketSettings:
     lags: Literal["same", "own", "auto"] = "auto"
     rounds_known: bool = True
     report_lag: int = 0
+    stay: int | None = None
     seed: int = 1
 
     def __post_init__(self) -> None:
@@ -129,6 +131,8 @@ class MarketSettings:
         known_name(self.before, (*self.options, NOTHING, NOT_KNOWN), "answer to what ran before")
         if self.status_quo is not None:
             known_name(self.status_quo, self.options, "option")
+        if self.stay is not None:
+            whole_number(self.stay, "the buckets that a choice stays", at_least=1)
         if not isinstance(self.delay, ToldDelay):
             raise InvalidInput(f"the delay must be a ToldDelay, not {self.delay!r}.")
 
@@ -148,6 +152,8 @@ class MarketSettings:
         >>> MarketSettings(("a", "b", "c"), 90, delay=ToldDelay(2.0)).dwell
         4
         """
+        if self.stay is not None:
+            return self.stay
         mean = self.delay.mean
         room = self.horizon // (5 * len(self.options))
         return max(2, math.ceil(mean), min(math.ceil(2 * mean), room))
