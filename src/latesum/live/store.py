@@ -30,7 +30,7 @@ from sqlalchemy import Connection, bindparam, delete, insert, select, update
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from latesum._checks import InvalidInput, known_name
-from latesum.errors import Deleted, Moved, NotPossible, UnknownCampaign
+from latesum.errors import Deleted, Moved, ReadOnly, UnknownCampaign
 from latesum.live import schema
 from latesum.live.database import (
     FOLDER_VARIABLE,
@@ -356,7 +356,7 @@ class Store:
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[Connection]:
         if self.read_only:
-            raise NotPossible(f"{self.place} can only be read: nothing can be written there.")
+            raise ReadOnly(f"{self.place} can only be read: nothing can be written there.")
         connection = self.engine.connect().execution_options(latesum_write=True)
         with connection, connection.begin():
             yield connection

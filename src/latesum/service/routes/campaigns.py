@@ -31,7 +31,7 @@ Bucket = Annotated[str, Query(min_length=1, max_length=40, description="A date, 
 
 
 @router.get("")
-@needs("read")
+@needs("read", long=True)
 async def list_campaigns(campaigns: AllCampaigns) -> models.CampaignList:
     """All campaigns, oldest first."""
     return models.CampaignList(campaigns=[await _line(cached) for cached in await campaigns.all()])
@@ -141,7 +141,7 @@ async def option(cached: NamedCampaign, request: Request, bucket: Bucket | None 
 
 
 @router.get("/{campaign}/status", responses=documented(404))
-@needs("read")
+@needs("read", long=True)
 async def status(cached: NamedCampaign, level: Level = 0.95) -> dict[str, Any]:
     """Everything that the page shows: what runs and why, the timeline, the options, warnings."""
     found: dict[str, Any] = finite((await cached.status(level)).to_json())
@@ -149,7 +149,7 @@ async def status(cached: NamedCampaign, level: Level = 0.95) -> dict[str, Any]:
 
 
 @router.get("/{campaign}/estimates", responses=documented(404))
-@needs("read")
+@needs("read", long=True)
 async def estimates(cached: NamedCampaign, level: Level = 0.95) -> models.EstimatesAnswer:
     """What is believed of each option, per round."""
     rows = await cached.read(cached.reader.estimates, level)
@@ -187,7 +187,7 @@ _TABLE_KINDS = {
         **documented(404),
     },
 )
-@needs("read")
+@needs("read", long=True)
 async def table(
     cached: NamedCampaign,
     table: Annotated[TableName, Path(description="What the rows are.")],
@@ -209,7 +209,7 @@ async def table(
 
 
 @router.get("/{campaign}/history", responses=documented(404))
-@needs("read")
+@needs("read", long=True)
 async def history(
     cached: NamedCampaign,
     after: Annotated[int, Query(ge=0, le=2**31 - 1, description="Entries after this one.")] = 0,
@@ -228,7 +228,7 @@ def _entry(settings: Settings, entry: Entry) -> models.HistoryEntry:
 
 
 @router.get("/{campaign}/explanation", responses=documented(404))
-@needs("read")
+@needs("read", long=True)
 async def explanation(
     cached: NamedCampaign, bucket: Bucket | None = None
 ) -> models.ExplanationAnswer:

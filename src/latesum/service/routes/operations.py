@@ -57,7 +57,7 @@ async def ready(campaigns: AllCampaigns) -> Health:
     responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}},
                **documented(*ON_ANY_ROUTE)},
 )  # fmt: skip
-@needs("read")
+@needs("read", long=True)
 async def metrics(campaigns: AllCampaigns) -> Response:
     """Figures for Prometheus, with the health of every campaign."""
     figures = campaigns.workers.metrics

@@ -16,10 +16,10 @@ from latesum import _pages
 from latesum.errors import UnknownCampaign
 from latesum.live import charts
 from latesum.live.static_page import chart_library, chart_library_version, status_section
-from latesum.service.auth import COOKIE
+from latesum.service.auth import COOKIE, read_secret
 from latesum.service.cache import CachedCampaign
 from latesum.service.logs import log
-from latesum.service.routing import AllCampaigns, ScopedRoute, Who, needs
+from latesum.service.routing import AllCampaigns, AllHolders, ScopedRoute, Who, needs
 
 router = APIRouter(route_class=ScopedRoute, include_in_schema=False)
 #: Everything comes from the service itself, and nothing that stands in a page is ever run.
@@ -43,7 +43,7 @@ def _render(template: str, **values: Any) -> str:
 
 
 @router.get("/")
-@needs("read")
+@needs("read", long=True)
 async def front(request: Request, campaigns: AllCampaigns, who: Who) -> Response:
     """All campaigns."""
     every = campaigns.configuration.page_every
@@ -52,7 +52,7 @@ async def front(request: Request, campaigns: AllCampaigns, who: Who) -> Response
 
 
 @router.get("/live")
-@needs("read")
+@needs("read", long=True)
 async def front_live(request: Request) -> Response:
     """The part of the front page that changes."""
     return _fragment(request, await _list(request))
@@ -65,7 +65,7 @@ async def _list(request: Request) -> str:
 
 
 @router.get("/campaigns/{campaign}")
-@needs("read")
+@needs("read", long=True)
 async def campaign_page(
     request: Request, campaign: str, campaigns: AllCampaigns, who: Who
 ) -> Response:
@@ -83,7 +83,7 @@ async def campaign_page(
 
 
 @router.get("/campaigns/{campaign}/live")
-@needs("read")
+@needs("read", long=True)
 async def campaign_live(request: Request, campaign: str, campaigns: AllCampaigns) -> Response:
     """The part of a campaign's page that changes."""
     return _fragment(request, await _campaign(await campaigns.of(campaign)))
@@ -122,8 +122,11 @@ async def static_file(file: str) -> Response:
 
 @router.post("/logout")
 @needs("read")
-async def log_out(who: Who) -> Response:
-    """Take the token out of the browser; it stays valid elsewhere."""
+async def log_out(request: Request, who: Who, holders: AllHolders) -> Response:
+    """End the session, on the server and in the browser."""
+    secret, by_cookie = read_secret(request.headers)
+    if by_cookie and secret is not None:
+        await holders.end_session(secret)
     log("logged out", logging.INFO, token=who.id)
     answer = Response(None, 204)
     answer.delete_cookie(COOKIE, httponly=True, samesite="strict")
