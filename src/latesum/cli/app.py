@@ -60,6 +60,11 @@ COMMANDS = {
         "How often reported intervals miss the truth; 1 if those that are proved miss too often.",
         ("lab",),
     ),
+    "markets": Command(
+        "studies:markets",
+        "Late totals of regions with weekdays and drift: what is lost, and do intervals hold; 1 if not.",
+        ("lab",),
+    ),
     "schedule": Command("theory:show_schedule", "The phases of ODAAF and their lengths."),
     "bounds": Command(
         "theory:show_bounds",

@@ -68,7 +68,7 @@ class SwitchbackPlayer:
             regions=tuple(f"r{region}" for region in range(law.regions)),
             delay=ToldDelay(told * law.delay, sure),  # type: ignore[arg-type]
             before=answers[known_name(before, answers, "answer to what ran before")],
-            status_quo="0", pattern="hour" if law.hours else "weekday", phase=world.phase,
+            status_quo="0", pattern="hour" if law.hours else "weekday" if law.week == 7 else "workday", phase=world.phase,
             holidays=world.holidays if holidays else (), dated=law.dated,
             amounts="money" if law.order_spread else "counts", report_lag=law.report_lag,
             rounds_known=law.rounds != "constant", seed=seed,
