@@ -118,14 +118,14 @@ def covered(make, truth, samples):
 
 @pytest.fixture
 def few_resamples(monkeypatch):
-    monkeypatch.setattr(result, "RESAMPLES", 120)
+    monkeypatch.setattr(result, "RESAMPLES", 100)
 
 
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.usefixtures("few_resamples")
 def test_limits_cover_the_true_mean(name):
-    inside = covered(*CASES[name], samples=60)
-    assert inside >= stats.binom.ppf(FALSE_ALARM, 60, 0.93)
+    inside = covered(*CASES[name], samples=30)
+    assert inside >= stats.binom.ppf(FALSE_ALARM, 30, 0.93)
 
 
 @pytest.mark.slow
@@ -137,8 +137,8 @@ def test_limits_cover_the_true_mean_in_full(name):
 
 @pytest.mark.usefixtures("few_resamples")
 def test_ignoring_censoring_fails_the_same_test():
-    inside = covered(single(exponential(10), 200, even(60), ignore=True), 10.0, samples=60)
-    assert inside < stats.binom.ppf(FALSE_ALARM, 60, 0.93)
+    inside = covered(single(exponential(10), 200, even(60), ignore=True), 10.0, samples=30)
+    assert inside < stats.binom.ppf(FALSE_ALARM, 30, 0.93)
 
 
 def test_kaplan_meier_by_hand():

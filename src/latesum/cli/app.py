@@ -82,6 +82,10 @@ COMMANDS = {
         "late.",
         ("live",),
     ),
+    "warm-up": Command(
+        "warm_up:compile_kernels",
+        "Compile all kernels now, and keep them: nothing that runs later waits for it.",
+    ),
     "token": Command(
         "tokens:app", "Tokens for `latesum serve`; only their hashes are kept.", ("live",)
     ),
