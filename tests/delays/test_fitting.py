@@ -149,7 +149,34 @@ def test_kaplan_meier_by_hand():
     assert fitted.mean.value == pytest.approx(1 + 0.8 + 2 * 0.6 + 0.3)
     assert fitted.bound is None
     assert fitted.warnings == ()
-    assert delays.fit([1, 2, 5]).bound == 5
+
+
+def test_the_largest_seen_is_no_bound():
+    """It was told as the largest possible where nothing was censored, and ODAAF-B relied on it."""
+    bins = {"from": [0, 2, 4], "to": [2, 4, 9], "count": [60, 30, 10]}
+    for source, seen in (([1, 2, 5], 5), (bins, 9)):
+        fitted = delays.fit(source)
+        assert (fitted.bound, fitted.largest_seen, fitted.delay(10).bound) == (None, seen, None)
+        assert delays.parse(fitted.to_json()["delay"]).bound is None
+        known = delays.fit(source, largest=12)
+        assert (known.bound, known.largest_seen, known.delay(10).bound) == (12, seen, 120)
+    cut = delays.fit({"delay": [1, 2, 5, 8], "censored": [0, 0, 0, 1]}, largest=30)
+    assert (cut.largest_seen, cut.observed_until, cut.bound) == (5, 8, 30)
+
+
+def test_policies_that_need_a_bound_ask_for_it():
+    from latesum.lab.setting import knowledge
+    from latesum.policies.spec import PolicySpec
+
+    fitted = delays.fit([1, 2, 2, 5, 9])
+    told = knowledge(Problem([0.5, 0.6], fitted.delay(10)), 10_000)
+    with pytest.raises(InvalidInput, match="must be told the delay bound.*say the largest delay"):
+        PolicySpec.parse("odaaf-b").told(told)
+    # Look-ahead goes on without, and then proves nothing.
+    assert PolicySpec.parse("flow-lookahead").told(told).build().delay_bound is None
+    told = knowledge(Problem([0.5, 0.6], delays.fit([1, 2, 9], largest=9).delay(10)), 10_000)
+    assert told["delay_bound"] == 90
+    assert PolicySpec.parse("odaaf-b").told(told).build().delay_bound == 90
 
 
 @pytest.mark.usefixtures("few_resamples")
@@ -160,7 +187,7 @@ def test_many_heavy_tailed_delays_keep_their_moments():
     fitted = delays.fit(seen.tolist())
     assert fitted.mean.value == pytest.approx(seen.mean(), rel=1e-9)
     assert fitted.variance.value == pytest.approx(seen.var(), rel=1e-4)
-    assert fitted.bound == fitted.observed_until == seen.max()
+    assert fitted.largest_seen == fitted.observed_until == seen.max()
     assert len(fitted.curve.times) <= 8001
     for share, row in fitted.quantiles.items():
         assert row.value == pytest.approx(np.quantile(seen, share), rel=2e-3)
@@ -245,7 +272,11 @@ def test_the_tail_is_warned_of():
     source, _ = single(exponential(10), 500, lambda _, n: np.full(n, 25.0))(rng)
     fitted = delays.fit(source)
     assert "the tail is longer than the data" in fitted.warnings[0]
-    assert fitted.restricted_mean < fitted.mean.value
+    # The mean of what is known: no censored delay counts for more than where it was lost.
+    assert fitted.restricted_mean == pytest.approx(np.minimum(source["delay"], 25.0).mean())
+    assert fitted.mean.value == pytest.approx(
+        fitted.restricted_mean + fitted.unseen * fitted.curve.tail
+    )
     assert fitted.bound is None
     bounded = delays.fit(source, largest=100)
     assert bounded.bound == 100
@@ -261,7 +292,8 @@ def test_json_is_plain():
     import json
 
     saved = json.loads(json.dumps(delays.fit([1, 2, 2, 5, 9]).to_json()))
-    assert delays.parse(saved["delay"]).bound == 9
+    assert delays.parse(saved["delay"]).quantile(1.0) == 9
+    assert (saved["largest_seen"], saved["bound"], saved["mack_error"]) == (9, None, None)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,79 @@
+"""How sure a reporting triangle's growth is, by the formula of Mack (1993).
+
+The growth from one lag to the next is a factor f, the sum of the later totals over that of the earlier ones. In Mack's model a
+total C grows to f C on average, with the variance sigma^2 C, and factors of different lags are uncorrelated; so no
+resampling is needed. T. Mack, "Distribution-free calculation of the standard error of chain ladder reserve
+estimates", ASTIN Bulletin 23 (1993).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from latesum.delays.base import Floats
+
+
+class Growth(NamedTuple):
+    """The factor of each step from a lag to the next, and its uncertainty.
+
+    Args:
+        factors: The later totals over the earlier ones.
+        sigmas: Mack's sigma of each step: how much single buckets vary.
+        errors: The standard error of each factor.
+        buckets: The number of buckets that show each step.
+    """
+
+    factors: Floats
+    sigmas: Floats
+    errors: Floats
+    buckets: Floats
+
+
+def growth_of(triangle: Floats) -> Growth:
+    """The growth that a triangle shows: one row per bucket, one column per lag, NaN if not known.
+
+    Args:
+        triangle: The totals.
+
+    >>> growth = growth_of(np.array([[1.0, 2.0], [2.0, 3.0], [1.0, np.nan]]))
+    >>> round(float(growth.factors[0]), 3), round(float(growth.errors[0]), 3)
+    (1.667, 0.236)
+    """
+    both = np.isfinite(triangle[:, 1:]) & np.isfinite(triangle[:, :-1])
+    before = np.where(both, triangle[:, :-1], 0.0)
+    after = np.where(both, triangle[:, 1:], 0.0)
+    sums, buckets = before.sum(axis=0), both.sum(axis=0).astype(np.float64)
+    factors = np.divide(after.sum(axis=0), sums, out=np.full(len(sums), np.nan), where=sums > 0)
+    squares = np.divide(
+        (after - factors * before) ** 2, before, out=np.zeros_like(before), where=before > 0
+    )
+    variances = np.divide(
+        squares.sum(axis=0), buckets - 1, out=np.full(len(sums), np.nan), where=buckets > 1
+    )
+    for step in range(2, len(variances)):
+        if buckets[step] == 1:  # one bucket shows no variance: Mack's rule for the last step
+            two, one = variances[step - 2], variances[step - 1]
+            variances[step] = min(one**2 / two, one, two) if two > 0 else min(one, two)
+    errors = np.sqrt(np.divide(variances, sums, out=np.full(len(sums), np.nan), where=sums > 0))
+    return Growth(factors, np.sqrt(variances), errors, buckets)
+
+
+def mean_error(growth: Growth, arrived: Floats) -> float | None:
+    """The standard error of the mean delay in buckets, with what comes after the last lag as given.
+
+    The mean is the sum over lags of 1 - arrived, and arrived at lag l is one over the product of the factors
+    from l on. So the logarithm of factor j moves the mean by the sum of what has arrived up to lag j.
+
+    Args:
+        growth: The factors and their errors.
+        arrived: The share that has arrived at each lag.
+    """
+    steps = len(arrived) - 1
+    relative = growth.errors[:steps] / growth.factors[:steps]
+    moved = np.cumsum(arrived[:-1])
+    known = np.isfinite(relative) | (moved == 0)
+    if not known.all():
+        return None
+    return float(np.sqrt((np.where(moved > 0, moved * relative, 0.0) ** 2).sum()))
