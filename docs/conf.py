@@ -23,7 +23,7 @@ extensions = [
     "sphinx.ext.viewcode",
     "sphinx_copybutton",
 ]
-exclude_patterns = ["_build", "results/*"]
+exclude_patterns = ["_build", "results/*", "tables.py"]
 source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb"}
 
 # Markdown as the pages have it on a code host too: links to headings and to files of the repository.
@@ -32,8 +32,7 @@ myst_heading_anchors = 4
 myst_links_external_new_tab = True
 
 # Notebooks are run when the site is built: what they show is never older than the code.
-nb_execution_mode = "cache"
-nb_execution_cache_path = str(HERE / "_build" / "notebooks")
+nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
 nb_merge_streams = True
@@ -90,7 +89,15 @@ def _plain(app, what, name, obj, options, lines):
             lines[number] = "".join(parts)
 
 
+def _of_the_root(app, name, text):
+    """Links to files beside the folder docs: their pages here."""
+    text[0] = re.sub(
+        r"\]\(\.\./(CONTRIBUTING|CHANGELOG)\.md", lambda m: f"]({m[1].lower()}.md", text[0]
+    )
+
+
 def setup(app):
     """Called by Sphinx."""
     _command_line()
+    app.connect("source-read", _of_the_root)
     app.connect("autodoc-process-docstring", _plain, priority=100)

@@ -124,7 +124,6 @@ app = typer.Typer(
     help="Decide from totals that arrive late.",
     cls=_Commands,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 
