@@ -269,4 +269,4 @@ def test_what_is_not_known_of_the_past_is_held_loosely():
         effects[before] = readings(rows, 24, settings).effects[1]
     assert abs(effects[NOTHING].effect) < 0.02
     assert effects["old"].effect > 0.04
-    assert effects[NOT_KNOWN].low90 < 0 < effects[NOT_KNOWN].high90
+    assert effects[NOT_KNOWN].low95 < 0 < effects[NOT_KNOWN].high95

@@ -253,6 +253,11 @@ def _warnings(
         )
     layout = found.layout
     if not layout.own:
+        if settings.lags == "auto":
+            yield (
+                "All options are taken to be late in the same way: one stream without visitors cannot tell a "
+                "late option from a bad one."
+            )
         return
     gamma = slice(layout.options, 2 * layout.options)
     lags = found.mean[gamma]

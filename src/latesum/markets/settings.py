@@ -86,7 +86,7 @@ class MarketSettings:
             which its visitor came ("decision"; such totals grow for a while).
         amounts: "counts" of sales, or "money", whose dispersion is learned.
         lags: Whether all options' sales are late in the same way ("same"), each in its own ("own"), or
-            what the rows say ("auto").
+            what the rows say ("auto"; on one stream without visitors they cannot say it).
         rounds_known: Whether the rows' rounds are visitors; without them demand is a part of the noise.
         report_lag: After how many buckets totals become known.
         stay: For how many buckets a choice stays, at least; None follows the delay as it was told.

@@ -176,7 +176,7 @@ def _real() -> list[Cell]:
     cells = []
     for words, (name, regions, week, goal) in series.items():
         law = Market(
-            regions=regions, week=week, buckets=85, sales=400.0, effects=0.08, rounds="constant",
+            regions=regions, week=week, buckets=85, sales=400.0 * regions, effects=0.08, rounds="constant",
             demand=f"{_DEMAND}:{name}",
         )  # fmt: skip
         cells.append(Cell("real demand", words, law, "switchback", "switchback", goal))
