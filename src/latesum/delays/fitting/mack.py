@@ -49,11 +49,7 @@ def growth_of(triangle: Floats, weights: Floats | None = None) -> Growth:
     times = np.ones(len(triangle)) if weights is None else weights
     sums, later, buckets = times @ before, times @ after, times @ both.astype(np.float64)
     factors = np.divide(later, sums, out=np.full(sums.shape, np.nan), where=sums > 0)
-    squares = np.divide(after**2, before, out=np.zeros_like(before), where=before > 0)
-    # The sum over buckets of (after - f before)^2 / before, multiplied out. A bucket that begins with
-    # nothing has no weight in it, and what it grows to is in none of the three sums.
-    begun = times @ np.where(before > 0, after, 0.0)
-    spread = np.maximum(times @ squares - 2 * factors * begun + factors**2 * sums, 0.0)
+    spread = _spread(before, after, factors, weights)
     variances = np.divide(spread, buckets - 1, out=np.full(sums.shape, np.nan), where=buckets > 1)
     for step in range(2, sums.shape[-1]):  # one bucket shows no variance: Mack's rule for the last
         two, one = variances[..., step - 2], variances[..., step - 1]
@@ -62,6 +58,22 @@ def growth_of(triangle: Floats, weights: Floats | None = None) -> Growth:
         variances[..., step] = np.where(buckets[..., step] == 1, shown, variances[..., step])
     errors = np.sqrt(np.divide(variances, sums, out=np.full(sums.shape, np.nan), where=sums > 0))
     return Growth(factors, np.sqrt(variances), errors, buckets)
+
+
+def _spread(before: Floats, after: Floats, factors: Floats, weights: Floats | None) -> Floats:
+    """The sum over buckets of (after - f before)^2 / before, of those that begin with something."""
+    begun = before > 0
+    if weights is None:
+        squares = (after - factors * before) ** 2
+        return np.asarray(
+            np.divide(squares, before, out=np.zeros_like(before), where=begun).sum(axis=0)
+        )
+    # Multiplied out, for all weightings at once; some digits are lost, and resampling needs few.
+    squares = np.divide(after**2, before, out=np.zeros_like(before), where=begun)
+    mixed = weights @ np.where(begun, after, 0.0)
+    return np.maximum(
+        weights @ squares - 2 * factors * mixed + factors**2 * (weights @ before), 0.0
+    )
 
 
 def mean_error(growth: Growth, arrived: Floats) -> float | None:

@@ -205,7 +205,8 @@ def finish(estimated: Estimated, kind: str, unit: str, level: float, seed: int) 
         lowest, highest = _quantile_limits(estimated, early, late, share, level)
         below = estimated.stretch * max(value - lowest, 0.0) + inside
         above = estimated.stretch * max(highest - value, 0.0) + inside
-        quantiles[share] = Limited(value, max(value - below, 0.0), value + above)
+        most = np.inf if curve.largest is None else curve.largest
+        quantiles[share] = Limited(value, max(value - below, 0.0), min(value + above, most))
     # With a largest delay these are the errors of the placement that is reported.
     completed = drawn.with_even_rest()
     return FittedDelay(
