@@ -31,11 +31,13 @@ class Growth(NamedTuple):
     buckets: Floats
 
 
-def growth_of(triangle: Floats) -> Growth:
+def growth_of(triangle: Floats, weights: Floats | None = None) -> Growth:
     """The growth that a triangle shows: one row per bucket, one column per lag, NaN if not known.
 
     Args:
         triangle: The totals.
+        weights: How many times each bucket counts, once if it is left out; one row per weighting
+            gives one row of each result per weighting.
 
     >>> growth = growth_of(np.array([[1.0, 2.0], [2.0, 3.0], [1.0, np.nan]]))
     >>> round(float(growth.factors[0]), 3), round(float(growth.errors[0]), 3)
@@ -44,20 +46,34 @@ def growth_of(triangle: Floats) -> Growth:
     both = np.isfinite(triangle[:, 1:]) & np.isfinite(triangle[:, :-1])
     before = np.where(both, triangle[:, :-1], 0.0)
     after = np.where(both, triangle[:, 1:], 0.0)
-    sums, buckets = before.sum(axis=0), both.sum(axis=0).astype(np.float64)
-    factors = np.divide(after.sum(axis=0), sums, out=np.full(len(sums), np.nan), where=sums > 0)
-    squares = np.divide(
-        (after - factors * before) ** 2, before, out=np.zeros_like(before), where=before > 0
-    )
-    variances = np.divide(
-        squares.sum(axis=0), buckets - 1, out=np.full(len(sums), np.nan), where=buckets > 1
-    )
-    for step in range(2, len(variances)):
-        if buckets[step] == 1:  # one bucket shows no variance: Mack's rule for the last step
-            two, one = variances[step - 2], variances[step - 1]
-            variances[step] = min(one**2 / two, one, two) if two > 0 else min(one, two)
-    errors = np.sqrt(np.divide(variances, sums, out=np.full(len(sums), np.nan), where=sums > 0))
+    times = np.ones(len(triangle)) if weights is None else weights
+    sums, later, buckets = times @ before, times @ after, times @ both.astype(np.float64)
+    factors = np.divide(later, sums, out=np.full(sums.shape, np.nan), where=sums > 0)
+    spread = _spread(before, after, factors, weights)
+    variances = np.divide(spread, buckets - 1, out=np.full(sums.shape, np.nan), where=buckets > 1)
+    for step in range(2, sums.shape[-1]):  # one bucket shows no variance: Mack's rule for the last
+        two, one = variances[..., step - 2], variances[..., step - 1]
+        fallen = np.divide(one**2, two, out=np.full(np.shape(one), np.inf), where=two > 0)
+        shown = np.minimum(np.minimum(fallen, one), two)
+        variances[..., step] = np.where(buckets[..., step] == 1, shown, variances[..., step])
+    errors = np.sqrt(np.divide(variances, sums, out=np.full(sums.shape, np.nan), where=sums > 0))
     return Growth(factors, np.sqrt(variances), errors, buckets)
+
+
+def _spread(before: Floats, after: Floats, factors: Floats, weights: Floats | None) -> Floats:
+    """The sum over buckets of (after - f before)^2 / before, of those that begin with something."""
+    begun = before > 0
+    if weights is None:
+        squares = (after - factors * before) ** 2
+        return np.asarray(
+            np.divide(squares, before, out=np.zeros_like(before), where=begun).sum(axis=0)
+        )
+    # Multiplied out, for all weightings at once; some digits are lost, and resampling needs few.
+    squares = np.divide(after**2, before, out=np.zeros_like(before), where=begun)
+    mixed = weights @ np.where(begun, after, 0.0)
+    return np.maximum(
+        weights @ squares - 2 * factors * mixed + factors**2 * (weights @ before), 0.0
+    )
 
 
 def mean_error(growth: Growth, arrived: Floats) -> float | None:

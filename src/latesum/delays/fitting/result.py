@@ -49,6 +49,8 @@ class Estimated(NamedTuple):
     #: The quantiles of the normal distribution are replaced by Student's, with this number
     #: of degrees of freedom, where it is given.
     degrees: float | None = None
+    #: The resampled limits of quantiles are stretched by this factor.
+    stretch: float = 1.0
     #: Out of how many delays each point of the curve was found, where that is known: the limits of
     #: quantiles are then those of binomial shares, not resampled ones.
     numbers: Floats | None = None
@@ -201,9 +203,10 @@ def finish(estimated: Estimated, kind: str, unit: str, level: float, seed: int) 
         value = curve.quantile(share)
         inside = _OTHER_SHARE * abs(other.quantile(share) - value)
         lowest, highest = _quantile_limits(estimated, early, late, share, level)
-        quantiles[share] = Limited(
-            value, max(min(lowest, value) - inside, 0.0), max(highest, value) + inside
-        )
+        below = estimated.stretch * max(value - lowest, 0.0) + inside
+        above = estimated.stretch * max(highest - value, 0.0) + inside
+        most = np.inf if curve.largest is None else curve.largest
+        quantiles[share] = Limited(value, max(value - below, 0.0), min(value + above, most))
     # With a largest delay these are the errors of the placement that is reported.
     completed = drawn.with_even_rest()
     return FittedDelay(

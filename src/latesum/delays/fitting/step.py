@@ -16,6 +16,9 @@ from latesum.delays.fitting.resampled import Curves
 from latesum.delays.fitting.result import Estimated
 
 _FEWEST_LEVEL = 5
+#: A curve that is made to fall follows resampled data less closely than other data: the limits of
+#: quantiles that are found in this way are too short by about this factor.
+_STRETCH = 1.15
 
 
 def fit_step(
@@ -58,8 +61,11 @@ def fit_step(
     def resample(rng: np.random.Generator, number: int) -> Curves:
         error = np.sqrt(level_from.var(ddof=1) / len(level_from))
         levels = np.maximum(level + rng.normal(size=number) * error, level / 100)
-        spread = np.sqrt(dispersion * np.maximum(after + background, 0.0))
-        seen = after + rng.normal(size=(number, len(after))) * spread
+        # Around the curve that was found: around the data, their noise would be there twice.
+        fitted = level * (curve.alive[:-1].reshape(-1, 2).mean(axis=1))
+        fitted = fitted if stopped else level - fitted
+        spread = np.sqrt(dispersion * np.maximum(fitted + background, 0.0))
+        seen = fitted + rng.normal(size=(number, len(after))) * spread
         drawn = [curve_of(float(each), row) for each, row in zip(levels, seen, strict=True)]
         return Curves(curve.times, np.array([each.alive for each in drawn]))
 
@@ -82,7 +88,9 @@ def fit_step(
         ):
             warnings.append("the level of the totals is not steady, so the mean may be off.")
     degrees = float(len(level_from) - 1)
-    return Estimated(curve, resample, len(totals), None, warnings, degrees=degrees), width
+    return Estimated(
+        curve, resample, len(totals), None, warnings, degrees=degrees, stretch=_STRETCH
+    ), width
 
 
 def _curve(missing: Floats) -> Curve:

@@ -32,6 +32,8 @@ _LATE_SHARE = 0.5
 _CLEAR_GROWTH = 2.0
 #: ... and with this relative error beside their own: no tail is exactly exponential.
 _SHAPE_ERROR = 0.3
+#: Limits of quantiles from some dozens of buckets that are drawn again are too short by this factor.
+_STRETCH = 1.12
 #: Growth above this share of the total that does not fade leaves the tail quite unknown.
 _STILL_GROWING = 0.03
 
@@ -58,41 +60,46 @@ def fit_triangle(
             "a row, so their growth is not seen; add buckets, or look at each for longer."
         )
     triangle = triangle[:, : _supported_depth(triangle, fewest=1) + 1]
-    growth = np.diff(_arrived(triangle[:, : depth + 1]))
+    steps = np.diff(_arrived(growth_of(triangle[:, : depth + 1])))
     few = triangle.shape[1] - 1 < _FEWEST_STEPS
-    if largest is None and few and growth[-1] >= _NO_GROWTH:
+    if largest is None and few and steps[-1] >= _NO_GROWTH:
         raise InvalidInput(
             f"the totals still grow at an age of {depth} bucket{'s' if depth > 1 else ''}, the last "
             f"that {_FEWEST_BUCKETS} buckets show: no data supports a tail. Add buckets, observe for "
             "longer, or say with largest=... when all have arrived."
         )
     wanted = None if largest is None else largest / width
-    curve = _chain(triangle, depth, wanted)
+    growth = growth_of(triangle)
+    curve = _chain(growth, depth, wanted)
     unseen = curve.unseen
     check_unseen(unseen, depth, wanted)
 
-    def resampled(rng: np.random.Generator) -> Curve:
-        for _ in range(20):
-            rows = triangle[rng.integers(0, len(triangle), len(triangle))]
-            if _supported_depth(rows, fewest=1) >= depth:
-                drawn = _chain(rows, depth, wanted)
-                if drawn.unseen <= 0.9:
-                    return drawn
-        return curve
-
     def resample(rng: np.random.Generator, number: int) -> Curves:
-        drawn = [resampled(rng) for _ in range(number)]
+        """Buckets drawn with replacement; draws that do not show all steps are left out."""
+        drawn: list[Curve] = []
+        for _ in range(20):
+            counts = rng.multinomial(
+                len(triangle), np.full(len(triangle), 1 / len(triangle)), number
+            )
+            grown = growth_of(triangle, counts.astype(np.float64))
+            for row in np.flatnonzero((grown.buckets[:, :depth] >= 1).all(axis=1)):
+                each = _chain(Growth(*(part[row] for part in grown)), depth, wanted)
+                if each.unseen <= 0.9:
+                    drawn.append(each)
+            if len(drawn) >= number:
+                break
+        drawn = (drawn or [curve])[:number]
         tails = None if wanted is not None else np.array([each.tail or 1.0 for each in drawn])
         return Curves(curve.times, np.array([each.alive for each in drawn]), tails, wanted)
 
     warnings = tail_warning(unseen, depth, wanted, curve.tail)
     rows = int(np.isfinite(triangle).sum())
     degrees = float(len(different) - 1)
-    growth_now, arrived = growth_of(triangle), _shares(triangle, wanted)[0]
-    by_formula = mean_error(growth_now, arrived[: depth + 1])
+    by_formula = mean_error(growth, _shares(growth)[0][: depth + 1])
     return Estimated(
-        curve, resample, rows, wanted, warnings, degrees=degrees, formula_error=by_formula
-    ), width
+        curve, resample, rows, wanted, warnings, degrees=degrees, stretch=_STRETCH,
+        formula_error=by_formula,
+    ), width  # fmt: skip
 
 
 def _refuse_repeated(buckets: Floats, lags: NDArray[np.int64], totals: Floats) -> None:
@@ -121,12 +128,11 @@ def _both_known(triangle: Floats) -> NDArray[np.bool_]:
     return both
 
 
-def _arrived(triangle: Floats) -> Floats:
+def _arrived(growth: Growth) -> Floats:
     """The share of the last lag's total that is known at each lag: the chain-ladder estimate."""
-    both = _both_known(triangle)
-    before = np.where(both, triangle[:, :-1], 0.0).sum(axis=0)
-    after = np.where(both, triangle[:, 1:], 0.0).sum(axis=0)
-    back = np.divide(before, after, out=np.ones_like(before), where=after > 0)
+    # Where there was nothing before, nothing had arrived.
+    back = np.where(np.isfinite(growth.factors), 1 / np.maximum(growth.factors, 1e-300), 0.0)
+    back = np.where(growth.factors == 0, 1.0, back)
     shares = np.append(np.cumprod(back[::-1])[::-1], 1.0)
     # Restatements may take some back; an arrived share that falls again is no delay.
     monotone: Floats = np.minimum.accumulate(np.clip(shares, 0.0, 1.0)[::-1])[::-1]
@@ -147,11 +153,14 @@ def _tail(arrived: Floats, growth: Growth) -> tuple[float, float]:
     if len(places) < 2:
         return (1.0, 0.5) if last > _STILL_GROWING else (last, 0.5)
     weights = 1 / (_SHAPE_ERROR**2 + errors**2)
-    slope, level = np.polyfit(places, np.log(heights), 1, w=np.sqrt(weights))
+    heights = np.log(heights)
+    middle, level = np.average(places, weights=weights), np.average(heights, weights=weights)
+    slope = float(np.sum(weights * (places - middle) * (heights - level)))
+    slope /= float(np.sum(weights * (places - middle) ** 2))
     ratio = float(np.exp(slope))
     if ratio >= 0.98:  # it does not fade
         return (1.0, 0.5) if last > _STILL_GROWING else (last, 0.5)
-    return float(np.exp(level + slope * len(steps))) / (1 - ratio), ratio
+    return float(np.exp(level + slope * (len(steps) - middle))) / (1 - ratio), ratio
 
 
 def _clear_steps(steps: Floats, arrived: Floats, growth: Growth) -> tuple[Floats, Floats, Floats]:
@@ -175,16 +184,18 @@ def _clear_steps(steps: Floats, arrived: Floats, growth: Growth) -> tuple[Floats
     return places, heights / lengths, relative
 
 
-def _shares(triangle: Floats, largest: float | None) -> tuple[Floats, float, float]:
+def _shares(growth: Growth) -> tuple[Floats, float, float]:
     """The share that has arrived at each lag; the share after the last lag; how that fades."""
-    arrived = _arrived(triangle)
-    beyond, ratio = _tail(arrived, growth_of(triangle))
+    shown = int(np.argmin(np.append(growth.buckets, 0.0) >= 1))  # in a draw the last may be missing
+    growth = Growth(*(part[:shown] for part in growth))
+    arrived = _arrived(growth)
+    beyond, ratio = _tail(arrived, growth)
     return arrived / (1 + beyond), beyond / (1 + beyond), ratio
 
 
-def _chain(triangle: Floats, depth: int, largest: float | None) -> Curve:
+def _chain(growth: Growth, depth: int, largest: float | None) -> Curve:
     """The curve up to the lag `depth`; later lags, which few buckets show, are a part of the tail."""
-    arrived, beyond, ratio = _shares(triangle, largest)
+    arrived, beyond, ratio = _shares(growth)
     alive = np.maximum(1 - arrived, 0.0)
     if beyond == 0:
         alive[-1] = 0.0

@@ -122,7 +122,9 @@ async def campaign_page(
     try:
         cached = await campaigns.of(campaign)
     except UnknownCampaign as unknown:
-        return _page("missing.html", 404, title="Not found", who=who, every=0, sentence=unknown, here="")
+        return _page(
+            "missing.html", 404, title="Not found", who=who, every=0, sentence=unknown, here=""
+        )
     return _page(
         "campaign.html", title=cached.campaign.name, who=who,
         every=campaigns.configuration.page_every, name=cached.campaign.name,
