@@ -65,10 +65,12 @@ class Unmix(Policy):
         before: What ran before the start: None (nothing), an arm, or "other" (none of the arms).
         history: Parts that were played before the start, oldest first, as (arm, rounds, total or
             None); `before` is then what ran before the first of them.
-        names: The arms' names.
-        rng: The generator that the order of first visits is drawn from.
+        new_first: Whether an arm that is added while the policy runs is played next, and not only when
+            the visit to another arm has ended.
         reconsider: Whether it has second opinions on what it was told, and, where nothing was told, tries
             each arm once for longer than no reward came at the start. Earlier versions did not.
+        names: The arms' names.
+        rng: The generator that the order of first visits is drawn from.
 
     >>> policy = Unmix(2, 250_000, mean_delay=50, rng=np.random.default_rng(1))
     >>> policy.ask()
@@ -85,7 +87,8 @@ class Unmix(Policy):
     random = True
     learns_from = "parts"
     takes_new_options = True
-    unwritten: ClassVar[Mapping[str, Any]] = {"reconsider": False}
+    #: Campaigns that began before there were these rules go on without them.
+    unwritten: ClassVar[Mapping[str, Any]] = {"new_first": False, "reconsider": False}
 
     #: The arms that can be played, in the order of first visits, and which were dropped then.
     _ordered: tuple[frozenset[int] | None, NDArray[np.int64]]
@@ -101,9 +104,10 @@ class Unmix(Policy):
         delays_differ: float | None = None,
         before: Before = None,
         history: Iterable[Sequence[Any]] = (),
+        new_first: bool = True,
+        reconsider: bool = True,
         names: Sequence[str] | None = None,
         rng: np.random.Generator | None = None,
-        reconsider: bool = True,
     ) -> None:
         self.n_arms = n_arms = whole_number(n_arms, "the number of arms", at_least=2)
         self.horizon = None if horizon is None else whole_number(horizon, "the horizon", at_least=1)
@@ -126,7 +130,10 @@ class Unmix(Policy):
         self.delay = None if self._laws is None else _texts(self._laws)
         self.before = check_before(before, n_arms)
         self.history = check_history(history, n_arms)
-        self.reconsider = reconsider
+        for name, rule in (("new_first", new_first), ("reconsider", reconsider)):
+            if not isinstance(rule, bool):
+                raise InvalidInput(f"{name} is True or False, not {rule!r}.")
+        self.new_first, self.reconsider = new_first, reconsider
         super().__init__(n_arms, names=names, rng=rng)
 
     @classmethod
@@ -294,7 +301,7 @@ class Unmix(Policy):
                 -1 if last in self._dropped else last, rows.run_length, order, rows.mu,
                 rows.variances[1], rows.counts, rows.pending, self.n_arms, self._scale,
                 float(self.rounds_told), float(self.horizon or 0), self._share, rows.rewards,
-                self._tried_since,
+                self._tried_since, self.new_first,
             )  # fmt: skip
         rounds = int(length)
         if self.reconsider and self._told_nothing and self._why == visits.NOT_TRIED:
