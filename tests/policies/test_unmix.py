@@ -323,3 +323,19 @@ def test_intervals_are_narrower_where_rewards_vary_less():
         assert best.low < 0.6 < best.high
         widths.append(best.high - best.low)
     assert widths[1] < 0.75 * widths[0]
+
+
+def test_the_figure_shows_what_was_learned_what_was_told_and_the_truth(tmp_path):
+    policy = Unmix(2, 1000, mean_delay=10)
+    figure = policy.plot_delay(tmp_path / "delay.png", true="constant(12)")
+    labels = [line.get_label() for line in figure.axes[0].get_lines()]
+    assert labels == ["learned", "told: a mean of 10", "true: constant(12)"]
+    assert (tmp_path / "delay.png").read_bytes().startswith(b"\x89PNG")
+    assert len(Unmix(2, 1000).plot_delay().axes[0].get_lines()) == 1
+    with pytest.raises(InvalidInput, match="cannot write the figure"):
+        policy.plot_delay(tmp_path / "nowhere" / "delay.png")
+
+
+def test_whether_it_reconsiders_is_yes_or_no():
+    with pytest.raises(InvalidInput, match="reconsider is True or False, not 'often'"):
+        Unmix(2, 1000, mean_delay=10, reconsider="often")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,9 @@ from latesum.policies.history import Before, check_before, check_history
 from latesum.policies.unmix.curve import Floats, known_laws, told_mean
 from latesum.policies.unmix.rows import PartRows
 from latesum.policies.unmix.search import SMALLEST, UNCERTAINTY, likeliest, second_opinion
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _SMALLEST_SCALE = 0.2
 _USUAL_UNCERTAINTY = 0.1
@@ -171,6 +175,23 @@ class Unmix(Policy):
             else:
                 shares[0] += weight
         return tabulated(times, [min(share / shares[-1], 1.0) for share in shares])
+
+    def plot_delay(
+        self, path: str | Path | None = None, *, true: Delay | str | None = None
+    ) -> Figure:
+        """The delay as learned, beside what was told (needs the extra "plots").
+
+        Args:
+            path: A file to draw it into, such as "delay.png".
+            true: The true law, where it is known, as in a simulation.
+
+        >>> Unmix(2, 1000, mean_delay=10).plot_delay(true="constant(12)").axes[0].get_xlabel()
+        'rounds after the play'
+        """
+        from latesum.policies.unmix.picture import draw_learned
+
+        law = None if true is None else parse(true)
+        return draw_learned(self.learned_delay(), self.mean_delay, law, path)
 
     def _reset(self) -> None:
         assert self._rng is not None
