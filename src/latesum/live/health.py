@@ -7,6 +7,7 @@ none of them finds out anything by itself.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from latesum.live.learning import (
@@ -58,18 +59,26 @@ def worst_level(findings: list[Finding]) -> HealthLevel | None:
     return next((level for level in levels if any(f.level == level for f in findings)), None)
 
 
-def find_health(ledger: Ledger, maturity: Maturity, free_bytes: int | None) -> list[Finding]:
+def find_health(ledger: Ledger, now: datetime, free_bytes: int | None) -> list[Finding]:
     """Everything that should be known about a campaign now, the worst first.
 
     Args:
         ledger: What its log adds up to.
-        maturity: How its totals are read at this moment.
+        now: The time.
         free_bytes: The space that is left for its store; None if that is not known.
     """
     found = list(_store(free_bytes))
     if ledger.finished is None and ledger.archived is None:
-        for look in (_learning, _not_asked, _planned_end, _held, _data, _comparison, _rounds):
-            found += look(ledger, maturity)
+        # What is so in some regions names them; what is the same in all is said once.
+        regions: dict[Finding, list[str]] = {}
+        for region, part in ledger.parts.items():
+            maturity = Maturity(part, now)
+            for look in (_learning, _not_asked, _planned_end, _held, _data, _comparison, _rounds):
+                for finding in look(part, maturity):
+                    regions.setdefault(finding, []).append(region)
+        for finding, where in regions.items():
+            named = "" if len(where) == len(ledger.parts) else f"{', '.join(where)}: "
+            found.append(finding._replace(sentence=f"{named}{finding.sentence}"))
     rank = {"alarm": 0, "warning": 1, "note": 2}
     return sorted(found, key=lambda finding: rank[finding.level])
 
@@ -150,17 +159,18 @@ def _planned_end(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
     present = max(last, settings.buckets.number(maturity.now)) if timed else last
     played = 0
     for bucket in range(ledger.first or 1, present):  # the present one is not over
-        played += maturity.rounds(bucket)
+        played += 1 if settings.is_market else maturity.rounds(bucket)
         if played >= horizon:
             past = present - 1 - bucket
             break
     else:
         return
+    planned = f"{horizon:,.0f} {'buckets' if settings.is_market else 'rounds'}"
     ago = "now" if past == 0 else f"{counted(past, bucket_word(settings))} ago"
     yield Finding(
         "planned end passed",
         "warning",
-        f"The planned end, {horizon:,.0f} rounds, was {ago} ({settings.buckets.label(bucket)}). "
+        f"The planned end, {planned}, was {ago} ({settings.buckets.label(bucket)}). "
         "Finish the campaign (`latesum campaign finish`), or extend it (`latesum campaign change "
         '--parameter "horizon=..."`).',
     )
@@ -199,6 +209,8 @@ def _held(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
 
 def _data(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
     settings = ledger.settings
+    if settings.is_market and settings.time_basis == "decision":
+        return  # the model knows how totals grow
     if settings.time_basis == "decision":
         yield Finding(
             "dated by decision",
@@ -221,6 +233,8 @@ def _data(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
 
 def _comparison(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
     settings = ledger.settings
+    if settings.is_market:
+        return  # it compares regions on the same days and knows weekdays; its winner waits for two periods
     visits = count_visits(ledger)
     once = [
         name
@@ -248,7 +262,7 @@ def _comparison(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
 def _rounds(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
     settings = ledger.settings
     rounds = [value.rounds for value in ledger.values.values() if value.rounds]
-    if len(rounds) < _FEWEST:
+    if len(rounds) < _FEWEST or settings.is_market:  # it has no use for what was expected
         return
     mean = sum(rounds) / len(rounds)
     if 2 / 3 <= mean / settings.expected_rounds <= 3 / 2:
