@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from latesum.live import Store
-from latesum.service import Configuration, Tokens
+from latesum.service import SCOPES, Configuration, Tokens
 from latesum.service.app import create_app
+from latesum.service.auth import COOKIE
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -25,13 +26,26 @@ class Service:
     def __init__(self, store, **configuration):
         self.store = store
         tokens = Tokens(store)
-        self.secrets = {scope: tokens.new(scope, scope) for scope in ("read", "record", "operate")}
+        self.secrets = {scope: tokens.new(scope, scope) for scope in SCOPES}
         self.app = create_app(store, Configuration(**configuration))
         self.stranger = TestClient(self.app, raise_server_exceptions=False)
 
     def as_(self, scope):
         """A client with a token."""
         return _Client(self.stranger, {"Authorization": f"Bearer {self.secrets[scope]}"})
+
+    def log_in(self, scope):
+        """The session that the page of someone with this token gets, as a cookie."""
+        form = {"token": self.secrets[scope]}
+        answer = self.stranger.post("/login", data=form, follow_redirects=False)
+        assert answer.status_code == 303, answer.text
+        session = answer.cookies[COOKIE]
+        self.stranger.cookies.clear()
+        return session
+
+    def by_session(self, session, **headers):
+        """A browser with this session."""
+        return _Client(self.stranger, {"Cookie": f"{COOKIE}={session}", **headers})
 
 
 class _Client:
@@ -40,10 +54,9 @@ class _Client:
         self.headers = headers
 
     def __getattr__(self, method):
-        call = getattr(self._client, method)
-
         def send(path, **sent):
-            return call(path, **{**sent, "headers": {**self.headers, **sent.get("headers", {})}})
+            headers = {**self.headers, **sent.pop("headers", {})}
+            return self._client.request(method.upper(), path, headers=headers, **sent)
 
         return send
 

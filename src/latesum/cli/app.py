@@ -87,6 +87,10 @@ COMMANDS = {
         "late.",
         ("live",),
     ),
+    "warm-up": Command(
+        "warm_up:compile_kernels",
+        "Compile all kernels now, and keep them: nothing that runs later waits for it.",
+    ),
     "token": Command(
         "tokens:app", "Tokens for `latesum serve`; only their hashes are kept.", ("live",)
     ),
@@ -120,7 +124,6 @@ app = typer.Typer(
     help="Decide from totals that arrive late.",
     cls=_Commands,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 

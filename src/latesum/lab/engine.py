@@ -12,6 +12,8 @@ from typing import NamedTuple, TypedDict
 import numpy as np
 
 from latesum._checks import InvalidInput, whole_number
+from latesum._progress import Progress as Progress
+from latesum._progress import ProgressChoice, chosen_progress
 from latesum.lab.measures import measures_of
 from latesum.lab.results import Results, Rows
 from latesum.lab.runners import Runner, chosen_runner
@@ -26,9 +28,6 @@ _MOST_RUNS_PER_CHUNK = 1024
 _CHUNKS_PER_WORKER = 16
 #: A run that takes longer than this is measured on a tenth of its rounds.
 _LONG_RUN = 0.5
-
-#: Called now and then with what is done, of all there is to do, and what it is.
-Progress = Callable[[int, int, str], None]
 
 
 class Chunk(NamedTuple):
@@ -127,7 +126,7 @@ class RunOptions(TypedDict, total=False):
     store: RunStore | str | Path | None
     again: bool
     announce: Callable[[Todo], None] | None
-    progress: Progress | None
+    progress: ProgressChoice
 
 
 def run(
@@ -139,7 +138,7 @@ def run(
     store: RunStore | str | Path | None = None,
     again: bool = False,
     announce: Callable[[Todo], None] | None = None,
-    progress: Progress | None = None,
+    progress: ProgressChoice = None,
     what: str = "runs",
 ) -> Results:
     """Make all runs that are not in the store yet, and return all of them.
@@ -154,8 +153,9 @@ def run(
         store: A folder in which runs are kept as they come in, and found again.
         again: Make anew what is in the store.
         announce: With a store, called with what there is to do before it is begun.
-        progress: Called as `progress(done, all, what)` now and then. The numbers are runs, or
-            milliseconds of work where it was measured how long the runs of each setting take.
+        progress: True for a bar, in a notebook or on a terminal; or a function that is called as
+            `progress(done, all, what)` now and then. The numbers are runs, or milliseconds of work
+            where it was measured how long the runs of each setting take.
         what: What `progress` is told that this is.
 
     >>> from latesum import Problem
@@ -166,6 +166,7 @@ def run(
     1.0
     """
     counts = _counts(settings, replications)
+    progress = chosen_progress(progress)
     with chosen_runner(workers) as local:
         runner = runner or local
         if store is None:

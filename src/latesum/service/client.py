@@ -7,11 +7,15 @@ an answer is lost the client asks again, and nothing is counted twice.
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import secrets
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
 from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -35,6 +39,9 @@ TOKEN_VARIABLE = "LATESUM_TOKEN"
 Bucket = int | str | date | datetime
 _AGAIN = (429, 502, 503, 504)
 _LONGEST_PAUSE = 10.0
+#: Seconds after which a fallback is used, and for which the service is then not asked again.
+_FALLBACK_AFTER = 0.8
+_DOWN_FOR = 1.0
 #: By the ending of a file, where it is not text.
 _KINDS = {
     ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
@@ -99,6 +106,7 @@ class Client:
         self._attempts = attempts
         self._sleep = sleep
         self._kept: dict[str, tuple[float, Shown]] = {}
+        self._down_until = 0.0
 
     def __enter__(self) -> Self:
         return self
@@ -135,19 +143,25 @@ class Client:
         Args:
             campaign: Its name.
             bucket: Which bucket; the present one without.
-            fallback: What is returned when the service cannot be reached, so that an application
-                always has something to show.
+            fallback: What is returned, within a second, when the service cannot be reached, so that an
+                application always has something to show. For the next second the service is not
+                asked again.
         """
         kept = self._kept.get(campaign) if bucket is None else None
         if kept is not None and time.monotonic() < kept[0]:
             return kept[1]
         parameters = {} if bucket is None else {"bucket": _text(bucket)}
-        try:
-            answer = self._send("GET", _path(campaign, "option"), params=parameters)
-        except Unreachable:
-            if fallback is None:
-                raise
-            return Shown(fallback, fallback=True)
+        path = _path(campaign, "option")
+        if fallback is None:
+            answer = self._send("GET", path, params=parameters)
+        else:
+            if time.monotonic() < self._down_until:
+                return Shown(fallback, fallback=True)
+            try:
+                answer = self._send_within(_FALLBACK_AFTER, "GET", path, params=parameters)
+            except Unreachable:
+                self._down_until = time.monotonic() + _DOWN_FOR
+                return Shown(fallback, fallback=True)
         found = answer.json()
         ends = None if found["ends"] is None else datetime.fromisoformat(found["ends"])
         named = ("option", "bucket", "label", "purpose", "reason")
@@ -352,13 +366,39 @@ class Client:
     def _json(self, method: str, path: str, **sent: Any) -> Any:
         return self._send(method, path, **sent).json()
 
-    def _send(self, method: str, path: str, **sent: Any) -> httpx.Response:
+    def _send_within(self, seconds: float, method: str, path: str, **sent: Any) -> httpx.Response:
+        """The answer, or `Unreachable` if there is none after these seconds.
+
+        Timeouts of a request bound its parts, and finding the address of a name not at all; so it is
+        sent by a thread, which is left alone when it takes longer.
+        """
+        found: Future[httpx.Response] = Future()
+        end = time.monotonic() + seconds
+
+        def send() -> None:
+            try:
+                found.set_result(self._send(method, path, end=end, timeout=seconds, **sent))
+            except BaseException as error:
+                found.set_exception(error)
+
+        threading.Thread(target=send, daemon=True).start()
+        try:
+            return found.result(seconds)
+        except FutureTimeout:
+            raise Unreachable(503, f"there was no answer within {seconds:g} s.", []) from None
+
+    def _send(
+        self, method: str, path: str, *, end: float = math.inf, **sent: Any
+    ) -> httpx.Response:
         """The answer, or `ServiceError` with the service's sentence; asks again when one is lost."""
         pause, last = 0.1, "it does not answer"
         for attempt in range(self._attempts):
             if attempt:
                 # Clients that were cut off together must not all come back at the same moment.
-                self._sleep(pause * random.uniform(0.5, 1.5))
+                wait = pause * random.uniform(0.5, 1.5)
+                if time.monotonic() + wait > end:
+                    break
+                self._sleep(wait)
                 pause = min(2 * pause, _LONGEST_PAUSE)
             try:
                 answer: httpx.Response = self._http.request(method, path, **sent)
@@ -372,7 +412,7 @@ class Client:
             if answer.status_code >= 400:
                 raise ServiceError(answer.status_code, *_sentence(answer))
             return answer
-        raise Unreachable(503, f"the service was asked {self._attempts} times: {last}.", [])
+        raise Unreachable(503, f"the service was asked {attempt + 1} times: {last}.", [])
 
 
 def _path(campaign: str, *parts: str) -> str:

@@ -19,6 +19,7 @@ from latesum.live.verdicts import Allowed, Recorded, Row
 from latesum.service.errors import ON_ANY_ROUTE, Refused, documented
 from latesum.service.models import MOST_ROWS, BulkAnswer, BulkRow, Record, RecordAnswer, RefusedRows
 from latesum.service.routing import NamedCampaign, ScopedRoute, Who, needs
+from latesum.service.sentences import of_problem
 
 router = APIRouter(
     prefix="/v1/campaigns/{campaign}",
@@ -191,9 +192,9 @@ def _read_rows(body: bytes, most_rows: int, check_wanted: CheckWanted) -> list[B
             try:
                 rows.append(BulkRow.model_validate(row))
             except ValidationError as error:
-                problems = error.errors(include_input=False, include_context=False)
+                problems = error.errors(include_input=False)
                 details += [
-                    f"{_where('rows', place, *each['loc'])}: {each['msg']}." for each in problems
+                    of_problem(each, _where("rows", place, *each["loc"])) for each in problems
                 ]
         if len(details) >= MOST_PROBLEMS:
             break
