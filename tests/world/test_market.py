@@ -1,5 +1,6 @@
 """Markets: exact seeds, means that agree with what is sold, sales that arrive when they should."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -63,7 +64,7 @@ def test_dated_by_decision_totals_grow_until_they_are_complete():
         world.play(bucket, [0])
         seen.append(world.totals(bucket + 1))
     fifth = [totals[28 + 5, 0] for totals in seen[5:]]
-    assert all(later >= earlier for earlier, later in zip(fifth, fifth[1:], strict=False))
+    assert all(later >= earlier for earlier, later in itertools.pairwise(fifth))
     assert fifth[0] < 0.3 * fifth[-1]
     assert fifth[-1] == pytest.approx(world.means(5)[0, 0], rel=0.03)
 
