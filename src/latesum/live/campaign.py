@@ -32,6 +32,7 @@ from latesum.live.health import Finding, find_health
 from latesum.live.ledger import Decision, Ledger, decision_of
 from latesum.live.maturity import Maturity
 from latesum.live.operating import Operated
+from latesum.live.own_delay import find_own_delay
 from latesum.live.recorder import BucketState, Recorder, check_gap, why_unknown
 from latesum.live.rules import check_rules
 from latesum.live.settings import Settings
@@ -448,7 +449,9 @@ class Campaign(Operated):
         with self._lock:
             ledger = self._refreshed()
             if bucket is None:
-                return self.policy().explain()
+                own = find_own_delay(ledger, Maturity(ledger, self.clock()))
+                *findings, following = self.policy().explain()
+                return [*findings, *([] if own is None else [own.sentence]), following]
             number = self.settings.buckets.number(bucket)
             if number not in ledger.decisions:
                 raise InvalidInput(why_unknown(self.settings, number, self.clock()))
