@@ -17,8 +17,8 @@ from latesum import _pages
 from latesum.errors import UnknownCampaign
 from latesum.live import charts
 from latesum.live.static_page import chart_library, chart_library_version, status_section
-from latesum.service.auth import COOKIE, read_secret
 from latesum.live.vocabulary import CampaignState
+from latesum.service.auth import COOKIE, read_secret
 from latesum.service.cache import CachedCampaign, CampaignCache
 from latesum.service.logs import log
 from latesum.service.routing import AllCampaigns, AllHolders, ScopedRoute, Who, needs
