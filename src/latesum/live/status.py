@@ -96,6 +96,11 @@ class Status:
     acts: list[str]
     explanation: list[str]
     level: float
+    #: The least and the most that a round can bring, the rounds expected in a bucket, and what was shown
+    #: before the start.
+    range: tuple[float, float]
+    expected_rounds: int
+    status_quo: str
 
     def to_json(self) -> dict[str, Any]:
         """As plain values, for other programs."""
@@ -148,6 +153,9 @@ def make_status(campaign: Campaign, level: float) -> Status:
         acts=[act_sentence(act, settings) for act in ledger.acts[-8:]],
         explanation=policy.explain(),
         level=level,
+        range=settings.range,
+        expected_rounds=settings.expected_rounds,
+        status_quo=settings.status_quo,
     )
 
 
