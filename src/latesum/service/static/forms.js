@@ -12,6 +12,7 @@ async function send(method, address, body, headers = {}) {
   const json = !(body instanceof Blob);
   const answer = await fetch(address, {
     method,
+    cache: "no-store",
     headers: { "X-Latesum-Page": "1", ...(json ? { "Content-Type": "application/json" } : {}), ...headers },
     body: json && body !== undefined ? JSON.stringify(body) : body,
   });

@@ -225,7 +225,8 @@ document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-decide]");
   if (!button) return;
   button.disabled = true;
-  const answer = await fetch(`/v1/campaigns/${encodeURIComponent(button.dataset.decide)}/option`);
+  const address = `/v1/campaigns/${encodeURIComponent(button.dataset.decide)}/option`;
+  const answer = await fetch(address, { cache: "no-store" });
   if (answer.ok) await refresh();
   else button.replaceWith((await answer.json()).error);
 });
