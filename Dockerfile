@@ -14,8 +14,11 @@ RUN useradd --create-home --uid 10001 latesum \
 USER latesum
 ENV PATH=/opt/latesum/bin:$PATH \
     LATESUM_DATA_DIR=/data \
-    NUMBA_CACHE_DIR=/tmp/numba \
+    LATESUM_CACHE_DIR=/data/cache \
     PYTHONUNBUFFERED=1
+# Kernels are compiled here, so a new volume begins with them; where its machine differs, they are
+# compiled once more and kept in the volume: a read-only root does no harm.
+RUN latesum warm-up
 VOLUME /data
 EXPOSE 8000
 HEALTHCHECK --interval=30s --timeout=3s --start-period=20s CMD \

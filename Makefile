@@ -3,12 +3,17 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test test-slow test-release kill-test lint format lock clean benchmarks
+# Tests start many processes: each would read and compile all modules again.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: demo test test-slow test-release kill-test lint warm-up format lock clean benchmarks
 
 demo: $(READY)
 	$(BIN)/latesum demo --out demo-output
 
-test: lint
+# Kernels are compiled on one core while the other one checks types; both are there before tests begin.
+test: $(READY)
+	@$(MAKE) --no-print-directory -j2 lint warm-up
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
 test-slow: $(READY)
@@ -29,6 +34,9 @@ lint: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+warm-up: $(READY)
+	$(BIN)/latesum warm-up
+
 format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -47,10 +55,12 @@ $(READY): requirements/dev.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $(READY)
 
+LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+  --no-annotate --no-header --no-emit-package latesum
+
 lock: $(READY)
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	  --no-annotate --no-header --upgrade --extra all --no-emit-package latesum \
-	  -o requirements/dev.lock pyproject.toml requirements/dev.in
+	$(LOCK) --upgrade --extra all -o requirements/dev.lock pyproject.toml requirements/dev.in
+	$(LOCK) --upgrade -c requirements/dev.lock -o requirements/docs.lock requirements/docs.in
 
 clean:
 	rm -rf .venv demo-output .mypy_cache .ruff_cache .pytest_cache .hypothesis

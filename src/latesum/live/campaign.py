@@ -471,6 +471,9 @@ class Campaign(Operated):
         with self._lock:
             return make_status(self, level)
 
+    def _repr_html_(self) -> str:
+        return self.status()._repr_html_()
+
     def table(self, name: str, level: float = 0.95) -> TableOut:
         """A table for other tools; `.to_frame()` makes a frame of it.
 

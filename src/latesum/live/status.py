@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from latesum import _html
+from latesum._terminal import new_table
 from latesum.files import FileForm
 from latesum.live.entries import Entry
 from latesum.live.health import Finding, count_visits, find_health
@@ -112,6 +114,19 @@ class Status:
         if self.current is not None:
             whole["current"] = {**self.current._asdict(), "at": self.current.at.isoformat()}
         return whole
+
+    def _repr_html_(self) -> str:
+        """As a notebook shows it: what runs now and why, and what is known of each option."""
+        table = new_table(None, ["option", "place", f"{self.unit} per round", "limits", "rounds"])
+        for row in self.options:
+            known = row.mean is not None
+            table.add_row(
+                row.name, row.place, f"{row.mean:.4g}" if known else "?",
+                f"{row.low:.3g} to {row.high:.3g}" if known else "", f"{row.rounds:,}",
+            )  # fmt: skip
+        table.caption = self.data
+        lines = [f"{self.name}: {self.state}", self.headline, *self.warnings]
+        return _html.sentences(lines) + _html.table(table)
 
 
 def make_status(campaign: Campaign, level: float) -> Status:

@@ -57,6 +57,8 @@ _SET_HEAD = (
 )
 #: The kinds of entries by which a campaign's settings change.
 CHANGES = ("add", "rename", "change")
+#: With less than this left, in bytes, SQLite cannot make the files that it needs beside its own.
+_FULL_DISK = 100_000
 _APPEND = insert(_log)
 _LOG_AFTER = (
     select(_log)
@@ -161,7 +163,7 @@ class Store:
             bring_up_to_date(self.engine, read_only=self.read_only)
         except DBAPIError as error:
             self.engine.dispose()
-            raise InvalidInput(f"{self.place} cannot be opened: {_first_line(error)}") from error
+            raise InvalidInput(f"{self.place} cannot be opened: {self.failure(error)}") from error
 
     @property
     def place(self) -> str:
@@ -179,6 +181,25 @@ class Store:
             return shutil.disk_usage(Path(self.url.database).absolute().parent).free
         except OSError:
             return None
+
+    def failure(self, error: DBAPIError) -> str:
+        """What the database says is wrong, and what to do about it, in sentences.
+
+        Args:
+            error: What the database raised.
+        """
+        said = str(error.orig).strip().split("\n")[0].rstrip(".")
+        free = self.free_bytes()
+        if "is full" in said or ("disk I/O" in said and free is not None and free < _FULL_DISK):
+            return f"{said}. The disk is full: make room there. What was acknowledged is kept."
+        if "malformed" in said or "not a database" in said:
+            return (
+                f"{said}. The file is damaged: go back to a copy of it, or to what "
+                "`latesum campaign export --all` wrote (`latesum campaign restore`)."
+            )
+        if "unable to open" in said:
+            return f"{said}. Can files be made in its folder? Otherwise choose another --store."
+        return f"{said}."
 
     def close(self) -> None:
         """Let go of all connections."""
@@ -557,7 +578,3 @@ def _text(at: datetime) -> str:
 
 def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
-
-
-def _first_line(error: DBAPIError) -> str:
-    return str(error.orig).strip().split("\n")[0].rstrip(".") + "."

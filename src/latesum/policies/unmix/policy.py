@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +59,8 @@ class Unmix(Policy):
         before: What ran before the start: None (nothing), an arm, or "other" (none of the arms).
         history: Parts that were played before the start, oldest first, as (arm, rounds, total or
             None); `before` is then what ran before the first of them.
+        new_first: Whether an arm that is added while the policy runs is played next, and not only when
+            the visit to another arm has ended.
         names: The arms' names.
         rng: The generator that the order of first visits is drawn from.
 
@@ -77,6 +79,8 @@ class Unmix(Policy):
     random = True
     learns_from = "parts"
     takes_new_options = True
+    #: Campaigns that began before there was this rule go on without it.
+    unwritten: ClassVar[Mapping[str, Any]] = {"new_first": False}
 
     def __init__(
         self,
@@ -89,6 +93,7 @@ class Unmix(Policy):
         delays_differ: float | None = None,
         before: Before = None,
         history: Iterable[Sequence[Any]] = (),
+        new_first: bool = True,
         names: Sequence[str] | None = None,
         rng: np.random.Generator | None = None,
     ) -> None:
@@ -113,6 +118,9 @@ class Unmix(Policy):
         self.delay = None if self._laws is None else _texts(self._laws)
         self.before = check_before(before, n_arms)
         self.history = check_history(history, n_arms)
+        if not isinstance(new_first, bool):
+            raise InvalidInput(f"new_first is True or False, not {new_first!r}.")
+        self.new_first = new_first
         super().__init__(n_arms, names=names, rng=rng)
 
     @classmethod
@@ -249,7 +257,7 @@ class Unmix(Policy):
             present = rows.last_arm if rows.last_arm in order else -1
             arm, self._why = visits_kernels.choose(
                 present, rows.run_length, order, self._values(), rows.mu, rows.counts, self._scale,
-                self._share, rows.rewards, self._tried_since,
+                self._share, rows.rewards, self._tried_since, self.new_first,
             )  # fmt: skip
         counts, staying = rows.counts, rows.count > 0 and arm == rows.last_arm
         length = visits_kernels.stretch_length(

@@ -55,12 +55,17 @@ def goes_on(arm, length, order, values, mu, counts, scale, share, rewards):  # t
 
 
 @compiled
-def choose(present, length, order, values, mu, counts, scale, share, rewards, tried_since):  # type: ignore[no-untyped-def]  # fmt: skip
+def choose(present, length, order, values, mu, counts, scale, share, rewards, tried_since, new_first):  # type: ignore[no-untyped-def]  # fmt: skip
     """The next arm and why: stay while the visit goes on, then a new arm, then the best index.
 
     `present` is the arm that was played last if it can be played on, otherwise -1. An arm whose
-    last run began before `tried_since` counts as new.
+    last run began before `tried_since` counts as new. With `new_first` an arm that was never played
+    ends a later visit, which may be as long as all that is known, once it has lasted for a stretch.
     """
+    if new_first and present >= 0 and counts[2, present] > 1.0 and length >= STRETCH * scale:
+        for arm in order:
+            if counts[1, arm] == 0.0:
+                return arm, NOT_TRIED
     if present >= 0 and goes_on(present, length, order, values, mu, counts, scale, share, rewards):
         return present, GOES_ON
     best = order[0]
