@@ -106,6 +106,11 @@ class Status:
     acts: list[str]
     explanation: list[str]
     level: float
+    #: The least and the most that a round can bring, the rounds expected in a bucket, and what was shown
+    #: before the start.
+    range: tuple[float, float]
+    expected_rounds: int
+    status_quo: str
     #: The regions, and what was decided last in each; a campaign without regions has none.
     regions: dict[str, Decision] = field(default_factory=dict)
     #: What the model of `switchback` finds; of other policies None.
@@ -200,6 +205,9 @@ def make_status(campaign: Campaign, level: float) -> Status:
         acts=[act_sentence(act, settings) for act in ledger.acts[-8:]],
         explanation=explanation,
         level=level,
+        range=settings.range,
+        expected_rounds=settings.expected_rounds,
+        status_quo=settings.status_quo,
     )
 
 

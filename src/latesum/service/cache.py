@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 from starlette.types import Receive
 
 from latesum.errors import UnknownCampaign
+from latesum.live import charts
 from latesum.live.batches import CheckWanted
 from latesum.live.campaign import Campaign
 from latesum.live.ledger import Decision
@@ -74,6 +75,7 @@ class CachedCampaign:
         self._answer: KeptAnswer | None = None
         self._deciding = asyncio.Lock()
         self._status: KeptStatus | None = None
+        self._phases: tuple[Status, dict[int, int]] | None = None
         self._summary: Summary | None = None
         self._summary_until = datetime.max.replace(tzinfo=UTC)
         self._watching = asyncio.Lock()
@@ -182,6 +184,12 @@ class CachedCampaign:
         if settings.buckets.timed:
             self._summary_until = settings.buckets.end(settings.buckets.number(status.now))
         return self._summary
+
+    def phases(self, status: Status) -> dict[int, int]:
+        """The policy's phase in each bucket of a status; kept, because the policy is told everything for it."""
+        if self._phases is None or self._phases[0] is not status:
+            self._phases = (status, charts.phases(self.reader))
+        return self._phases[1]
 
     def forget_status(self) -> None:
         """Make the status anew next time, because something has changed."""
