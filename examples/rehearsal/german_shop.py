@@ -79,4 +79,8 @@ class Shop:
 def _german(day: date, visitors: int, euro: float) -> list[str]:
     """A row of a report: `02.03.2026`, `4.210`, `12.345,60`."""
     swapped = str.maketrans(",.", ".,")
-    return [f"{day:%d.%m.%Y}", f"{visitors:,}".translate(swapped), f"{euro:,.2f}".translate(swapped)]
+    return [
+        f"{day:%d.%m.%Y}",
+        f"{visitors:,}".translate(swapped),
+        f"{euro:,.2f}".translate(swapped),
+    ]

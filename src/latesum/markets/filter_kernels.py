@@ -259,7 +259,9 @@ def filter_blocked(
                     for place in range(len(moving)):
                         if old[each, place] != 0.0:
                             for other in range(n_common):
-                                on_common[region, each, other] += old[each, place] * back[other, place]
+                                on_common[region, each, other] += (
+                                    old[each, place] * back[other, place]
+                                )
                             for second in range(len(moving)):
                                 factor = old[each, place] * left[place, second]
                                 for further in range(n_special):

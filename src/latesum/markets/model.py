@@ -133,9 +133,7 @@ def layout_of(settings: MarketSettings, own: bool) -> Layout:
         own: Whether each option has a lag of its own.
     """
     regions = len(settings.regions)
-    return Layout(
-        len(settings.options), regions, sum(PATTERNS[settings.pattern]), own, regions > 1
-    )
+    return Layout(len(settings.options), regions, sum(PATTERNS[settings.pattern]), own, regions > 1)
 
 
 def fit(panel: Panel, settings: MarketSettings, hyper: Hyper, own: bool) -> Posterior:
@@ -160,9 +158,7 @@ def fit(panel: Panel, settings: MarketSettings, hyper: Hyper, own: bool) -> Post
     before = before_shares(settings) * _early(panel.exposure)[:, None]
     shape = shape_of(settings.delay.law)
     by_decision = settings.dated == "decision"
-    mix, old = arrival_mix(
-        hyper.delay, *shape, by_decision, panel.exposure, panel.shares, before
-    )
+    mix, old = arrival_mix(hyper.delay, *shape, by_decision, panel.exposure, panel.shares, before)
     places, holiday = _calendar(panel, settings)
     extra = np.zeros(panel.totals.shape)
     if settings.before == NOT_KNOWN:
@@ -211,7 +207,9 @@ def _early(exposure: Floats) -> Floats:
     return exposure[:FIRST_BUCKETS].mean(axis=0) if len(exposure) else np.ones(exposure.shape[1])
 
 
-def _calendar(panel: Panel, settings: MarketSettings) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def _calendar(
+    panel: Panel, settings: MarketSettings
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Which parts of the pattern every bucket has, and whether it is a holiday."""
     buckets = np.arange(panel.first, panel.end)
     at = buckets + settings.phase

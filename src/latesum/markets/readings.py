@@ -186,7 +186,9 @@ def effects_of(
     result = []
     for place, option in enumerate(settings.options):
         ends = [
-            math.expm1(difference[place] + side * NormalDist().inv_cdf((1 + level) / 2) * sds[place])
+            math.expm1(
+                difference[place] + side * NormalDist().inv_cdf((1 + level) / 2) * sds[place]
+            )
             for level in (0.9, 0.95)
             for side in (-1, 1)
         ]

@@ -67,9 +67,7 @@ class Panel:
             bucket: The first that is left out.
         """
         length = max(0, bucket - self.first)
-        return Panel(
-            self.first, self.exposure[:length], self.shares[:length], self.totals[:length]
-        )
+        return Panel(self.first, self.exposure[:length], self.shares[:length], self.totals[:length])
 
     @property
     def known(self) -> NDArray[np.bool_]:

@@ -186,16 +186,16 @@ def root_of(covariance: Floats) -> Floats:
     return root
 
 
-def _allowed(
-    settings: MarketSettings, barred: Mapping[str, Collection[str]]
-) -> NDArray[np.bool_]:
+def _allowed(settings: MarketSettings, barred: Mapping[str, Collection[str]]) -> NDArray[np.bool_]:
     result = np.ones((len(settings.regions), len(settings.options)), dtype=bool)
     for region, options in barred.items():
         rows: slice | int = slice(None)
         if region != "*":
             rows = settings.regions.index(known_name(region, settings.regions, "region"))
         for option in options:
-            result[rows, settings.options.index(known_name(option, settings.options, "option"))] = False
+            result[rows, settings.options.index(known_name(option, settings.options, "option"))] = (
+                False
+            )
     for place, region in enumerate(settings.regions):
         if not result[place].any():
             where = f"region {region!r}" if region else "the market"
