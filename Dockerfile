@@ -16,24 +16,21 @@ RUN /build/tools/bin/python -m hatchling build -t wheel -d /build/wheels \
 
 FROM ${BASE}
 COPY --from=build /opt/latesum /opt/latesum
-COPY container-entry.sh /usr/local/bin/latesum-container
 # Nobody's data are root's: the service runs as a user of its own and writes to one folder only.
 RUN useradd --create-home --uid 10001 latesum \
-    && mkdir /data /opt/kernels && chown latesum:latesum /data /opt/kernels \
-    && chmod 755 /usr/local/bin/latesum-container
+    && mkdir /data && chown latesum:latesum /data
 USER latesum
 ENV PATH=/opt/latesum/bin:$PATH \
     LATESUM_DATA_DIR=/data \
-    LATESUM_CACHE_DIR=/tmp/latesum \
+    LATESUM_CACHE_DIR=/data/cache \
     PYTHONUNBUFFERED=1
-# What the policies of campaigns need is compiled here, once, and not at the first decision.
-RUN ["env", "LATESUM_CACHE_DIR=/opt/kernels", "latesum", "compare", "--arms", "0.4,0.6", \
-    "--delay", "uniform(0, 9)", "--horizon", "500", "--replications", "2", "--workers", "1", \
-    "--policies", "unmix,unmix-untold,flow,flow-lookahead,guarded,odaaf,odaaf-s,ars-ucb"]
+# Kernels are compiled here, so a new volume begins with them; where its machine differs, they are
+# compiled once more and kept in the volume: a read-only root does no harm.
+RUN latesum warm-up
 VOLUME /data
 EXPOSE 8000
 HEALTHCHECK --interval=30s --timeout=3s --start-period=20s CMD \
     ["python3", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/livez', timeout=2)"]
 # Inside a container loopback reaches nobody; what is reachable from outside, compose.yaml says.
-ENTRYPOINT ["latesum-container"]
+ENTRYPOINT ["latesum"]
 CMD ["serve", "--host", "0.0.0.0", "--port", "8000"]

@@ -5,12 +5,17 @@ READY := .venv/.ready
 
 DOCS_READY := .venv/.docs-ready
 
-.PHONY: demo test test-slow test-release kill-test lint format lock clean benchmarks docs
+# Tests start many processes: each would read and compile all modules again.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: demo test test-slow test-release kill-test lint warm-up format lock clean benchmarks docs
 
 demo: $(READY)
 	$(BIN)/latesum demo --out demo-output
 
-test: lint
+# Kernels are compiled on one core while the other one checks types; both are there before tests begin.
+test: $(READY)
+	@$(MAKE) --no-print-directory -j2 lint warm-up
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
 test-slow: $(READY)
@@ -30,6 +35,9 @@ lint: $(READY)
 	$(BIN)/flake8 src
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+warm-up: $(READY)
+	$(BIN)/latesum warm-up
 
 format: $(READY)
 	$(BIN)/ruff check --fix .

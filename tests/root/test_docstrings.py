@@ -24,6 +24,7 @@ ROOMS = [
     "files",
     "lab",
     "live",
+    "markets",
     "planning",
     "policies",
     "theory",

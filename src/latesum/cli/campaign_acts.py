@@ -50,7 +50,10 @@ def override(
     """Show this option in the next buckets that are decided."""
     with opened(campaign) as found:
         found.override(option, buckets=buckets, who=user(who), why=why)
-        print(f"{option} is shown in the next {buckets} bucket(s) that are decided.")
+        which = (
+            "the next bucket that is" if buckets == 1 else f"the next {buckets} buckets that are"
+        )
+        print(f"{option} is shown in {which} decided.")
 
 
 def cancel_override(why: Why, campaign: CampaignName = None, who: Who = None) -> None:

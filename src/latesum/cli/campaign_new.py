@@ -114,7 +114,9 @@ def new_campaign(
             made.remember_file_form(form, who=user(None), why="the campaign was set up so")
         found = made.settings
         told = ", ".join(
-            f"{key}={value:,}" if isinstance(value, int | float) else f"{key}={value}"
+            f"{key}={value}"
+            if isinstance(value, bool) or not isinstance(value, int | float)
+            else f"{key}={value:,}"
             for key, value in found.parameters.items()
         )
         print(f"Campaign {name}: {', '.join(found.options)}; {found.policy} with {told}.")

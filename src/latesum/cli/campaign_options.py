@@ -108,9 +108,9 @@ def opened_store() -> Iterator[Store]:
         try:
             yield store
         except DBAPIError as error:  # a full disk, a damaged file, a server that went away
-            reason = str(error.orig).strip().split("\n")[0].rstrip(".")
             raise InvalidInput(
-                f"{store.place} failed: {reason}. What was not yet said to be done was not done."
+                f"{store.place} failed: {store.failure(error)} What was not yet said to be done was not "
+                "done."
             ) from None
 
 

@@ -1,4 +1,4 @@
-"""`latesum paper`, `league`, `safety` and `coverage`: studies that come with latesum."""
+"""`latesum paper`, `league`, `safety`, `coverage` and `markets`: studies that come with latesum."""
 
 from __future__ import annotations
 
@@ -196,5 +196,38 @@ def coverage(
         numbers = [f"{number:.4f}" for row in group for number in (row.missed, row.worst)]
         table.add_row(policy, delay, named, *numbers)
     terminal().print(table)
+    if not all(row.holds for row in rows):
+        raise typer.Exit(1)
+
+
+def markets(
+    tables: Annotated[
+        list[str] | None, typer.Argument(help="Some of the tables, such as worlds; all without.")
+    ] = None,
+    replications: Replications = None,
+    seed: Seed = 50_000,
+    workers: Workers = None,
+    dask: Dask = None,
+    out: Annotated[Path, typer.Option(help="The folder for results; it resumes there.")] = Path(
+        "markets-results"
+    ),
+    again: Again = False,
+) -> None:
+    """Late totals of regions with weekdays and drift: what is lost, and do intervals hold; 1 if not."""
+    from latesum.lab.studies.market_cells import CELLS
+    from latesum.lab.studies.markets import COLUMNS, cells_of, run_markets, write_markdown
+
+    chosen = [known_name(table, CELLS, "table") for table in tables or CELLS]
+    with working(worker_count(workers), dask, out, again) as how:
+        rows = run_markets(chosen, replications=replications, seed=seed, **how)
+    for name, group in groupby(rows, key=lambda row: row.cell.table):
+        table = new_table(name.capitalize(), list(COLUMNS))
+        for row in group:
+            table.add_row(*cells_of(row))
+        terminal().print(table)
+    print(
+        "Of split: what was lost over what an equal split loses. 90%, 95%: shares of true effects inside "
+        f"their intervals.\nThe same as Markdown: {write_markdown(rows, out)}"
+    )
     if not all(row.holds for row in rows):
         raise typer.Exit(1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, TypedDict
 
@@ -17,7 +17,7 @@ from latesum._progress import ProgressChoice, chosen_progress
 from latesum.lab.measures import measures_of
 from latesum.lab.results import Results, Rows
 from latesum.lab.runners import Runner, chosen_runner
-from latesum.lab.setting import Setting
+from latesum.lab.setting import AnySetting
 from latesum.lab.store import RunStore
 
 #: What a chunk should take where results are kept: little is lost with one, and handing it out
@@ -33,7 +33,7 @@ _LONG_RUN = 0.5
 class Chunk(NamedTuple):
     """Runs `first` to `end` - 1 of a setting."""
 
-    setting: Setting
+    setting: AnySetting
     first: int
     end: int
 
@@ -53,7 +53,7 @@ def run_chunk(chunk: Chunk) -> Rows:
 class Work(NamedTuple):
     """What is left to do of a setting, and how long one run takes."""
 
-    setting: Setting
+    setting: AnySetting
     missing: list[tuple[int, int]]
     seconds_per_run: float
 
@@ -93,7 +93,7 @@ class Todo:
 
 
 def todo(
-    settings: Sequence[Setting],
+    settings: Sequence[AnySetting],
     replications: int | Sequence[int],
     store: RunStore,
     *,
@@ -104,7 +104,7 @@ def todo(
     With `again`, everything is: what is there is thrown away.
     """
     counts = _counts(settings, replications)
-    wanted: dict[str, tuple[Setting, int]] = {}
+    wanted: dict[str, tuple[AnySetting, int]] = {}
     for setting, count in zip(settings, counts, strict=True):
         known = wanted.get(setting.digest, (setting, 0))
         wanted[setting.digest] = (known[0], max(known[1], count))
@@ -130,7 +130,7 @@ class RunOptions(TypedDict, total=False):
 
 
 def run(
-    settings: Sequence[Setting],
+    settings: Sequence[AnySetting],
     replications: int | Sequence[int],
     *,
     workers: int = 1,
@@ -181,7 +181,7 @@ def run(
     return Results.of(settings, rows)
 
 
-def _counts(settings: Sequence[Setting], replications: int | Sequence[int]) -> list[int]:
+def _counts(settings: Sequence[AnySetting], replications: int | Sequence[int]) -> list[int]:
     given = replications if isinstance(replications, Sequence) else [replications] * len(settings)
     if len(given) != len(settings):
         raise InvalidInput(f"give one number of replications, or one for each of {len(settings)}.")
@@ -189,7 +189,7 @@ def _counts(settings: Sequence[Setting], replications: int | Sequence[int]) -> l
 
 
 def _in_memory(
-    settings: Sequence[Setting],
+    settings: Sequence[AnySetting],
     counts: list[int],
     runner: Runner,
     progress: Progress | None,
@@ -251,24 +251,17 @@ def _runs_per_chunk(seconds_per_run: float) -> int:
 _measured: dict[str, float] = {}
 
 
-def _seconds_per_run(setting: Setting) -> float:
+def _seconds_per_run(setting: AnySetting) -> float:
     """How long one run takes, measured on one after a first that compiles what it needs."""
     if setting.digest not in _measured:
         tenth = max(1, setting.horizon // 10)
-        run_chunk(Chunk(_shortened(setting, min(tenth, 1000)), 0, 1))
-        seconds = 10 * _seconds(_shortened(setting, tenth))
+        run_chunk(Chunk(setting.shortened(min(tenth, 1000)), 0, 1))
+        seconds = 10 * _seconds(setting.shortened(tenth))
         _measured[setting.digest] = seconds if seconds > _LONG_RUN else _seconds(setting)
     return _measured[setting.digest]
 
 
-def _seconds(setting: Setting) -> float:
+def _seconds(setting: AnySetting) -> float:
     started = time.perf_counter()
     run_chunk(Chunk(setting, 0, 1))
     return time.perf_counter() - started
-
-
-def _shortened(setting: Setting, rounds: int) -> Setting:
-    """The setting cut off after `rounds` rounds, for measuring only."""
-    bucket = setting.reports.bucket
-    rounds = min(-(-rounds // bucket) * bucket, setting.horizon)
-    return replace(setting, horizon=rounds, checkpoints=())

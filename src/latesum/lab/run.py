@@ -98,6 +98,11 @@ class Run:
         """The arm that was played at the end."""
         return self.arms[-1]
 
+    @property
+    def ended_on_best(self) -> bool:
+        """Whether no arm was better than the one that was played last."""
+        return self.problem.is_best(self.last_arm, self.horizon)
+
     @functools.cached_property
     def answer(self) -> int:
         """The arm that the policy would go on with: the one that looks best to it at the end."""

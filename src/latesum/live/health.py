@@ -125,7 +125,12 @@ def _not_asked(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
             "otherwise finish it.",
         )
         return
-    newest = list(ledger.decisions.values())[-_LAST_DECISIONS:]
+    questions = [
+        decision for decision in ledger.decisions.values() if decision.source != "reported"
+    ]
+    asked = [decision.bucket for decision in questions if decision.source != "carried"]
+    # What was reported of the time before the first question, and went on until then, could not be asked for.
+    newest = [each for each in questions if asked and each.bucket >= asked[0]][-_LAST_DECISIONS:]
     carried = sum(decision.source == "carried" for decision in newest)
     if carried >= MOST_CARRIED:
         yield Finding(

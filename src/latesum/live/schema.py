@@ -40,14 +40,14 @@ log = Table(
     Column("bucket", Integer),
     Column("body", Text, nullable=False),
     Index("log_by_bucket", "campaign", "bucket"),
-    # One decision for a bucket, however many processes ask at once.
+    # One decision for a bucket, however many processes ask at once. PostgreSQL has the same condition, by
+    # the migrations; named here it would load that dialect at every start, asyncio and all.
     Index(
         "one_decision_for_a_bucket",
         "campaign",
         "bucket",
         unique=True,
         sqlite_where=text("kind = 'decision'"),
-        postgresql_where=text("kind = 'decision'"),
     ),
 )
 

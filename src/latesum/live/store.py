@@ -57,6 +57,8 @@ _SET_HEAD = (
 )
 #: The kinds of entries by which a campaign's settings change.
 CHANGES = ("add", "rename", "change")
+#: With less than this left, in bytes, SQLite cannot make the files that it needs beside its own.
+_FULL_DISK = 100_000
 _APPEND = insert(_log)
 _LOG_AFTER = (
     select(_log)
@@ -106,6 +108,16 @@ _CHANGES = (
 )
 
 
+class Head(NamedTuple):
+    """Which campaigns there are and how far their logs go, without what they are set up with."""
+
+    id: int
+    name: str
+    head: int
+    moved: bool
+    archived: bool
+
+
 class Stored(NamedTuple):
     """A campaign as the store has it."""
 
@@ -151,7 +163,7 @@ class Store:
             bring_up_to_date(self.engine, read_only=self.read_only)
         except DBAPIError as error:
             self.engine.dispose()
-            raise InvalidInput(f"{self.place} cannot be opened: {_first_line(error)}") from error
+            raise InvalidInput(f"{self.place} cannot be opened: {self.failure(error)}") from error
 
     @property
     def place(self) -> str:
@@ -169,6 +181,25 @@ class Store:
             return shutil.disk_usage(Path(self.url.database).absolute().parent).free
         except OSError:
             return None
+
+    def failure(self, error: DBAPIError) -> str:
+        """What the database says is wrong, and what to do about it, in sentences.
+
+        Args:
+            error: What the database raised.
+        """
+        said = str(error.orig).strip().split("\n")[0].rstrip(".")
+        free = self.free_bytes()
+        if "is full" in said or ("disk I/O" in said and free is not None and free < _FULL_DISK):
+            return f"{said}. The disk is full: make room there. What was acknowledged is kept."
+        if "malformed" in said or "not a database" in said:
+            return (
+                f"{said}. The file is damaged: go back to a copy of it, or to what "
+                "`latesum campaign export --all` wrote (`latesum campaign restore`)."
+            )
+        if "unable to open" in said:
+            return f"{said}. Can files be made in its folder? Otherwise choose another --store."
+        return f"{said}."
 
     def close(self) -> None:
         """Let go of all connections."""
@@ -214,6 +245,17 @@ class Store:
         query = select(_campaigns).where(_campaigns.c.deleted.is_(None)).order_by(_campaigns.c.id)
         with self.engine.connect() as connection:
             return [_stored(row) for row in connection.execute(query)]
+
+    def heads(self) -> list[Head]:
+        """All campaigns that were not deleted, oldest first, by the newest entry of each."""
+        columns = _campaigns.c
+        query = select(columns.id, columns.name, columns.head, columns.moved_to, columns.archived)
+        query = query.where(columns.deleted.is_(None)).order_by(columns.id)
+        with self.engine.connect() as connection:
+            return [
+                Head(row[0], row[1], row[2], row[3] is not None, row[4] is not None)
+                for row in connection.execute(query)
+            ]
 
     def changed(self, campaign: int) -> int:
         """The sequence of the newest entry that changed a campaign's settings; 0 if none did.
@@ -536,7 +578,3 @@ def _text(at: datetime) -> str:
 
 def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
-
-
-def _first_line(error: DBAPIError) -> str:
-    return str(error.orig).strip().split("\n")[0].rstrip(".") + "."

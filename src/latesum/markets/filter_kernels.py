@@ -72,7 +72,7 @@ def own_mix(at, mean, gamma, table, step, by_decision, exposure, shares, before,
     options = shares.shape[2]
     for option in range(options):
         late = mean * math.exp(gamma[option])
-        lags = count_lags(late, min(exposure.shape[0], 400), table, step)
+        lags = count_lags(late, exposure.shape[0], table, step)
         arrived = arrived_shares(late, lags, table, step)
         add_mix(arrived, by_decision, exposure, shares, before, at, option, mix)
         later = arrived_shares(late * math.exp(_STEP), lags, table, step)
@@ -106,10 +106,10 @@ def solve_in_place(matrix, sides, root):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def filter_dense(
+def filter_dense(  # type: ignore[no-untyped-def]
     totals, exposure, shares, before, mix, extra, places, patterns, own, shocks, late,
     mean, covariance, noise, dispersion, moves, kept, by_decision, table, step,
-):  # type: ignore[no-untyped-def] # fmt: skip
+):  # fmt: skip
     """One pass with the full covariance; `mean` and `covariance` are the prior, and changed.
 
     `extra` is added to V; `moves` is the variance that every state gains per bucket, of which `kept`
@@ -187,11 +187,11 @@ def filter_dense(
 
 
 @compiled
-def filter_blocked(
+def filter_blocked(  # type: ignore[no-untyped-def]
     totals, exposure, shares, before, mix, extra, places, patterns, own, shocks, late,
     mean, covariance, special, special_covariance, noise, dispersion, moves, kept, walk,
     by_decision, table, step,
-):  # type: ignore[no-untyped-def] # fmt: skip
+):  # fmt: skip
     """One pass in which regions know of each other by the common states alone.
 
     A region's states are x_r = level_r + slope_r g + error with covariance P_r, where g are the common
@@ -227,13 +227,13 @@ def filter_blocked(
     likelihood = 0.0
     for at in range(buckets):
         if at > 0:
-            for place, state in enumerate(moving):
+            for place, moved in enumerate(moving):
                 for other in range(n_common):
-                    before_move[other, place] = kept[other] * covariance[other, state]
+                    before_move[other, place] = kept[other] * covariance[other, moved]
             old_mean[:] = mean
-            for one, state in enumerate(moving):
-                for two, other in enumerate(moving):
-                    left[one, two] = covariance[state, other]
+            for one, moved in enumerate(moving):
+                for two, second in enumerate(moving):
+                    left[one, two] = covariance[moved, second]
             for state in range(n_common):
                 mean[state] *= kept[state]
                 if kept[state] != 1.0:
@@ -247,14 +247,14 @@ def filter_blocked(
                     for state in range(n_common):
                         left[one, two] -= before_move[state, one] * back[state, two]
             for region in range(regions):
-                for place, state in enumerate(moving):
-                    shift = old_mean[state]
+                for place, moved in enumerate(moving):
+                    shift = old_mean[moved]
                     for other in range(n_common):
                         shift -= back[other, place] * mean[other]
                     for each in range(n_special):
-                        old[each, place] = on_common[region, each, state]
+                        old[each, place] = on_common[region, each, moved]
                         level[region, each] += old[each, place] * shift
-                        on_common[region, each, state] = 0.0
+                        on_common[region, each, moved] = 0.0
                 for each in range(n_special):
                     for place in range(len(moving)):
                         if old[each, place] != 0.0:
@@ -262,10 +262,10 @@ def filter_blocked(
                                 on_common[region, each, other] += (
                                     old[each, place] * back[other, place]
                                 )
-                            for second in range(len(moving)):
-                                factor = old[each, place] * left[place, second]
+                            for pair in range(len(moving)):
+                                factor = old[each, place] * left[place, pair]
                                 for further in range(n_special):
-                                    rest[region, each, further] += factor * old[further, second]
+                                    rest[region, each, further] += factor * old[further, pair]
                 rest[region, -1, -1] += walk
         if own:
             own_mix(

@@ -72,8 +72,7 @@ class Panel:
     @property
     def known(self) -> NDArray[np.bool_]:
         """Whether a bucket's total is known in some region, by bucket."""
-        found: NDArray[np.bool_] = np.isfinite(self.totals).any(axis=1)
-        return found
+        return np.asarray(np.isfinite(self.totals).any(axis=1))
 
     @classmethod
     def of(cls, rows: Iterable[Row], settings: MarketSettings, until: int) -> Panel:
@@ -146,7 +145,7 @@ def _shares(shown: str | Mapping[str, float], options: Mapping[str, int]) -> Flo
         raise InvalidInput(
             f"the shares of a bucket must add up to 1, not {result.sum():.3g}: {dict(shown)}."
         )
-    return result / result.sum()
+    return np.asarray(result / result.sum())
 
 
 def _fill(exposure: Floats, shares: Floats, before: Floats) -> None:

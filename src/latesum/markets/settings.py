@@ -16,10 +16,10 @@ NOT_KNOWN = "(not known)"
 
 #: How sure one is of the delay: the sd of its logarithm.
 SURE = {"known": 0.1, "guess": 0.7}
-#: The parts of the repeating pattern: a week of days; hours of the day and days of the week; none.
-PATTERNS = {"weekday": (7,), "hour": (24, 7), "none": ()}
+#: The parts of the repeating pattern: a week of days, of working days; hours of the day and days of the week; none.
+PATTERNS = {"weekday": (7,), "workday": (5,), "hour": (24, 7), "none": ()}
 MOST_OPTIONS = 50
-MOST_REGIONS = 500
+MOST_REGIONS = 200
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class MarketSettings:
         delay: How late sales are.
         before: What ran before the first row: an option, `NOTHING`, or `NOT_KNOWN`.
         status_quo: What effects are measured against; None is the option before, otherwise the first.
-        pattern: The repeating pattern: "weekday" for daily buckets, "hour" for hourly ones (hours of the
+        pattern: The repeating pattern: "weekday" for daily buckets, "workday" for those of five days, "hour" for hourly ones (hours of the
             day and days of the week), or "none".
         phase: Where in the pattern bucket 0 lies: its weekday from Monday = 0, or its hour in the week.
         holidays: The buckets that are unlike the others, negative ones in the history; they count less.
@@ -86,9 +86,10 @@ class MarketSettings:
             which its visitor came ("decision"; such totals grow for a while).
         amounts: "counts" of sales, or "money", whose dispersion is learned.
         lags: Whether all options' sales are late in the same way ("same"), each in its own ("own"), or
-            what the rows say ("auto").
+            what the rows say ("auto"; on one stream without visitors they cannot say it).
         rounds_known: Whether the rows' rounds are visitors; without them demand is a part of the noise.
         report_lag: After how many buckets totals become known.
+        stay: For how many buckets a choice stays, at least; None follows the delay as it was told.
         seed: What the draws come from.
 
     >>> settings = MarketSettings(("old", "new"), 90, regions=("north", "south"), before="old")
@@ -102,7 +103,7 @@ class MarketSettings:
     delay: ToldDelay = field(default_factory=lambda: ToldDelay(1.0))
     before: str = NOT_KNOWN
     status_quo: str | None = None
-    pattern: Literal["weekday", "hour", "none"] = "weekday"
+    pattern: Literal["weekday", "workday", "hour", "none"] = "weekday"
     phase: int = 0
     holidays: tuple[int, ...] = ()
     novelty: float = 0.0
@@ -111,6 +112,7 @@ class MarketSettings:
     lags: Literal["same", "own", "auto"] = "auto"
     rounds_known: bool = True
     report_lag: int = 0
+    stay: int | None = None
     seed: int = 1
 
     def __post_init__(self) -> None:
@@ -129,6 +131,8 @@ class MarketSettings:
         known_name(self.before, (*self.options, NOTHING, NOT_KNOWN), "answer to what ran before")
         if self.status_quo is not None:
             known_name(self.status_quo, self.options, "option")
+        if self.stay is not None:
+            whole_number(self.stay, "the buckets that a choice stays", at_least=1)
         if not isinstance(self.delay, ToldDelay):
             raise InvalidInput(f"the delay must be a ToldDelay, not {self.delay!r}.")
 
@@ -148,6 +152,8 @@ class MarketSettings:
         >>> MarketSettings(("a", "b", "c"), 90, delay=ToldDelay(2.0)).dwell
         4
         """
+        if self.stay is not None:
+            return self.stay
         mean = self.delay.mean
         room = self.horizon // (5 * len(self.options))
         return max(2, math.ceil(mean), min(math.ceil(2 * mean), room))

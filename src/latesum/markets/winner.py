@@ -84,13 +84,9 @@ def winner_of(panel: Panel, settings: MarketSettings, *, lift: float = 0.01) -> 
 
 
 def _dwells(panel: Panel, settings: MarketSettings) -> list[int]:
-    """In how many dwells of the campaign each option was shown, over all regions."""
+    """In how many dwells of the campaign each option was shown, in whichever region."""
     inside = panel.shares[max(0, -panel.first) :]
-    visits = []
-    for option in range(len(settings.options)):
-        count = 0
-        for region in range(len(settings.regions)):
-            shown = np.flatnonzero(inside[:, region, option] > 0.5)
-            count += len(np.unique(shown // settings.dwell))
-        visits.append(count)
-    return visits
+    return [
+        len(np.unique(np.flatnonzero(inside[:, :, option].max(axis=1) > 0.5) // settings.dwell))
+        for option in range(len(settings.options))
+    ]

@@ -22,6 +22,7 @@ from latesum.service.errors import set_up_errors
 from latesum.service.logs import log
 from latesum.service.metrics import Metrics
 from latesum.service.routes import acts, admin, campaigns, operations, page, totals
+from latesum.service.watching import Watch
 from latesum.service.workers import Workers
 
 #: All routes there are; those that are asked for most come first.
@@ -49,7 +50,9 @@ def create_app(store: Store, configuration: Configuration | None = None) -> Fast
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         log("started", store=store.place)
+        watch.start()
         yield
+        await watch.stop()
         await asyncio.to_thread(workers.close)
         store.close()
         log("stopped")
@@ -64,7 +67,8 @@ def create_app(store: Store, configuration: Configuration | None = None) -> Fast
         lifespan=lifespan,
         generate_unique_id_function=lambda route: route.name,
     )
-    app.state.campaigns = CampaignCache(store, configuration, workers)
+    app.state.campaigns = campaign_cache = CampaignCache(store, configuration, workers)
+    watch = Watch(campaign_cache, configuration.watch_every)
     for router in ROUTERS:
         app.include_router(router)
     set_up_errors(app, _methods_of)

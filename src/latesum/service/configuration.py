@@ -35,6 +35,8 @@ class Configuration:
     status_kept: float = 1.0
     #: How often the page asks for what is new, in seconds.
     page_every: float = 2.0
+    #: How often all campaigns are looked after, in seconds.
+    watch_every: float = 20.0
     clock: Clock = system_clock
     #: How many times faster than the world's the clock runs; the demo's does.
     speed: float = 1.0

@@ -6,9 +6,10 @@ import gzip
 import hashlib
 import logging
 from functools import cache
-from typing import Any
+from typing import Annotated, Any, NamedTuple, get_args
+from urllib.parse import urlencode
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import HTMLResponse
 from markupsafe import Markup
 
@@ -17,9 +18,15 @@ from latesum.errors import UnknownCampaign
 from latesum.live import charts
 from latesum.live.static_page import chart_library, chart_library_version, status_section
 from latesum.service.auth import COOKIE, read_secret
-from latesum.service.cache import CachedCampaign
+from latesum.live.vocabulary import CampaignState
+from latesum.service.cache import CachedCampaign, CampaignCache
 from latesum.service.logs import log
 from latesum.service.routing import AllCampaigns, AllHolders, ScopedRoute, Who, needs
+from latesum.service.summaries import GLANCES, Wanted, count_glances
+from latesum.service.tokens import Token
+
+#: Campaigns on one page of the list.
+_LINES = 25
 
 router = APIRouter(route_class=ScopedRoute, include_in_schema=False)
 #: Everything comes from the service itself, and nothing that stands in a page is ever run.
@@ -42,26 +49,68 @@ def _render(template: str, **values: Any) -> str:
     )
 
 
+async def wanted(
+    search: Annotated[str, Query(max_length=100)] = "",
+    state: str = "",
+    health: str = "",
+    page: Annotated[int, Query(ge=1, le=10**6)] = 1,
+) -> ListQuestion:
+    """Which part of the list is asked for; what is not known is passed over, as a link may be old."""
+    known_state = next((each for each in get_args(CampaignState) if each == state), None)
+    glance = next((each for each in GLANCES if each == health), None)
+    return ListQuestion(Wanted(search.strip(), known_state, glance), page)
+
+
+class ListQuestion(NamedTuple):
+    """A part of the list of campaigns."""
+
+    wanted: Wanted
+    page: int
+
+    def address(self, path: str = "/", **changed: Any) -> str:
+        """The address of this part, or of another one."""
+        asked = {
+            "search": self.wanted.search, "state": self.wanted.state, "health": self.wanted.glance,
+            "page": self.page, **changed,
+        }  # fmt: skip
+        said = {key: value for key, value in asked.items() if value and (key, value) != ("page", 1)}
+        return path + ("?" + urlencode(said) if said else "")
+
+
+AskedFor = Annotated[ListQuestion, Depends(wanted)]
+
+
 @router.get("/")
 @needs("read", long=True)
-async def front(request: Request, campaigns: AllCampaigns, who: Who) -> Response:
+async def front(campaigns: AllCampaigns, who: Who, asked: AskedFor) -> Response:
     """All campaigns."""
     every = campaigns.configuration.page_every
-    html = await _list(request)
-    return _page("list.html", title="Campaigns", who=who, every=every, live=Markup(html))
+    html = await _list(campaigns, asked, who)
+    return _page(
+        "list.html", title="Campaigns", who=who, every=every, live=Markup(html), asked=asked,
+        states=get_args(CampaignState), glances=GLANCES, here="campaigns",
+    )  # fmt: skip
 
 
 @router.get("/live")
 @needs("read", long=True)
-async def front_live(request: Request) -> Response:
+async def front_live(
+    request: Request, campaigns: AllCampaigns, who: Who, asked: AskedFor
+) -> Response:
     """The part of the front page that changes."""
-    return _fragment(request, await _list(request))
+    return _fragment(request, await _list(campaigns, asked, who))
 
 
-async def _list(request: Request) -> str:
-    campaigns = await request.app.state.campaigns.all()
-    lines = [(await cached.status(), cached.reader.settings) for cached in campaigns]
-    return _render("list_live.html", lines=lines)
+async def _list(campaigns: CampaignCache, asked: ListQuestion, who: Token) -> str:
+    everything = await campaigns.summaries(archived=asked.wanted.state == "archived")
+    found = asked.wanted.among(everything)
+    pages = max(1, -(-len(found) // _LINES))
+    page = min(asked.page, pages)
+    return _render(
+        "list_live.html", lines=found[(page - 1) * _LINES : page * _LINES], found=len(found),
+        counts=count_glances(everything), all=len(everything), asked=asked, page=page, pages=pages,
+        n_colours=charts.N_COLOURS, who=who,
+    )  # fmt: skip
 
 
 @router.get("/campaigns/{campaign}")
@@ -73,11 +122,13 @@ async def campaign_page(
     try:
         cached = await campaigns.of(campaign)
     except UnknownCampaign as unknown:
-        return _page("missing.html", 404, title="Not found", who=who, every=0, sentence=unknown)
+        return _page(
+            "missing.html", 404, title="Not found", who=who, every=0, sentence=unknown, here=""
+        )
     return _page(
         "campaign.html", title=cached.campaign.name, who=who,
         every=campaigns.configuration.page_every, name=cached.campaign.name,
-        may_operate=who.may("operate"),
+        may_operate=who.may("operate"), here="campaigns",
         live=Markup(await _campaign(cached)),
     )  # fmt: skip
 
