@@ -211,7 +211,9 @@ def test_a_redirect_is_not_followed(store, receiver, webhook, send):
 
 
 @pytest.mark.parametrize("status", [0, 202])
-def test_a_slow_or_lying_receiver_is_left_alone(store, receiver, webhook, send, monkeypatch, status):
+def test_a_slow_or_lying_receiver_is_left_alone(
+    store, receiver, webhook, send, monkeypatch, status
+):
     monkeypatch.setattr(sending, "LONGEST", 0.3)
     receiver.status = status
     Outbox(store).put_test(webhook)
