@@ -27,6 +27,8 @@ _PURPOSES: dict[Purpose, str] = {
 def phases(campaign: Campaign) -> dict[int, int]:
     """The policy's phase in each bucket, for policies that have phases, by what is known now."""
     ledger, now = campaign.ledger(), campaign.clock()
+    if ledger.settings.is_market:
+        return {}
     maturity = Maturity(ledger, now)
     told = told_plays(ledger, now)
     policy = ledger.settings.build_policy()
@@ -64,7 +66,7 @@ def timeline_chart(status: Status, phase_of: dict[int, int]) -> dict[str, Any]:
         "kind": "timeline",
         "options": [option.name for option in status.options],
         "colours": N_COLOURS,
-        "labels": [row.label for row in status.timeline],
+        "labels": [f"{row.label} {row.region}".rstrip() for row in status.timeline],
         "bars": bars,
         "phases": beginnings,
     }
@@ -94,7 +96,7 @@ def totals_chart(status: Status) -> dict[str, Any] | None:
     return {
         "kind": "totals",
         "colours": N_COLOURS,
-        "labels": [row.label for row in status.timeline],
+        "labels": [f"{row.label} {row.region}".rstrip() for row in status.timeline],
         "bars": bars,
     }
 
