@@ -7,11 +7,14 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from latesum._compile import cache_folder
+
 sys.path.insert(0, str(Path(__file__).parent / "live"))
 
 # The same cases are drawn every time, and a kernel may have to be compiled first.
 settings.register_profile("steady", deadline=None, derandomize=True)
 settings.load_profile("steady")
+cache_folder()  # says here, and in no test, that kernels will be compiled
 
 
 @pytest.fixture(scope="session")

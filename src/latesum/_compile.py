@@ -3,12 +3,16 @@
 Numba keys its disk cache on the file that holds a function and does not notice when a helper in
 another file changes. Here the cache folder's name is a digest of all kernel sources, so an edited
 kernel starts an empty cache. Numba is imported only when the first kernel is needed.
+
+The cache is in the folder that LATESUM_CACHE_DIR or NUMBA_CACHE_DIR names, or else where caches of
+this user are. `latesum warm-up` fills it.
 """
 
 from __future__ import annotations
 
 import functools
 import hashlib
+import logging
 import os
 import sys
 import tempfile
@@ -19,6 +23,7 @@ from typing import Any, TypeVar
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _PACKAGE = Path(__file__).parent
+_LOGGER = logging.getLogger("latesum")
 
 
 @functools.cache
@@ -33,21 +38,37 @@ def sources_digest() -> str:
 
 @functools.cache
 def cache_folder() -> Path | None:
-    """The folder for compiled kernels, or None where nothing can be written."""
-    base = os.environ.get("LATESUM_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
-    if not base:
-        if sys.platform == "win32":
-            base = os.environ.get("LOCALAPPDATA") or tempfile.gettempdir()
-        else:
-            base = str(Path("~/.cache").expanduser())
-    folder = Path(base) / "latesum" / f"kernels-{sources_digest()}"
+    """The folder for compiled kernels, or None where nothing can be written.
+
+    Says what it means for the one who waits if kernels will have to be compiled.
+    """
+    folder = _cache_base() / "latesum" / f"kernels-{sources_digest()}"
     try:
+        new = not folder.is_dir()
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             pass
-    except OSError:
+    except OSError as problem:
+        _LOGGER.warning(
+            "compiled kernels cannot be kept in %s (%s), so every process compiles them again; name "
+            "a folder that can be written with LATESUM_CACHE_DIR.", folder, problem.strerror
+        )  # fmt: skip
         return None
+    if new:
+        _LOGGER.warning(
+            "compiling kernels at their first use, once per machine; `latesum warm-up` compiles all of "
+            "them at once."
+        )
     return folder
+
+
+def _cache_base() -> Path:
+    for variable in ("LATESUM_CACHE_DIR", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME"):
+        if named := os.environ.get(variable):
+            return Path(named).expanduser()
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or tempfile.gettempdir())
+    return Path("~/.cache").expanduser()
 
 
 def compiled(function: Function) -> Function:

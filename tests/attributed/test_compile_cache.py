@@ -6,47 +6,96 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import latesum
 
-SCRIPT = """
+#: Two small kernels in files of their own, as the package has them, and one that calls the other.
+KERNELS = {
+    "helping_kernels.py": """
+from latesum._compile import compiled
+
+@compiled
+def plays(rounds):
+    return 100 * rounds
+""",
+    "looping_kernels.py": """
+from latesum._compile import compiled
+from latesum.helping_kernels import plays
+
+@compiled
+def run_rounds(rounds):
+    return plays(rounds)
+""",
+}
+SMALL = """
+from latesum.looping_kernels import run_rounds
+played = run_rounds(20)
+"""
+WHOLE = """
 import numpy as np
-from latesum.attributed import QPMD, loop_kernels, run
+from latesum.attributed import QPMD, run
+from latesum.attributed.loop_kernels import run_rounds
 from latesum.world import Problem
 
 problem = Problem([0.5, 0.6], "uniform(0, 100)")
-played = run(problem, QPMD("ucb1", 2), 20_000, seed_sequence=np.random.SeedSequence(1))
-stats = loop_kernels.run_rounds.stats
-print(played.plays[0, 0], sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
+made = run(problem, QPMD("ucb1", 2), 20_000, seed_sequence=np.random.SeedSequence(1))
+played = made.plays[0, 0]
+"""
+COUNTED = """
+stats = run_rounds.stats
+print(played, sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
 """
 
 
-def result_of(folder):
+@pytest.fixture
+def package(tmp_path):
+    """A copy of the package, whose kernels may be changed."""
+    source = Path(latesum.__file__).parent
+    shutil.copytree(source, tmp_path / "latesum", ignore=shutil.ignore_patterns("__pycache__"))
+    return tmp_path / "latesum"
+
+
+def result_of(package, script):
+    """What was played, and how often the loop was found compiled or had to be compiled."""
     environment = {
         **os.environ,
-        "PYTHONPATH": str(folder),
-        "LATESUM_CACHE_DIR": str(folder / "cache"),
+        "PYTHONPATH": str(package.parent),
+        "LATESUM_CACHE_DIR": str(package.parent / "cache"),
         "NUMBA_OPT": "1",  # compiles faster, and caches alike
     }
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=True
-    )
+        [sys.executable, "-c", script + COUNTED],
+        env=environment, capture_output=True, text=True, check=True,
+    )  # fmt: skip
     return [int(number) for number in done.stdout.split()]
 
 
-def test_a_second_process_compiles_nothing_and_a_changed_kernel_is_compiled_anew(tmp_path):
-    package = tmp_path / "latesum"
-    shutil.copytree(
-        Path(latesum.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__")
-    )
-    plays, hits, misses = result_of(tmp_path)
+def change(file, before, after):
+    text = file.read_text()
+    assert before in text
+    file.write_text(text.replace(before, after))
+
+
+def test_a_second_process_compiles_nothing_and_a_changed_helper_is_compiled_anew(package):
+    """The helper is in another file than the loop: the cache of the loop's own would not notice."""
+    for name, text in KERNELS.items():
+        (package / name).write_text(text)
+    assert result_of(package, SMALL) == [2000, 0, 1]
+    assert result_of(package, SMALL) == [2000, 1, 0]
+    change(package / "helping_kernels.py", "100 * rounds", "10 * rounds")
+    assert result_of(package, SMALL) == [200, 0, 1]
+
+
+@pytest.mark.slow
+def test_the_same_holds_for_the_loop_of_the_baselines(package):
+    plays, hits, misses = result_of(package, WHOLE)
     assert (hits, misses) == (0, 1)
-    assert result_of(tmp_path) == [plays, 1, 0]
-    # A helper in another file than the loop: the cache of the loop's own file would not notice.
-    helper = package / "attributed" / "index_kernels.py"
-    text = helper.read_text()
-    changed = text.replace("settings[layout.EXPLORATION] *", "0.1 * settings[layout.EXPLORATION] *")
-    assert changed != text
-    helper.write_text(changed)
-    fewer_plays, hits, misses = result_of(tmp_path)
+    assert result_of(package, WHOLE) == [plays, 1, 0]
+    change(
+        package / "attributed/index_kernels.py",
+        "settings[layout.EXPLORATION] *", "0.1 * settings[layout.EXPLORATION] *",
+    )  # fmt: skip
+    fewer_plays, hits, misses = result_of(package, WHOLE)
     assert (hits, misses) == (0, 1)
     assert fewer_plays < plays / 2

@@ -73,9 +73,12 @@ def test_two_files_of_one_name_do_not_share_a_folder(latesum, tmp_path, monkeypa
 
 def test_a_quick_look_does_not_replace_the_report_of_a_larger_run(latesum, tmp_path, monkeypatch):
     from latesum.lab.studies import paper
+    from latesum.lab.sweeps import Grid
 
     monkeypatch.chdir(tmp_path)
-    usual = paper.experiment("3a").with_replications(3)
+    published = paper.experiment("3a").experiment
+    one_delay = published.model_copy(update={"problems": published.problems[:1]})
+    usual = Grid.of(one_delay).with_replications(3)
     monkeypatch.setattr(paper, "experiment", lambda figure: usual)
     assert latesum("paper", "3a", "--workers", "2")[0] == 0
     report = tmp_path / "paper-results/report.html"

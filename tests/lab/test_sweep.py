@@ -66,7 +66,7 @@ def test_killed_at_random_moments_and_resumed(
     tmp_path: Path, never_stopped: tuple[list[bytes], float]
 ) -> None:
     expected, seconds = never_stopped
-    kill_and_finish(tmp_path, 3, seconds, seed=1)
+    kill_and_finish(tmp_path, 2, seconds, seed=1)
     assert tables(tmp_path) == expected
 
 

@@ -23,7 +23,7 @@ def losses(lag_in_days, replications):
 
 
 @pytest.mark.parametrize(
-    "replications", [60, pytest.param(1_000, marks=pytest.mark.slow)], ids=["short", "long"]
+    "replications", [30, pytest.param(1_000, marks=pytest.mark.slow)], ids=["short", "long"]
 )
 def test_totals_two_days_late_cost_less_than_a_tenth(replications):
     """The short version allows three standard errors more; the long one has hardly any."""

@@ -22,12 +22,12 @@ from latesum.markets.search import defaults
 LAGS = 400
 
 
-def market(regions, buckets=24, *, seed=3, mixed=True, missing=0.15, own=False, **named):
+def market(regions, buckets=24, *, seed=3, mixed=True, missing=0.15, **named):
     """A panel of made-up totals, with mixed buckets and missing rows."""
     rng = np.random.default_rng(seed)
     settings = MarketSettings(
         ("a", "b", "c"), 60, regions=tuple(f"r{k}" for k in range(regions)),
-        delay=ToldDelay(1.7), **{"before": "a", **named},
+        delay=ToldDelay(1.7), **{"before": "a", "lags": "same", **named},
     )  # fmt: skip
     exposure = rng.uniform(3_000, 9_000, (buckets, regions))
     shares = np.zeros((buckets, regions, 3))
@@ -153,7 +153,7 @@ def test_the_filter_is_the_dense_gaussian_computation(regions, before):
     settings, panel = market(regions, before=before)
     hyper = defaults(panel, settings)
     mean, covariance, likelihood = oracle(panel, settings, hyper)
-    found = fit(panel, settings, hyper, own=False)
+    found = fit(panel, settings, hyper)
     assert np.allclose(found.mean, mean, atol=2e-6)
     assert np.allclose(found.covariance, covariance, atol=2e-6)
     assert found.likelihood == pytest.approx(likelihood, abs=2e-3)
@@ -164,7 +164,7 @@ def test_an_outlier_counts_as_one_of_three_and_a_half_deviations():
     panel.totals[15, 1] *= 8
     hyper = defaults(panel, settings)
     mean, covariance, _ = oracle(panel, settings, hyper)
-    found = fit(panel, settings, hyper, own=False)
+    found = fit(panel, settings, hyper)
     assert found.surprise[15, 1] > CLIP
     assert np.allclose(found.mean, mean, atol=2e-6)
     assert np.allclose(found.covariance, covariance, atol=2e-6)
@@ -173,9 +173,9 @@ def test_an_outlier_counts_as_one_of_three_and_a_half_deviations():
 def test_the_blocked_filter_is_exact_where_common_states_do_not_move(monkeypatch):
     settings, panel = market(4)
     hyper = defaults(panel, settings)._replace(common_walk=1e-9, delay=1e9, shocks=1e-6)
-    dense = fit(panel, settings, hyper, own=False)
+    dense = fit(panel, settings, hyper)
     monkeypatch.setattr(model_file, "DENSE_REGIONS", 1)
-    blocked = fit(panel, settings, hyper, own=False)
+    blocked = fit(panel, settings, hyper)
     assert np.allclose(dense.mean, blocked.mean, atol=1e-5)
     assert np.allclose(dense.covariance, blocked.covariance, atol=1e-5)
 
@@ -184,9 +184,10 @@ def test_the_blocked_filter_is_exact_where_common_states_do_not_move(monkeypatch
 def test_the_blocked_filter_is_close_where_they_move(monkeypatch, own):
     settings, panel = market(8, buckets=60)
     hyper = defaults(panel, settings)
-    dense_mean, dense = fit(panel, settings, hyper, own).effects()
+    hyper = hyper._replace(lag_spread=0.5 if own else 0.0)
+    dense_mean, dense = fit(panel, settings, hyper).effects()
     monkeypatch.setattr(model_file, "DENSE_REGIONS", 1)
-    blocked_mean, blocked = fit(panel, settings, hyper, own).effects()
+    blocked_mean, blocked = fit(panel, settings, hyper).effects()
     contrast = np.array([[-1.0, 1, 0], [-1, 0, 1]])
     sd = np.sqrt(np.diag(contrast @ dense @ contrast.T))
     assert np.all(np.abs(contrast @ (dense_mean - blocked_mean)) < 0.4 * sd)
@@ -194,12 +195,11 @@ def test_the_blocked_filter_is_close_where_they_move(monkeypatch, own):
     assert np.all(np.abs(other / sd - 1) < 0.05)
 
 
-def test_own_lags_of_no_spread_change_nothing(monkeypatch):
+def test_own_lags_of_no_spread_change_nothing():
     settings, panel = market(2)
     hyper = defaults(panel, settings)
-    same = fit(panel, settings, hyper, own=False)
-    monkeypatch.setattr(model_file, "OWN_LAG_SD", 1e-7)
-    own = fit(panel, settings, hyper, own=True)
+    same = fit(panel, settings, hyper)
+    own = fit(panel, settings, hyper._replace(lag_spread=1e-7))
     assert own.likelihood == pytest.approx(same.likelihood, abs=1e-4)
     assert np.allclose(own.effects()[0], same.effects()[0], atol=1e-6)
 
@@ -224,7 +224,7 @@ def test_own_lags_find_which_option_is_late():
                 totals[at, 0] += weight * 1e4 * shown
     panel = Panel(0, exposure, shares, totals)
     hyper = defaults(panel, settings)._replace(noise=0.01, region_walk=0.001)
-    found = fit(panel, settings, hyper, own=True)
+    found = fit(panel, settings, hyper._replace(lag_spread=0.5))
     late = hyper.delay * np.exp(found.mean[2:4])
     assert late[0] == pytest.approx(2.0, rel=0.1)
     assert late[1] == pytest.approx(4.0, rel=0.1)
@@ -233,7 +233,13 @@ def test_own_lags_find_which_option_is_late():
 def test_totals_dated_by_decision_are_complete_in_the_end():
     """What has arrived of a bucket by now is F(age) of it, so young buckets are scaled up."""
     settings = MarketSettings(
-        ("a", "b"), 60, delay=ToldDelay(3.0, "known"), before="a", dated="decision", pattern="none"
+        ("a", "b"),
+        60,
+        delay=ToldDelay(3.0, "known"),
+        before="a",
+        dated="decision",
+        pattern="none",
+        lags="same",
     )
     age = np.arange(40, 0, -1) - 1
     q = math.exp(-1 / 3)
@@ -242,8 +248,8 @@ def test_totals_dated_by_decision_are_complete_in_the_end():
     shares[:20, 0, 0] = shares[20:, 0, 1] = 1.0
     totals = (300 * arrived)[:, None]
     panel = Panel(-20, np.full((40, 1), 10_000.0), shares, totals)
-    mean, _ = fit(panel, settings, defaults(panel, settings), own=False).effects()
+    mean, _ = fit(panel, settings, defaults(panel, settings)).effects()
     assert mean[1] - mean[0] == pytest.approx(0.0, abs=0.01)
     by_arrival = dataclasses.replace(settings, dated="arrival")
-    wrong, _ = fit(panel, by_arrival, defaults(panel, settings), own=False).effects()
+    wrong, _ = fit(panel, by_arrival, defaults(panel, settings)).effects()
     assert wrong[1] - wrong[0] < -0.05

@@ -83,7 +83,7 @@ def test_the_scale_of_money_means_nothing():
 def test_the_dispersion_of_money_is_learned():
     """Orders of 25 each: the variance of a total is 25 times its mean."""
     settings, rows = made(amounts="money", scale=25.0, days=70)
-    found = learned(Panel.of(rows, settings, 70), settings).hyper.dispersion
+    found = learned(Panel.of(rows, settings, 70), settings).dispersion
     assert 10 < found < 60
 
 
@@ -269,4 +269,4 @@ def test_what_is_not_known_of_the_past_is_held_loosely():
         effects[before] = readings(rows, 24, settings).effects[1]
     assert abs(effects[NOTHING].effect) < 0.02
     assert effects["old"].effect > 0.04
-    assert effects[NOT_KNOWN].low90 < 0 < effects[NOT_KNOWN].high90
+    assert effects[NOT_KNOWN].low95 < 0 < effects[NOT_KNOWN].high95

@@ -60,6 +60,11 @@ COMMANDS = {
         "How often reported intervals miss the truth; 1 if those that are proved miss too often.",
         ("lab",),
     ),
+    "markets": Command(
+        "studies:markets",
+        "Late totals of regions with weekdays and drift: what is lost, and do intervals hold; 1 if not.",
+        ("lab",),
+    ),
     "schedule": Command("theory:show_schedule", "The phases of ODAAF and their lengths."),
     "bounds": Command(
         "theory:show_bounds",
@@ -81,6 +86,10 @@ COMMANDS = {
         "Campaigns on real data: what to show in each hour, day or week, from totals that come "
         "late.",
         ("live",),
+    ),
+    "warm-up": Command(
+        "warm_up:compile_kernels",
+        "Compile all kernels now, and keep them: nothing that runs later waits for it.",
     ),
     "token": Command(
         "tokens:app", "Tokens for `latesum serve`; only their hashes are kept.", ("live",)
@@ -115,7 +124,6 @@ app = typer.Typer(
     help="Decide from totals that arrive late.",
     cls=_Commands,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 

@@ -91,6 +91,37 @@ def _say_decisions(decisions: list[Decision]) -> None:
     terminal().print(table)
 
 
+@app.command("check")
+def check(
+    campaign: Annotated[str | None, typer.Argument(help="One campaign; all without.")] = None,
+    level: Annotated[
+        str, typer.Option(help="What counts: alarm; or warning, and alarms too.")
+    ] = "warning",
+    as_json: AsJson = False,
+) -> None:
+    """Exit with 1 and say why if a campaign is not well; silent otherwise. For cron and mail."""
+    from latesum._checks import known_name
+    from latesum.live import Campaign
+
+    known_name(level, ("alarm", "warning"), "level of health")
+    counting = ("alarm",) if level == "alarm" else ("alarm", "warning")
+    found = []
+    with opened_store() as store:
+        there = [store.find(campaign)] if campaign is not None else store.campaigns()
+        for stored in there:
+            if stored.moved_to is None and not stored.archived:
+                health = Campaign.open(stored.name, store=store, clock=clock).health()
+                found += [(stored.name, each) for each in health if each.level in counting]
+    if as_json:
+        rows = [{"campaign": name, **each._asdict()} for name, each in found]
+        print(json.dumps(rows, indent=2))
+    else:
+        for name, each in found:
+            print(f"{name}: {'ALARM: ' if each.level == 'alarm' else ''}{each.sentence}")
+    if found:
+        raise typer.Exit(1)
+
+
 @app.command("record")
 def record(
     bucket: Annotated[str, typer.Argument(help="A date, time or number.")],

@@ -418,6 +418,8 @@ class Setting:
         if self.policy.policy is not None:
             return self.policy
         known = {} if self.told is None else knowledge(problem, self.horizon)
+        if self.told is not None and self.reports.bucket > 1:
+            known["bucket"] = self.reports.bucket
         if before is not None:
             known["before"] = before if _is_arm(before) else "other"
         for key, factor in (self.told or {}).items():

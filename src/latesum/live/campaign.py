@@ -31,6 +31,7 @@ from latesum.live.entries import Entry
 from latesum.live.health import Finding, find_health
 from latesum.live.ledger import Decision, Ledger, decision_of, new_ledger
 from latesum.live.operating import Operated
+from latesum.live.own_delay import find_own_delay
 from latesum.live.recorder import BucketState, Place, Recorder, check_gap, why_unknown
 from latesum.live.rules import check_rules
 from latesum.live.settings import Settings
@@ -495,7 +496,9 @@ class Campaign(Operated):
             if self.settings.is_market:
                 return self._explain_market(ledger, bucket)
             if bucket is None:
-                return self.policy().explain()
+                own = find_own_delay(ledger, self.clock())
+                *findings, following = self.policy().explain()
+                return [*findings, *([] if own is None else [own.sentence]), following]
             number = self.settings.buckets.number(bucket)
             if number not in ledger.decisions:
                 raise InvalidInput(why_unknown(self.settings, number, self.clock()))

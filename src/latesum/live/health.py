@@ -21,6 +21,7 @@ from latesum.live.learning import (
 )
 from latesum.live.ledger import Ledger
 from latesum.live.maturity import Maturity
+from latesum.live.own_delay import OwnDelay
 from latesum.live.vocabulary import HealthLevel
 
 #: After this many buckets without a new report, a question or a change, something may be forgotten.
@@ -59,13 +60,19 @@ def worst_level(findings: list[Finding]) -> HealthLevel | None:
     return next((level for level in levels if any(f.level == level for f in findings)), None)
 
 
-def find_health(ledger: Ledger, now: datetime, free_bytes: int | None) -> list[Finding]:
+def find_health(
+    ledger: Ledger,
+    now: datetime,
+    free_bytes: int | None,
+    own_delay: OwnDelay | None = None,
+) -> list[Finding]:
     """Everything that should be known about a campaign now, the worst first.
 
     Args:
         ledger: What its log adds up to.
         now: The time.
         free_bytes: The space that is left for its store; None if that is not known.
+        own_delay: What its own data show of the delay, where that was looked at.
     """
     found = list(_store(free_bytes))
     if ledger.finished is None and ledger.archived is None:
@@ -79,6 +86,8 @@ def find_health(ledger: Ledger, now: datetime, free_bytes: int | None) -> list[F
         for finding, where in regions.items():
             named = "" if len(where) == len(ledger.parts) else f"{', '.join(where)}: "
             found.append(finding._replace(sentence=f"{named}{finding.sentence}"))
+        if own_delay is not None and own_delay.off:
+            found.append(_delay_off(own_delay))
     rank = {"alarm": 0, "warning": 1, "note": 2}
     return sorted(found, key=lambda finding: rank[finding.level])
 
@@ -93,6 +102,30 @@ def _store(free_bytes: int | None) -> Iterator[Finding]:
         f"There are {free_bytes / 1e6:,.0f} MB left where the campaigns are kept; when that is full, "
         "nothing can be decided or recorded. Make room, or move the campaigns "
         "(`latesum campaign move`).",
+    )
+
+
+def _delay_off(own: OwnDelay) -> Finding:
+    """The delay that was told is outside the limits of what the data show."""
+    assert own.told is not None
+    if own.source == "switches":
+        effect = (
+            "options look better or worse than they are after a switch"
+            if own.told < own.low
+            else "stretches are longer than they need to be"
+        )
+        remedy = "latesum campaign change --parameter mean_delay=..."
+    else:
+        effect = (
+            "totals are scaled up too much"
+            if own.told > own.high
+            else "totals are scaled up too little"
+        )
+        remedy = "latesum campaign change --fills-up ..."
+    return Finding(
+        "delay off",
+        "warning",
+        f"{own.sentence} So {effect}: set it right (`{remedy}`).",
     )
 
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from latesum import _html
+from latesum._json_values import finite
 from latesum._terminal import new_table
 from latesum.files import FileForm
 from latesum.live.entries import Entry
@@ -14,6 +15,7 @@ from latesum.live.health import Finding, count_visits, find_health
 from latesum.live.learning import counted
 from latesum.live.ledger import Decision, Ledger, Shown
 from latesum.live.maturity import Maturity
+from latesum.live.own_delay import OwnDelay, find_own_delay
 from latesum.live.settings import Settings
 from latesum.live.vocabulary import (
     CampaignState,
@@ -98,10 +100,17 @@ class Status:
     health: list[Finding]
     timeline: list[BucketRow]
     data: str
+    #: What the campaign's own data show of the delay, beside what it was told.
+    own_delay: OwnDelay | None
     gain: float | None
     acts: list[str]
     explanation: list[str]
     level: float
+    #: The least and the most that a round can bring, the rounds expected in a bucket, and what was shown
+    #: before the start.
+    range: tuple[float, float]
+    expected_rounds: int
+    status_quo: str
     #: The regions, and what was decided last in each; a campaign without regions has none.
     regions: dict[str, Decision] = field(default_factory=dict)
     #: What the model of `switchback` finds; of other policies None.
@@ -116,6 +125,7 @@ class Status:
         }
         whole["market"] = None if self.market is None else self.market.to_json()
         whole["now"] = self.now.isoformat()
+        whole["own_delay"] = None if self.own_delay is None else finite(self.own_delay._asdict())
         whole["health"] = [each._asdict() for each in self.health]
         whole["options"] = [row._asdict() for row in self.options]
         whole["timeline"] = [row._asdict() for row in self.timeline]
@@ -165,7 +175,9 @@ def make_status(campaign: Campaign, level: float) -> Status:
     ]
     current = None if ledger.last is None else ledger.decisions[ledger.last]
     state = _state(ledger)
-    health = find_health(ledger, now, campaign.store.free_bytes())
+    looks = market is None and ledger.finished is None
+    own_delay = find_own_delay(ledger, now) if looks else None
+    health = find_health(ledger, now, campaign.store.free_bytes(), own_delay)
     return Status(
         name=settings.name,
         state=state,
@@ -188,10 +200,14 @@ def make_status(campaign: Campaign, level: float) -> Status:
         health=health,
         timeline=timeline,
         data=_data_sentence(timeline),
+        own_delay=own_delay,
         gain=_gain(timeline, estimates),
         acts=[act_sentence(act, settings) for act in ledger.acts[-8:]],
         explanation=explanation,
         level=level,
+        range=settings.range,
+        expected_rounds=settings.expected_rounds,
+        status_quo=settings.status_quo,
     )
 
 

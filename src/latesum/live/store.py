@@ -116,6 +116,16 @@ _CHANGES = (
 )
 
 
+class Head(NamedTuple):
+    """Which campaigns there are and how far their logs go, without what they are set up with."""
+
+    id: int
+    name: str
+    head: int
+    moved: bool
+    archived: bool
+
+
 class Stored(NamedTuple):
     """A campaign as the store has it."""
 
@@ -243,6 +253,17 @@ class Store:
         query = select(_campaigns).where(_campaigns.c.deleted.is_(None)).order_by(_campaigns.c.id)
         with self.engine.connect() as connection:
             return [_stored(row) for row in connection.execute(query)]
+
+    def heads(self) -> list[Head]:
+        """All campaigns that were not deleted, oldest first, by the newest entry of each."""
+        columns = _campaigns.c
+        query = select(columns.id, columns.name, columns.head, columns.moved_to, columns.archived)
+        query = query.where(columns.deleted.is_(None)).order_by(columns.id)
+        with self.engine.connect() as connection:
+            return [
+                Head(row[0], row[1], row[2], row[3] is not None, row[4] is not None)
+                for row in connection.execute(query)
+            ]
 
     def changed(self, campaign: int) -> int:
         """The sequence of the newest entry that changed a campaign's settings; 0 if none did.

@@ -39,6 +39,8 @@ def status_page(status: Status, width: int = 100) -> RenderableType:
     if status.gain is not None:
         parts.append(Text(gain_sentence(status)))
     parts.append(Text(status.data))
+    if status.own_delay is not None:
+        parts.append(Text(status.own_delay.sentence))
     if status.regions:
         parts += [Text(""), *regions_grid(status, width)]
     elif status.timeline:

@@ -48,6 +48,14 @@ def arrived_shares(mean, lags, table, step):  # type: ignore[no-untyped-def]
 @compiled
 def count_lags(mean, most, table, step):  # type: ignore[no-untyped-def]
     """How many lags there are before less than 1e-4 is left."""
+    if len(table) == 0:
+        q = math.exp(-1.0 / mean)
+        late = mean * (1.0 - q)
+        count = 1
+        while late >= 1e-4 and count < most:
+            late *= q
+            count += 1
+        return count
     below = 0.0
     for lag in range(most):
         above = _integrated((lag + 1) / mean, table, step)

@@ -72,7 +72,7 @@ def own_mix(at, mean, gamma, table, step, by_decision, exposure, shares, before,
     options = shares.shape[2]
     for option in range(options):
         late = mean * math.exp(gamma[option])
-        lags = count_lags(late, min(exposure.shape[0], 400), table, step)
+        lags = count_lags(late, exposure.shape[0], table, step)
         arrived = arrived_shares(late, lags, table, step)
         add_mix(arrived, by_decision, exposure, shares, before, at, option, mix)
         later = arrived_shares(late * math.exp(_STEP), lags, table, step)

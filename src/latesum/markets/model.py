@@ -18,8 +18,8 @@ Floats = NDArray[np.float64]
 
 #: Up to this many regions the filter has the full covariance; beyond, it is blocked by region.
 DENSE_REGIONS = 8
-#: The sd of the prior of the pattern, of its deviations in a region, of a region's level, and of gamma.
-PATTERN_SD, DEVIATION_SD, LEVEL_SD, OWN_LAG_SD = 0.3, 0.2, 0.3, 0.5
+#: The sd of the prior of the pattern, of its deviations in a region, and of a region's level.
+PATTERN_SD, DEVIATION_SD, LEVEL_SD = 0.3, 0.2, 0.3
 #: The sd of a region's level where none of its totals is known yet.
 _UNKNOWN_LEVEL_SD = 1.5
 #: On a holiday, sales may differ by about this much more than on other days.
@@ -38,6 +38,7 @@ class Hyper(NamedTuple):
         differences: sigma_delta, how far an option's effect differs by region.
         delay: D, the mean delay in buckets.
         dispersion: phi, the variance over the mean; 1 for counts.
+        lag_spread: The sd of gamma, how far the options' delays differ (log); 0 if all have the same.
     """
 
     noise: float
@@ -48,6 +49,12 @@ class Hyper(NamedTuple):
     differences: float
     delay: float
     dispersion: float
+    lag_spread: float = 0.0
+
+    @property
+    def own(self) -> bool:
+        """Whether each option has a lag of its own."""
+        return self.lag_spread > 0
 
 
 class Layout(NamedTuple):
@@ -136,72 +143,111 @@ def layout_of(settings: MarketSettings, own: bool) -> Layout:
     return Layout(len(settings.options), regions, sum(PATTERNS[settings.pattern]), own, regions > 1)
 
 
-def fit(panel: Panel, settings: MarketSettings, hyper: Hyper, own: bool) -> Posterior:
+def fit(panel: Panel, settings: MarketSettings, hyper: Hyper) -> Posterior:
     """The posterior after all rows of a panel.
 
     Args:
         panel: The rows.
         settings: The market's.
-        hyper: The sizes of all that moves.
-        own: Whether each option has a lag of its own, as states log D_i = log D + gamma_i.
+        hyper: The sizes of all that moves; with a `lag_spread`, each option has a lag of its own, as
+            states log D_i = log D + gamma_i.
 
     >>> from latesum.markets import MarketSettings, Row
     >>> from latesum.markets.search import defaults
     >>> settings = MarketSettings(("old", "new"), 90, before="old")
     >>> rows = [Row("", day, 1000, "new" if day >= 0 else "old", 30 + 5 * (day > 1)) for day in range(-9, 9)]
     >>> panel = Panel.of(rows, settings, 9)
-    >>> mean, _ = fit(panel, settings, defaults(panel, settings), own=False).effects()
+    >>> mean, _ = fit(panel, settings, defaults(panel, settings)).effects()
     >>> bool(mean[1] > mean[0])
     True
     """
-    layout = layout_of(settings, own)
-    before = before_shares(settings) * _early(panel.exposure)[:, None]
-    shape = shape_of(settings.delay.law)
-    by_decision = settings.dated == "decision"
-    mix, old = arrival_mix(hyper.delay, *shape, by_decision, panel.exposure, panel.shares, before)
-    places, holiday = _calendar(panel, settings)
-    extra = np.zeros(panel.totals.shape)
-    if settings.before == NOT_KNOWN:
-        extra += old**2
-    if holiday.any():
-        extra += (HOLIDAY_SD * _touched(holiday, hyper.delay))[:, None] ** 2
-    # Where it is not known what ran before, early arrivals say little of the level.
-    loose = (old > 0.5) & (settings.before == NOT_KNOWN)
-    levels, level_sd = _levels(panel.totals, mix, hyper.dispersion, loose)
-    moves, kept = _moves(layout, hyper, settings.novelty)
-    common_variance = _common_prior(layout, hyper)
-    special_variance = _special_prior(layout, hyper)
-    common = (
-        panel.totals, panel.exposure, panel.shares, before, mix, extra, places, layout.patterns,
-        own, layout.shocks, hyper.delay,
-    )  # fmt: skip
-    if layout.regions <= DENSE_REGIONS:
-        mean = np.zeros(layout.common + layout.regions * layout.special)
-        mean[layout.common + layout.special - 1 :: layout.special] = levels
-        variances = [common_variance]
-        for sd in level_sd:
-            variances.append(np.append(special_variance[:-1], sd**2))
-        covariance = np.diag(np.concatenate(variances))
-        special_moves = np.append(np.zeros(layout.special - 1), hyper.region_walk**2)
-        all_moves = np.concatenate([moves, np.tile(special_moves, layout.regions)])
-        all_kept = np.concatenate([kept, np.ones(layout.regions * layout.special)])
-        likelihood, surprise = filter_dense(
-            *common, mean, covariance, hyper.noise, hyper.dispersion, all_moves, all_kept,
-            by_decision, *shape,
+    return Prepared(panel, settings).fit(hyper)
+
+
+class Prepared:
+    """What fits of the same rows have in common: a search makes hundreds of them.
+
+    Args:
+        panel: The rows.
+        settings: The market's.
+    """
+
+    def __init__(self, panel: Panel, settings: MarketSettings) -> None:
+        self._panel, self._settings = panel, settings
+        self._before = before_shares(settings) * _early(panel.exposure)[:, None]
+        self._places, self._holiday = _calendar(panel, settings)
+        self._mixes: dict[float, tuple[Floats, Floats, Floats, Floats]] = {}
+        self._shape = shape_of(settings.delay.law)
+        sizes = (
+            panel.exposure.mean(axis=0) if len(panel.exposure) else np.ones(panel.exposure.shape[1])
+        )
+        self._weights = sizes / sizes.sum()
+
+    def _mixed(self, delay: float) -> tuple[Floats, Floats, Floats, Floats]:
+        """What depends on the delay alone: X, what is added to V, and the totals and X of the levels' priors."""
+        if delay not in self._mixes:
+            panel, settings = self._panel, self._settings
+            mix, old = arrival_mix(
+                delay, *self._shape, settings.dated == "decision", panel.exposure, panel.shares,
+                self._before,
+            )  # fmt: skip
+            extra = np.zeros(panel.totals.shape)
+            # Where it is not known what ran before, early arrivals say little, of the level too.
+            loose = np.zeros(panel.totals.shape, dtype=bool)
+            if settings.before == NOT_KNOWN:
+                extra += old**2
+                loose = old > 0.5
+            if self._holiday.any():
+                extra += (HOLIDAY_SD * _touched(self._holiday, delay))[:, None] ** 2
+            self._mixes[delay] = (mix, extra, *_early_sums(panel.totals, mix.sum(axis=2), loose))
+        return self._mixes[delay]
+
+    def fit(self, hyper: Hyper) -> Posterior:
+        """The posterior.
+
+        Args:
+            hyper: The sizes of all that moves.
+        """
+        panel, settings = self._panel, self._settings
+        layout = layout_of(settings, hyper.own)
+        by_decision = settings.dated == "decision"
+        mix, extra, early_totals, early_mix = self._mixed(hyper.delay)
+        levels, level_sd = _levels(early_totals, early_mix, hyper.dispersion)
+        moves, kept = _moves(layout, hyper, settings.novelty)
+        common_variance = _common_prior(layout, hyper)
+        special_variance = _special_prior(layout, hyper)
+        common = (
+            panel.totals, panel.exposure, panel.shares, self._before, mix, extra, self._places,
+            layout.patterns, hyper.own, layout.shocks, hyper.delay,
         )  # fmt: skip
-    else:
-        special = np.zeros((layout.regions, layout.special))
-        special[:, -1] = levels
-        common_mean, common_covariance = np.zeros(layout.common), np.diag(common_variance)
-        likelihood, surprise, *regional = filter_blocked(
-            *common, common_mean, common_covariance, special, np.diag(special_variance),
-            hyper.noise, hyper.dispersion, moves, kept, hyper.region_walk**2, by_decision, *shape,
-        )  # fmt: skip
-        mean, covariance = _assembled(common_mean, common_covariance, *regional)
-    sizes = panel.exposure.mean(axis=0) if len(panel.exposure) else np.ones(layout.regions)
-    return Posterior(
-        layout, hyper, mean, covariance, mix, surprise, float(likelihood), sizes / sizes.sum()
-    )
+        if layout.regions <= DENSE_REGIONS:
+            first, each = layout.common, layout.special
+            states = first + layout.regions * each
+            mean, variance = np.zeros(states), np.empty(states)
+            mean[first + each - 1 :: each] = levels
+            variance[:first] = common_variance
+            variance[first:].reshape(layout.regions, each)[:] = special_variance
+            variance[first + each - 1 :: each] = level_sd**2
+            covariance = np.diag(variance)
+            all_moves, all_kept = np.zeros(states), np.ones(states)
+            all_moves[:first], all_kept[:first] = moves, kept
+            all_moves[first + each - 1 :: each] = hyper.region_walk**2
+            likelihood, surprise = filter_dense(
+                *common, mean, covariance, hyper.noise, hyper.dispersion, all_moves, all_kept,
+                by_decision, *self._shape,
+            )  # fmt: skip
+        else:
+            special = np.zeros((layout.regions, layout.special))
+            special[:, -1] = levels
+            mean, covariance = np.zeros(layout.common), np.diag(common_variance)
+            likelihood, surprise, *regional = filter_blocked(
+                *common, mean, covariance, special, np.diag(special_variance), hyper.noise,
+                hyper.dispersion, moves, kept, hyper.region_walk**2, by_decision, *self._shape,
+            )  # fmt: skip
+            mean, covariance = _assembled(mean, covariance, *regional)
+        return Posterior(
+            layout, hyper, mean, covariance, mix, surprise, float(likelihood), self._weights
+        )
 
 
 def _early(exposure: Floats) -> Floats:
@@ -215,8 +261,8 @@ def _calendar(
     """Which parts of the pattern every bucket has, and whether it is a holiday."""
     buckets = np.arange(panel.first, panel.end)
     at = buckets + settings.phase
-    if settings.pattern == "weekday":
-        places = (at % 7)[:, None]
+    if settings.pattern in ("weekday", "workday"):
+        places = (at % (7 if settings.pattern == "weekday" else 5))[:, None]
     elif settings.pattern == "hour":
         places = np.stack([at % 24, 24 + at // 24 % 7], axis=1)
     else:
@@ -234,31 +280,30 @@ def _touched(holiday: NDArray[np.bool_], delay: float) -> Floats:
     return result
 
 
-def _levels(
-    totals: Floats, mix: Floats, dispersion: float, loose: NDArray[np.bool_]
-) -> tuple[Floats, Floats]:
-    """The prior of every region's level, from its first known buckets that are not `loose`: means and sds."""
-    regions = totals.shape[1]
-    levels, sds = np.full(regions, np.nan), np.full(regions, LEVEL_SD)
-    exposed = mix.sum(axis=2)
-    for region in range(regions):
-        usable = np.flatnonzero(np.isfinite(totals[:, region]) & (exposed[:, region] > 0))
-        firm = usable[~loose[usable, region]]
-        early = firm[:FIRST_BUCKETS] if len(firm) else usable[:FIRST_BUCKETS]
-        if len(early):
-            total = totals[early, region].sum() + 0.5 * dispersion
-            levels[region] = np.log(max(total, 0.5 * dispersion) / exposed[early, region].sum())
-    unknown = np.isnan(levels)
-    levels[unknown] = levels[~unknown].mean() if not unknown.all() else 0.0
-    sds[unknown] = _UNKNOWN_LEVEL_SD
-    return levels, sds
+def _early_sums(totals: Floats, exposed: Floats, loose: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    """Totals and X of every region's first known buckets, in sum; those that are not `loose`, if there are any."""
+    usable = np.isfinite(totals) & (exposed > 0)
+    firm = usable & ~loose
+    chosen = np.where(firm.any(axis=0), firm, usable)
+    chosen &= np.cumsum(chosen, axis=0) <= FIRST_BUCKETS
+    return np.where(chosen, totals, 0.0).sum(axis=0), np.where(chosen, exposed, 0.0).sum(axis=0)
+
+
+def _levels(totals: Floats, exposed: Floats, dispersion: float) -> tuple[Floats, Floats]:
+    """The prior of every region's level, from its first known buckets: means and sds."""
+    known = exposed > 0
+    rates = np.maximum(totals + 0.5 * dispersion, 0.5 * dispersion) / np.where(known, exposed, 1.0)
+    levels = np.log(rates)
+    if not known.all():
+        levels[~known] = levels[known].mean() if known.any() else 0.0
+    return levels, np.where(known, LEVEL_SD, _UNKNOWN_LEVEL_SD)
 
 
 def _common_prior(layout: Layout, hyper: Hyper) -> Floats:
     return np.concatenate(
         [
             np.full(layout.options, hyper.effects**2),
-            np.full(layout.options if layout.own else 0, OWN_LAG_SD**2),
+            np.full(layout.options if layout.own else 0, hyper.lag_spread**2),
             np.full(layout.patterns, PATTERN_SD**2),
             np.full(int(layout.several), 1e-12),
             np.full(int(layout.shocks), hyper.shocks**2),

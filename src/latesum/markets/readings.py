@@ -14,7 +14,7 @@ from latesum.markets.filter_kernels import CLIP
 from latesum.markets.model import Posterior, fit
 from latesum.markets.rows import Panel, Row
 from latesum.markets.rule import root_of
-from latesum.markets.search import FIRST_SEARCH, Learned, learned
+from latesum.markets.search import FIRST_SEARCH, learned
 from latesum.markets.settings import PATTERNS, MarketSettings
 
 Floats = NDArray[np.float64]
@@ -139,8 +139,7 @@ def readings_of(panel: Panel, settings: MarketSettings) -> Readings:
         panel: The rows.
         settings: The market's.
     """
-    search = learned(panel, settings)
-    found = fit(panel, settings, search.hyper, search.own)
+    found = fit(panel, settings, learned(panel, settings))
     layout, hyper = found.layout, found.hyper
     overall = effects_of(found, settings)
     own_delays = None
@@ -159,7 +158,7 @@ def readings_of(panel: Panel, settings: MarketSettings) -> Readings:
             for at, region in np.argwhere(np.abs(found.surprise) > CLIP)
         ),
         _origins(panel, found, settings),
-        tuple(_warnings(panel, found, search, settings, walk)),
+        tuple(_warnings(panel, found, settings, walk)),
     )  # fmt: skip
 
 
@@ -234,7 +233,7 @@ def _origins(panel: Panel, found: Posterior, settings: MarketSettings) -> tuple[
 
 
 def _warnings(
-    panel: Panel, found: Posterior, search: Learned, settings: MarketSettings, walk: float
+    panel: Panel, found: Posterior, settings: MarketSettings, walk: float
 ) -> Iterable[str]:
     if int(panel.known.sum()) < FIRST_SEARCH:
         yield (
@@ -254,6 +253,11 @@ def _warnings(
         )
     layout = found.layout
     if not layout.own:
+        if settings.lags == "auto":
+            yield (
+                "All options are taken to be late in the same way: one stream without visitors cannot tell a "
+                "late option from a bad one."
+            )
         return
     gamma = slice(layout.options, 2 * layout.options)
     lags = found.mean[gamma]

@@ -16,8 +16,8 @@ NOT_KNOWN = "(not known)"
 
 #: How sure one is of the delay: the sd of its logarithm.
 SURE = {"known": 0.1, "guess": 0.7}
-#: The parts of the repeating pattern: a week of days; hours of the day and days of the week; none.
-PATTERNS = {"weekday": (7,), "hour": (24, 7), "none": ()}
+#: The parts of the repeating pattern: a week of days, of working days; hours of the day and days of the week; none.
+PATTERNS = {"weekday": (7,), "workday": (5,), "hour": (24, 7), "none": ()}
 MOST_OPTIONS = 50
 MOST_REGIONS = 200
 
@@ -77,7 +77,7 @@ class MarketSettings:
         delay: How late sales are.
         before: What ran before the first row: an option, `NOTHING`, or `NOT_KNOWN`.
         status_quo: What effects are measured against; None is the option before, otherwise the first.
-        pattern: The repeating pattern: "weekday" for daily buckets, "hour" for hourly ones (hours of the
+        pattern: The repeating pattern: "weekday" for daily buckets, "workday" for those of five days, "hour" for hourly ones (hours of the
             day and days of the week), or "none".
         phase: Where in the pattern bucket 0 lies: its weekday from Monday = 0, or its hour in the week.
         holidays: The buckets that are unlike the others, negative ones in the history; they count less.
@@ -86,7 +86,7 @@ class MarketSettings:
             which its visitor came ("decision"; such totals grow for a while).
         amounts: "counts" of sales, or "money", whose dispersion is learned.
         lags: Whether all options' sales are late in the same way ("same"), each in its own ("own"), or
-            what the rows say ("auto").
+            what the rows say ("auto"; on one stream without visitors they cannot say it).
         rounds_known: Whether the rows' rounds are visitors; without them demand is a part of the noise.
         report_lag: After how many buckets totals become known.
         stay: For how many buckets a choice stays, at least; None follows the delay as it was told.
@@ -103,7 +103,7 @@ class MarketSettings:
     delay: ToldDelay = field(default_factory=lambda: ToldDelay(1.0))
     before: str = NOT_KNOWN
     status_quo: str | None = None
-    pattern: Literal["weekday", "hour", "none"] = "weekday"
+    pattern: Literal["weekday", "workday", "hour", "none"] = "weekday"
     phase: int = 0
     holidays: tuple[int, ...] = ()
     novelty: float = 0.0

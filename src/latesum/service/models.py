@@ -120,9 +120,10 @@ class CampaignLine(BaseModel):
 
 
 class CampaignList(BaseModel):
-    """All campaigns."""
+    """The campaigns that were looked for."""
 
     campaigns: list[CampaignLine]
+    total: int = Field(description="How many there are, with those beyond `limit`.")
 
 
 class OptionAnswer(BaseModel):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,18 @@ DEMANDS = Registry("demand", "latesum.demands")
 _DELAYS = ("exponential", "gamma", "lognormal", "two-part")
 #: The market has been open for this many mean delays before its history.
 _OPEN_BEFORE = 8
+
+
+class Demand(NamedTuple):
+    """What a function of `DEMANDS` gives: the demand by bucket and region, and which buckets are holidays.
+
+    Args:
+        values: Positive numbers, of which only the proportions count.
+        holidays: One truth value per bucket.
+    """
+
+    values: Floats
+    holidays: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -51,6 +63,7 @@ class Market:
         region_weekday: How far a region's weekdays differ from the common ones, at most.
         traffic: The same of the visitors.
         traffic_noise: The sd of the visitors' noise.
+        week: The days of a week: 7, or 5 where there are working days only.
         hours: How far the rate differs by hour; a bucket is then an hour and not a day.
         walk: The sd of the common level's walk per bucket.
         region_walk: That of a region's.
@@ -103,6 +116,7 @@ class Market:
     region_weekday: float = 0.0
     traffic: float = 0.15
     traffic_noise: float = 0.1
+    week: int = 7
     hours: float = 0.0
     walk: float = 0.01
     region_walk: float = 0.007
@@ -146,6 +160,8 @@ class Market:
             finite_number(getattr(self, name), f"`{name}`", at_least=0)
         for name in ("background", "persistence", "spill", "missing"):
             finite_number(getattr(self, name), f"`{name}`", at_least=0, at_most=0.99)
+        if self.week not in (5, 7):
+            raise InvalidInput(f"a week has 7 days, or 5 working days, not {self.week!r}.")
         known_name(self.shape, _DELAYS, "law of delays of a market")
         known_name(self.before, ("status quo", "nothing", "other"), "answer to what ran before")
         known_name(self.rounds, ("visitors", "rough", "constant"), "way to tell rounds")
@@ -291,11 +307,8 @@ class MarketWorld:
 
     @property
     def holidays(self) -> tuple[int, ...]:
-        """The buckets of the holiday."""
-        if not self.law.holiday:
-            return ()
-        first = self.law.buckets // 2
-        return tuple(range(first, first + 5))
+        """The buckets that are unlike the others."""
+        return self._holidays
 
     @property
     def phase(self) -> int:
@@ -305,10 +318,12 @@ class MarketWorld:
     def _draw(self, rng: np.random.Generator) -> None:
         law = self.law
         n, regions, options = self._length, law.regions, law.options
-        week = 7 * (24 if law.hours else 1)
+        first = law.buckets // 2
+        self._holidays = tuple(range(first, first + 5)) if law.holiday else ()
+        week = law.week * (24 if law.hours else 1)
         self._phase = int(rng.integers(week))
         at = np.arange(n) - self._start + self._phase
-        day = at // (24 if law.hours else 1) % 7
+        day = at // (24 if law.hours else 1) % law.week
         if law.one_better:
             effects = np.zeros(options)
             effects[rng.integers(options)] = math.log1p(law.effects)
@@ -344,8 +359,10 @@ class MarketWorld:
         rate = law.sales / law.visitors
         self._base = visits * rate * np.exp(level)
         if law.demand is not None:
-            given = np.asarray(DEMANDS.find(law.demand)(rng, n, regions, self._phase), dtype=float)
-            self._base = law.sales * given / given.sum(axis=1).mean()
+            given: Demand = DEMANDS.find(law.demand)(rng, n, regions)
+            self._base = law.sales * given.values / given.values.sum(axis=1).mean()
+            places = np.flatnonzero(given.holidays)
+            self._holidays = tuple((places[places >= self._open] - self._start).tolist())
             visits = self._base / rate
         if law.rounds == "rough":
             visits = visits * np.exp(0.1 * rng.standard_normal((n, regions)))

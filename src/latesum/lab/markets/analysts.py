@@ -107,7 +107,7 @@ class SwitchbackTest:
             columns += [where == region for region in range(world.law.regions)]
             columns += [at == bucket for bucket in np.unique(at)[1:]]
         else:
-            columns += [(at + world.phase) % 7 == day for day in range(7)]
+            columns += [(at + world.phase) % world.law.week == day for day in range(world.law.week)]
             columns += [at / end, (at / end) ** 2]
         design = np.column_stack(columns).astype(float)
         found = regression(outcome, design, where * 1000 + at // WEEK)
@@ -160,7 +160,8 @@ class GeoTest(SwitchbackTest):
         if law.regions >= law.options:
             columns += [at == bucket for bucket in np.unique(at)[1:]]
         else:
-            columns += [(at + world.phase - first) % 7 == day for day in range(1, 7)]
+            week = world.law.week
+            columns += [(at + world.phase - first) % week == day for day in range(1, week)]
         design = np.column_stack(columns).astype(float)
         found = regression(outcome, design, where * 1000 + at // WEEK)
         count = law.options - 1

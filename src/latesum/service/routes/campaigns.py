@@ -6,6 +6,7 @@ import json
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi.responses import JSONResponse
 
 from latesum._checks import InvalidInput
 from latesum._json_values import finite
@@ -16,10 +17,12 @@ from latesum.live.entries import Entry
 from latesum.live.setting_fields import NAME_PATTERN
 from latesum.live.settings import Settings
 from latesum.live.tables import TableName
+from latesum.live.vocabulary import CampaignState
 from latesum.service import models
 from latesum.service.cache import CachedCampaign, CampaignCache
 from latesum.service.errors import ON_ANY_ROUTE, Refused, documented
 from latesum.service.routing import AllCampaigns, NamedCampaign, ScopedRoute, needs
+from latesum.service.summaries import Glance, Wanted
 
 router = APIRouter(
     prefix="/v1/campaigns",
@@ -34,21 +37,23 @@ RegionQuery = Annotated[
 Bucket = Annotated[str, Query(min_length=1, max_length=40, description="A date, time or number.")]
 
 
-@router.get("")
+@router.get("", response_model=models.CampaignList)
 @needs("read", long=True)
-async def list_campaigns(campaigns: AllCampaigns) -> models.CampaignList:
-    """All campaigns, oldest first."""
-    return models.CampaignList(campaigns=[await _line(cached) for cached in await campaigns.all()])
-
-
-async def _line(cached: CachedCampaign) -> models.CampaignLine:
-    status, settings = await cached.status(), cached.reader.settings
-    return models.CampaignLine(
-        name=settings.name, state=status.state, headline=status.headline,
-        options=list(settings.options), policy=settings.policy, every=settings.buckets.every,
-        alarm=status.alarm,
-        health=[models.FindingLine(**each._asdict()) for each in status.health],
-    )  # fmt: skip
+async def list_campaigns(
+    campaigns: AllCampaigns,
+    search: Annotated[
+        str, Query(max_length=100, description="A part of the name or of an option's name.")
+    ] = "",
+    state: Annotated[CampaignState | None, Query(description="How the campaign is.")] = None,
+    health: Annotated[Glance | None, Query(description="The worst of its findings.")] = None,
+    archived: Annotated[bool, Query(description="Also those in the archive.")] = False,
+    offset: Annotated[int, Query(ge=0, le=10**6)] = 0,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 1000,
+) -> Response:
+    """The campaigns, those with alarms first, then those with warnings, and the newest first."""
+    found = Wanted(search, state, health).among(await campaigns.summaries(archived=archived))
+    lines = [each.to_json() for each in found[offset : offset + limit]]
+    return JSONResponse({"campaigns": lines, "total": len(found)})
 
 
 @router.put("/{campaign}", responses={201: {"model": models.CampaignAnswer}, **documented(409)})

@@ -1,0 +1,19 @@
+"""`latesum warm-up`: compile now what would otherwise be compiled at its first use."""
+
+from __future__ import annotations
+
+import time
+
+from latesum.lab import warm_up
+
+
+def compile_kernels() -> None:
+    """Compile all kernels now, and keep them: nothing that runs later waits for it."""
+    started = time.perf_counter()
+    made = warm_up.warm_up()
+    seconds = time.perf_counter() - started
+    where = "nowhere, since no folder can be written" if made.folder is None else made.folder
+    if made.compiled:
+        print(f"{made.compiled} kernels compiled in {seconds:.0f} s and kept in {where}.")
+    else:
+        print(f"All kernels were there already, in {where}.")
