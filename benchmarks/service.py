@@ -6,8 +6,9 @@
 The service is a process of its own on loopback; the client (aiohttp, 16 connections) shares the
 machine's cores with it. Records are acknowledged after a full synchronisation of SQLite's log to
 the disk. Optuna runs its first 200 trials with the RandomSampler on SQLite in the same run. The
-option is also asked for while eight clients send one file of 10,000 rows after the other, and the
-CPU that a file of 40,000 columns takes is compared with that of one of 40.
+option is also asked for while eight clients send one file of 10,000 rows after the other, and while
+1,000 sockets send half of a request's head, again and again as they are closed; and the CPU that a
+file of 40,000 columns takes is compared with that of one of 40.
 """
 
 from __future__ import annotations
@@ -20,11 +21,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 CONNECTIONS = 16
 UPLOADS = 8
+SLOW_SOCKETS = 1_000
 CAMPAIGN = {
     "options": ["red", "blue", "green"],
     "policy": "odaaf",
@@ -61,6 +64,36 @@ class Served:
     def __exit__(self, *_: object) -> None:
         self._process.terminate()
         self._process.wait()
+
+
+@contextlib.asynccontextmanager
+async def slow_sockets(served: Served, number: int) -> AsyncIterator[None]:
+    """Sockets that send half of a request's head; one that is closed is opened again a second later."""
+    host, _, port = served.address.removeprefix("http://").partition(":")
+
+    async def one() -> None:
+        while True:
+            with contextlib.suppress(OSError):
+                reader, writer = await asyncio.open_connection(host, int(port))
+                writer.write(b"GET / HTTP/1.1\r\nX: ")
+                await reader.read()
+                writer.close()
+            await asyncio.sleep(1)
+
+    tasks = [asyncio.create_task(one()) for _ in range(number)]
+    await asyncio.sleep(2 if tasks else 0)
+    yield
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def load_beside_slow_sockets(
+    served: Served, seconds: float, request: Any
+) -> dict[str, float]:
+    """As `load`, with sixteen connections, beside many that send half of a head."""
+    async with slow_sockets(served, SLOW_SOCKETS):
+        return await load(served, seconds, request)
 
 
 async def load(
@@ -115,6 +148,12 @@ def option_request(name: str) -> Any:
             await answer.read()
 
     return send
+
+
+async def alive_request(session: Any, _: int) -> None:
+    """Ask whether it is alive, on a connection of its own."""
+    async with session.get("/livez", headers={"Connection": "close"}) as answer:
+        assert answer.status == 200, await answer.text()
 
 
 def record_request(name: str, buckets: int) -> Any:
@@ -227,6 +266,12 @@ def measure(seconds: float, sizes: list[int]) -> dict[str, Any]:
             found["options_beside_uploads"] = asyncio.run(
                 load(served, seconds, option_request(name), upload_request(name, largest))
             )
+            found["options_beside_slow_sockets"] = asyncio.run(
+                load_beside_slow_sockets(served, seconds, option_request(name))
+            )
+            found["alive_beside_slow_sockets"] = asyncio.run(
+                load_beside_slow_sockets(served, seconds, alive_request)
+            )
             found["columns"] = cost_of_columns(served.store, name, 40_000) / cost_of_columns(
                 served.store, name, 40
             )
@@ -257,11 +302,16 @@ def main() -> None:
                 f"  a log of {size:>5,} buckets: {row['per_second']:>7,.0f} a second, "
                 f"median {row['median_ms']:.1f} ms, 99th percentile {row['p99_ms']:.1f} ms"
             )
-    beside = found["options_beside_uploads"]
-    print(
-        f"the option for now beside {UPLOADS} uploads: {beside['per_second']:,.0f} a second, "
-        f"median {beside['median_ms']:.1f} ms, 99th percentile {beside['p99_ms']:.1f} ms"
-    )
+    for what, title in (
+        ("options_beside_uploads", f"the option for now beside {UPLOADS} uploads"),
+        ("options_beside_slow_sockets", f"the option for now beside {SLOW_SOCKETS:,} slow sockets"),
+        ("alive_beside_slow_sockets", "/livez beside them, each on a new connection"),
+    ):
+        row = found[what]
+        print(
+            f"{title}: {row['per_second']:,.0f} a second, "
+            f"median {row['median_ms']:.1f} ms, 99th percentile {row['p99_ms']:.1f} ms"
+        )
     print(f"a file of 40,000 columns: {found['columns']:.2f} times the CPU of one of 40")
     optuna = found["optuna_per_second"]
     if optuna is None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from latesum._version import __version__
 
 if _TYPE_CHECKING:
-    from latesum import attributed, delays, errors, lab, policies, theory, world
+    from latesum import adapters, attributed, delays, errors, lab, policies, theory, world
     from latesum import live as live
     from latesum.errors import InvalidInput, MissingExtra
     from latesum.lab import Comparison, Run, compare, simulate
@@ -69,7 +69,17 @@ _HOMES = {
         "Problem", "Reporting", "Reward", "Scaled", "Uniform", "World",
     ),
 }  # fmt: skip
-_MODULES = ("attributed", "delays", "errors", "lab", "live", "policies", "theory", "world")
+_MODULES = (
+    "adapters",
+    "attributed",
+    "delays",
+    "errors",
+    "lab",
+    "live",
+    "policies",
+    "theory",
+    "world",
+)
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 #: Public too, but importing them needs an extra: `from latesum import *` must do without them.
@@ -114,6 +124,7 @@ __all__ = [
     "Unmix",
     "World",
     "__version__",
+    "adapters",
     "attributed",
     "compare",
     "delays",

@@ -11,6 +11,7 @@
     │   ├── UnknownCampaign                no campaign of that name in the store
     │   │   └── Deleted                    there was one; says who deleted it and why
     │   ├── NotPossible                    an act that a campaign cannot do as things are
+    │   │   └── ReadOnly                   nothing can be written where the campaigns are kept
     │   └── Moved                          the campaign is in another store now
     ├── MissingExtra (an ImportError)      a library is not installed; says which extra brings it
     ├── NotConforming (an AssertionError)  a policy or delay of one's own breaks the protocol
@@ -44,6 +45,7 @@ __all__ = [
     "Moved",
     "NotConforming",
     "NotPossible",
+    "ReadOnly",
     "ServiceError",
     "UnknownBucket",
     "UnknownCampaign",
@@ -127,6 +129,10 @@ class Deleted(UnknownCampaign):
 
 class NotPossible(InvalidInput):
     """An operator's act that the campaign cannot do as things are."""
+
+
+class ReadOnly(NotPossible):
+    """The store can only be read."""
 
 
 class Moved(InvalidInput):

@@ -13,9 +13,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from delay_samples import FAMILIES, KINDS
 
 from latesum import Problem, delays
 from latesum.delays.base import Delay
+from latesum.delays.fitting import result
 from latesum.planning.words import Lateness
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "plan"
@@ -85,15 +87,19 @@ def fits():
 def test_it_has_the_quantiles_and_moments_that_were_reported(fits, name):
     fitted = fits[name]
     delay = fitted.delay(MANY)
-    straight = "histogram" in name or delay.bound is None  # a quantile between two points
+    # Between two points of the curve a quantile is known up to the twelve digits of the shares.
+    straight = fitted.kind != "single" or fitted.unseen > 0
     for share, row in fitted.quantiles.items():
         exact = math.ceil(float(f"{row.value * MANY:.12g}"))
         assert abs(delay.quantile(share) - exact) <= straight, share
     assert -1e-6 < delay.mean - MANY * fitted.mean.value < 1 + 1e-6
     # Rounding up adds a part of one round, which changes the standard deviation by at most 1/2.
     assert delay.variance**0.5 == pytest.approx(MANY * fitted.variance.value**0.5, abs=0.51)
-    if fitted.bound is not None:
-        assert delay.bound == math.ceil(float(f"{fitted.bound * MANY:.12g}"))
+    assert fitted.bound is None
+    assert delay.bound is None
+    if fitted.unseen == 0:
+        last = math.ceil(float(f"{fitted.largest_seen * MANY:.12g}"))
+        assert delay.quantile(1.0) == pytest.approx(last, abs=1)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -168,3 +174,26 @@ def test_messages_do_not_print_thousands_of_points():
         assert len(repr(Problem([0.5, 0.6], each))) < 120
     assert "2001 points" in repr(delay)
     assert len(Lateness.read(delay).said) < 100
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_ten_families_four_kinds_three_sizes(kind, family, monkeypatch):
+    """What `.delay()` says is what the fit reports, with the largest delay known and without."""
+    monkeypatch.setattr(result, "RESAMPLES", 2)  # limits are not looked at
+    draw, sizes = KINDS[kind]
+    for size in sizes:
+        source, options = draw(FAMILIES[family], size, np.random.default_rng(size))
+        for largest in (None, 500.0):
+            if largest is not None and kind == "totals":
+                continue
+            fitted = delays.fit(source, **options, largest=largest)
+            delay = fitted.delay(MANY)
+            for share, row in fitted.quantiles.items():
+                exact = math.ceil(float(f"{row.value * MANY:.12g}"))
+                assert abs(delay.quantile(share) - exact) <= 1
+                assert delay.quantile(share) == pytest.approx(MANY * row.value, rel=0.005, abs=1)
+            assert delay.mean == pytest.approx(MANY * fitted.mean.value, rel=0.005, abs=1)
+            sd = MANY * fitted.variance.value**0.5
+            assert delay.variance**0.5 == pytest.approx(sd, rel=0.005, abs=1)
+            assert delay.bound == (None if largest is None else MANY * largest)

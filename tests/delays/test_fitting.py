@@ -149,7 +149,34 @@ def test_kaplan_meier_by_hand():
     assert fitted.mean.value == pytest.approx(1 + 0.8 + 2 * 0.6 + 0.3)
     assert fitted.bound is None
     assert fitted.warnings == ()
-    assert delays.fit([1, 2, 5]).bound == 5
+
+
+def test_the_largest_seen_is_no_bound():
+    """It was told as the largest possible where nothing was censored, and ODAAF-B relied on it."""
+    bins = {"from": [0, 2, 4], "to": [2, 4, 9], "count": [60, 30, 10]}
+    for source, seen in (([1, 2, 5], 5), (bins, 9)):
+        fitted = delays.fit(source)
+        assert (fitted.bound, fitted.largest_seen, fitted.delay(10).bound) == (None, seen, None)
+        assert delays.parse(fitted.to_json()["delay"]).bound is None
+        known = delays.fit(source, largest=12)
+        assert (known.bound, known.largest_seen, known.delay(10).bound) == (12, seen, 120)
+    cut = delays.fit({"delay": [1, 2, 5, 8], "censored": [0, 0, 0, 1]}, largest=30)
+    assert (cut.largest_seen, cut.observed_until, cut.bound) == (5, 8, 30)
+
+
+def test_policies_that_need_a_bound_ask_for_it():
+    from latesum.lab.setting import knowledge
+    from latesum.policies.spec import PolicySpec
+
+    fitted = delays.fit([1, 2, 2, 5, 9])
+    told = knowledge(Problem([0.5, 0.6], fitted.delay(10)), 10_000)
+    with pytest.raises(InvalidInput, match=r"must be told the delay bound.*say the largest delay"):
+        PolicySpec.parse("odaaf-b").told(told)
+    # Look-ahead goes on without, and then proves nothing.
+    assert PolicySpec.parse("flow-lookahead").told(told).build().delay_bound is None
+    told = knowledge(Problem([0.5, 0.6], delays.fit([1, 2, 9], largest=9).delay(10)), 10_000)
+    assert told["delay_bound"] == 90
+    assert PolicySpec.parse("odaaf-b").told(told).build().delay_bound == 90
 
 
 @pytest.mark.usefixtures("few_resamples")
@@ -160,7 +187,7 @@ def test_many_heavy_tailed_delays_keep_their_moments():
     fitted = delays.fit(seen.tolist())
     assert fitted.mean.value == pytest.approx(seen.mean(), rel=1e-9)
     assert fitted.variance.value == pytest.approx(seen.var(), rel=1e-4)
-    assert fitted.bound == fitted.observed_until == seen.max()
+    assert fitted.largest_seen == fitted.observed_until == seen.max()
     assert len(fitted.curve.times) <= 8001
     for share, row in fitted.quantiles.items():
         assert row.value == pytest.approx(np.quantile(seen, share), rel=2e-3)
@@ -245,7 +272,11 @@ def test_the_tail_is_warned_of():
     source, _ = single(exponential(10), 500, lambda _, n: np.full(n, 25.0))(rng)
     fitted = delays.fit(source)
     assert "the tail is longer than the data" in fitted.warnings[0]
-    assert fitted.restricted_mean < fitted.mean.value
+    # The mean of what is known: no censored delay counts for more than where it was lost.
+    assert fitted.restricted_mean == pytest.approx(np.minimum(source["delay"], 25.0).mean())
+    assert fitted.mean.value == pytest.approx(
+        fitted.restricted_mean + fitted.unseen * fitted.curve.tail
+    )
     assert fitted.bound is None
     bounded = delays.fit(source, largest=100)
     assert bounded.bound == 100
@@ -261,7 +292,8 @@ def test_json_is_plain():
     import json
 
     saved = json.loads(json.dumps(delays.fit([1, 2, 2, 5, 9]).to_json()))
-    assert delays.parse(saved["delay"]).bound == 9
+    assert delays.parse(saved["delay"]).quantile(1.0) == 9
+    assert (saved["largest_seen"], saved["bound"], saved["mack_error"]) == (9, None, None)
 
 
 @pytest.mark.parametrize(
@@ -308,3 +340,49 @@ def test_tabulated_draws_beyond(given):
     for k in (given + 1, given + 10, given + 45):
         expected = float(delay.survival(k) / delay.survival(given))
         assert (drawn > k).mean() == pytest.approx(expected, abs=0.008)
+
+
+def test_the_pace_of_a_tail_counts_the_time_of_those_that_go_on():
+    many = [*np.repeat(np.arange(1, 11), 8).tolist(), *range(11, 21), *[20] * 15]
+    fitted = delays.fit({"delay": many, "censored": [0] * 90 + [1] * 15})
+    # A quarter of 90 events is 22.5: the ten from 11 on and two times eight at 9 and 10.
+    exposure = 8 * 1 + 8 * 2 + sum(t - 8 for t in range(11, 21)) + 15 * (20 - 8)
+    assert fitted.curve.tail == pytest.approx(exposure / 26)
+    assert fitted.mean.value == pytest.approx(
+        fitted.restricted_mean + fitted.unseen * fitted.curve.tail
+    )
+
+
+def test_the_pace_of_a_histograms_tail_is_that_of_the_bins_in_which_it_falls_by_two_fifths():
+    bins = {"from": [0, 1, 2, 3], "to": [1, 2, 3, None], "count": [400, 200, 40, 80]}
+    fitted = delays.fit(bins)
+    # From 1 on, 320 fall to 80 in two time units; from 2 on only 120 to 80, a third.
+    assert fitted.curve.tail == pytest.approx(2 / np.log(320 / 80))
+
+
+def test_where_in_its_bin_a_delay_is_widens_the_limits():
+    # With a million delays in two bins the sampling error is nothing, and the place in a bin all.
+    bins = {"from": [0, 10, 20], "to": [10, 20, None], "count": [700_000, 250_000, 50_000]}
+    fitted = delays.fit(bins)
+    tail = 0.05 * fitted.curve.tail
+    straight = 0.7 * 5 + 0.25 * 15 + 0.05 * 20 + tail  # the middles of the bins
+    apart = abs(straight - fitted.mean.value)
+    assert apart > 0.1
+    assert fitted.mean.high - fitted.mean.value == pytest.approx(apart / 2, rel=0.3)
+    assert fitted.mean.value - fitted.mean.low == pytest.approx(apart / 2, rel=0.3)
+    median = fitted.quantiles[0.5]
+    assert median.high - median.low > 0.5
+
+
+@pytest.mark.parametrize("size", [20, 100, 1000])
+def test_limits_of_quantiles_are_those_of_order_statistics(size):
+    """Exact: the number of delays below a quantile is binomial."""
+    drawn = np.sort(np.random.default_rng(size).exponential(10, size))
+    fitted = delays.fit(drawn.tolist())
+    for share, row in fitted.quantiles.items():
+        first = int(stats.binom.ppf(0.025, size, share))  # of those below, rarely fewer
+        last = int(stats.binom.ppf(0.975, size, share)) + 1
+        if first >= 1:
+            assert row.low == drawn[first - 1]
+        if last <= size:
+            assert row.high == drawn[last - 1]

@@ -1,6 +1,7 @@
 """A damaged file, a place that cannot be written, a full disk: a sentence each, and nothing lost."""
 
 import shutil
+import sqlite3
 
 import pytest
 from sqlalchemy import event
@@ -28,6 +29,7 @@ def test_a_damaged_file_is_said_to_be_one(file, latesum):
     assert code == 2
     assert errors.count("\n") == 1
     assert "malformed" in errors
+    assert "go back to a copy of it" in errors
     file.write_text("this is no database at all, whatever its name says")
     with pytest.raises(InvalidInput, match="not a database"):
         Store(file)
@@ -98,6 +100,19 @@ def test_a_full_disk_is_said_and_nothing_is_lost(file, clock):
         again = Campaign.open("banner", store=store, clock=clock)
         assert len(again.history()) == kept
         assert again.record(1, total=3).verdict == "new"
+
+
+def test_a_full_disk_is_said_on_the_command_line(file, latesum, monkeypatch):
+    """SQLite says "disk I/O error" where its files beside the database find no room."""
+    failed = OperationalError("SELECT 1", None, sqlite3.OperationalError("disk I/O error"))
+    monkeypatch.setattr(Store, "free_bytes", lambda self: 0)
+    with Store(file) as store:
+        assert "The disk is full: make room there." in store.failure(failed)
+        monkeypatch.setattr(Store, "free_bytes", lambda self: 10**9)
+        assert store.failure(failed) == "disk I/O error."
+    code, _, errors = latesum("campaign", "--store", "/proc/none/c.db", "list")
+    assert code == 2
+    assert "cannot be made" in errors
 
 
 def test_records_as_names_and_values_and_parameters_of_a_plan(new_campaign, clock):

@@ -478,7 +478,7 @@ def test_whole_weeks(new_campaign, clock):
 def test_no_winner_before_every_surviving_option_was_visited_twice(new_campaign, clock):
     campaign = new_campaign(parameters={"horizon": 450_000, "mean_delay": 10})
     rates = {"A": 0.2, "B": 0.5, "C": 0.55}
-    named = None
+    named, seen_once = None, 0
     for bucket in range(1, 61):
         decision = campaign.decide()
         clock.pass_by(days=1)
@@ -492,7 +492,10 @@ def test_no_winner_before_every_surviving_option_was_visited_twice(new_campaign,
             named = status.winner
         else:
             assert status.why_no_winner
+            assert named is None  # once named, it stays: the rates do not change
+            seen_once += bool(once)
     assert named == "C"
+    assert seen_once > 0
 
 
 def test_a_clear_winner_is_not_named_after_one_visit(new_campaign, clock):

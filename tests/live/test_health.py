@@ -74,6 +74,19 @@ def test_a_month_of_silence_is_an_alarm(new_campaign, clock):
     assert "9 of the last 10 days were not asked for" in found(campaign)["not asked for"]
 
 
+def test_days_before_the_first_question_could_not_be_asked_for(new_campaign, clock):
+    campaign = new_campaign(**FLOW, start="2026-03-01", status_quo="A")
+    clock.pass_by(days=11)
+    campaign.record("2026-03-01", rounds=5000, total=1500)
+    campaign.record("2026-03-02", rounds=5000, total=1500)
+    campaign.decide()
+    assert [each.source for each in campaign.ledger().decisions.values()].count("carried") > 3
+    assert "not asked for" not in found(campaign)
+    clock.pass_by(days=4)
+    campaign.decide()
+    assert "3 of the last 5 days were not asked for" in found(campaign)["not asked for"]
+
+
 def test_holds_and_overrides_that_last_long_are_named(new_campaign, clock):
     campaign = new_campaign(**FLOW)
     live(campaign, clock, 3)

@@ -5,8 +5,9 @@ import copy
 import functools
 import shutil
 import tempfile
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from latesum import InvalidInput
-from latesum.errors import Conflicting, NotPossible
+from latesum.errors import Conflicting, NotPossible, UnknownBucket
 from latesum.files import FileForm
 from latesum.live import Campaign, Store
 from latesum.live.deciding import PolicyCache, choose
@@ -32,7 +33,9 @@ POLICIES = {
 PARAMETERS = POLICIES["odaaf"]
 EXPECTED = 700
 USABLE, LATENESS = timedelta(days=1), timedelta(days=6)
-START = datetime(2026, 3, 1, tzinfo=UTC)
+FIRST_DAY = date(2026, 3, 1)
+#: The clocks change on 8 March in Los Angeles and on 29 March in Berlin.
+ZONES = ("UTC", "Europe/Berlin", "Asia/Tokyo", "America/Los_Angeles", "Asia/Kathmandu")
 ME = {"who": "an operator", "why": "a test"}
 DAYS_BACK = st.integers(0, 9)
 
@@ -76,26 +79,37 @@ def _empty_store():
 class Model:
     """A campaign in a few lines, without a log, a store or a cache."""
 
-    def __init__(self):
+    def __init__(self, zone):
+        self.zone = zone
         self.names = list(OPTIONS)
         self.kind, self.parameters = "odaaf", PARAMETERS
-        self.decided = []  # (arm, purpose) of bucket 1, 2, ...
-        self.numbers = []  # of their stretches
-        self.values = []  # what is recorded of each
-        self.drops = []  # (arm, how many buckets were decided before)
+        self.decided = {}  # bucket to (arm, purpose), in order and without gaps
+        self.numbers = {}  # of their stretches
+        self.values = {}  # what is recorded of each
+        self.drops = []  # (arm, the first bucket without it)
         self.held, self.order = False, None
+
+    def day(self, bucket):
+        return FIRST_DAY + timedelta(days=bucket - 1)
+
+    def end(self, bucket):
+        """The midnight after the day, in the campaign's time zone."""
+        return datetime.combine(self.day(bucket + 1), time(), self.zone).astimezone(UTC)
+
+    @property
+    def last(self):
+        return max(self.decided, default=0)
 
     def policy(self, now, rules=2):
         policy = registry.build(
             self.kind, n_arms=len(self.names), names=list(self.names), **self.parameters
         )
         drops, self.told = sorted(self.drops, key=lambda drop: drop[1]), None
-        for index, (arm, purpose) in enumerate(self.decided):
-            while drops and drops[0][1] <= index:
+        for bucket, (arm, purpose) in self.decided.items():
+            while drops and drops[0][1] <= bucket:
                 policy.drop(drops.pop(0)[0])
                 self.told = None
-            value = self.values[index]
-            end = START + timedelta(days=index + 1)
+            value, end = self.values[bucket], self.end(bucket)
             total, since = value["total"], value["since"]
             lost = value["status"] == "missing" or (total is None and now - end > LATENESS)
             usable = total is not None and now >= end
@@ -105,13 +119,13 @@ class Model:
                 usable = now - max(since, end) >= USABLE
             usable = usable or (value["status"] == "final" and total is not None)
             arm = arm if value["shown"] is None else value["shown"]
-            other = lost or arm != self.decided[index][0]
+            other = lost or arm != self.decided[bucket][0]
             rounds = EXPECTED if value["rounds"] is None else value["rounds"]
             if other:  # one stretch with the bucket before it, if that was the same
                 purpose, same = "override", self.told and self.told[:2] == (arm, "override")
-                number = self.told[2] if same else index + 1
+                number = self.told[2] if same else bucket
             else:
-                number = self.numbers[index]
+                number = self.numbers[bucket]
             policy.tell(arm, rounds, total if usable else None, purpose, number)
             self.told = arm, purpose, number
         for arm, _ in drops:
@@ -120,8 +134,7 @@ class Model:
         return policy
 
     def decide(self, bucket, now, rules=2):
-        while len(self.decided) < bucket - 1 and self.decided:
-            self.carry()
+        self.carry_up_to(bucket)
         policy = self.policy(now, rules)
         asked = policy.ask()
         arm = asked.arm
@@ -129,73 +142,98 @@ class Model:
         if self.order:
             arm = self.order[0]
             self.count_order()
-        elif self.held and self.decided and self.decided[-1][0] not in gone:
-            arm = self.decided[-1][0]
+        elif self.held and self.decided and self.decided[self.last][0] not in gone:
+            arm = self.decided[self.last][0]
         purpose = asked.purpose if arm == asked.arm else "override"
         number = policy.number_for(arm, purpose)
         goes_on = self.told and self.told[2] == number
-        self.add(arm, purpose, number if goes_on else bucket)
+        self.add(bucket, arm, purpose, number if goes_on else bucket)
 
-    def carry(self):
-        """A bucket was not asked for: what ran went on."""
-        self.add(*self.decided[-1], self.numbers[-1])
-        if self.order and self.order[2]:
-            self.count_order()
+    def carry_up_to(self, bucket):
+        """Buckets before this one were not asked for: what ran went on."""
+        while self.decided and self.last < bucket - 1:
+            self.add(self.last + 1, *self.decided[self.last], self.numbers[self.last])
+            if self.order and self.order[2]:
+                self.count_order()
+
+    def fill_in(self, bucket, arm):
+        """It is reported what was shown before the first question: it went on until then."""
+        until = min(self.decided, default=bucket + 1)
+        for each in range(bucket, until):
+            self.add(each, arm, "override", each)
+        for what in (self.decided, self.numbers, self.values):
+            in_order = dict(sorted(what.items()))
+            what.clear()
+            what.update(in_order)
 
     def count_order(self):
         arm, left, _ = self.order
         self.order = (arm, left - 1, True) if left > 1 else None
 
-    def add(self, arm, purpose, number):
-        self.decided.append((arm, purpose))
-        self.numbers.append(number)
-        self.values.append(
-            {"rounds": None, "total": None, "status": "provisional", "shown": None,
-             "since": None, "seen": None}
-        )  # fmt: skip
+    def add(self, bucket, arm, purpose, number):
+        self.decided[bucket] = arm, purpose
+        self.numbers[bucket] = number
+        self.values[bucket] = {
+            "rounds": None, "total": None, "status": "provisional", "shown": None,
+            "since": None, "seen": None,
+        }  # fmt: skip
 
 
 class Comparison(RuleBasedStateMachine):
-    @initialize()
-    def begin(self):
+    @initialize(
+        zone=st.sampled_from(ZONES),
+        silence=st.sampled_from([0, 0, 2, 5]),
+        reported=st.none() | st.tuples(st.integers(1, 5), st.integers(0, 2)),
+    )
+    def begin(self, zone, silence, reported):
+        """The first question may come some days after the start, of which something is reported."""
         self.folder = tempfile.mkdtemp()
-        self.now = START + timedelta(hours=9)
-        self.model = Model()
+        self.model = Model(ZoneInfo(zone))
+        self.now = self.moment(1 + silence, 9)
         self.sent = None
         shutil.copy(_empty_store(), self.folder)
         self.store = Store(Path(self.folder) / "campaigns.db")
         self.campaign = Campaign.create(
             name="model", options=OPTIONS, policy="odaaf", parameters=PARAMETERS, every="day", expected_rounds=EXPECTED,
             time_basis="arrival", usable_after=USABLE, lateness=LATENESS, start="2026-03-01",
-            store=self.store, clock=self.clock,
+            zone=zone, store=self.store, clock=self.clock,
         )  # fmt: skip
+        if reported is not None:
+            bucket, arm = reported
+            self.send(bucket, {"rounds": 700, "total": 300, "shown": OPTIONS[arm]})
         self.decide()
+
+    def moment(self, bucket, hours):
+        """An hour of the day of a bucket, by the clocks of the campaign's place."""
+        local = datetime.combine(self.model.day(bucket), time(hours), self.model.zone)
+        return local.astimezone(UTC)
 
     def clock(self):
         return self.now
 
     @property
     def today(self):
-        return (self.now - START).days + 1
+        return (self.now.astimezone(self.model.zone).date() - FIRST_DAY).days + 1
 
     def teardown(self):
         if hasattr(self, "store"):
             self.store.close()
             shutil.rmtree(self.folder)
 
-    @rule(days=st.integers(1, 3))
-    def time_passes(self, days):
-        self.now += timedelta(days=days)
+    @rule(days=st.integers(1, 3), hours=st.sampled_from([1, 9, 21]))
+    def time_passes(self, days, hours):
+        self.now = self.moment(self.today + days, hours)
 
     @rule()
     def decide(self):
         decision = self.campaign.decide()
-        if len(self.model.decided) < self.today:
+        assert decision.bucket == self.today
+        if self.model.last < self.today:
             self.model.decide(self.today, self.now)
-        assert (decision.arm, decision.purpose) == self.model.decided[decision.bucket - 1]
+        assert (decision.arm, decision.purpose) == self.model.decided[decision.bucket]
         assert self.campaign.decide(decision.bucket) == decision
 
-    @precondition(lambda self: len(self.model.decided) == self.today - 1)
+    @precondition(lambda self: self.model.last == self.today - 1)
     @rule()
     def an_older_latesum_decides(self):
         """It reads the log by version 1 of the rules, and its entries have no version."""
@@ -206,13 +244,12 @@ class Comparison(RuleBasedStateMachine):
             del body["rules"]
             ledger.take(writer.append(self.now, "decision", self.today, body))
         self.model.decide(self.today, self.now, rules=1)
-        assert (choice.arm, choice.purpose) == self.model.decided[-1]
+        assert (choice.arm, choice.purpose) == self.model.decided[self.model.last]
 
     @precondition(lambda self: self.model.decided)
-    @rule(hours=st.sampled_from([9, 21]))
+    @rule(hours=st.sampled_from([9, 16, 23]))
     def another_hour(self, hours):
-        day = (self.now - START).days
-        self.now = max(self.now, START + timedelta(days=day, hours=hours))
+        self.now = max(self.now, self.moment(self.today, hours))
 
     @precondition(lambda self: self.model.decided)
     @rule(
@@ -225,8 +262,8 @@ class Comparison(RuleBasedStateMachine):
     def record(self, back, rounds, share, status, shown):
         names = self.model.names
         shown = names[shown] if shown is not None and shown < len(names) else None
-        bucket = max(len(self.model.decided) - back, 1)
-        value = self.model.values[bucket - 1]
+        bucket = self.chosen(back)
+        value = self.model.values.get(bucket, {"rounds": None, "total": None})
         base = rounds or value["rounds"]
         total = None if share is None else round(share * (base or 100))
         if base and total is None and value["total"] is not None and value["total"] > base:
@@ -238,8 +275,11 @@ class Comparison(RuleBasedStateMachine):
     @precondition(lambda self: self.model.decided)
     @rule(back=DAYS_BACK)
     def mark_missing(self, back):
-        bucket = max(len(self.model.decided) - back, 1)
-        self.send(bucket, {"status": "missing"})
+        self.send(self.chosen(back), {"status": "missing"})
+
+    def chosen(self, back):
+        """A day: one that was decided, one before the first question, or one not asked for."""
+        return max(self.today - back, 1)
 
     @precondition(lambda self: self.sent and self.sent[1].get("shown", "A") in self.model.names)
     @rule(times=st.integers(1, 2))
@@ -251,8 +291,15 @@ class Comparison(RuleBasedStateMachine):
 
     def send(self, bucket, said):
         said = {key: value for key, value in said.items() if value is not None}
-        value = self.model.values[bucket - 1]
+        filled_in = self.make_known(bucket, said.get("shown"))
+        if bucket not in self.model.decided:
+            with pytest.raises(UnknownBucket):
+                self.campaign.record(bucket, **said)
+            return
+        value = self.model.values[bucket]
         expected = self.apply(bucket, value, said)
+        if filled_in and expected == "same":
+            expected = "new"  # what was shown is all that was said
         self.sent = bucket, said
         if expected == "conflicting":
             with pytest.raises(Conflicting):
@@ -260,11 +307,24 @@ class Comparison(RuleBasedStateMachine):
             return
         assert self.campaign.record(bucket, **said).verdict == expected
 
+    def make_known(self, bucket, shown):
+        """A day that was not asked for is decided by what is said of it; whether it was filled in."""
+        model = self.model
+        if bucket in model.decided or bucket >= self.today:
+            return False
+        if bucket > model.last and model.decided:
+            model.carry_up_to(bucket + 1)
+            return False
+        if shown is None:
+            return False
+        model.fill_in(bucket, model.names.index(shown))
+        return True
+
     def apply(self, bucket, value, said):
         """What the model makes of a record: the verdict, and the value as it is afterwards."""
-        end = START + timedelta(days=bucket)
+        end = self.model.end(bucket)
         shown = None if "shown" not in said else self.model.names.index(said["shown"])
-        present = self.model.decided[bucket - 1][0] if value["shown"] is None else value["shown"]
+        present = self.model.decided[bucket][0] if value["shown"] is None else value["shown"]
         status = said.get("status", value["status"])
         if status == "missing" and "total" in said and "status" not in said:
             status = "provisional"
@@ -311,18 +371,17 @@ class Comparison(RuleBasedStateMachine):
     )
     def a_file_of_the_last_days(self, days, rounds, share, status, written):
         """As tools write it: all of it is taken in, or nothing, and the campaign remembers how."""
-        last = len(self.model.decided)
         said = {
             bucket: {"rounds": rounds, "total": round(share * rounds) + bucket / 2}
-            for bucket in range(max(last - days, 0) + 1, last + 1)
+            for bucket in list(self.model.decided)[-days:]
         }
         if status is not None:
             said = {bucket: {**each, "status": status} for bucket, each in said.items()}
         after = copy.deepcopy(self.model.values)
-        expected = [self.apply(bucket, after[bucket - 1], each) for bucket, each in said.items()]
+        expected = [self.apply(bucket, after[bucket], each) for bucket, each in said.items()]
         write, form = WRITTEN[written]
         text = "".join(
-            write(START + timedelta(days=bucket - 1), each["rounds"], each["total"], status or "")
+            write(self.model.day(bucket), each["rounds"], each["total"], status or "")
             for bucket, each in said.items()
         )
         result = import_totals(self.campaign, (HEADS[written] + text).encode(), form)
@@ -390,7 +449,7 @@ class Comparison(RuleBasedStateMachine):
         if arm in self.gone:
             return
         self.campaign.drop(self.model.names[arm], **ME)
-        self.model.drops.append((arm, len(self.model.decided)))
+        self.model.drops.append((arm, self.model.last + 1))
         if self.model.order and self.model.order[0] == arm:
             self.model.order = None
 
@@ -450,14 +509,14 @@ class Comparison(RuleBasedStateMachine):
         self.campaign.finish(self.model.names[arm], **ME)
         finished_at = self.now
         self.now += timedelta(days=days)
-        if len(self.model.decided) < self.today:
+        if self.model.last < self.today:
             assert self.campaign.decide().source == "finished"
         self.campaign.reopen(**ME)
-        for bucket in range(len(self.model.decided) + 1, self.today + 1):
-            if START + timedelta(days=bucket) <= finished_at:
-                self.model.carry()
+        for bucket in range(self.model.last + 1, self.today + 1):
+            if self.model.end(bucket) <= finished_at:
+                self.model.carry_up_to(bucket + 1)
             else:
-                self.model.add(arm, "override", bucket)
+                self.model.add(bucket, arm, "override", bucket)
         self.model.held, self.model.order = False, None
 
     @invariant()
@@ -465,8 +524,11 @@ class Comparison(RuleBasedStateMachine):
         if not hasattr(self, "campaign"):
             return
         ledger = self.campaign.ledger()
-        assert [(d.arm, d.purpose) for d in ledger.decisions.values()] == self.model.decided
-        for bucket, value in enumerate(self.model.values, start=1):
+        assert [(d.arm, d.purpose) for d in ledger.decisions.values()] == list(
+            self.model.decided.values()
+        )
+        assert list(ledger.decisions) == list(self.model.decided)
+        for bucket, value in self.model.values.items():
             seen = ledger.value(bucket)
             assert (seen.rounds, seen.total, seen.status, seen.shown) == (
                 value["rounds"], value["total"], value["status"], value["shown"],

@@ -16,12 +16,15 @@ import latesum
 from latesum._signatures import signature_of
 
 ROOMS = [
+    "adapters",
+    "adapters.environments",
     "attributed",
     "delays",
     "errors",
     "files",
     "lab",
     "live",
+    "markets",
     "planning",
     "policies",
     "theory",
@@ -58,7 +61,7 @@ METHODS = {name: value for owner in CLASSES.values() for name, value in _methods
 CONSTRUCTORS = {
     name: value
     for name, value in CLASSES.items()
-    if "__init__" in vars(value) and value is not latesum.Reward
+    if "__init__" in vars(value) and not getattr(value, "_is_protocol", False)
 }
 #: Classes whose fields are their constructor's parameters.
 RECORDS = {

@@ -148,7 +148,9 @@ def test_every_module_imports_with_the_core_alone_or_names_its_extra():
     assert "latesum.live" in needing
     assert "latesum.lab" not in needing
     assert "latesum.planning" not in needing
+    assert {name for name in needing if "adapters" in name} == {"latesum.adapters.environments"}
     assert {name.partition(".")[2].partition(".")[0] for name in needing} <= {
+        "adapters",
         "lab",
         "live",
         "service",

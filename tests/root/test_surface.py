@@ -54,6 +54,7 @@ SURFACE = [
     "Unmix",
     "World",
     "__version__",
+    "adapters",
     "attributed",
     "compare",
     "delays",
@@ -130,7 +131,17 @@ def test_the_module_behind_plan_does_not_hide_it():
 
 
 def test_rooms_show_only_names_that_are_there():
-    for room in ("attributed", "delays", "errors", "lab", "live", "planning", "policies", "world"):
+    for room in (
+        "adapters",
+        "attributed",
+        "delays",
+        "errors",
+        "lab",
+        "live",
+        "planning",
+        "policies",
+        "world",
+    ):
         module = importlib.import_module(f"latesum.{room}")
         assert [name for name in module.__all__ if not hasattr(module, name)] == []
         assert len(set(module.__all__)) == len(module.__all__)

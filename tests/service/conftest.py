@@ -1,5 +1,6 @@
 """A service in this process, and clients with tokens of each scope."""
 
+import shutil
 import sys
 import warnings
 from pathlib import Path
@@ -7,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from latesum.live import Store
-from latesum.service import Configuration, Tokens
+from latesum.service import SCOPES, Configuration, Tokens
 from latesum.service.app import create_app
+from latesum.service.auth import COOKIE
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -25,13 +27,26 @@ class Service:
     def __init__(self, store, **configuration):
         self.store = store
         tokens = Tokens(store)
-        self.secrets = {scope: tokens.new(scope, scope) for scope in ("read", "record", "operate")}
+        self.secrets = {scope: tokens.new(scope, scope) for scope in SCOPES}
         self.app = create_app(store, Configuration(**configuration))
         self.stranger = TestClient(self.app, raise_server_exceptions=False)
 
     def as_(self, scope):
         """A client with a token."""
         return _Client(self.stranger, {"Authorization": f"Bearer {self.secrets[scope]}"})
+
+    def log_in(self, scope):
+        """The session that the page of someone with this token gets, as a cookie."""
+        form = {"token": self.secrets[scope]}
+        answer = self.stranger.post("/login", data=form, follow_redirects=False)
+        assert answer.status_code == 303, answer.text
+        session = answer.cookies[COOKIE]
+        self.stranger.cookies.clear()
+        return session
+
+    def by_session(self, session, **headers):
+        """A browser with this session."""
+        return _Client(self.stranger, {"Cookie": f"{COOKIE}={session}", **headers})
 
 
 class _Client:
@@ -40,10 +55,9 @@ class _Client:
         self.headers = headers
 
     def __getattr__(self, method):
-        call = getattr(self._client, method)
-
         def send(path, **sent):
-            return call(path, **{**sent, "headers": {**self.headers, **sent.get("headers", {})}})
+            headers = {**self.headers, **sent.pop("headers", {})}
+            return self._client.request(method.upper(), path, headers=headers, **sent)
 
         return send
 
@@ -88,3 +102,24 @@ def daily(operator):
     settings = {**SETTINGS, "every": "day", "start": "2026-03-02"}
     assert operator.put("/v1/campaigns/daily", json=settings).status_code == 201
     return "/v1/campaigns/daily"
+
+
+CHROMIUM = next(
+    (
+        path
+        for path in ("/usr/bin/chromium", shutil.which("chromium"), shutil.which("google-chrome"))
+        if path and Path(path).exists()
+    ),
+    None,
+)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    if CHROMIUM is None:
+        pytest.skip("Chromium was not found: install it, or put it on the path.")
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as running:
+        opened = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield opened
+        opened.close()

@@ -6,6 +6,7 @@ take a hundred times two seconds. Each runs what `latesum serve` runs.
 
 import contextlib
 import multiprocessing
+import os
 import socket
 import time
 import urllib.request
@@ -22,25 +23,28 @@ def free_port():
         return found.getsockname()[1]
 
 
-def _serve(address, port):
-    import os
+def _serve(address, port, files, log, more):
+    import resource
     import sys
 
     from latesum.cli.serve import serve
 
-    quiet = open(os.devnull, "w")  # noqa: PTH123, SIM115 - for as long as the process lives
-    sys.stdout = sys.stderr = quiet
+    if files is not None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
+    written = open(log, "w")  # noqa: PTH123, SIM115 - for as long as the process lives
+    sys.stdout = sys.stderr = written
     serve(
         host="127.0.0.1", port=port, store=address, demo=False, seconds_per_day=1.0,
-        requests_per_second=1e6, largest_body=1_000_000, log_level="error",
+        requests_per_second=1e6, largest_body=1_000_000,
+        **{"log_level": "error", **more},
     )  # fmt: skip
 
 
 class ServiceProcess:
-    """A service on a port of its own."""
+    """A service on a port of its own, with at most this many open files; its log goes to a file."""
 
-    def __init__(self, address, port=None):
-        self._given = (str(address), port or free_port())
+    def __init__(self, address, port=None, files=None, log=os.devnull, **more):
+        self._given = (str(address), port or free_port(), files, str(log), more)
         self.url = f"http://127.0.0.1:{self._given[1]}"
         self.process = None
 

@@ -2,6 +2,7 @@
 
 import json
 import logging
+from pathlib import Path
 
 import pytest
 
@@ -21,6 +22,7 @@ BODIES = {
     "upload": {"rows": [{"bucket": 1, "total": 1}]},
     "override": {"why": "x", "option": "red"},
     "drop": {"why": "x", "option": "red"},
+    "make_token": {"name": "x", "scope": "read"},
 }  # fmt: skip
 
 
@@ -63,7 +65,7 @@ def test_every_route_there_is_without_a_token_is_401(make_service):
 
 
 def test_every_route_with_too_small_a_scope_is_403(service):
-    below = {"record": "read", "operate": "record"}
+    below = {"record": "read", "operate": "record", "admin": "operate"}
     seen = set()
     for method, path, found in described(service):
         route = next(route for route in ROUTES if route.name == found["operationId"])
@@ -76,7 +78,7 @@ def test_every_route_with_too_small_a_scope_is_403(service):
         answer = getattr(client, method.lower())(path, json=body)
         assert answer.status_code == 403, (method, path)
         assert needed in answer.json()["error"]
-    assert seen == {"record", "operate"}
+    assert seen == {"record", "operate", "admin"}
 
 
 def test_a_route_that_declares_nothing_needs_the_most(make_service):
@@ -88,8 +90,8 @@ def test_a_route_that_declares_nothing_needs_the_most(make_service):
 
     service.app.router.add_api_route("/forgotten", forgotten, route_class_override=ScopedRoute)
     assert service.stranger.get("/forgotten").status_code == 401
-    assert service.as_("record").get("/forgotten").status_code == 403
-    assert service.as_("operate").get("/forgotten").status_code == 200
+    assert service.as_("operate").get("/forgotten").status_code == 403
+    assert service.as_("admin").get("/forgotten").status_code == 200
 
 
 def test_every_route_with_a_body_ten_times_too_large_is_413(make_service):
@@ -97,7 +99,7 @@ def test_every_route_with_a_body_ten_times_too_large_is_413(make_service):
     walked = [each for each in described(service) if each[0] in ("PUT", "POST")]
     assert len(walked) >= 8
     for method, path, _ in walked:
-        client = service.as_("operate")
+        client = service.as_("admin")
         answer = getattr(client, method.lower())(path, content=b"x" * 10_000)
         assert answer.status_code == 413, (method, path)
         assert "1,000 bytes" in answer.json()["error"]
@@ -179,18 +181,108 @@ def test_the_page_asks_for_a_token_and_keeps_it_from_scripts_and_other_sites(ser
 
 
 def test_a_cookie_alone_cannot_act(service, campaign):
-    service.stranger.cookies.set(COOKIE, service.secrets["operate"])
+    session, ours = service.log_in("operate"), {"X-Latesum-Page": "1"}
     act = {"json": {"why": "another site says so"}}
-    assert service.stranger.post(f"{campaign}/hold", **act).status_code == 403
-    from_page = service.stranger.post(f"{campaign}/hold", **act, headers={"X-Latesum-Page": "1"})
-    assert from_page.status_code == 200
-    foreign = {"Sec-Fetch-Site": "cross-site"}
-    login = service.stranger.post("/login", data={"token": "x"}, headers=foreign)
-    assert login.status_code == 403
-    out = service.stranger.post("/logout", headers={"X-Latesum-Page": "1"})
+    browser = service.by_session(session)
+    assert browser.post(f"{campaign}/hold", **act).status_code == 403
+    for forged in (
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+        {"Origin": "https://elsewhere.example"},
+        {"Origin": "null"},
+    ):
+        answer = browser.post(f"{campaign}/hold", **act, headers={**ours, **forged})
+        assert answer.status_code == 403, forged
+        login = service.stranger.post("/login", data={"token": "x"}, headers=forged)
+        assert login.status_code == 403, forged
+    right = {**ours, "Origin": "http://testserver", "Sec-Fetch-Site": "same-origin"}
+    assert browser.post(f"{campaign}/hold", **act, headers=right).status_code == 200
+    out = browser.post("/logout", headers=right)
     assert out.status_code == 204
     assert f'{COOKIE}=""' in out.headers["set-cookie"]
-    service.stranger.cookies.clear()
+
+
+def test_every_route_by_cookie_from_another_origin_is_403(service):
+    browser = service.by_session(
+        service.log_in("admin"), **{"X-Latesum-Page": "1", "Origin": "https://elsewhere.example"}
+    )
+    walked = 0
+    for route in ROUTES:
+        for method in route.methods - {"GET", "HEAD"}:
+            answer = getattr(browser, method.lower())(route.path, json={})
+            assert answer.status_code == 403, (method, route.path)
+            walked += 1
+    assert walked > 18
+
+
+def test_the_cookie_is_a_session_of_its_own_and_never_the_token(service):
+    session = service.log_in("read")
+    assert session not in service.secrets.values()
+    assert session != service.log_in("read")
+    browser = service.by_session(session)
+    assert browser.get("/readyz").status_code == 200
+    # Neither opens what the other does: a token in the cookie, a session as a token.
+    assert service.by_session(service.secrets["read"]).get("/readyz").status_code == 401
+    bearer = {"Authorization": f"Bearer {session}"}
+    assert service.stranger.get("/readyz", headers=bearer).status_code == 401
+    kept = b"".join(
+        path.read_bytes() for path in Path(service.store.url.database).parent.glob("campaigns*")
+    )
+    assert session.encode() not in kept
+
+
+def test_logging_out_ends_the_session_on_the_server_on_every_route(service):
+    session, other = service.log_in("admin"), service.log_in("admin")
+    ours = {"X-Latesum-Page": "1"}
+    browser = service.by_session(session, **ours)
+    assert browser.get("/readyz").status_code == 200
+    assert browser.post("/logout").status_code == 204
+    there = [(method, route.path) for route in ROUTES for method in route.methods]
+    for method, path in there:
+        if path != "/livez":
+            found = getattr(browser, method.lower())(path)
+            assert found.status_code in (401, 429), (method, path)
+    assert service.by_session(other).get("/readyz").status_code == 200
+    again = browser.get("/", headers={"Accept": "text/html"})
+    assert "logged out" in again.text or again.status_code == 429
+
+
+def test_a_session_ends_by_its_age_and_with_its_token(make_service):
+    from latesum.service import Tokens
+
+    service = make_service(tokens_kept=0.0, session_hours=1e-9)
+    assert service.by_session(service.log_in("read")).get("/readyz").status_code == 401
+    service = make_service(tokens_kept=0.0)
+    browser = service.by_session(service.log_in("read"))
+    assert browser.get("/readyz").status_code == 200
+    Tokens(service.store).revoke("read")
+    assert browser.get("/readyz").status_code == 401
+
+
+def test_an_administrator_makes_and_revokes_tokens_and_ends_sessions(service):
+    admin = service.as_("admin")
+    made = admin.post("/v1/tokens", json={"name": "shop", "scope": "record"})
+    assert made.status_code == 201
+    shop = {"Authorization": f"Bearer {made.json()['secret']}"}
+    assert service.stranger.get("/readyz", headers=shop).status_code == 200
+    listed = admin.get("/v1/tokens").json()["tokens"]
+    assert [each["name"] for each in listed] == ["read", "record", "operate", "admin", "shop"]
+    assert made.json()["secret"] not in admin.get("/v1/tokens").text
+    id = made.json()["id"]
+    assert admin.post(f"/v1/tokens/{id}/revoke").json()["revoked_at"] is not None
+    assert service.stranger.get("/readyz", headers=shop).status_code == 401  # at once
+    assert admin.post(f"/v1/tokens/{id}/revoke").status_code == 404
+    own = next(each["id"] for each in listed if each["name"] == "admin")
+    assert admin.post(f"/v1/tokens/{own}/revoke").status_code == 409
+    assert admin.post("/v1/tokens", json={"name": "x", "scope": "all"}).status_code == 422
+
+    browser = service.by_session(service.log_in("read"))
+    assert browser.get("/readyz").status_code == 200
+    (session,) = admin.get("/v1/sessions").json()["sessions"]
+    assert session["name"] == "read"
+    assert admin.post(f"/v1/sessions/{session['id']}/end").status_code == 204
+    assert browser.get("/readyz").status_code == 401
+    assert admin.post(f"/v1/sessions/{session['id']}/end").status_code == 404
 
 
 @pytest.fixture

@@ -1,12 +1,16 @@
 """The client: it asks again when an answer is lost, and nothing is done twice."""
 
+import socket
+import threading
+
 import httpx
 import pytest
 from service_settings import SETTINGS
 
 from latesum._checks import InvalidInput
 from latesum.errors import ServiceError, Unreachable
-from latesum.service.client import Client
+from latesum.service import client as client_module
+from latesum.service.client import Client, Shown
 
 
 class Unlucky(httpx.BaseTransport):
@@ -99,11 +103,41 @@ def test_what_cannot_be_reached_has_a_fallback(service):
 
     waits = []
     client = Client("http://x", "t", attempts=4, transport=Nowhere(), sleep=waits.append)
-    assert client.option("banner", fallback="red").fallback
-    assert len(waits) == 3
-    assert waits == sorted(waits) or waits[-1] > 0.1  # the pauses grow, apart from chance
     with pytest.raises(Unreachable, match="asked 4 times"):
         client.option("banner")
+    assert len(waits) == 3
+    assert waits == sorted(waits) or waits[-1] > 0.1  # the pauses grow, apart from chance
+    assert client.option("banner", fallback="red").fallback
+    asked = len(waits)
+    assert client.option("banner", fallback="blue") == Shown("blue", fallback=True)
+    assert len(waits) == asked  # it was not asked again so soon
+
+
+def test_a_fallback_does_not_wait_for_a_service_that_only_listens(monkeypatch):
+    """It takes connections and never answers; after the time for an answer the fallback is shown."""
+    silent = socket.create_server(("127.0.0.1", 0))
+    monkeypatch.setattr(client_module, "_FALLBACK_AFTER", 0.05)
+    with silent, Client(f"http://127.0.0.1:{silent.getsockname()[1]}", "t", timeout=60) as client:
+        assert client.option("banner", fallback="red") == Shown("red", fallback=True)
+
+
+def test_a_fallback_does_not_wait_for_names_either(monkeypatch):
+    """To find the address of a name has no timeout: a thread is left with it."""
+    never = threading.Event()
+
+    class Lost(httpx.BaseTransport):
+        def handle_request(self, request):
+            never.wait(30)
+            raise httpx.ConnectError("no such name")
+
+    monkeypatch.setattr(client_module, "_FALLBACK_AFTER", 0.05)
+    client = Client("http://x", "t", transport=Lost())
+    assert client.option("banner", fallback="red").fallback
+    never.set()
+
+
+def test_the_fallback_comes_within_a_second():
+    assert client_module._FALLBACK_AFTER < 1
 
 
 def test_an_option_is_kept_for_as_long_as_the_service_says(service, way, client):

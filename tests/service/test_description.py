@@ -26,7 +26,7 @@ def explore(folder, examples, phases, configuration=""):
             pytest.skip("Schemathesis is not installed.")
         tool = Path(found)
     with Store(folder / "campaigns.db") as store:
-        secret = Tokens(store).new("explorer", "operate")
+        secret = Tokens(store).new("explorer", "admin")
         for name, every in (("numbered", "number"), ("0", "day")):
             settings = {**SETTINGS, "options": ["0", "1"], "every": every}
             Campaign.create(name=name, **settings, store=store).decide()

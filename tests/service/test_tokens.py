@@ -66,6 +66,6 @@ def test_the_first_start_makes_one_however_many_start(kind, tmp_path, request):
             thread.join()
         (secret,) = [each for each in made if each is not None]
         assert len(made) == 6
-        assert Tokens(store).valid()[hash_of(secret)].scope == "operate"
+        assert Tokens(store).valid()[hash_of(secret)].scope == "admin"
         Tokens(store).revoke("first")
         assert Tokens(store).first() is None  # who revoked the last one wants none

@@ -20,6 +20,9 @@ HORIZON = 250_000
     [
         (KnownMean(50), 0.5, [1350, 4986, 15471, 44558, 122854]),
         (KnownBound(50, 100), 0.5, [1076, 2746, 7359, 20491, 57962]),
+        # Here m d binds: not in the first phase, where ODAAF needs less, and then in the second.
+        (KnownBound(50, 3000), 0.5, [1350, 4986]),
+        (KnownBound(50, 1500), 0.5, [1350, 3000, 7359]),
         (KnownVariance(50, 2500), 0.5, [44421, 91541, 190153, 398444]),
         (KnownMean(0), 0.5, [464, 1435, 4581, 14681, 45972]),
         (KnownBound(0, 0), 0.5, [464, 1435, 4581, 14681, 45972]),
@@ -42,6 +45,11 @@ def test_the_tightened_variance_is_the_variance_over_the_mean() -> None:
 def test_no_phase_where_the_horizon_is_a_few_rounds() -> None:
     assert phase_rounds(KnownMean(50), 4) == []
     assert phase_rounds(KnownMean(50), 1, 1.0) == []
+
+
+def test_a_phase_that_is_no_longer_than_the_one_before_is_none() -> None:
+    assert phase_rounds(Naive(0), 25) == [15]  # the second would be 15 rounds as well
+    assert phase_rounds(KnownBound(2, 5), 22, 1.0) == [53, 99]
 
 
 def test_the_bound_never_needs_more_than_knowing_the_mean_alone() -> None:
@@ -82,7 +90,20 @@ def test_each_length_is_the_shortest_that_is_good_enough(
         phase * schedule.delay_bound,
         KnownMean(schedule.mean_delay).rounds(phase, tolerance, log_term),
     )
-    if rounds > 1 and not separation_binds:
+    if (
+        separation_binds
+    ):  # without it the arm would be played for less, and long enough for the width
+        plain = KnownBound(schedule.mean_delay, math.ceil(schedule.mean_delay))
+        least = plain.half_width(phase, rounds, log_term)
+        assert least <= tolerance / 2 + slack
+        assert rounds <= phase * schedule.delay_bound
+        assert rounds <= KnownMean(schedule.mean_delay).rounds(phase, tolerance, log_term)
+        if (
+            rounds < phase * schedule.delay_bound
+        ):  # ODAAF's own length is the shortest for its width
+            width = KnownMean(schedule.mean_delay).half_width(phase, rounds - 1, log_term)
+            assert width > tolerance / 2 - slack
+    elif rounds > 1:
         assert schedule.half_width(phase, rounds - 1, log_term) > tolerance / 2 - slack
 
 

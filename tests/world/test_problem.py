@@ -261,3 +261,15 @@ def test_an_order_names_every_arm_once(order):
     problem = Problem([0.1, 0.2, 0.3], "constant(3)")
     with pytest.raises(InvalidInput, match="order"):
         problem.permuted(order)
+
+
+def test_a_world_that_is_copied_or_pickled_goes_on_alike():
+    import copy
+    import pickle
+
+    world = Problem([0.5, 0.6], "uniform(0, 20)").start(rng=np.random.default_rng(1))
+    world.play(0, 50)
+    others = copy.deepcopy(world), pickle.loads(pickle.dumps(world))
+    expected = [world.play(1, 30), world.play(0, 5), world.outstanding]
+    for other in others:
+        assert [other.play(1, 30), other.play(0, 5), other.outstanding] == expected

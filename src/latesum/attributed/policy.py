@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from latesum import _html
 from latesum._checks import InvalidInput, finite_number, whole_number
 from latesum._signatures import signature_of
 from latesum.attributed import layout_kernels as layout
@@ -78,6 +79,11 @@ class AttributedPolicy(ABC):
     @abstractmethod
     def name(self) -> str:
         """The label for tables and figures."""
+
+    def _repr_html_(self) -> str:
+        """As a notebook shows it: what one would type, and what it sees and must be told."""
+        told = f"It sees which arm paid, and must be told {self.delay_knowledge} about the delay."
+        return _html.heading(repr(self)) + _html.sentences([f"{self.name}, a baseline. {told}"])
 
     @abstractmethod
     def new_memory(self, rng: np.random.Generator) -> Memory:

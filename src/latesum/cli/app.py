@@ -60,6 +60,11 @@ COMMANDS = {
         "How often reported intervals miss the truth; 1 if those that are proved miss too often.",
         ("lab",),
     ),
+    "markets": Command(
+        "studies:markets",
+        "Late totals of regions with weekdays and drift: what is lost, and do intervals hold; 1 if not.",
+        ("lab",),
+    ),
     "schedule": Command("theory:show_schedule", "The phases of ODAAF and their lengths."),
     "bounds": Command(
         "theory:show_bounds",
@@ -119,7 +124,6 @@ app = typer.Typer(
     help="Decide from totals that arrive late.",
     cls=_Commands,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 

@@ -28,6 +28,9 @@ CampaignName = Annotated[
 ]
 Why = Annotated[str, typer.Option(help="Why; it is kept in the history.")]
 Who = Annotated[str | None, typer.Option(help="Who; by default your user name.")]
+Region = Annotated[
+    str | None, typer.Option(help="The region, in a campaign that has some; otherwise all.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.")]
 
 
@@ -108,9 +111,9 @@ def opened_store() -> Iterator[Store]:
         try:
             yield store
         except DBAPIError as error:  # a full disk, a damaged file, a server that went away
-            reason = str(error.orig).strip().split("\n")[0].rstrip(".")
             raise InvalidInput(
-                f"{store.place} failed: {reason}. What was not yet said to be done was not done."
+                f"{store.place} failed: {store.failure(error)} What was not yet said to be done was not "
+                "done."
             ) from None
 
 

@@ -90,9 +90,12 @@ def _show(fitted: FittedDelay) -> None:
     rows |= {f"{share:.0%} arrive within": row for share, row in fitted.quantiles.items()}
     for name, row in rows.items():
         table.add_row(name, f"{row.value:,.4g}", f"{row.low:,.4g} to {row.high:,.4g}")
-    table.add_row(
-        "largest possible", "not known" if fitted.bound is None else f"{fitted.bound:,.4g}", ""
-    )
+    table.add_row("standard error of the mean", f"{fitted.mean_error:,.4g}", "")
+    if fitted.mack_error is not None:
+        table.add_row("the same, Mack's formula", f"{fitted.mack_error:,.4g}", "")
+    table.add_row("largest seen", f"{fitted.largest_seen:,.4g}", "")
+    bound = "not known" if fitted.bound is None else f"{fitted.bound:,.4g}"
+    table.add_row("largest possible", bound, "")
     terminal().print(table)
     for warning in fitted.warnings:
         print(f"Warning: {warning}")

@@ -29,7 +29,7 @@ def choose_store(
 def new_token(
     name: Annotated[str, typer.Argument(help="Whose it is; acts are signed with it.")],
     scope: Annotated[
-        str, typer.Option(help="read; record (and read); or operate (and everything).")
+        str, typer.Option(help="read; record (and read); operate (campaigns); admin (everything).")
     ] = "read",
 ) -> None:
     """Make a token and print it, once."""

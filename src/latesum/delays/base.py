@@ -8,14 +8,17 @@ always those of the whole-number delay that is really drawn.
 from __future__ import annotations
 
 import functools
+import math
 from abc import ABC, abstractmethod
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from latesum import _html
 from latesum._checks import InvalidInput, whole_number
 from latesum.delays.spread import summed_spread
+from latesum.delays.sums import CHUNK, sum_over_rounds
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -24,11 +27,6 @@ Integers = NDArray[np.int64]
 _TAIL_SHARE = 1e-7
 #: ... or here, whichever comes first. Larger delays are drawn directly: none is cut off.
 LARGEST_TABLE = 4096
-#: Sums over the survival function go on until what is left is below this.
-_NEGLIGIBLE = 1e-18
-_CHUNK = 1 << 16
-#: Sums that have not come to an end by this many rounds never will, as those of heavy tails.
-_LONGEST_SUM = 1 << 30
 #: Cells that [0, 1) is cut into for draws by table; a power of two, so that the cell is exact.
 _CELLS = 1 << 14
 #: Larger than any campaign: a delay beyond it is stored as this many rounds.
@@ -93,6 +91,28 @@ class Delay(ABC):
     def __repr__(self) -> str:
         return f"delays.{self.short_text}"
 
+    def _repr_html_(self) -> str:
+        """As a notebook shows it: moments, quantiles, and the share that has arrived over rounds."""
+        median, late, latest = self.quantiles([0.5, 0.95, 0.99]).tolist()
+        end = max(self.bound if self.bound is not None else 2 * latest, 1)
+        rounds = np.unique(np.linspace(0, min(end, 4 * latest + 1), 161).astype(np.int64))
+        arrived = 1 - self.survival(rounds)
+        pairs = [
+            ("mean", f"{self.mean:.4g} rounds"),
+            ("standard deviation", f"{self.variance**0.5:.4g} rounds"),
+            ("half arrive within", f"{median:,} rounds"),
+            ("95% arrive within", f"{late:,} rounds"),
+            ("at most", "no bound" if self.bound is None else f"{self.bound:,} rounds"),
+        ]
+        return (
+            _html.heading(repr(self))
+            + _html.facts(pairs)
+            + _html.curve(
+                rounds.tolist(), arrived.tolist(), label="the share that has arrived over rounds",
+                ends=("0", f"{rounds[-1]:,} rounds"), top=f"{arrived[-1]:.1%} arrived",
+            )
+        )  # fmt: skip
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Delay) and self.text == other.text
 
@@ -101,12 +121,12 @@ class Delay(ABC):
 
     @property
     def mean(self) -> float:
-        """The expected delay in rounds (the paper's E[tau])."""
+        """The expected delay in rounds (the paper's E[tau]); infinite for the heaviest tails."""
         return self._moments[0]
 
     @property
     def variance(self) -> float:
-        """The variance of the delay (the paper's V(tau)); infinite for the heaviest tails."""
+        """The variance of the delay (the paper's V(tau)); infinite for heavy tails."""
         return self._moments[1]
 
     @property
@@ -191,13 +211,7 @@ class Delay(ABC):
         """
         rounds = whole_number(rounds, "rounds")
         end = rounds if self.bound is None else min(rounds, self.bound)
-        total = 0.0
-        for start in range(0, end, _CHUNK):
-            part = self.survival(np.arange(start, min(end, start + _CHUNK)))
-            total += float(part.sum())
-            if part[-1] < _NEGLIGIBLE:
-                break
-        return total
+        return sum_over_rounds(self.survival, end, _plain)
 
     def draw_beyond(self, k: Integers, rng: np.random.Generator) -> Integers:
         """Draw one delay for each entry of `k`, given that it is larger than that.
@@ -273,23 +287,19 @@ class Delay(ABC):
 
     @functools.cached_property
     def _moments(self) -> tuple[float, float]:
-        first = second = 0.0
-        start = 0
-        while self.bound is None or start < self.bound:
-            k = np.arange(start, start + _CHUNK, dtype=np.float64)
-            alive = self.survival(k)
-            first += float(alive.sum())
-            second += float(((2 * k + 1) * alive).sum())
-            start += _CHUNK
-            if (2 * start + 1) * alive[-1] < _NEGLIGIBLE:
-                break
-            if start >= _LONGEST_SUM:
-                raise InvalidInput(
-                    f"the moments of {self.text} cannot be summed: after {start:,} rounds much is "
-                    "still to come. Give it a largest delay with .clipped(...); a delay of your "
-                    "own needs a mean and a variance written out."
-                )
-        return first, max(second - first**2, 0.0)
+        # Beyond the bound nothing is added: whole blocks keep every digit of what was told before.
+        end = None if self.bound is None else -(-self.bound // CHUNK) * CHUNK
+        first = sum_over_rounds(self.survival, end, _plain)
+        second = sum_over_rounds(self.survival, end, _weighted, power=1)
+        return first, math.inf if math.isinf(second) else max(second - first**2, 0.0)
+
+
+def _plain(_: Floats, alive: Floats) -> Floats:
+    return alive
+
+
+def _weighted(k: Floats, alive: Floats) -> Floats:
+    return (2 * k + 1) * alive
 
 
 class _Limited(Delay):

@@ -175,15 +175,21 @@ def empirical(source: Sequence[float] | str | Path) -> Delay:
 
 
 @law
-def tabulated(times: Sequence[float], shares: Sequence[float], tail: float | None = None) -> Delay:
+def tabulated(
+    times: Sequence[float],
+    shares: Sequence[float],
+    tail: float | None = None,
+    bounded: bool = True,
+) -> Delay:
     """By `times[i]` the share `shares[i]` has arrived, with straight lines between.
 
     Args:
         times: Times in rounds, which need not be whole: delays are rounded up.
         shares: The share of the rewards that has arrived by each time.
         tail: If the last share is below 1, the rest comes exponentially later with this mean.
+        bounded: Whether the last time is the largest delay possible; False: the largest one seen.
 
     >>> tabulated([0, 100], [0, 1]).mean, tabulated([30, 30], [0, 1]).bound
     (50.5, 30)
     """
-    return Tabulated(times, shares, tail)
+    return Tabulated(times, shares, tail, bounded)

@@ -17,7 +17,8 @@ class Tabulated(Delay):
     """By `times[i]` the share `shares[i]` has arrived, with straight lines between.
 
     A time given twice is a jump. If the last share is below 1, the rest comes later, exponentially
-    with the mean `tail`; otherwise the last time is the bound, even if all have arrived before it.
+    with the mean `tail`; otherwise the last time is the bound, even if all have arrived before it,
+    unless `bounded` is false: then it is the largest delay seen, and no promise.
     Times are in rounds and need not be whole: delays are rounded up.
 
     All numbers are kept to the 12 digits that `text` has. So what is read back is the same delay,
@@ -25,7 +26,11 @@ class Tabulated(Delay):
     """
 
     def __init__(
-        self, times: Sequence[float], shares: Sequence[float], tail: float | None = None
+        self,
+        times: Sequence[float],
+        shares: Sequence[float],
+        tail: float | None = None,
+        bounded: bool = True,
     ) -> None:
         if len(times) == 0 or len(times) != len(shares):
             raise InvalidInput(
@@ -52,13 +57,15 @@ class Tabulated(Delay):
         if tail is not None:
             tail = _kept(finite_number(tail, "the mean of the tail", above=0))
         self._tail = tail
+        self._bounded = _truth(bounded) and tail is None
 
     @functools.cached_property
     def text(self) -> str:  # type: ignore[override]
         times = ", ".join(map(_written, self._times))
         shares = ", ".join(map(_written, self._shares))
         tail = "" if self._tail is None else f", {_written(self._tail)}"
-        return f"tabulated([{times}], [{shares}]{tail})"
+        promise = "" if self._bounded or self._tail is not None else ", bounded=False"
+        return f"tabulated([{times}], [{shares}]{tail}{promise})"
 
     @property
     def short_text(self) -> str:
@@ -68,7 +75,7 @@ class Tabulated(Delay):
 
     @property
     def bound(self) -> int | None:
-        if self._tail is not None:
+        if not self._bounded:
             return None
         return math.ceil(float(self._times[-1]))
 
@@ -79,7 +86,8 @@ class Tabulated(Delay):
         delays.tabulated([3, 3, 15], [0, 0.5, 1])
         """
         tail = None if self._tail is None else self._tail * factor
-        return Tabulated((self._times * factor).tolist(), self._shares.tolist(), tail)
+        times = (self._times * factor).tolist()
+        return Tabulated(times, self._shares.tolist(), tail, self._bounded)
 
     @functools.cached_property
     def _last(self) -> float:
@@ -133,6 +141,12 @@ class Tabulated(Delay):
             second += (2 * begin_tail + 1) * start_tail / fallen
             second += 2 * start_tail * (1 - fallen) / fallen**2
         return first, max(second - first**2, 0.0)
+
+
+def _truth(value: bool) -> bool:
+    if not isinstance(value, bool | np.bool_):
+        raise InvalidInput(f"bounded must be True or False, not {value!r}.")
+    return bool(value)
 
 
 def _written(value: float) -> str:

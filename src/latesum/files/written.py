@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from latesum._checks import InvalidInput, known_name
 from latesum._extras import need, require
+from latesum._frames import as_frame
 from latesum.files.cells import guarded
 
 #: What a column holds. Numbers are never texts, so that no tool must guess.
@@ -58,8 +59,12 @@ class TableOut:
             for row in self.rows
         ]
 
-    def to_frame(self) -> Any:
-        """As a pyarrow table, which pandas, Polars, DuckDB and all that know Narwhals take in."""
+    def to_frame(self, backend: str = "pyarrow") -> Any:
+        """As a frame; that of pyarrow is taken in by DuckDB and all that know Narwhals too.
+
+        Args:
+            backend: "pyarrow", "pandas" or "polars".
+        """
         pyarrow = require("pyarrow", "parquet")
         types = {
             "text": pyarrow.string(),
@@ -74,7 +79,7 @@ class TableOut:
             pyarrow.array(list(each), type=kind.type)
             for each, kind in zip(columns, schema, strict=True)
         ]
-        return pyarrow.Table.from_arrays(arrays, schema=schema)
+        return as_frame(pyarrow.Table.from_arrays(arrays, schema=schema), backend)
 
     def to_bytes(self, kind: str) -> bytes:
         """The content of a file.

@@ -1,5 +1,6 @@
 """Experiments: simulate one run, compare policies over many, keep and show the results."""
 
+from latesum._progress import progress_bar as progress_bar
 from latesum.lab.comparison import Comparison, compare, simulate
 from latesum.lab.engine import run
 from latesum.lab.measures import register_measure
@@ -18,6 +19,7 @@ __all__ = [
     "Setting",
     "Summary",
     "compare",
+    "progress_bar",
     "register_measure",
     "run",
     "simulate",

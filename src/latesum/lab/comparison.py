@@ -6,13 +6,15 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
+from latesum import _html
 from latesum._checks import InvalidInput
 from latesum._extras import require
+from latesum._frames import as_frame
 from latesum._terminal import TextTable, new_table
 from latesum.attributed import AttributedPolicy
 from latesum.attributed import run as run_attributed
@@ -96,6 +98,46 @@ class Comparison:
 
     def __str__(self) -> str:
         return str(self.table())
+
+    def _repr_html_(self) -> str:
+        return _html.table(self.table())
+
+    def to_frame(
+        self, backend: str = "pyarrow", *, per: Literal["checkpoint", "run"] = "checkpoint"
+    ) -> Any:
+        """A tidy table of what was measured, for the tools that you use.
+
+        Args:
+            backend: "pyarrow", "pandas" or "polars".
+            per: "checkpoint": one row per run and checkpoint, with the policy, the number of the
+                run, the rounds and the regret so far. "run": one row per run, with the regret at the
+                horizon and every other measure.
+
+        >>> problem = Problem([0.2, 0.8], "uniform(0, 10)")
+        >>> made = compare(problem, {"flow": "flow"}, 1_000, replications=2, seed=1)
+        >>> frame = made.to_frame("pandas")
+        >>> list(frame.columns)
+        ['policy', 'run', 'rounds', 'regret']
+        >>> len(frame) == 2 * len(made.checkpoints)
+        True
+        """
+        if per not in ("checkpoint", "run"):
+            raise InvalidInput(f'a table is per "checkpoint" or per "run", not {per!r}.')
+        pa = require("pyarrow", "parquet")
+        tables = []
+        for name, runs in self.runs.items():
+            each = len(self.checkpoints) if per == "checkpoint" else 1
+            columns: dict[str, Any] = {
+                "policy": pa.array([name] * len(runs) * each, pa.string()),
+                "run": np.repeat(np.arange(len(runs)), each),
+            }
+            if per == "checkpoint":
+                columns["rounds"] = np.tile(self.checkpoints, len(runs))
+                columns["regret"] = runs.regrets.ravel()
+            else:
+                columns |= to_columns(runs.measured) | {"regret": runs.regrets[:, -1]}
+            tables.append(pa.table(columns))
+        return as_frame(pa.concat_tables(tables).combine_chunks(), backend)
 
     def plot(self, path: str | Path | None = None) -> Figure:
         """Mean regret over rounds with 95% bands.
@@ -247,8 +289,8 @@ def compare(
         random_order: Whether the order of the arms is drawn anew in every replication, the same
             for all policies; these must be text then, since each is built for the order it meets.
         measures: What is kept of every run beside regret, `ended_on_best` and `switches`.
-        how: Where and how runs are made: `workers`, a folder `store` to keep them in, `progress`
-            and the rest of what `latesum.lab.engine.run` takes.
+        how: Where and how runs are made: `workers`, a folder `store` to keep them in,
+            `progress=True` for a bar, and the rest of what `latesum.lab.engine.run` takes.
 
     >>> from latesum import ODAAF, Problem, compare
     >>> problem = Problem([0.2, 0.8], "uniform(0, 10)")

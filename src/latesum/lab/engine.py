@@ -5,17 +5,19 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, TypedDict
 
 import numpy as np
 
 from latesum._checks import InvalidInput, whole_number
+from latesum._progress import Progress as Progress
+from latesum._progress import ProgressChoice, chosen_progress
 from latesum.lab.measures import measures_of
 from latesum.lab.results import Results, Rows
 from latesum.lab.runners import Runner, chosen_runner
-from latesum.lab.setting import Setting
+from latesum.lab.setting import AnySetting
 from latesum.lab.store import RunStore
 
 #: What a chunk should take where results are kept: little is lost with one, and handing it out
@@ -27,14 +29,11 @@ _CHUNKS_PER_WORKER = 16
 #: A run that takes longer than this is measured on a tenth of its rounds.
 _LONG_RUN = 0.5
 
-#: Called now and then with what is done, of all there is to do, and what it is.
-Progress = Callable[[int, int, str], None]
-
 
 class Chunk(NamedTuple):
     """Runs `first` to `end` - 1 of a setting."""
 
-    setting: Setting
+    setting: AnySetting
     first: int
     end: int
 
@@ -54,7 +53,7 @@ def run_chunk(chunk: Chunk) -> Rows:
 class Work(NamedTuple):
     """What is left to do of a setting, and how long one run takes."""
 
-    setting: Setting
+    setting: AnySetting
     missing: list[tuple[int, int]]
     seconds_per_run: float
 
@@ -94,7 +93,7 @@ class Todo:
 
 
 def todo(
-    settings: Sequence[Setting],
+    settings: Sequence[AnySetting],
     replications: int | Sequence[int],
     store: RunStore,
     *,
@@ -105,7 +104,7 @@ def todo(
     With `again`, everything is: what is there is thrown away.
     """
     counts = _counts(settings, replications)
-    wanted: dict[str, tuple[Setting, int]] = {}
+    wanted: dict[str, tuple[AnySetting, int]] = {}
     for setting, count in zip(settings, counts, strict=True):
         known = wanted.get(setting.digest, (setting, 0))
         wanted[setting.digest] = (known[0], max(known[1], count))
@@ -127,11 +126,11 @@ class RunOptions(TypedDict, total=False):
     store: RunStore | str | Path | None
     again: bool
     announce: Callable[[Todo], None] | None
-    progress: Progress | None
+    progress: ProgressChoice
 
 
 def run(
-    settings: Sequence[Setting],
+    settings: Sequence[AnySetting],
     replications: int | Sequence[int],
     *,
     workers: int = 1,
@@ -139,7 +138,7 @@ def run(
     store: RunStore | str | Path | None = None,
     again: bool = False,
     announce: Callable[[Todo], None] | None = None,
-    progress: Progress | None = None,
+    progress: ProgressChoice = None,
     what: str = "runs",
 ) -> Results:
     """Make all runs that are not in the store yet, and return all of them.
@@ -154,8 +153,9 @@ def run(
         store: A folder in which runs are kept as they come in, and found again.
         again: Make anew what is in the store.
         announce: With a store, called with what there is to do before it is begun.
-        progress: Called as `progress(done, all, what)` now and then. The numbers are runs, or
-            milliseconds of work where it was measured how long the runs of each setting take.
+        progress: True for a bar, in a notebook or on a terminal; or a function that is called as
+            `progress(done, all, what)` now and then. The numbers are runs, or milliseconds of work
+            where it was measured how long the runs of each setting take.
         what: What `progress` is told that this is.
 
     >>> from latesum import Problem
@@ -166,6 +166,7 @@ def run(
     1.0
     """
     counts = _counts(settings, replications)
+    progress = chosen_progress(progress)
     with chosen_runner(workers) as local:
         runner = runner or local
         if store is None:
@@ -180,7 +181,7 @@ def run(
     return Results.of(settings, rows)
 
 
-def _counts(settings: Sequence[Setting], replications: int | Sequence[int]) -> list[int]:
+def _counts(settings: Sequence[AnySetting], replications: int | Sequence[int]) -> list[int]:
     given = replications if isinstance(replications, Sequence) else [replications] * len(settings)
     if len(given) != len(settings):
         raise InvalidInput(f"give one number of replications, or one for each of {len(settings)}.")
@@ -188,7 +189,7 @@ def _counts(settings: Sequence[Setting], replications: int | Sequence[int]) -> l
 
 
 def _in_memory(
-    settings: Sequence[Setting],
+    settings: Sequence[AnySetting],
     counts: list[int],
     runner: Runner,
     progress: Progress | None,
@@ -250,24 +251,17 @@ def _runs_per_chunk(seconds_per_run: float) -> int:
 _measured: dict[str, float] = {}
 
 
-def _seconds_per_run(setting: Setting) -> float:
+def _seconds_per_run(setting: AnySetting) -> float:
     """How long one run takes, measured on one after a first that compiles what it needs."""
     if setting.digest not in _measured:
         tenth = max(1, setting.horizon // 10)
-        run_chunk(Chunk(_shortened(setting, min(tenth, 1000)), 0, 1))
-        seconds = 10 * _seconds(_shortened(setting, tenth))
+        run_chunk(Chunk(setting.shortened(min(tenth, 1000)), 0, 1))
+        seconds = 10 * _seconds(setting.shortened(tenth))
         _measured[setting.digest] = seconds if seconds > _LONG_RUN else _seconds(setting)
     return _measured[setting.digest]
 
 
-def _seconds(setting: Setting) -> float:
+def _seconds(setting: AnySetting) -> float:
     started = time.perf_counter()
     run_chunk(Chunk(setting, 0, 1))
     return time.perf_counter() - started
-
-
-def _shortened(setting: Setting, rounds: int) -> Setting:
-    """The setting cut off after `rounds` rounds, for measuring only."""
-    bucket = setting.reports.bucket
-    rounds = min(-(-rounds // bucket) * bucket, setting.horizon)
-    return replace(setting, horizon=rounds, checkpoints=())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from latesum._checks import InvalidInput
-from latesum._extras import require
+from latesum._figures import figure_class
 from latesum.lab.results import Runs
 from latesum.lab.stats import standard_error
 
@@ -73,10 +73,7 @@ def plot_headline(
 
 
 def _frame(description: Mapping[str, Any], what: str) -> tuple[Figure, Any]:
-    require("matplotlib", "plots")
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7.2, 4.6), layout="constrained")
+    figure: Figure = figure_class()(figsize=(7.2, 4.6), layout="constrained")
     axes = figure.subplots()
     axes.set(xscale="log", xlabel="rounds", ylabel=what)
     axes.set_title(description["problem"], fontsize=9)

@@ -84,7 +84,7 @@ def regret(run: Run) -> Any:
 @register_measure("ended_on_best")
 def ended_on_best(run: Run) -> bool:
     """Whether no arm was better than the one that was played last."""
-    return run.problem.is_best(run.last_arm, run.horizon)
+    return run.ended_on_best
 
 
 @register_measure("switches")

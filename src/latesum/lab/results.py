@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from latesum._checks import InvalidInput, known_name
 from latesum._json_values import finite
 from latesum.lab import stats
-from latesum.lab.setting import Setting
+from latesum.lab.setting import AnySetting
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -110,11 +110,11 @@ class Results:
         runs: The runs, by the names of problem and policy.
     """
 
-    settings: Sequence[Setting]
+    settings: Sequence[AnySetting]
     runs: dict[tuple[str, str], Runs] = field(repr=False)
 
     @classmethod
-    def of(cls, settings: Sequence[Setting], rows: Sequence[Rows]) -> Results:
+    def of(cls, settings: Sequence[AnySetting], rows: Sequence[Rows]) -> Results:
         """Put settings and their runs together.
 
         Args:

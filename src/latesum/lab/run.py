@@ -11,7 +11,10 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from latesum import _html
 from latesum._checks import InvalidInput
+from latesum._extras import require
+from latesum._frames import as_frame
 from latesum.attributed import AttributedRun
 from latesum.policies import Play, Policy
 from latesum.world import Problem
@@ -95,6 +98,11 @@ class Run:
     def last_arm(self) -> int:
         """The arm that was played at the end."""
         return self.arms[-1]
+
+    @property
+    def ended_on_best(self) -> bool:
+        """Whether no arm was better than the one that was played last."""
+        return self.problem.is_best(self.last_arm, self.horizon)
 
     @functools.cached_property
     def answer(self) -> int:
@@ -200,11 +208,53 @@ class Run:
             lost -= problem.means[play.arm] * arrived
         return lost
 
+    def to_frame(self, backend: str = "pyarrow") -> Any:
+        """One row per stretch: where it began, its rounds, arm, purpose and total.
+
+        Args:
+            backend: "pyarrow", "pandas" or "polars".
+        """
+        pa = require("pyarrow", "parquet")
+        kinds = (pa.int64(), pa.int64(), pa.int64(), pa.string(), pa.float64())
+        schema = pa.schema(list(zip(PlayedStretch._fields, kinds, strict=True)))
+        rows = [each._asdict() for each in self.stretches]
+        return as_frame(pa.Table.from_pylist(rows, schema=schema), backend)
+
     def __repr__(self) -> str:
         return (
             f"Run({self.horizon:,} rounds, {len(self.plays):,} stretches, "
             f"regret {self.regret():,.1f})"
         )
+
+    def _repr_html_(self) -> str:
+        """Which arm was played when, and the regret over rounds."""
+        ends = ("0", f"{self.horizon:,} rounds")
+        rounds = np.unique(np.linspace(0, self.horizon, 161).astype(np.int64))
+        regrets = self.regret(rounds)
+        played = ", ".join(f"{row} (mean {mean:g})" for row, mean in enumerate(self.problem.means))
+        return (
+            _html.heading(repr(self))
+            + _html.sentences([f"On {self.problem!r}. Rows: arms {played}; pale: bridges."])
+            + _html.strip(self._boxes(), self.problem.n_arms, label="which arm was played when", ends=ends)
+            + _html.curve(
+                rounds.tolist(), regrets.tolist(), label="regret over rounds", ends=ends,
+                top=f"regret {regrets[-1]:,.0f}",
+            )
+        )  # fmt: skip
+
+    def _boxes(self, columns: int = 320) -> Iterator[tuple[float, float, int, bool]]:
+        """Where each arm was played, in shares of the run: no finer than is seen."""
+        learned = np.zeros((self.problem.n_arms, columns + 1), dtype=np.int8)
+        for start, play in zip(self.ends[:-1].tolist(), self.plays, strict=True):
+            first = start * columns // self.horizon
+            last = -(-(start + play.rounds) * columns // self.horizon)
+            part = learned[play.arm, first:last]
+            np.maximum(part, 1 if play.purpose == "bridge" else 2, out=part)
+        for arm, row in enumerate(learned):
+            edges = [0, *(np.flatnonzero(np.diff(row)) + 1).tolist(), columns]
+            for first, last in itertools.pairwise(edges):
+                if row[first]:
+                    yield first / columns, last / columns, arm, bool(row[first] == 2)
 
 
 class LabelledRun(Run):

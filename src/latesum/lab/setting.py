@@ -13,7 +13,7 @@ import json
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,46 @@ class DrawnProblem(NamedTuple):
     problem: Problem
     horizon: int
     bucket: int = 1
+
+
+class AnySetting(Protocol):
+    """What the engine must know of a setting, whatever is played in it."""
+
+    @property
+    def digest(self) -> str:
+        """The same for two settings whose runs of one number are the same."""
+
+    @property
+    def horizon(self) -> int:
+        """How long a run is."""
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """What is kept of a run."""
+
+    @property
+    def problem_name(self) -> str:
+        """What the problem is called in tables."""
+
+    @property
+    def policy_name(self) -> str:
+        """What the policy is called in tables."""
+
+    @property
+    def checkpoint_rounds(self) -> Integers:
+        """When regret is kept."""
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON values, without labels."""
+
+    def check(self) -> None:
+        """Refuse now what a run would refuse."""
+
+    def run(self, number: int) -> Any:
+        """One run: it depends on the setting and its number, and on nothing else."""
+
+    def shortened(self, rounds: int) -> AnySetting:
+        """The same cut off, for measuring how long a run takes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,6 +247,16 @@ class Setting:
             checkpoints=self.checkpoint_rounds, bucket=self.reports.bucket,
             longer=functools.partial(self._longer, number),
         )  # fmt: skip
+
+    def shortened(self, rounds: int) -> Setting:
+        """The same cut off after some rounds, for measuring how long a run takes.
+
+        Args:
+            rounds: How many.
+        """
+        bucket = self.reports.bucket
+        rounds = min(-(-rounds // bucket) * bucket, self.horizon)
+        return dataclasses.replace(self, horizon=rounds, checkpoints=())
 
     def check(self) -> None:
         """Refuse now what a run would refuse."""
@@ -368,6 +418,8 @@ class Setting:
         if self.policy.policy is not None:
             return self.policy
         known = {} if self.told is None else knowledge(problem, self.horizon)
+        if self.told is not None and self.reports.bucket > 1:
+            known["bucket"] = self.reports.bucket
         if before is not None:
             known["before"] = before if _is_arm(before) else "other"
         for key, factor in (self.told or {}).items():

@@ -29,7 +29,7 @@ import numpy as np
 from latesum._checks import InvalidInput
 from latesum._extras import require
 from latesum.lab.results import Results, Rows, from_column, to_columns
-from latesum.lab.setting import RUNS_VERSION, Setting
+from latesum.lab.setting import RUNS_VERSION, AnySetting
 
 _PART = re.compile(r"(\d+)-(\d+)\.parquet")
 _ASIDE = ".aside-"
@@ -81,7 +81,7 @@ class RunStore:
                 "with --out."
             ) from None
 
-    def missing(self, setting: Setting, replications: int) -> list[tuple[int, int]]:
+    def missing(self, setting: AnySetting, replications: int) -> list[tuple[int, int]]:
         """The runs that are not there yet, as ranges (first, past the last).
 
         Args:
@@ -94,7 +94,7 @@ class RunStore:
         edges = np.flatnonzero(np.diff(np.concatenate([[False], wanted, [False]])))
         return [(int(first), int(end)) for first, end in edges.reshape(-1, 2)]
 
-    def has(self, setting: Setting, first: int, end: int) -> bool:
+    def has(self, setting: AnySetting, first: int, end: int) -> bool:
         """Whether another process has written exactly this part meanwhile.
 
         Args:
@@ -104,7 +104,7 @@ class RunStore:
         """
         return self._part(setting, first, end).exists()
 
-    def write_part(self, setting: Setting, first: int, rows: Rows) -> None:
+    def write_part(self, setting: AnySetting, first: int, rows: Rows) -> None:
         """Keep runs of a setting.
 
         Args:
@@ -126,7 +126,7 @@ class RunStore:
             _settle(aside)
             aside.replace(path)
 
-    def read(self, setting: Setting, replications: int) -> Rows:
+    def read(self, setting: AnySetting, replications: int) -> Rows:
         """All runs of a setting; they must be there.
 
         Args:
@@ -161,7 +161,7 @@ class RunStore:
             )
         return rows
 
-    def forget(self, setting: Setting) -> None:
+    def forget(self, setting: AnySetting) -> None:
         """Throw runs away.
 
         Args:
@@ -171,7 +171,7 @@ class RunStore:
 
         shutil.rmtree(self.folder / "parts" / setting.digest, ignore_errors=True)
 
-    def claim(self, name: str, settings: Sequence[Setting], about: Mapping[str, Any]) -> Path:
+    def claim(self, name: str, settings: Sequence[AnySetting], about: Mapping[str, Any]) -> Path:
         """Say in a folder `name` what the experiment is; returns the folder.
 
         Args:
@@ -221,7 +221,7 @@ class RunStore:
                 aside.replace(path)
         return paths
 
-    def _parts(self, setting: Setting) -> list[tuple[int, int, Path]]:
+    def _parts(self, setting: AnySetting) -> list[tuple[int, int, Path]]:
         folder = self.folder / "parts" / setting.digest
         if not folder.is_dir():
             return []
@@ -231,7 +231,7 @@ class RunStore:
                 parts.append((int(match[1]), int(match[2]) + 1, path))
         return parts
 
-    def _part(self, setting: Setting, first: int, end: int) -> Path:
+    def _part(self, setting: AnySetting, first: int, end: int) -> Path:
         return self.folder / "parts" / setting.digest / f"{first:06d}-{end - 1:06d}.parquet"
 
     @contextlib.contextmanager

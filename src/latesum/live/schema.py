@@ -1,4 +1,4 @@
-"""The tables: campaigns, one log for all that happens to them, and the tokens of the service.
+"""The tables: campaigns, one log for all that happens to them, and what the service keeps.
 
 `migrations/` makes and changes them; this is what the newest version looks like.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from sqlalchemy import Column, ForeignKey, Index, Integer, MetaData, String, Table, Text, text
 
 #: The newest migration; a store of another version is brought to it, or refused if it is newer.
-SCHEMA_VERSION = "0003"
+SCHEMA_VERSION = "0005"
 
 metadata = MetaData()
 
@@ -39,15 +39,18 @@ log = Table(
     Column("kind", String(16), nullable=False),
     Column("bucket", Integer),
     Column("body", Text, nullable=False),
+    # The region that the entry is about; empty in a campaign without regions, and if it is about all.
+    Column("region", String(64), nullable=False, server_default=text("''")),
     Index("log_by_bucket", "campaign", "bucket"),
-    # One decision for a bucket, however many processes ask at once.
+    # One decision for a bucket of a region, however many processes ask at once. PostgreSQL has the same condition, by
+    # the migrations; named here it would load that dialect at every start, asyncio and all.
     Index(
         "one_decision_for_a_bucket",
         "campaign",
+        "region",
         "bucket",
         unique=True,
         sqlite_where=text("kind = 'decision'"),
-        postgresql_where=text("kind = 'decision'"),
     ),
 )
 
@@ -60,4 +63,53 @@ tokens = Table(
     Column("scope", String(16), nullable=False),
     Column("created_at", String(32), nullable=False),
     Column("revoked_at", String(32)),
+)
+
+# Who has logged in to the page, until they log out: then the row is gone.
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("id", String(16), primary_key=True),
+    Column("hash", String(64), nullable=False, unique=True),
+    Column("token", String(16), ForeignKey("tokens.id"), nullable=False),
+    Column("created_at", String(32), nullable=False),
+    Column("expires_at", String(32), nullable=False),
+)
+
+# Where alerts are sent. The secret signs them, so it is kept as it is.
+webhooks = Table(
+    "webhooks",
+    metadata,
+    Column("id", String(16), primary_key=True),
+    Column("name", String(64), nullable=False),
+    Column("address", Text, nullable=False),
+    Column("shape", String(16), nullable=False),
+    Column("secret", String(64), nullable=False),
+    Column("created_at", String(32), nullable=False),
+    Column("created_by", String(64), nullable=False),
+    Column("removed_at", String(32)),
+)
+
+# What was last said of each campaign, as JSON: an alert is a change of it.
+alert_states = Table(
+    "alert_states",
+    metadata,
+    Column("campaign", Integer, ForeignKey("campaigns.id"), primary_key=True),
+    Column("state", Text, nullable=False),
+)
+
+# The alerts that are to be sent. An alert that has ended was delivered or given up.
+outbox = Table(
+    "outbox",
+    metadata,
+    Column("id", String(32), primary_key=True),
+    Column("webhook", String(16), ForeignKey("webhooks.id"), nullable=False),
+    Column("body", Text, nullable=False),
+    Column("created_at", String(32), nullable=False),
+    Column("next_at", String(32), nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("problem", Text),
+    Column("ended_at", String(32)),
+    Column("delivered", Integer, nullable=False),
+    Index("outbox_waiting", "ended_at", "next_at"),
 )

@@ -30,7 +30,7 @@ from sqlalchemy import Connection, bindparam, delete, insert, select, update
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from latesum._checks import InvalidInput, known_name
-from latesum.errors import Deleted, Moved, NotPossible, UnknownCampaign
+from latesum.errors import Deleted, Moved, ReadOnly, UnknownCampaign
 from latesum.live import schema
 from latesum.live.database import (
     FOLDER_VARIABLE,
@@ -57,6 +57,8 @@ _SET_HEAD = (
 )
 #: The kinds of entries by which a campaign's settings change.
 CHANGES = ("add", "rename", "change")
+#: With less than this left, in bytes, SQLite cannot make the files that it needs beside its own.
+_FULL_DISK = 100_000
 _APPEND = insert(_log)
 _LOG_AFTER = (
     select(_log)
@@ -75,13 +77,21 @@ _LOG_OF_BUCKETS = (
 )
 _LAST_DECIDED = (
     select(_log)
-    .where(_log.c.campaign == bindparam("of"), _log.c.kind == "decision")
+    .where(
+        _log.c.campaign == bindparam("of"),
+        _log.c.kind == "decision",
+        _log.c.region == bindparam("region"),
+    )
     .order_by(_log.c.bucket.desc())
     .limit(1)
 )
 _FIRST_DECIDED = (
     select(_log)
-    .where(_log.c.campaign == bindparam("of"), _log.c.kind == "decision")
+    .where(
+        _log.c.campaign == bindparam("of"),
+        _log.c.kind == "decision",
+        _log.c.region == bindparam("region"),
+    )
     .order_by(_log.c.bucket)
     .limit(1)
 )
@@ -104,6 +114,16 @@ _CHANGES = (
     )
     .order_by(_log.c.sequence)
 )
+
+
+class Head(NamedTuple):
+    """Which campaigns there are and how far their logs go, without what they are set up with."""
+
+    id: int
+    name: str
+    head: int
+    moved: bool
+    archived: bool
 
 
 class Stored(NamedTuple):
@@ -151,7 +171,7 @@ class Store:
             bring_up_to_date(self.engine, read_only=self.read_only)
         except DBAPIError as error:
             self.engine.dispose()
-            raise InvalidInput(f"{self.place} cannot be opened: {_first_line(error)}") from error
+            raise InvalidInput(f"{self.place} cannot be opened: {self.failure(error)}") from error
 
     @property
     def place(self) -> str:
@@ -169,6 +189,25 @@ class Store:
             return shutil.disk_usage(Path(self.url.database).absolute().parent).free
         except OSError:
             return None
+
+    def failure(self, error: DBAPIError) -> str:
+        """What the database says is wrong, and what to do about it, in sentences.
+
+        Args:
+            error: What the database raised.
+        """
+        said = str(error.orig).strip().split("\n")[0].rstrip(".")
+        free = self.free_bytes()
+        if "is full" in said or ("disk I/O" in said and free is not None and free < _FULL_DISK):
+            return f"{said}. The disk is full: make room there. What was acknowledged is kept."
+        if "malformed" in said or "not a database" in said:
+            return (
+                f"{said}. The file is damaged: go back to a copy of it, or to what "
+                "`latesum campaign export --all` wrote (`latesum campaign restore`)."
+            )
+        if "unable to open" in said:
+            return f"{said}. Can files be made in its folder? Otherwise choose another --store."
+        return f"{said}."
 
     def close(self) -> None:
         """Let go of all connections."""
@@ -199,7 +238,7 @@ class Store:
                 assert made is not None
                 writer = Writer(connection, made.id)
                 for entry in entries:
-                    writer.append(entry.at, entry.kind, entry.bucket, entry.body)
+                    writer.append(entry.at, entry.kind, entry.bucket, entry.body, entry.region)
                 writer.flush()
         except IntegrityError:
             with self.engine.connect() as connection:
@@ -214,6 +253,17 @@ class Store:
         query = select(_campaigns).where(_campaigns.c.deleted.is_(None)).order_by(_campaigns.c.id)
         with self.engine.connect() as connection:
             return [_stored(row) for row in connection.execute(query)]
+
+    def heads(self) -> list[Head]:
+        """All campaigns that were not deleted, oldest first, by the newest entry of each."""
+        columns = _campaigns.c
+        query = select(columns.id, columns.name, columns.head, columns.moved_to, columns.archived)
+        query = query.where(columns.deleted.is_(None)).order_by(columns.id)
+        with self.engine.connect() as connection:
+            return [
+                Head(row[0], row[1], row[2], row[3] is not None, row[4] is not None)
+                for row in connection.execute(query)
+            ]
 
     def changed(self, campaign: int) -> int:
         """The sequence of the newest entry that changed a campaign's settings; 0 if none did.
@@ -306,8 +356,8 @@ class Store:
             row = connection.execute(query.order_by(table.c.sequence.desc()).limit(1)).first()
         return None if row is None else _entry(row)
 
-    def decision(self, campaign: int, bucket: int) -> Entry | None:
-        """The decision for a bucket, if it was taken.
+    def decisions(self, campaign: int, bucket: int) -> dict[str, Entry]:
+        """The decisions for a bucket that were taken, by region.
 
         Args:
             campaign: The campaign's id.
@@ -318,8 +368,7 @@ class Store:
             table.c.campaign == campaign, table.c.bucket == bucket, table.c.kind == "decision"
         )
         with self.engine.connect() as connection:
-            row = connection.execute(query).one_or_none()
-        return None if row is None else _entry(row)
+            return {row.region: _entry(row) for row in connection.execute(query)}
 
     @contextlib.contextmanager
     def writing(self, campaign: int) -> Iterator[Writer]:
@@ -356,7 +405,7 @@ class Store:
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[Connection]:
         if self.read_only:
-            raise NotPossible(f"{self.place} can only be read: nothing can be written there.")
+            raise ReadOnly(f"{self.place} can only be read: nothing can be written there.")
         connection = self.engine.connect().execution_options(latesum_write=True)
         with connection, connection.begin():
             yield connection
@@ -397,17 +446,19 @@ class Draft:
         asked = {"of": self._campaign, "buckets": list(buckets)}
         return [_entry(row) for row in self._connection.execute(_LOG_OF_BUCKETS, asked)]
 
-    def last_decided(self) -> Entry | None:
-        """The decision for the last bucket that has one."""
+    def last_decided(self, region: str = "") -> Entry | None:
+        """The decision for the last bucket of a region that has one."""
         self.flush()
-        found = self._connection.execute(_LAST_DECIDED, {"of": self._campaign})
+        asked = {"of": self._campaign, "region": region}
+        found = self._connection.execute(_LAST_DECIDED, asked)
         row = found.one_or_none()
         return None if row is None else _entry(row)
 
-    def first_decided(self) -> Entry | None:
-        """The decision for the first bucket that has one."""
+    def first_decided(self, region: str = "") -> Entry | None:
+        """The decision for the first bucket of a region that has one."""
         self.flush()
-        row = self._connection.execute(_FIRST_DECIDED, {"of": self._campaign}).one_or_none()
+        asked = {"of": self._campaign, "region": region}
+        row = self._connection.execute(_FIRST_DECIDED, asked).one_or_none()
         return None if row is None else _entry(row)
 
     def finished(self, after: int) -> bool:
@@ -423,10 +474,12 @@ class Draft:
             self._newest = _entry(self._connection.execute(_NEWEST, asked).one())
         return self._newest
 
-    def append(self, at: datetime, kind: str, bucket: int | None, body: dict[str, Any]) -> Entry:
+    def append(
+        self, at: datetime, kind: str, bucket: int | None, body: dict[str, Any], region: str = ""
+    ) -> Entry:
         """Add the next entry."""
         self.head += 1
-        entry = self._newest = Entry(self.head, at.astimezone(UTC), kind, bucket, body)
+        entry = self._newest = Entry(self.head, at.astimezone(UTC), kind, bucket, body, region)
         self.appended.append(entry)
         return entry
 
@@ -455,6 +508,7 @@ class Writer(Draft):
                     "kind": entry.kind,
                     "bucket": entry.bucket,
                     "body": _json(entry.body),
+                    "region": entry.region,
                 }
                 for entry in self.appended
             ]
@@ -527,7 +581,7 @@ def _stored(row: Any) -> Stored:
 
 def _entry(row: Any) -> Entry:
     at = datetime.fromisoformat(row.at)
-    return Entry(row.sequence, at, row.kind, row.bucket, json.loads(row.body))
+    return Entry(row.sequence, at, row.kind, row.bucket, json.loads(row.body), row.region)
 
 
 def _text(at: datetime) -> str:
@@ -536,7 +590,3 @@ def _text(at: datetime) -> str:
 
 def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
-
-
-def _first_line(error: DBAPIError) -> str:
-    return str(error.orig).strip().split("\n")[0].rstrip(".") + "."

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Unpack
 
 from latesum._checks import finite_number, whole_number
+from latesum._progress import chosen_progress
 from latesum.lab.engine import RunOptions
 from latesum.planning.answers import Case, Simulation, Thresholds
 from latesum.planning.beliefs import read_beliefs
@@ -102,6 +103,7 @@ def plan(
     )
     replications = whole_number(replications, "the number of replications", at_least=20)
     how["workers"] = how.get("workers") or os.cpu_count() or 1
+    how["progress"] = chosen_progress(how.get("progress"))  # one bar for all that is simulated
     seed = whole_number(seed, "the seed")
     candidates = chosen_candidates(beliefs, policies)
 

@@ -189,9 +189,8 @@ class Lateness:
         alive = 1 - shares
         knots, levels = exponential_pieces(times, alive)
         if alive[-1] <= 0:
-            return cls(
-                said, "between the quantiles rewards come at an even pace", Curve(knots, levels)
-            )
+            assumption = "between the quantiles rewards come at an even pace"
+            return cls(said, assumption, Curve(knots, levels, largest=float(knots[-1])))
         tail = (times[-1] - times[-2]) / np.log(alive[-2] / alive[-1])
         assumption = (
             "between the quantiles, and after the last one, rewards come at an even pace "
@@ -227,7 +226,8 @@ def _rescaled(delay: Delay, factor: float) -> Delay:
         knots = np.unique(np.append(delay.quantiles(shares), last))
     # A jump at each of them, and straight lines between, where there is something between.
     alive = np.column_stack([delay.survival(knots - 1), delay.survival(knots)]).ravel()
-    curve = Curve(np.repeat(knots, 2).astype(np.float64), alive)
+    largest = None if delay.bound is None else float(last)
+    curve = Curve(np.repeat(knots, 2).astype(np.float64), alive, largest=largest)
     if curve.unseen > 0:
         beyond = (delay.mean - curve.restricted_mean) / curve.unseen
         curve = Curve(curve.times, curve.alive, max(beyond, 1.0))

@@ -16,7 +16,9 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 
+from latesum import _html
 from latesum._checks import InvalidInput, finite_number, whole_number
+from latesum._terminal import new_table
 from latesum.policies.arguments import KeepsArguments
 from latesum.policies.history import check_history
 
@@ -347,6 +349,18 @@ class Policy(KeepsArguments, ABC):
         asked = self.ask()
         played = f"{self.names[asked.arm]} for {rounds_text(asked.rounds)}"
         return [*self.findings(), f"Next: {played}, {self.reason()}."]
+
+    def _repr_html_(self) -> str:
+        """As a notebook shows it: what one would type, what it believes, what it does next."""
+        table = new_table(None, ["arm", "mean", "95% limits", "rounds", "in play"])
+        for row in self.estimates():
+            known = row.mean is not None
+            table.add_row(
+                row.name, f"{row.mean:.4g}" if known else "?",
+                f"{row.low:.3g} to {row.high:.3g}" if known else "", f"{row.plays:,}",
+                "yes" if row.active else "no",
+            )  # fmt: skip
+        return _html.heading(repr(self)) + _html.sentences(self.explain()) + _html.table(table)
 
     def to_state(self) -> dict[str, Any]:
         """All that the policy knows, as JSON values."""

@@ -143,7 +143,8 @@ class PolicySpec:
             elif key not in optional:
                 raise InvalidInput(
                     f"{self.name} must be told the {key.replace('_', ' ')}, and there is none "
-                    f"here; write {self.name}({key}=...), or use a delay that has one."
+                    f"here; write {self.name}({key}=...), or use a delay that has one"
+                    + (": to a fit, say the largest delay." if "bound" in key else ".")
                 )
         return PolicySpec(self.name, {**given, **self.parameters})
 

@@ -2,7 +2,8 @@
 
 It is a middleware of the whole application and not a part of its routes, so that a route that was
 not protected on purpose is protected all the same. Only `/livez` needs no token. `/login` takes the
-token out of a form and puts it in a cookie that scripts cannot read and other sites cannot send.
+token out of a form, begins a session, and puts the session's own secret in a cookie that scripts cannot
+read and other sites cannot send.
 """
 
 from __future__ import annotations
@@ -14,24 +15,29 @@ import logging
 import secrets
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from concurrent.futures import Executor
-from functools import cache
+from datetime import timedelta
+from functools import cache, partial
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlsplit
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from markupsafe import Markup
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as StoreBusy
 from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from latesum import _pages
+from latesum.live.store import Store
 from latesum.service.configuration import Configuration
-from latesum.service.errors import ClientLeft, error_answer, unexpected
+from latesum.service.errors import ClientLeft, Refused, error_answer, store_failed, unexpected
 from latesum.service.logs import log
 from latesum.service.metrics import Metrics
+from latesum.service.sessions import Sessions
 from latesum.service.tokens import Token, Tokens, hash_of
 
 COOKIE = "latesum"
@@ -44,34 +50,82 @@ _LONGEST_LOGIN = 2_000
 _MOST_REMEMBERED = 10_000
 #: In bytes; a body is read and checked in the loop that answers all requests, unless it is an upload.
 _LARGEST_UNLESS_UPLOAD = 100_000
-_HEADERS = [(b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer")]
+_HEADERS = [(b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"same-origin")]
 
 
-class TokenCache:
-    """The valid tokens, read again when they are older than a moment or a token is not among them."""
+class HolderCache:
+    """Who holds a valid secret, read again when it is older than a moment or a secret is not in it.
 
-    def __init__(self, tokens: Tokens, kept: float, threads: Executor) -> None:
-        self._tokens = tokens
+    Args:
+        read: Reads all that are valid, by the hashes of their secrets.
+        kept: For how many seconds they are believed.
+        threads: Where they are read.
+    """
+
+    def __init__(
+        self, read: Callable[[], dict[str, Token]], kept: float, threads: Executor
+    ) -> None:
+        self._read = read
         self._kept = kept
         self._threads = threads
         self._valid: dict[str, Token] = {}
-        self._read_at = float("-inf")
+        self._read_at = self._forgotten_at = float("-inf")
         self._reading = asyncio.Lock()
 
     async def find(self, secret: str) -> Token | None:
-        """The token, if it is valid."""
+        """The holder, if the secret is valid."""
         key = hash_of(secret)
         asked = time.monotonic()
-        found = self._valid.get(key) if asked - self._read_at < self._kept else None
+        believed = asked - self._read_at < self._kept and self._read_at >= self._forgotten_at
+        found = self._valid.get(key) if believed else None
         if found is not None:
             return found
         async with self._reading:
             if self._read_at < asked:  # otherwise they have just been read for another request
                 now = time.monotonic()
                 loop = asyncio.get_running_loop()
-                self._valid = await loop.run_in_executor(self._threads, self._tokens.valid)
+                self._valid = await loop.run_in_executor(self._threads, self._read)
                 self._read_at = now
         return self._valid.get(key)
+
+    def forget(self) -> None:
+        """Read everything again for the next request, because something has ended."""
+        self._forgotten_at = time.monotonic()  # what is being read just now may be older
+
+
+class Holders:
+    """Who holds a valid token, and who has a session.
+
+    Args:
+        store: Where both are kept.
+        configuration: For how long they are believed, and how long a session lasts.
+        threads: Where they are read.
+    """
+
+    def __init__(self, store: Store, configuration: Configuration, threads: Executor) -> None:
+        self._sessions = Sessions(store)
+        self._lasts = timedelta(hours=configuration.session_hours)
+        self._threads = threads
+        kept = configuration.tokens_kept
+        self.by_token = HolderCache(Tokens(store).valid, kept, threads)
+        self.by_session = HolderCache(self._sessions.valid, kept, threads)
+
+    async def begin_session(self, token: Token) -> str:
+        """The secret of a new session."""
+        loop = asyncio.get_running_loop()
+        begin = partial(self._sessions.new, token, self._lasts)
+        return await loop.run_in_executor(self._threads, begin)
+
+    async def end_session(self, secret: str) -> None:
+        """End a session here and now, and everywhere within a moment."""
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(self._threads, self._sessions.end, secret)
+        self.by_session.forget()
+
+    def forget(self) -> None:
+        """Read everything again for the next request, because something has ended."""
+        self.by_token.forget()
+        self.by_session.forget()
 
 
 class RateLimit:
@@ -107,12 +161,14 @@ class AuthMiddleware:
     """Lets requests with a valid token pass, within the rate limits, and logs every request."""
 
     def __init__(
-        self, app: ASGIApp, tokens: TokenCache, metrics: Metrics, configuration: Configuration
+        self, app: ASGIApp, holders: Holders, metrics: Metrics, configuration: Configuration
     ) -> None:
         self._app = app
-        self._tokens = tokens
+        self._holders = holders
+        self._session_seconds = max(1, int(configuration.session_hours * 3600))
         self._metrics = metrics
         self._largest = configuration.largest_body
+        self._body_seconds = configuration.body_seconds
         self._limit = RateLimit(configuration.requests_per_second)
         self._unauthenticated = RateLimit(configuration.unauthenticated_per_second)
 
@@ -144,12 +200,15 @@ class AuthMiddleware:
                 await answer(scope, receive, sending)
             else:
                 await self._app(scope, receive, sending)
-        except ClientLeft as left:
-            await error_answer(left.status, str(left))(scope, receive, sending)
+        except Refused as refused:
+            answer = error_answer(refused.status, str(refused), **refused.headers)
+            await answer(scope, receive, sending)
         except Exception as error:
             if status:
                 raise  # half of an answer was sent; the connection has to be closed
-            await unexpected(error)(scope, receive, sending)
+            failed = isinstance(error, DBAPIError | StoreBusy)
+            answer = store_failed(error) if failed else unexpected(error)
+            await answer(scope, receive, sending)
         finally:
             self._keep_log(scope, status, time.perf_counter() - began)
 
@@ -160,24 +219,21 @@ class AuthMiddleware:
         headers = Headers(scope=scope)
         if path == "/login" and method == "POST":
             return await self._log_in(scope, receive, headers), receive
-        secret, by_cookie = _secret(headers)
-        try:
-            token = None if secret is None else await self._tokens.find(secret)
-        except DBAPIError:
-            sentence = "the store cannot be reached just now."
-            return error_answer(503, sentence, retry_after="1"), receive
+        secret, by_cookie = read_secret(headers)
+        known = self._holders.by_session if by_cookie else self._holders.by_token
+        token = None if secret is None else await known.find(secret)
         if token is None:
             return self._refuse(scope, headers, had_secret=secret is not None), receive
         if wait := self._limit.wait(token.id):
             return _slow_down(wait), receive
-        if by_cookie and method not in _SAFE and PAGE_HEADER not in headers:
+        if by_cookie and method not in _SAFE and not _from_our_page(headers):
             return error_answer(403, "only the service's own page may act by cookie."), receive
         scope["token"] = token
         if method in _SAFE:
             return None, receive
         upload = path.startswith("/v1/") and path.endswith("/totals")
         largest = self._largest if upload else min(self._largest, _LARGEST_UNLESS_UPLOAD)
-        body = await _read_body(receive, headers, largest)
+        body = await _read_body(receive, headers, largest, self._body_seconds)
         if body is None:
             sentence = f"the body is larger than {largest:,} bytes" + (
                 "; send it in parts." if upload else "."
@@ -191,7 +247,7 @@ class AuthMiddleware:
             return _slow_down(wait)
         page = scope["method"] in _SAFE and "text/html" in headers.get("accept", "")
         if page and not scope["path"].startswith("/v1/"):
-            return login_page(401, "This token is not valid any more." if had_secret else "")
+            return login_page(401, "You were logged out; log in again." if had_secret else "")
         sentence = "the token is not valid." if had_secret else (
             "a token is needed: send it as 'Authorization: Bearer <token>'. "
             "`latesum token new` makes one."
@@ -202,18 +258,23 @@ class AuthMiddleware:
         address = str((scope.get("client") or ("unknown",))[0])
         if wait := self._unauthenticated.wait(address):
             return _slow_down(wait)
-        if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        if not _same_origin(headers):
             return error_answer(403, "only the service's own page may log in.")
-        body = await _read_body(receive, headers, _LONGEST_LOGIN)
+        body = await _read_body(receive, headers, _LONGEST_LOGIN, self._body_seconds)
         if body is None:
             return error_answer(413, "that is too long for a token.", connection="close")
         secret = parse_qs(body.decode("latin-1")).get("token", [""])[0].strip()
-        token = await self._tokens.find(secret)
+        token = await self._holders.by_token.find(secret)
         if token is None:
             return login_page(401, "There is no such token.")
+        session = await self._holders.begin_session(token)
+        log("logged in", token=token.id, who=token.name)
         answer = RedirectResponse("/", 303)
         secure = Request(scope).url.scheme == "https"
-        answer.set_cookie(COOKIE, secret, httponly=True, samesite="strict", secure=secure)
+        answer.set_cookie(
+            COOKIE, session, max_age=self._session_seconds, httponly=True, samesite="strict",
+            secure=secure,
+        )  # fmt: skip
         return answer
 
     def _keep_log(self, scope: Scope, status: int, seconds: float) -> None:
@@ -229,8 +290,20 @@ class AuthMiddleware:
         )  # fmt: skip
 
 
-def _secret(headers: Headers) -> tuple[str | None, bool]:
-    """The token that a request brings, and whether in a cookie."""
+def _same_origin(headers: Headers) -> bool:
+    """Whether a request comes from a page of this service, as far as the browser says."""
+    if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        return False
+    origin = headers.get("origin")
+    return origin is None or urlsplit(origin).netloc == headers.get("host", "")
+
+
+def _from_our_page(headers: Headers) -> bool:
+    return PAGE_HEADER in headers and _same_origin(headers)
+
+
+def read_secret(headers: Headers) -> tuple[str | None, bool]:
+    """The token that a request brings, or the session's secret if it is in a cookie."""
     authorization = headers.get("authorization", "")
     if authorization:
         kind, _, secret = authorization.partition(" ")
@@ -244,7 +317,9 @@ def _slow_down(wait: float) -> JSONResponse:
     return error_answer(429, f"too many requests; try again in {seconds} s.", retry_after=seconds)
 
 
-async def _read_body(receive: Receive, headers: Headers, largest: int) -> bytes | None:
+async def _read_body(
+    receive: Receive, headers: Headers, largest: int, seconds: float
+) -> bytes | None:
     """The whole body, or None if it is too large; no more than that is ever kept.
 
     A client that leaves in the middle has not sent a shorter body: a part of a file is a file with
@@ -254,16 +329,24 @@ async def _read_body(receive: Receive, headers: Headers, largest: int) -> bytes 
     if length.isdigit() and int(length) > largest:
         return None
     parts, size = [], 0
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise ClientLeft
-        parts.append(message.get("body", b""))
-        size += len(parts[-1])
-        if size > largest:
-            return None
-        if not message.get("more_body", False):
-            break
+    try:
+        async with asyncio.timeout(seconds):
+            while True:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise ClientLeft
+                parts.append(message.get("body", b""))
+                size += len(parts[-1])
+                if size > largest:
+                    return None
+                if not message.get("more_body", False):
+                    break
+    except TimeoutError:
+        slow = Refused(
+            408, f"the body took longer than {seconds:g} s; send it faster, or in parts."
+        )
+        slow.headers["connection"] = "close"
+        raise slow from None
     return b"".join(parts)
 
 

@@ -7,14 +7,18 @@ moment, and several processes have a cache each.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import time
+import zlib
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple, TypeVar
 
 from starlette.types import Receive
 
+from latesum.errors import UnknownCampaign
+from latesum.live import charts
 from latesum.live.batches import CheckWanted
 from latesum.live.campaign import Campaign
 from latesum.live.ledger import Decision
@@ -22,9 +26,12 @@ from latesum.live.status import Status
 from latesum.live.store import Store, Stored
 from latesum.service.configuration import Configuration
 from latesum.service.group_commit import GroupCommit
+from latesum.service.summaries import Summary, make_summary
 from latesum.service.workers import Workers
 
 T = TypeVar("T")
+#: How long a status may be shown while nothing is written to the log.
+_LONGEST_KEPT = timedelta(minutes=1)
 
 
 class KeptAnswer(NamedTuple):
@@ -36,6 +43,20 @@ class KeptAnswer(NamedTuple):
     ends: datetime | None
     #: The newest entry of the log when it was read; of numbered buckets a newer one may end it.
     head: int
+
+
+class KeptStatus(NamedTuple):
+    """A status, the newest entry of the log that it was made of, and until when it holds."""
+
+    status: Status
+    head: int
+    since: datetime
+    until: datetime
+    made: float
+
+    def holds(self, now: datetime) -> bool:
+        """Whether it still says what is, if the log has not grown."""
+        return self.since <= now < self.until
 
 
 class CachedCampaign:
@@ -53,7 +74,10 @@ class CachedCampaign:
         self._workers = workers
         self._answer: KeptAnswer | None = None
         self._deciding = asyncio.Lock()
-        self._status: tuple[float, Status] | None = None
+        self._status: KeptStatus | None = None
+        self._phases: tuple[Status, dict[int, int]] | None = None
+        self._summary: Summary | None = None
+        self._summary_until = datetime.max.replace(tzinfo=UTC)
         self._watching = asyncio.Lock()
 
     async def write(self, work: Callable[..., T], *arguments: Any, **more: Any) -> T:
@@ -100,12 +124,14 @@ class CachedCampaign:
         content = {
             "campaign": self.campaign.name,
             **{name: getattr(decision, name) for name in named},
+            **({"region": decision.region} if decision.region else {}),
             "decided_at": decision.at.isoformat(),
             "begins": None if begins is None else begins.isoformat(),
             "ends": None if ends is None else ends.isoformat(),
         }
         body = json.dumps(content, ensure_ascii=False).encode()
-        tag = f'"{self.campaign.stored.id}-{decision.bucket}-{decision.sequence or "end"}"'
+        which = decision.sequence or f"end{zlib.crc32(decision.region.encode()):x}"
+        tag = f'"{self.campaign.stored.id}-{decision.bucket}-{which}"'
         return KeptAnswer(body, tag, begins, ends, head)
 
     def seconds_left(self, answer: KeptAnswer) -> int:
@@ -116,17 +142,54 @@ class CachedCampaign:
         return max(0, int(left / self.configuration.speed))
 
     async def status(self, level: float = 0.95) -> Status:
-        """What a page shows; requests that come at once share one status."""
+        """What a page shows; requests that come at once share one status.
+
+        It is made anew when the log has another entry, when the present bucket ends, and after a minute:
+        to make it takes as long as the campaign has buckets.
+        """
         if level != 0.95:
             return await self.read(self.reader.status, level)
         kept = self._status
-        if kept is not None and time.monotonic() - kept[0] < self.configuration.status_kept:
-            return kept[1]
+        if kept is not None and time.monotonic() - kept.made < self.configuration.status_kept:
+            return kept.status
         async with self._watching:
             kept = self._status
-            if kept is None or time.monotonic() - kept[0] >= self.configuration.status_kept:
-                kept = self._status = (time.monotonic(), await self.read(self.reader.status))
-            return kept[1]
+            if kept is None or not kept.holds(self.configuration.clock()) or (
+                kept.head != await self.read(self.store.head, self.campaign.stored.id)
+            ):  # fmt: skip
+                kept = await self.read(self._make_status)
+            self._status = kept._replace(made=time.monotonic())
+            return kept.status
+
+    def _make_status(self) -> KeptStatus:
+        head = self.store.head(self.campaign.stored.id)
+        status = self.reader.status()
+        until = status.now + _LONGEST_KEPT
+        buckets = self.reader.settings.buckets
+        if buckets.timed:
+            until = min(until, buckets.end(buckets.number(status.now)))
+        return KeptStatus(status, head, status.now, until, time.monotonic())
+
+    async def summary(self, head: int) -> Summary:
+        """What a list shows of the campaign whose log ends with this entry."""
+        kept = self._summary
+        if kept is None or kept.head != head or self.configuration.clock() >= self._summary_until:
+            kept = await self.renew_summary(head)
+        return kept
+
+    async def renew_summary(self, head: int) -> Summary:
+        """The summary as it is at this moment: health changes with time, too."""
+        status, settings = await self.status(), self.reader.settings
+        self._summary = make_summary(status, settings, head)
+        if settings.buckets.timed:
+            self._summary_until = settings.buckets.end(settings.buckets.number(status.now))
+        return self._summary
+
+    def phases(self, status: Status) -> dict[int, int]:
+        """The policy's phase in each bucket of a status; kept, because the policy is told everything for it."""
+        if self._phases is None or self._phases[0] is not status:
+            self._phases = (status, charts.phases(self.reader))
+        return self._phases[1]
 
     def forget_status(self) -> None:
         """Make the status anew next time, because something has changed."""
@@ -150,6 +213,24 @@ class CampaignCache:
             found = self._opened.setdefault(
                 name, CachedCampaign(self.store, stored, self.configuration, self.workers)
             )
+        return found
+
+    async def summaries(self, *, archived: bool = False) -> list[Summary]:
+        """What a list shows of every campaign that was not moved away, oldest first."""
+        heads = await self.workers.run(self.workers.readers, self.store.heads)
+        here = [each for each in heads if not each.moved and (archived or not each.archived)]
+        return [await (await self.of(each.name)).summary(each.head) for each in here]
+
+    async def renew_summaries(self, pause: float) -> list[Summary]:
+        """Make every summary anew, with pauses, so that those who wait for something come first."""
+        heads = await self.workers.run(self.workers.readers, self.store.heads)
+        found = []
+        for each in heads:
+            if not each.moved and not each.archived:
+                with contextlib.suppress(UnknownCampaign):  # it was deleted meanwhile
+                    cached = await self.of(each.name)
+                    found.append(await cached.renew_summary(each.head))
+                await asyncio.sleep(pause)
         return found
 
     async def all(self) -> list[CachedCampaign]:

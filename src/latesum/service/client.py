@@ -7,11 +7,15 @@ an answer is lost the client asks again, and nothing is counted twice.
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import secrets
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
 from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -35,6 +39,9 @@ TOKEN_VARIABLE = "LATESUM_TOKEN"
 Bucket = int | str | date | datetime
 _AGAIN = (429, 502, 503, 504)
 _LONGEST_PAUSE = 10.0
+#: Seconds after which a fallback is used, and for which the service is then not asked again.
+_FALLBACK_AFTER = 0.8
+_DOWN_FOR = 1.0
 #: By the ending of a file, where it is not text.
 _KINDS = {
     ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
@@ -98,7 +105,8 @@ class Client:
         )
         self._attempts = attempts
         self._sleep = sleep
-        self._kept: dict[str, tuple[float, Shown]] = {}
+        self._kept: dict[tuple[str, str | None], tuple[float, Shown]] = {}
+        self._down_until = 0.0
 
     def __enter__(self) -> Self:
         return self
@@ -128,32 +136,42 @@ class Client:
         return found
 
     def option(
-        self, campaign: str, bucket: Bucket | None = None, *, fallback: str | None = None
-    ) -> Shown:
+        self, campaign: str, bucket: Bucket | None = None, *, region: str | None = None,
+        fallback: str | None = None,
+    ) -> Shown:  # fmt: skip
         """The option to show; kept for as long as the service says.
 
         Args:
             campaign: Its name.
             bucket: Which bucket; the present one without.
-            fallback: What is returned when the service cannot be reached, so that an application
-                always has something to show.
+            region: Which region, in a campaign that has some.
+            fallback: What is returned, within a second, when the service cannot be reached, so that an
+                application always has something to show. For the next second the service is not
+                asked again.
         """
-        kept = self._kept.get(campaign) if bucket is None else None
+        kept = self._kept.get((campaign, region)) if bucket is None else None
         if kept is not None and time.monotonic() < kept[0]:
             return kept[1]
         parameters = {} if bucket is None else {"bucket": _text(bucket)}
-        try:
-            answer = self._send("GET", _path(campaign, "option"), params=parameters)
-        except Unreachable:
-            if fallback is None:
-                raise
-            return Shown(fallback, fallback=True)
+        if region is not None:
+            parameters["region"] = region
+        path = _path(campaign, "option")
+        if fallback is None:
+            answer = self._send("GET", path, params=parameters)
+        else:
+            if time.monotonic() < self._down_until:
+                return Shown(fallback, fallback=True)
+            try:
+                answer = self._send_within(_FALLBACK_AFTER, "GET", path, params=parameters)
+            except Unreachable:
+                self._down_until = time.monotonic() + _DOWN_FOR
+                return Shown(fallback, fallback=True)
         found = answer.json()
         ends = None if found["ends"] is None else datetime.fromisoformat(found["ends"])
         named = ("option", "bucket", "label", "purpose", "reason")
         shown = Shown(**{name: found[name] for name in named}, ends=ends)
         if bucket is None:
-            self._kept[campaign] = (time.monotonic() + _max_age(answer), shown)
+            self._kept[campaign, region] = (time.monotonic() + _max_age(answer), shown)
         return shown
 
     # Totals.
@@ -167,6 +185,7 @@ class Client:
         total: float | None = None,
         status: str | None = None,
         shown: str | None = None,
+        region: str | None = None,
         even_if_final: bool = False,
         beyond_range: bool = False,
     ) -> RowVerdict:
@@ -179,6 +198,7 @@ class Client:
             total: What arrived.
             status: "provisional", "final" or "missing".
             shown: What was shown, if not what was decided.
+            region: Which region, in a campaign that has some.
             even_if_final: Correct a final value.
             beyond_range: The total is right, though out of its range.
         """
@@ -187,7 +207,8 @@ class Client:
             "even_if_final": even_if_final, "beyond_range": beyond_range,
         }  # fmt: skip
         given = {key: value for key, value in body.items() if value not in (None, False)}
-        found = self._json("PUT", _path(campaign, "buckets", _text(bucket)), json=given)
+        where = () if region is None else ("regions", region)
+        found = self._json("PUT", _path(campaign, *where, "buckets", _text(bucket)), json=given)
         return _verdict(found)
 
     def upload(
@@ -352,13 +373,39 @@ class Client:
     def _json(self, method: str, path: str, **sent: Any) -> Any:
         return self._send(method, path, **sent).json()
 
-    def _send(self, method: str, path: str, **sent: Any) -> httpx.Response:
+    def _send_within(self, seconds: float, method: str, path: str, **sent: Any) -> httpx.Response:
+        """The answer, or `Unreachable` if there is none after these seconds.
+
+        Timeouts of a request bound its parts, and finding the address of a name not at all; so it is
+        sent by a thread, which is left alone when it takes longer.
+        """
+        found: Future[httpx.Response] = Future()
+        end = time.monotonic() + seconds
+
+        def send() -> None:
+            try:
+                found.set_result(self._send(method, path, end=end, timeout=seconds, **sent))
+            except BaseException as error:
+                found.set_exception(error)
+
+        threading.Thread(target=send, daemon=True).start()
+        try:
+            return found.result(seconds)
+        except FutureTimeout:
+            raise Unreachable(503, f"there was no answer within {seconds:g} s.", []) from None
+
+    def _send(
+        self, method: str, path: str, *, end: float = math.inf, **sent: Any
+    ) -> httpx.Response:
         """The answer, or `ServiceError` with the service's sentence; asks again when one is lost."""
         pause, last = 0.1, "it does not answer"
         for attempt in range(self._attempts):
             if attempt:
                 # Clients that were cut off together must not all come back at the same moment.
-                self._sleep(pause * random.uniform(0.5, 1.5))
+                wait = pause * random.uniform(0.5, 1.5)
+                if time.monotonic() + wait > end:
+                    break
+                self._sleep(wait)
                 pause = min(2 * pause, _LONGEST_PAUSE)
             try:
                 answer: httpx.Response = self._http.request(method, path, **sent)
@@ -372,7 +419,7 @@ class Client:
             if answer.status_code >= 400:
                 raise ServiceError(answer.status_code, *_sentence(answer))
             return answer
-        raise Unreachable(503, f"the service was asked {self._attempts} times: {last}.", [])
+        raise Unreachable(503, f"the service was asked {attempt + 1} times: {last}.", [])
 
 
 def _path(campaign: str, *parts: str) -> str:

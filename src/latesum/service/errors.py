@@ -20,12 +20,18 @@ from latesum.errors import (
     Conflicting,
     Moved,
     NotPossible,
+    ReadOnly,
     UnknownBucket,
     UnknownCampaign,
 )
+from latesum.service import sentences
 from latesum.service.logs import LOGGER
 
-_PLAIN = {404: "there is nothing at this address.", 405: "this address does not take that method."}
+_PLAIN = {
+    400: "the body cannot be read: it must be JSON in UTF-8.",
+    404: "there is nothing at this address.",
+    405: "this address does not take that method.",
+}
 
 
 class ErrorAnswer(BaseModel):
@@ -65,22 +71,23 @@ def error_answer(status: int, sentence: str, **headers: str) -> JSONResponse:
 def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The refusals that a route may answer with, for its description."""
     meanings = {
-        400: "The request cannot be read.",
+        400: "The request cannot be read: it is not UTF-8, or not HTTP.",
         401: "No token, or not a valid one.",
         403: "The token's scope is too small.",
         404: "There is no such campaign or bucket.",
+        408: "The body took too long to come.",
         409: "It cannot be done as things are.",
         413: "The body is too large.",
         415: "The body is of a kind that is not understood.",
         422: "A value cannot be used.",
         429: "Too many requests; try again after Retry-After.",
-        503: "The store cannot be reached; try again.",
+        503: "The store cannot be reached or written to; the sentence says why.",
     }
     return {status: {"model": ErrorAnswer, "description": meanings[status]} for status in statuses}
 
 
 #: What any route may answer.
-ON_ANY_ROUTE = (400, 401, 403, 413, 422, 429, 503)
+ON_ANY_ROUTE = (400, 401, 403, 408, 413, 422, 429, 503)
 
 
 def set_up_errors(app: FastAPI, methods_of: Callable[[str], set[str]]) -> None:
@@ -94,6 +101,8 @@ def set_up_errors(app: FastAPI, methods_of: Callable[[str], set[str]]) -> None:
     async def invalid(_: Request, error: InvalidInput) -> JSONResponse:
         details = error.problems if isinstance(error, BadFile) else []
         sentence = str(error).split("\n")[0] if details else str(error)
+        if isinstance(error, ReadOnly):
+            return error_answer(503, sentence)
         unknown = isinstance(error, UnknownCampaign | UnknownBucket)
         status = (
             404 if unknown else 409 if isinstance(error, Conflicting | Moved | NotPossible) else 422
@@ -102,7 +111,7 @@ def set_up_errors(app: FastAPI, methods_of: Callable[[str], set[str]]) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def not_valid(_: Request, error: RequestValidationError) -> JSONResponse:
-        details = [_sentence(each) for each in error.errors()[:MOST_PROBLEMS]]
+        details = [sentences.of_problem(each) for each in error.errors()[:MOST_PROBLEMS]]
         return JSONResponse({"error": details[0], "details": details}, 422)
 
     @app.exception_handler(HTTPException)
@@ -120,24 +129,16 @@ def set_up_errors(app: FastAPI, methods_of: Callable[[str], set[str]]) -> None:
     @app.exception_handler(DBAPIError)
     @app.exception_handler(TimeoutError)
     async def no_store(_: Request, error: Exception) -> JSONResponse:
-        LOGGER.error("the store failed", exc_info=error)
-        how = "is busy" if isinstance(error, TimeoutError) else "cannot be reached"
-        if " full" in str(error) or "No space" in str(error):
-            how = "has no space left, so nothing was written"
-        return error_answer(503, f"the store {how} just now; try again.", retry_after="1")
+        return store_failed(error)
+
+
+def store_failed(error: BaseException) -> JSONResponse:
+    """The store failed: it is logged in full and answered with what is the matter."""
+    LOGGER.error("the store failed", exc_info=error)
+    return error_answer(503, sentences.of_store(error), retry_after="1")
 
 
 def unexpected(error: BaseException) -> JSONResponse:
     """An error of ours: it is logged in full and answered without details."""
     LOGGER.log(logging.ERROR, "unexpected error", exc_info=error)
     return error_answer(500, "the service made an error, which is in its log.")
-
-
-def _sentence(problem: Any) -> str:
-    if problem["type"] == "json_invalid":
-        reason = problem.get("ctx", {}).get("error", "it ends too early")
-        return f"the body is not JSON: {reason}, at character {problem['loc'][-1]}."
-    where = ".".join(str(part) for part in problem["loc"] if part not in ("body", "path", "query"))
-    message = str(problem["msg"]).removeprefix("Value error, ")
-    message = message[:1].lower() + message[1:]
-    return f"{where}: {message}." if where else f"the body cannot be read: {message}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Annotated, Any, TypeVar, cast
 
@@ -9,19 +10,29 @@ from fastapi import Depends, Path, Request, Response
 from fastapi.routing import APIRoute
 
 from latesum.live.setting_fields import NAME_PATTERN
+from latesum.service.auth import Holders
 from latesum.service.cache import CachedCampaign, CampaignCache
-from latesum.service.errors import Refused
+from latesum.service.errors import ClientLeft, Refused
 from latesum.service.tokens import Scope, Token
+from latesum.service.workers import until_gone
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
 _MARK = "_latesum_scope"
+_LONG = "_latesum_long"
 
 
-def needs(scope: Scope) -> Callable[[Handler], Handler]:
-    """Mark what a token must be allowed to do to reach this."""
+def needs(scope: Scope, *, long: bool = False) -> Callable[[Handler], Handler]:
+    """Mark what a token must be allowed to do to reach this.
+
+    Args:
+        scope: The least scope.
+        long: Whether it only looks and may take long, so that it ends when its client leaves. (A
+            record or an act that was begun is brought to its end.)
+    """
 
     def mark(handler: Handler) -> Handler:
         setattr(handler, _MARK, scope)
+        setattr(handler, _LONG, long)
         return handler
 
     return mark
@@ -29,7 +40,7 @@ def needs(scope: Scope) -> Callable[[Handler], Handler]:
 
 def scope_of(handler: Callable[..., Any]) -> Scope:
     """What a token must be allowed to do."""
-    return getattr(handler, _MARK, "operate")
+    return getattr(handler, _MARK, "admin")
 
 
 class ScopedRoute(APIRoute):
@@ -40,6 +51,7 @@ class ScopedRoute(APIRoute):
         handle = super().get_route_handler()
         needed = scope_of(self.endpoint)
         is_open = self.path == "/livez"
+        is_long = getattr(self.endpoint, _LONG, False)
 
         async def guarded(request: Request) -> Response:
             if not is_open:
@@ -50,9 +62,26 @@ class ScopedRoute(APIRoute):
                     raise Refused(
                         403, f"this needs a token of scope {needed}; yours is for {token.scope}."
                     )
-            return await handle(request)
+            return await (while_wanted(request, handle) if is_long else handle(request))
 
         return guarded
+
+
+async def while_wanted(
+    request: Request, handle: Callable[[Request], Coroutine[Any, Any, Response]]
+) -> Response:
+    """Handle a request for as long as its client waits; what is queued for a thread is taken back."""
+    handling = asyncio.create_task(handle(request))
+    watching = asyncio.create_task(until_gone(request.receive))
+    try:
+        await asyncio.wait((handling, watching), return_when=asyncio.FIRST_COMPLETED)
+        if not handling.done():
+            raise ClientLeft
+        return handling.result()
+    finally:
+        for task in (handling, watching):
+            task.cancel()
+        await asyncio.wait((handling, watching))
 
 
 # These are async only because FastAPI would hand anything else over to a thread.
@@ -68,6 +97,11 @@ async def campaigns_of(request: Request) -> CampaignCache:
     return cast(CampaignCache, request.app.state.campaigns)
 
 
+async def holders_of(request: Request) -> Holders:
+    """Who holds a token or has a session."""
+    return cast(Holders, request.app.state.holders)
+
+
 async def campaign_of(
     request: Request, campaign: Annotated[str, Path(pattern=NAME_PATTERN)]
 ) -> CachedCampaign:
@@ -77,4 +111,5 @@ async def campaign_of(
 
 NamedCampaign = Annotated[CachedCampaign, Depends(campaign_of)]
 AllCampaigns = Annotated[CampaignCache, Depends(campaigns_of)]
+AllHolders = Annotated[Holders, Depends(holders_of)]
 Who = Annotated[Token, Depends(token_of)]

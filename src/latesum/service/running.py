@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import socket
 from collections.abc import Callable
@@ -9,6 +10,8 @@ from typing import Any
 
 from latesum import _extras
 from latesum._checks import InvalidInput, whole_number
+from latesum.service.configuration import Configuration
+from latesum.service.connections import Gate, find_room, guarded_protocol
 
 #: How long requests may take to end after the service was asked to stop, in seconds.
 _LAST_REQUESTS = 10
@@ -37,23 +40,39 @@ def address_of(listening: socket.socket) -> str:
     return f"http://{shown}:{port}/"
 
 
-def run(app: Any, listening: socket.socket, *, when_ready: Callable[[], None]) -> None:
+def run(
+    app: Any,
+    listening: socket.socket,
+    configuration: Configuration,
+    *,
+    when_ready: Callable[[], None],
+) -> None:
     """Serve until SIGTERM or Ctrl-C; requests that were begun are answered first."""
     uvicorn = _extras.require("uvicorn", "server")
+    metrics = app.state.campaigns.workers.metrics
+    room = find_room(configuration.connections)
+    gate = Gate(
+        configuration.connections_per_address, room.connections, configuration.head_seconds,
+        configuration.proxies, lambda reason: metrics.connections_refused.labels(reason).inc(),
+    )  # fmt: skip
 
     class Server(uvicorn.Server):  # type: ignore[name-defined, misc]
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
             if self.started:
+                self.looking = asyncio.create_task(gate.keep_looking())
                 when_ready()
 
     settings = uvicorn.Config(
         app,
+        http=guarded_protocol(gate),
+        ws="none",
         log_config=None,  # `logs.set_up` has done it
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=_LAST_REQUESTS,
-        h11_max_incomplete_event_size=32_768,
+        backlog=room.waiting,
+        forwarded_allow_ips=list(configuration.proxies),
     )
     # The server hands the signal on when it has stopped; then there are stores and folders to close.
     before = signal.signal(signal.SIGTERM, _stop)

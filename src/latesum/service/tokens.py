@@ -18,7 +18,7 @@ from latesum._checks import InvalidInput, known_name
 from latesum.live import schema
 from latesum.live.store import Store
 
-Scope = Literal["read", "record", "operate"]
+Scope = Literal["read", "record", "operate", "admin"]
 #: From the least to the most: each may do what those before it may.
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 _PREFIX = "latesum_"
@@ -90,7 +90,7 @@ class Tokens:
                 connection.exec_driver_sql("LOCK TABLE tokens IN EXCLUSIVE MODE")
             if connection.execute(select(func.count()).select_from(_tokens)).scalar():
                 return None
-            self._insert(connection, "first", "operate", secret)
+            self._insert(connection, "first", "admin", secret)
             connection.commit()
         return secret
 
@@ -108,13 +108,17 @@ class Tokens:
         """Every token there has been, oldest first."""
         wanted = select(_tokens).order_by(_tokens.c.created_at, _tokens.c.id)
         with self._engine.connect() as connection:
-            return [_token(row) for row in connection.execute(wanted)]
+            return [token_of_row(row) for row in connection.execute(wanted)]
 
     def valid(self) -> dict[str, Token]:
         """The tokens that are not revoked, by their hashes."""
         wanted = select(_tokens).where(_tokens.c.revoked_at.is_(None))
         with self._engine.connect() as connection:
-            return {row.hash: _token(row) for row in connection.execute(wanted)}
+            return {row.hash: token_of_row(row) for row in connection.execute(wanted)}
+
+    def find(self, secret: str) -> Token:
+        """The token of a secret that is valid."""
+        return self.valid()[hash_of(secret)]
 
     def revoke(self, id_or_name: str) -> Token:
         """Make a token useless, given by its id or by a name that only it has."""
@@ -133,6 +137,6 @@ class Tokens:
         return found[0]._replace(revoked_at=now)
 
 
-def _token(row: Any) -> Token:
+def token_of_row(row: Any) -> Token:
     revoked = None if row.revoked_at is None else datetime.fromisoformat(row.revoked_at)
     return Token(row.id, row.name, row.scope, datetime.fromisoformat(row.created_at), revoked)

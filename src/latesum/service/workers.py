@@ -18,6 +18,8 @@ from latesum.service.metrics import Metrics
 T = TypeVar("T")
 #: Each may hold a body in memory, so there are not any number of them.
 MOST_AT_ONCE = 32
+#: What may be under way or wait for a thread that reads or writes.
+MOST_WAITING = 512
 
 
 class Uploads:
@@ -54,7 +56,8 @@ class Uploads:
             return work(check_wanted)
 
         self._under_way += 1
-        watching = asyncio.create_task(_wait_until_gone(receive, left))
+        watching = asyncio.create_task(until_gone(receive))
+        watching.add_done_callback(lambda _: left.set())
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, work_if_wanted)
         finally:
@@ -69,10 +72,10 @@ class Uploads:
         self._thread.shutdown(wait=True)
 
 
-async def _wait_until_gone(receive: Receive, left: threading.Event) -> None:
+async def until_gone(receive: Receive) -> None:
+    """Wait until the client of a request, whose body was read, has left."""
     while (await receive())["type"] != "http.disconnect":
         pass
-    left.set()
 
 
 class Workers:
@@ -82,17 +85,29 @@ class Workers:
         self.metrics = metrics
         self.writers = ThreadPoolExecutor(4, "writer")
         self.readers = ThreadPoolExecutor(2, "reader")
+        #: For what no one waits for.
+        self.background = ThreadPoolExecutor(2, "background")
         self.uploads = Uploads()
+        self._under_way = {self.writers: 0, self.readers: 0, self.background: 0}
 
     async def run(
         self, threads: ThreadPoolExecutor, work: Callable[..., T], *arguments: Any, **more: Any
     ) -> T:
-        """Do it in a thread."""
+        """Do it in a thread, unless too much waits for one already."""
+        if self._under_way[threads] >= MOST_WAITING:
+            busy = Refused(429, "too much is under way; try again in a second.")
+            busy.headers["retry-after"] = "1"
+            raise busy
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(threads, lambda: work(*arguments, **more))
+        self._under_way[threads] += 1
+        try:
+            return await loop.run_in_executor(threads, lambda: work(*arguments, **more))
+        finally:
+            self._under_way[threads] -= 1
 
     def close(self) -> None:
         """Let everything that was begun come to its end."""
         self.uploads.close()
         self.writers.shutdown(wait=True)
         self.readers.shutdown(wait=True)
+        self.background.shutdown(wait=True)

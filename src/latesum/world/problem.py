@@ -14,11 +14,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from latesum import _html
 from latesum._checks import InvalidInput, whole_number
+from latesum._terminal import new_table
 from latesum.delays import Delay, parse
 from latesum.delays.base import Integers, Table
 from latesum.world.cohorts import Cohorts
@@ -158,6 +160,16 @@ class Problem:
         texts = [delay.short_text for delay in self.delays]
         return f"Problem({arms}, {texts[0] if len(set(texts)) == 1 else texts!r})"
 
+    def _repr_html_(self) -> str:
+        """As a notebook shows it: what each arm pays, what it loses, and how late it pays."""
+        table = new_table(None, ["arm", "reward", "mean", "gap", "delay", "mean delay"])
+        for arm, (reward, delay) in enumerate(zip(self.arms, self.delays, strict=True)):
+            table.add_row(
+                f"{arm}{' (best)' if arm == self.best else ''}", str(reward), f"{reward.mean:g}",
+                f"{self.gaps[arm]:.4g}", delay.short_text, f"{delay.mean:.4g}",
+            )  # fmt: skip
+        return _html.heading(repr(self)) + _html.table(table)
+
     @functools.cached_property
     def _channels(self) -> tuple[_Channel, ...]:
         return tuple(
@@ -218,6 +230,15 @@ class World:
         self._cohorts: dict[tuple[int, int], tuple[Cohorts, Reward | None]] = {}
         if before is not None:
             self._fill(before)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is copied and pickled: all but the compiled module."""
+        return {name: value for name, value in vars(self).items() if name != "_kernels"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        from latesum.world import kernels
+
+        vars(self).update(state, _kernels=kernels)
 
     @property
     def outstanding(self) -> float:

@@ -54,6 +54,11 @@ class Curve:
         """The share that comes after the last time."""
         return float(self.alive[-1])
 
+    @property
+    def largest_seen(self) -> float:
+        """The last time at which something arrived."""
+        return float(self.times[int(np.argmax(self.alive <= self.alive[-1] + 1e-12))])
+
     def quantile(self, share: float) -> float:
         """The time by which this share has arrived."""
         times, alive, tail = self._completed.times, self._completed.alive, self.tail
@@ -81,7 +86,10 @@ class Curve:
         return Curve(self.times * factor, self.alive, tail, largest)
 
     def to_delay(self, rounds_per_unit: float) -> Tabulated:
-        """The delay in rounds: every point of the curve, so that nothing of it changes."""
+        """The delay in rounds: every point of the curve, so that nothing of it changes.
+
+        It has a bound if the largest delay is known; the largest that was seen is none.
+        """
         whole = self._completed
         arrived = np.clip(1 - whole.alive, 0.0, 1.0)
         tail = whole.tail if whole.unseen >= 1e-12 else None
@@ -89,6 +97,7 @@ class Curve:
             (whole.times * rounds_per_unit).tolist(),
             arrived.tolist(),
             None if tail is None else tail * rounds_per_unit,
+            bounded=self.largest is not None,
         )
 
     def earliest(self) -> Curve:
@@ -138,6 +147,64 @@ def steps(times: Floats, alive: Floats) -> tuple[Floats, Floats]:
     before = np.concatenate([[1.0], alive[:-1]])
     doubled_alive = np.column_stack([before, alive]).ravel()
     return np.concatenate([[0.0], doubled_times]), np.concatenate([[1.0], doubled_alive])
+
+
+def from_averages(averages: Floats, after: float) -> tuple[Floats, Floats]:
+    """Points of a curve whose mean over x from l to l + 1 is averages[l]; these must not rise.
+
+    A straight line in each, as steep as its neighbours allow: no line goes further than half-way to the
+    averages beside it, so that the curve does not rise either, and the average of each line is kept,
+    so that the curve has the right mean. `after` is the average that follows.
+
+    >>> times, alive = from_averages(np.array([0.75, 0.25]), 0.0)
+    >>> times.tolist(), alive.tolist()
+    ([0.0, 1.0, 1.0, 2.0], [1.0, 0.5, 0.375, 0.125])
+    """
+    before = averages[:-1] - averages[1:]
+    # The curve begins at 1, which is half a unit, not a whole one, before the middle of the first.
+    fall = np.minimum(
+        np.append(2 * (1 - averages[0]), before), np.append(before, averages[-1] - after)
+    )
+    places = np.arange(len(averages), dtype=np.float64)
+    times = np.column_stack([places, places + 1]).ravel()
+    return times, np.column_stack([averages + fall / 2, averages - fall / 2]).ravel()
+
+
+def smooth_pieces(times: Floats, alive: Floats, pieces: int = 8) -> tuple[Floats, Floats]:
+    """More points between the given ones, with a hazard that changes smoothly.
+
+    The logarithm of the share is interpolated by cubic pieces that never rise (Fritsch and Carlson).
+    Where nothing is left at the end of an interval, the line in it stays straight. `alive` may have one
+    row per curve.
+
+    >>> times, alive = smooth_pieces(np.array([0.0, 1.0, 2.0]), np.exp([0.0, -1.0, -2.0]), 2)
+    >>> times.tolist(), np.log(alive).round(12).tolist()
+    ([0.0, 0.5, 1.0, 1.5, 2.0], [0.0, -0.5, -1.0, -1.5, -2.0])
+    """
+    from scipy.interpolate import PchipInterpolator
+
+    rows = np.atleast_2d(alive)
+    parts = np.arange(1, pieces + 1) / pieces
+    fine = np.append(times[0], (times[:-1, None] + parts * np.diff(times)[:, None]).ravel())
+    found = np.empty((len(rows), len(fine)))
+    left = (rows > 0).sum(axis=1)
+    for known in np.unique(left):
+        same = left == known
+        levels = rows[same]
+        if known < 3:
+            found[same] = [exponential_pieces(times, each, pieces)[1] for each in levels]
+            continue
+        inside = fine <= times[known - 1]
+        smooth = PchipInterpolator(times[:known], np.log(levels[:, :known]), axis=1)
+        drawn = np.ones((len(levels), len(fine)))
+        drawn[:, inside] = np.minimum(np.exp(smooth(fine[inside])), 1.0)
+        # From the last that is left, straight down to the next, where nothing is.
+        end = times[min(known, len(times) - 1)]
+        width = max(float(end - times[known - 1]), 1e-300)
+        line = np.clip(1 - (fine[~inside] - times[known - 1]) / width, 0.0, 1.0)
+        drawn[:, ~inside] = levels[:, known - 1 : known] * line
+        found[same] = np.minimum.accumulate(drawn, axis=1)
+    return fine, found.reshape((*np.shape(alive)[:-1], len(fine)))
 
 
 def exponential_pieces(times: Floats, alive: Floats, pieces: int = 8) -> tuple[Floats, Floats]:

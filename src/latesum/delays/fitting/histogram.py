@@ -6,7 +6,8 @@ import numpy as np
 
 from latesum._checks import InvalidInput
 from latesum.delays.base import Floats
-from latesum.delays.fitting.curve import Curve, exponential_pieces
+from latesum.delays.fitting.curve import Curve, smooth_pieces
+from latesum.delays.fitting.resampled import Curves
 from latesum.delays.fitting.result import Estimated
 from latesum.delays.fitting.tails import check_unseen, tail_warning
 
@@ -29,27 +30,35 @@ def fit_histogram(starts: Floats, ends: Floats, counts: Floats, largest: float |
     edges = np.append(starts, ends[-1])[: len(starts) + (0 if is_open else 1)]
     until = float(edges[-1])
 
-    def curve_of(shares: Floats, straight: bool = False) -> Curve:
-        alive = np.append(1.0, 1 - np.cumsum(shares))[: len(edges)].clip(0.0)
-        if not is_open:
-            alive[-1] = 0.0
-        pace = _pace_of_the_end(edges, alive) if is_open and largest is None else None
-        times, levels = (edges, alive) if straight else exponential_pieces(edges, alive)
-        return Curve(times, levels, pace, largest)
+    def alive_of(shares: Floats) -> Floats:
+        """What is left at each edge; along the last axis."""
+        gone = np.cumsum(shares, axis=-1)[..., : len(edges) - 1]
+        alive = np.concatenate([np.ones((*shares.shape[:-1], 1)), 1 - gone], axis=-1).clip(0.0)
+        alive[alive < 1e-12] = 0.0
+        return alive
+
+    def paces(alive: Floats) -> Floats | None:
+        if not is_open or largest is not None:
+            return None
+        return np.array([_pace_of_the_end(edges, each) for each in alive])
 
     shares = counts / total
     unseen = float(shares[-1]) if is_open else 0.0
     check_unseen(unseen, until, largest)
-    curve = curve_of(shares)
-    # Where in its bin a delay is, no histogram says: the two ways to spread them differ by this.
-    inside = abs(curve_of(shares, straight=True).mean - curve.mean)
+    alive = alive_of(shares)
+    pace = paces(alive[None])
+    tail = None if pace is None else float(pace[0])
+    curve = Curve(*smooth_pieces(edges, alive), tail, largest)
 
-    def resample(rng: np.random.Generator) -> Curve:
-        return curve_of(rng.multinomial(int(total), shares) / int(total))
+    def resample(rng: np.random.Generator, number: int) -> Curves:
+        drawn = alive_of(rng.multinomial(int(total), shares, size=number) / int(total))
+        return Curves(*smooth_pieces(edges, drawn), paces(drawn), largest)
 
-    bound = largest if largest is not None else (None if is_open else until)
     warnings = tail_warning(unseen, until, largest, curve.tail)
-    return Estimated(curve, resample, int(total), bound, warnings, allowance=inside)
+    # Where in its bin a delay is, no histogram says: the limits allow another way to spread them.
+    other = Curve(edges, alive, tail, largest)
+    numbers = np.full(len(curve.times), total)
+    return Estimated(curve, resample, int(total), largest, warnings, other=other, numbers=numbers)
 
 
 def _pace_of_the_end(edges: Floats, alive: Floats) -> float:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from latesum._checks import InvalidInput
-from latesum._extras import require
+from latesum._figures import figure_class
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -18,10 +18,7 @@ if TYPE_CHECKING:
 
 def draw_fit(fitted: FittedDelay, path: str | Path | None = None) -> Figure:
     """The share that has arrived over time, its limits, the mean, and where the data end."""
-    require("matplotlib", "plots")
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7.2, 4.2), layout="constrained")
+    figure = figure_class()(figsize=(7.2, 4.2), layout="constrained")
     axes = figure.subplots()
     grid, low, high = fitted.band
     times = np.linspace(0, grid[-1], 600)

@@ -12,12 +12,17 @@ import numpy as np
 from latesum._checks import InvalidInput, finite_number
 from latesum.delays.base import Delay, Floats
 from latesum.delays.fitting.curve import Curve
+from latesum.delays.fitting.limits import quantile_limits
+from latesum.delays.fitting.resampled import Curves
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 QUANTILES = (0.5, 0.75, 0.9, 0.95, 0.99)
 RESAMPLES = 400
+#: Another curve that the data allow widens the limits by this share of its distance: it is further
+#: from the estimate than the truth is.
+_OTHER_SHARE = 0.5
 
 
 class Limited(NamedTuple):
@@ -31,27 +36,34 @@ class Limited(NamedTuple):
 class Estimated(NamedTuple):
     """What each kind of data makes of itself.
 
-    `resample` draws the curve that other data of the same size might have given; `allowance` widens
-    the limits of the mean, on both sides, by what no resampling shows.
+    `resample` draws the curves that other data of the same size might have given; `other` is a curve
+    that the same data allow as well, and widens the limits, on both sides, by its distance.
     """
 
     curve: Curve
-    resample: Callable[[np.random.Generator], Curve]
+    resample: Callable[[np.random.Generator, int], Curves]
     observations: int
     bound: float | None
     warnings: list[str]
-    allowance: float = 0.0
+    other: Curve | None = None
     #: The quantiles of the normal distribution are replaced by Student's, with this number
     #: of degrees of freedom, where it is given.
     degrees: float | None = None
+    #: The resampled limits of quantiles are stretched by this factor.
+    stretch: float = 1.0
+    #: Out of how many delays each point of the curve was found, where that is known: the limits of
+    #: quantiles are then those of binomial shares, not resampled ones.
+    numbers: Floats | None = None
+    #: The standard error of the mean where a formula gives one.
+    formula_error: float | None = None
 
 
 @dataclass(frozen=True)
 class FittedDelay:
     """A delay estimated from data, in the time unit of the data.
 
-    `bound`, `observed_until`, `unseen` and `restricted_mean` need no assumption about the tail. If
-    the largest delay was given, the limits of all other numbers allow the unseen share anywhere
+    `largest_seen`, `observed_until`, `unseen` and `restricted_mean` need no assumption about the tail.
+    If the largest delay was given, the limits of all other numbers allow the unseen share anywhere
     between the end of the data and there.
 
     Args:
@@ -62,13 +74,17 @@ class FittedDelay:
         mean: The mean delay.
         variance: The variance of the delay.
         quantiles: The quantiles of some shares.
-        bound: The largest delay where the data show one or one was given, otherwise None.
+        bound: The largest delay possible, where it was given, otherwise None: no data show one.
+        largest_seen: The largest delay that was seen to its end.
         restricted_mean: The mean that counts no delay beyond `observed_until`.
         observed_until: Where the data end.
         unseen: The share that is still to come where the data end.
         warnings: What to keep in mind, in sentences.
         curve: The share that has not arrived yet over time.
         band: Times, and the lower and the upper limit of the curve there.
+        mean_error: The standard error of the mean, by resampling.
+        mack_error: The same by Mack's formula, for triangles; what comes after the last lag is
+            taken as given.
     """
 
     kind: str
@@ -79,24 +95,32 @@ class FittedDelay:
     variance: Limited
     quantiles: dict[float, Limited]
     bound: float | None
+    largest_seen: float
     restricted_mean: float
     observed_until: float
     unseen: float
     warnings: tuple[str, ...]
     curve: Curve
     band: tuple[Floats, Floats, Floats]  # times, and limits of the share not yet arrived
+    mean_error: float
+    mack_error: float | None = None
 
     def delay(self, rounds_per_unit: float = 1.0) -> Delay:
         """The delay that `Problem` takes, in rounds.
 
-        It has the quantiles, the variance and the bound reported here, rounded up to whole rounds.
+        It has the quantiles, the variance and the bound reported here, rounded up to whole rounds. A
+        bound is there only if the largest delay was given: a policy that needs one, such as
+        ODAAF-B, asks for it.
 
         Args:
             rounds_per_unit: The number of rounds that are played per time unit.
 
         >>> from latesum import delays
-        >>> delays.fit([1, 2, 2, 5]).delay(rounds_per_unit=100).bound
-        500
+        >>> fitted = delays.fit([1, 2, 2, 5])
+        >>> fitted.largest_seen, fitted.delay(rounds_per_unit=100).bound
+        (5.0, None)
+        >>> delays.fit([1, 2, 2, 5], largest=7).delay(rounds_per_unit=100).bound
+        700
         """
         scale = finite_number(rounds_per_unit, "the rounds per time unit", above=0)
         return self.curve.to_delay(scale)
@@ -119,9 +143,12 @@ class FittedDelay:
             "observations": self.observations,
             "level": self.level,
             "mean": self.mean._asdict(),
+            "mean_error": self.mean_error,
+            "mack_error": self.mack_error,
             "variance": self.variance._asdict(),
             "quantiles": {f"{share:g}": row._asdict() for share, row in self.quantiles.items()},
             "bound": self.bound,
+            "largest_seen": self.largest_seen,
             "restricted_mean": self.restricted_mean,
             "observed_until": self.observed_until,
             "unseen": self.unseen,
@@ -139,7 +166,8 @@ class FittedDelay:
         lines += [
             f"{name:>12} {row.value:10.4g}  {row.low:.4g} to {row.high:.4g}" for name, row in rows
         ]
-        bound = "none seen" if self.bound is None else f"{self.bound:.4g}"
+        lines.append(f"{'largest seen':>12} {self.largest_seen:10.4g}")
+        bound = "not known" if self.bound is None else f"{self.bound:.4g}"
         lines.append(f"{'bound':>12} {bound:>10}")
         return "\n".join(lines + [f"Warning: {warning}" for warning in self.warnings])
 
@@ -153,48 +181,65 @@ def finish(estimated: Estimated, kind: str, unit: str, level: float, seed: int) 
     """
     if not 0 < level < 1:
         raise InvalidInput(f"the confidence level must be between 0 and 1, not {level!r}.")
-    rng = np.random.default_rng(seed)
     curve = estimated.curve
-    drawn = [curve] + [estimated.resample(rng) for _ in range(RESAMPLES)]
-    early, late = [each.earliest() for each in drawn], [each.latest() for each in drawn]
+    drawn = estimated.resample(np.random.default_rng(seed), RESAMPLES)
+    early, late = drawn.earliest(), drawn.latest()
     grid = np.linspace(0.0, max(curve.quantile(0.999), float(curve.times[-1])), 120)
     sides = ((1 - level) / 2, (1 + level) / 2)
-    low = np.quantile([each.survival(grid) for each in early[1:]], sides[0], axis=0)
-    high = np.quantile([each.survival(grid) for each in late[1:]], sides[1], axis=0)
-    degrees = estimated.degrees
-    mean = Limited(
-        curve.mean,
-        max(
-            _log_limits([each.mean for each in early], level, degrees)[0] - estimated.allowance, 0.0
-        ),
-        _log_limits([each.mean for each in late], level, degrees)[1] + estimated.allowance,
-    )
+    low = np.quantile(early.survivals(grid), sides[0], axis=0)
+    high = np.quantile(late.survivals(grid), sides[1], axis=0)
+    degrees, other = estimated.degrees, estimated.other or curve
+    inside = _OTHER_SHARE * abs(other.mean - curve.mean)
+    low_mean = _log_limits(curve.earliest().mean, early.means(), level, degrees)[0]
+    high_mean = _log_limits(curve.latest().mean, late.means(), level, degrees)[1]
+    mean = Limited(curve.mean, max(low_mean - inside, 0.0), high_mean + inside)
     variance = Limited(
         curve.variance,
-        _log_limits([each.variance for each in early], level)[0],
-        _log_limits([each.widest().variance for each in drawn], level)[1],
+        _log_limits(curve.earliest().variance, early.variances(), level)[0],
+        _log_limits(curve.widest().variance, drawn.widest().variances(), level)[1],
     )
     quantiles = {}
     for share in QUANTILES:
         value = curve.quantile(share)
-        lowest = float(np.quantile([each.quantile(share) for each in early[1:]], sides[0]))
-        highest = float(np.quantile([each.quantile(share) for each in late[1:]], sides[1]))
-        quantiles[share] = Limited(value, min(lowest, value), max(highest, value))
+        inside = _OTHER_SHARE * abs(other.quantile(share) - value)
+        lowest, highest = _quantile_limits(estimated, early, late, share, level)
+        below = estimated.stretch * max(value - lowest, 0.0) + inside
+        above = estimated.stretch * max(highest - value, 0.0) + inside
+        most = np.inf if curve.largest is None else curve.largest
+        quantiles[share] = Limited(value, max(value - below, 0.0), min(value + above, most))
+    # With a largest delay these are the errors of the placement that is reported.
+    completed = drawn.with_even_rest()
     return FittedDelay(
         kind, unit, estimated.observations, level, mean, variance, quantiles, estimated.bound,
-        curve.restricted_mean, float(curve.times[-1]), curve.unseen, tuple(estimated.warnings),
-        curve, (grid, low, high),
+        curve.largest_seen, curve.restricted_mean, float(curve.times[-1]), curve.unseen,
+        tuple(estimated.warnings), curve, (grid, low, high),
+        float(completed.means().std(ddof=1)), estimated.formula_error,
     )  # fmt: skip
 
 
-def _log_limits(
-    values: list[float], level: float, degrees: float | None = None
+def _quantile_limits(
+    estimated: Estimated, early: Curves, late: Curves, share: float, level: float
 ) -> tuple[float, float]:
-    """Limits around the first of the values, which is the estimate; the others were resampled."""
+    low: float | None = None
+    high: float | None = None
+    if estimated.numbers is not None:
+        low, high = quantile_limits(estimated.curve, estimated.numbers, share, level)
+    if low is None:
+        low = float(np.quantile(early.quantiles(share), (1 - level) / 2))
+    if high is None:
+        high = float(np.quantile(late.quantiles(share), (1 + level) / 2))
+        if estimated.curve.largest is not None:
+            high = estimated.curve.largest  # the data do not exclude it
+    return low, high
+
+
+def _log_limits(
+    value: float, drawn: Floats, level: float, degrees: float | None = None
+) -> tuple[float, float]:
+    """Limits around the estimate, from what was resampled."""
     from scipy import stats
 
-    value, drawn = values[0], values[1:]
-    positive = np.array([each for each in drawn if each > 0])
+    positive = drawn[drawn > 0]
     if value <= 0 or len(positive) < len(drawn) / 2:
         low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
         return min(float(low), value), max(float(high), value)

@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 from latesum._checks import InvalidInput
 from latesum.delays.base import Floats
 from latesum.delays.fitting.curve import Curve, steps
+from latesum.delays.fitting.limits import effective_numbers
+from latesum.delays.fitting.resampled import Curves
 from latesum.delays.fitting.result import Estimated
 from latesum.delays.fitting.tails import check_unseen, tail_warning
 
@@ -26,20 +28,17 @@ def fit_single(delays: Floats, censored: NDArray[np.bool_], largest: float | Non
         raise InvalidInput("at least 2 delays must have been seen to their end.")
     times, events, lost = _grouped(delays, censored)
 
-    def curve_of(event_counts: Floats, lost_counts: Floats) -> Curve:
-        return _kaplan_meier(times, event_counts, lost_counts, largest)
-
-    curve = curve_of(events, lost)
+    curve = _kaplan_meier(times, events, lost, largest)
     until, unseen = float(times[-1]), _unseen(times, events, lost)
     check_unseen(unseen, until, largest)
     counts = np.concatenate([events, lost])
     total = int(counts.sum())
 
-    def resample(rng: np.random.Generator) -> Curve:
-        drawn = rng.multinomial(total, counts / total).astype(np.float64)
-        if drawn[: len(times)].sum() < 1:
-            return curve
-        return curve_of(drawn[: len(times)], drawn[len(times) :])
+    def resample(rng: np.random.Generator, number: int) -> Curves:
+        drawn = rng.multinomial(total, counts / total, size=number).astype(np.float64)
+        none = drawn[:, : len(times)].sum(axis=1) < 1
+        drawn[none] = counts
+        return _kaplan_meiers(times, drawn[:, : len(times)], drawn[:, len(times) :], largest)
 
     warnings = tail_warning(unseen, until, largest, curve.tail)
     if not unseen and not warnings:
@@ -50,9 +49,19 @@ def fit_single(delays: Floats, censored: NDArray[np.bool_], largest: float | Non
                 "the longest 1% of the delays make up more than a quarter of the mean: the tail is "
                 "heavy, and longer delays than any seen here are to be expected."
             ]
-    # With delays that were not seen to their end, the largest that was is no bound.
-    bound = largest if largest is not None else (None if censored.any() else until)
-    return Estimated(curve, resample, len(delays), bound, warnings)
+    numbers = _numbers(curve, times, events, lost)
+    return Estimated(curve, resample, len(delays), largest, warnings, numbers=numbers)
+
+
+def _numbers(curve: Curve, times: Floats, events: Floats, lost: Floats) -> Floats:
+    """Out of how many delays each point of the curve was found."""
+    at_risk = np.cumsum((events + lost)[::-1])[::-1]
+    found = effective_numbers(_survival(events, lost), events, at_risk, float(at_risk[0]))
+    place = np.searchsorted(times, curve.times, side="right") - 1
+    # Of the two points of a jump, the first is what was left before it.
+    first = np.append(curve.times[1:] == curve.times[:-1], False)
+    place = np.where(first, place - 1, place)
+    return np.where(place >= 0, found[np.maximum(place, 0)], at_risk[0])
 
 
 def _grouped(delays: Floats, censored: NDArray[np.bool_]) -> tuple[Floats, Floats, Floats]:
@@ -79,9 +88,10 @@ def _grouped(delays: Floats, censored: NDArray[np.bool_]) -> tuple[Floats, Float
 
 
 def _survival(events: Floats, lost: Floats) -> Floats:
-    at_risk = np.cumsum((events + lost)[::-1])[::-1]
+    """The product over the times of the share that goes on; along the last axis."""
+    at_risk = np.cumsum((events + lost)[..., ::-1], axis=-1)[..., ::-1]
     factors = 1 - np.divide(events, at_risk, out=np.zeros_like(events), where=at_risk > 0)
-    alive: Floats = np.cumprod(factors)
+    alive: Floats = np.cumprod(factors, axis=-1)
     return alive
 
 
@@ -103,11 +113,36 @@ def _kaplan_meier(times: Floats, events: Floats, lost: Floats, largest: float | 
     return Curve(knots, levels, _pace_of_the_end(times, events, lost))
 
 
+def _kaplan_meiers(times: Floats, events: Floats, lost: Floats, largest: float | None) -> Curves:
+    """The same for many draws of the counts, one per row."""
+    alive = _survival(events, lost)
+    paces = _paces_of_the_end(times, events, lost)
+    # Where a draw ends before the last time, what it did not see to the end goes on at its pace.
+    last = len(times) - 1 - np.argmax((events + lost)[:, ::-1] > 0, axis=1)
+    if largest is None:
+        alive = alive * np.exp(-np.maximum(times - times[last][:, None], 0.0) / paces[:, None])
+    knots, _ = steps(times, alive[0])
+    before = np.concatenate([np.ones((len(alive), 1)), alive[:, :-1]], axis=1)
+    levels = np.stack([before, alive], axis=2).reshape(len(alive), -1)
+    levels = np.concatenate([np.ones((len(alive), 1)), levels], axis=1)
+    return Curves(knots, levels, paces if largest is None else None, largest)
+
+
 def _pace_of_the_end(times: Floats, events: Floats, lost: Floats) -> float:
     """How long the last delays went on for: exposure over events, late in the data."""
-    from_the_end = np.cumsum(events[::-1])[::-1]
-    wanted = max(_LAST_SHARE * events.sum(), min(_FEWEST_EVENTS, events.sum()))
-    place = max(int((from_the_end >= wanted).sum()) - 1, 0)
-    start = float(times[place - 1]) if place else 0.0
-    exposure = float(((events + lost)[place:] * (times[place:] - start)).sum())
-    return max(exposure / float(events[place:].sum()), 1e-12)
+    return float(_paces_of_the_end(times, events[None], lost[None])[0])
+
+
+def _paces_of_the_end(times: Floats, events: Floats, lost: Floats) -> Floats:
+    def from_the_end(values: Floats) -> Floats:
+        return np.asarray(np.cumsum(values[:, ::-1], axis=1)[:, ::-1])
+
+    all_events = events.sum(axis=1)
+    wanted = np.maximum(_LAST_SHARE * all_events, np.minimum(_FEWEST_EVENTS, all_events))
+    ended = from_the_end(events)
+    place = np.maximum((ended >= wanted[:, None]).sum(axis=1) - 1, 0)
+    rows = np.arange(len(events))
+    start = np.where(place > 0, times[place - 1], 0.0)
+    at_risk = from_the_end(events + lost)[rows, place]
+    exposure = from_the_end((events + lost) * times)[rows, place] - start * at_risk
+    return np.asarray(np.maximum(exposure / ended[rows, place], 1e-12))

@@ -11,10 +11,14 @@ import numpy as np
 
 from latesum._checks import InvalidInput
 from latesum.delays.base import Floats
-from latesum.delays.fitting.curve import Curve
+from latesum.delays.fitting.curve import Curve, from_averages
+from latesum.delays.fitting.resampled import Curves
 from latesum.delays.fitting.result import Estimated
 
 _FEWEST_LEVEL = 5
+#: A curve that is made to fall follows resampled data less closely than other data: the limits of
+#: quantiles that are found in this way are too short by about this factor.
+_STRETCH = 1.15
 
 
 def fit_step(
@@ -54,10 +58,16 @@ def fit_step(
         missing = seen / mean_level if stopped else 1 - seen / mean_level
         return _curve(missing)
 
-    def resample(rng: np.random.Generator) -> Curve:
-        mean_level = level + rng.normal() * np.sqrt(level_from.var(ddof=1) / len(level_from))
-        spread = np.sqrt(dispersion * np.maximum(after + background, 0.0))
-        return curve_of(max(mean_level, level / 100), after + rng.normal(size=len(after)) * spread)
+    def resample(rng: np.random.Generator, number: int) -> Curves:
+        error = np.sqrt(level_from.var(ddof=1) / len(level_from))
+        levels = np.maximum(level + rng.normal(size=number) * error, level / 100)
+        # Around the curve that was found: around the data, their noise would be there twice.
+        fitted = level * (curve.alive[:-1].reshape(-1, 2).mean(axis=1))
+        fitted = fitted if stopped else level - fitted
+        spread = np.sqrt(dispersion * np.maximum(fitted + background, 0.0))
+        seen = fitted + rng.normal(size=(number, len(after))) * spread
+        drawn = [curve_of(float(each), row) for each, row in zip(levels, seen, strict=True)]
+        return Curves(curve.times, np.array([each.alive for each in drawn]))
 
     curve = curve_of(level, after)
     last = after[-max(len(after) // 5, 1) :]
@@ -78,11 +88,13 @@ def fit_step(
         ):
             warnings.append("the level of the totals is not steady, so the mean may be off.")
     degrees = float(len(level_from) - 1)
-    return Estimated(curve, resample, len(totals), None, warnings, degrees=degrees), width
+    return Estimated(
+        curve, resample, len(totals), None, warnings, degrees=degrees, stretch=_STRETCH
+    ), width
 
 
 def _curve(missing: Floats) -> Curve:
-    """The share missing in each bucket after the step, made to fall, as steps.
+    """The share missing in each bucket after the step, made to fall: averages of the curve.
 
     Pooling neighbours that rise keeps their sum, and the sum is the mean delay.
     """
@@ -99,5 +111,5 @@ def _curve(missing: Floats) -> Curve:
     wanted = max(float(missing.sum()), 0.0)
     if levels.sum() > 0:
         levels = np.clip(levels * wanted / levels.sum(), 0.0, 1.0)
-    times = np.concatenate([[0.0], np.repeat(np.arange(1.0, len(levels) + 1), 2)])
-    return Curve(times, np.concatenate([np.repeat(levels, 2), [0.0]]))
+    times, alive = from_averages(levels, 0.0)
+    return Curve(np.append(times, times[-1]), np.append(alive, 0.0))

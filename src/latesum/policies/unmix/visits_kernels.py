@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 
 from latesum._compile import compiled
+from latesum.policies.unmix.index_kernels import index_values
 
 #: Lengths in length scales (E, the mean delay): of a first stretch and of a return, of a part, of
 #: the very first run at least and at most, of a first visit at most, and the least cap of a later one.
@@ -55,12 +56,17 @@ def goes_on(arm, length, order, values, mu, counts, scale, share, rewards):  # t
 
 
 @compiled
-def choose(present, length, order, values, mu, counts, scale, share, rewards, tried_since):  # type: ignore[no-untyped-def]  # fmt: skip
+def choose(present, length, order, values, mu, counts, scale, share, rewards, tried_since, new_first):  # type: ignore[no-untyped-def]  # fmt: skip
     """The next arm and why: stay while the visit goes on, then a new arm, then the best index.
 
     `present` is the arm that was played last if it can be played on, otherwise -1. An arm whose
-    last run began before `tried_since` counts as new.
+    last run began before `tried_since` counts as new. With `new_first` an arm that was never played
+    ends a later visit, which may be as long as all that is known, once it has lasted for a stretch.
     """
+    if new_first and present >= 0 and counts[2, present] > 1.0 and length >= STRETCH * scale:
+        for arm in order:
+            if counts[1, arm] == 0.0:
+                return arm, NOT_TRIED
     if present >= 0 and goes_on(present, length, order, values, mu, counts, scale, share, rewards):
         return present, GOES_ON
     best = order[0]
@@ -90,3 +96,13 @@ def part_length(left, run, scale):  # type: ignore[no-untyped-def]
     """The next part of the `left` rounds of a stretch: half a length scale, or half of the run."""
     size = whole(max(PART * scale, run / 2.0))
     return left if left - size < PART * scale else min(size, left)
+
+
+@compiled
+def decide(present, length, order, mu, variances, counts, pending, n_arms, scale, clock, horizon, share, rewards, tried_since, new_first):  # type: ignore[no-untyped-def]  # fmt: skip
+    """The next arm, why, and for how many rounds: one call from Python per decision."""
+    values = index_values(mu, variances, counts, pending, n_arms, scale, clock, horizon)
+    arm, why = choose(
+        present, length, order, values, mu, counts, scale, share, rewards, tried_since, new_first
+    )
+    return arm, why, stretch_length(arm == present, counts[1, arm], counts[0, arm], scale, share)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi.responses import JSONResponse
 
 from latesum._checks import InvalidInput
 from latesum._json_values import finite
@@ -15,10 +17,12 @@ from latesum.live.entries import Entry
 from latesum.live.setting_fields import NAME_PATTERN
 from latesum.live.settings import Settings
 from latesum.live.tables import TableName
+from latesum.live.vocabulary import CampaignState
 from latesum.service import models
 from latesum.service.cache import CachedCampaign, CampaignCache
 from latesum.service.errors import ON_ANY_ROUTE, Refused, documented
 from latesum.service.routing import AllCampaigns, NamedCampaign, ScopedRoute, needs
+from latesum.service.summaries import Glance, Wanted
 
 router = APIRouter(
     prefix="/v1/campaigns",
@@ -27,24 +31,29 @@ router = APIRouter(
     responses=documented(*ON_ANY_ROUTE),
 )
 Level = Annotated[float, Query(ge=0.5, le=0.999, description="How sure the intervals are.")]
+RegionQuery = Annotated[
+    str, Query(min_length=1, max_length=64, description="The region, in a campaign that has some.")
+]
 Bucket = Annotated[str, Query(min_length=1, max_length=40, description="A date, time or number.")]
 
 
-@router.get("")
-@needs("read")
-async def list_campaigns(campaigns: AllCampaigns) -> models.CampaignList:
-    """All campaigns, oldest first."""
-    return models.CampaignList(campaigns=[await _line(cached) for cached in await campaigns.all()])
-
-
-async def _line(cached: CachedCampaign) -> models.CampaignLine:
-    status, settings = await cached.status(), cached.reader.settings
-    return models.CampaignLine(
-        name=settings.name, state=status.state, headline=status.headline,
-        options=list(settings.options), policy=settings.policy, every=settings.buckets.every,
-        alarm=status.alarm,
-        health=[models.FindingLine(**each._asdict()) for each in status.health],
-    )  # fmt: skip
+@router.get("", response_model=models.CampaignList)
+@needs("read", long=True)
+async def list_campaigns(
+    campaigns: AllCampaigns,
+    search: Annotated[
+        str, Query(max_length=100, description="A part of the name or of an option's name.")
+    ] = "",
+    state: Annotated[CampaignState | None, Query(description="How the campaign is.")] = None,
+    health: Annotated[Glance | None, Query(description="The worst of its findings.")] = None,
+    archived: Annotated[bool, Query(description="Also those in the archive.")] = False,
+    offset: Annotated[int, Query(ge=0, le=10**6)] = 0,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 1000,
+) -> Response:
+    """The campaigns, those with alarms first, then those with warnings, and the newest first."""
+    found = Wanted(search, state, health).among(await campaigns.summaries(archived=archived))
+    lines = [each.to_json() for each in found[offset : offset + limit]]
+    return JSONResponse({"campaigns": lines, "total": len(found)})
 
 
 @router.put("/{campaign}", responses={201: {"model": models.CampaignAnswer}, **documented(409)})
@@ -121,16 +130,22 @@ async def _answer(cached: CachedCampaign) -> models.CampaignAnswer:
     },
 )
 @needs("read")
-async def option(cached: NamedCampaign, request: Request, bucket: Bucket | None = None) -> Response:
+async def option(
+    cached: NamedCampaign,
+    request: Request,
+    bucket: Bucket | None = None,
+    region: RegionQuery | None = None,
+) -> Response:
     """The option to show now, or in a bucket; asked again, the answer is the same.
 
     It may be kept until the bucket ends (Cache-Control); numbered buckets end when something is
     recorded, so that theirs has to be asked for each time, with If-None-Match.
     """
-    if bucket is None:
+    if bucket is None and region is None:
         answer = await cached.option_now()
     else:
-        answer = cached.answer(await cached.write(cached.campaign.decide, bucket))
+        decide = cached.campaign.decide
+        answer = cached.answer(await cached.write(decide, bucket, region=region or ""))
     left = cached.seconds_left(answer)
     kept = f"private, max-age={left}" if left else "private, no-cache"
     headers = {"cache-control": kept, "etag": answer.tag, "vary": "Authorization, Cookie"}
@@ -140,8 +155,39 @@ async def option(cached: NamedCampaign, request: Request, bucket: Bucket | None 
     return Response(answer.body, 200, headers, "application/json")
 
 
-@router.get("/{campaign}/status", responses=documented(404))
+@router.get(
+    "/{campaign}/options",
+    response_model=models.OptionsAnswer,
+    responses={
+        304: {"description": "The options are those whose ETag was sent in If-None-Match."},
+        **documented(404, 409),
+    },
+)
 @needs("read")
+async def options(
+    cached: NamedCampaign, request: Request, bucket: Bucket | None = None
+) -> Response:
+    """The option to show in every region, now or in a bucket; asked again, the answer is the same."""
+    decisions = await cached.write(cached.campaign.decide_all, bucket)
+    answers = [cached.answer(each) for each in decisions.values()]
+    first = next(iter(decisions.values()))
+    left = cached.seconds_left(answers[0])
+    kept = f"private, max-age={left}" if left else "private, no-cache"
+    tag = f'"{"-".join(each.tag.strip(chr(34)) for each in answers)}"'
+    headers = {"cache-control": kept, "etag": tag, "vary": "Authorization, Cookie"}
+    tags = request.headers.get("if-none-match")
+    if tags is not None and tag in [each.strip() for each in tags.split(",")]:
+        return Response(None, 304, headers)
+    content = {
+        "campaign": cached.campaign.name, "bucket": first.bucket, "label": first.label,
+        "options": [json.loads(each.body) for each in answers],
+    }  # fmt: skip
+    body = json.dumps(content, ensure_ascii=False).encode()
+    return Response(body, 200, headers, "application/json")
+
+
+@router.get("/{campaign}/status", responses=documented(404))
+@needs("read", long=True)
 async def status(cached: NamedCampaign, level: Level = 0.95) -> dict[str, Any]:
     """Everything that the page shows: what runs and why, the timeline, the options, warnings."""
     found: dict[str, Any] = finite((await cached.status(level)).to_json())
@@ -149,7 +195,7 @@ async def status(cached: NamedCampaign, level: Level = 0.95) -> dict[str, Any]:
 
 
 @router.get("/{campaign}/estimates", responses=documented(404))
-@needs("read")
+@needs("read", long=True)
 async def estimates(cached: NamedCampaign, level: Level = 0.95) -> models.EstimatesAnswer:
     """What is believed of each option, per round."""
     rows = await cached.read(cached.reader.estimates, level)
@@ -187,7 +233,7 @@ _TABLE_KINDS = {
         **documented(404),
     },
 )
-@needs("read")
+@needs("read", long=True)
 async def table(
     cached: NamedCampaign,
     table: Annotated[TableName, Path(description="What the rows are.")],
@@ -209,7 +255,7 @@ async def table(
 
 
 @router.get("/{campaign}/history", responses=documented(404))
-@needs("read")
+@needs("read", long=True)
 async def history(
     cached: NamedCampaign,
     after: Annotated[int, Query(ge=0, le=2**31 - 1, description="Entries after this one.")] = 0,
@@ -228,7 +274,7 @@ def _entry(settings: Settings, entry: Entry) -> models.HistoryEntry:
 
 
 @router.get("/{campaign}/explanation", responses=documented(404))
-@needs("read")
+@needs("read", long=True)
 async def explanation(
     cached: NamedCampaign, bucket: Bucket | None = None
 ) -> models.ExplanationAnswer:

@@ -57,13 +57,13 @@ async def ready(campaigns: AllCampaigns) -> Health:
     responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}},
                **documented(*ON_ANY_ROUTE)},
 )  # fmt: skip
-@needs("read")
+@needs("read", long=True)
 async def metrics(campaigns: AllCampaigns) -> Response:
     """Figures for Prometheus, with the health of every campaign."""
     figures = campaigns.workers.metrics
     try:
-        seen = [await cached.status() for cached in await campaigns.all()]
-        health = figures.health_text({status.name: status.health for status in seen})
+        seen = await campaigns.summaries()
+        health = figures.health_text({each.name: each.health for each in seen})
     except (DBAPIError, TimeoutError):  # the figures are wanted most when the store fails
         health = figures.health_text(None)
     return Response(figures.text() + health, media_type="text/plain; version=0.0.4")

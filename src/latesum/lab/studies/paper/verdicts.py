@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from latesum.lab.run import Run
+from latesum.lab.setting import Setting
 from latesum.lab.studies.paper.published import READING_ERROR, bend_near, curves
 from latesum.lab.sweeps import SweepResults
 from latesum.policies import ODAAF
@@ -122,7 +123,9 @@ def jump_times(results: SweepResults) -> list[Jumps]:
     for setting in results.settings:
         name = f"{setting.policy_name} {setting.problem_name}"
         curve = known.get(name)
-        if curve is None or not isinstance(setting.prepared[1], ODAAF):
+        if not isinstance(setting, Setting) or curve is None:
+            continue
+        if not isinstance(setting.prepared[1], ODAAF):
             continue
         # Most runs drop the worse arm in the same phase; the first such run shows its stretches.
         final = results[setting.problem_name, setting.policy_name].regrets[:, -1]

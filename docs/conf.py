@@ -1,0 +1,110 @@
+"""The site: `make docs`. Warnings are errors there; nothing is fetched."""
+
+import datetime
+import inspect
+import re
+from pathlib import Path
+
+import latesum
+
+HERE = Path(__file__).parent
+
+project = "latesum"
+author = "The latesum maintainers"
+copyright = f"{datetime.date.today().year}, {author}"
+version = release = latesum.__version__
+
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
+    "sphinx_copybutton",
+]
+exclude_patterns = ["_build", "results/*", "tables.py"]
+source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb"}
+
+# Markdown as the pages have it on a code host too: links to headings and to files of the repository.
+myst_enable_extensions = ["amsmath", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 4
+myst_links_external_new_tab = True
+
+# Notebooks are run when the site is built: what they show is never older than the code.
+nb_execution_mode = "force"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 300
+nb_merge_streams = True
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "description"
+autodoc_typehints_description_target = "documented"
+autodoc_preserve_defaults = True
+autodoc_class_signature = "mixed"
+napoleon_google_docstring = True
+napoleon_numpy_docstring = False
+# A word in single backticks is code, as in the docstrings.
+default_role = "code"
+
+html_theme = "furo"
+html_title = f"latesum {release}"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_theme_options = {
+    "light_css_variables": {"color-brand-primary": "#005a8c", "color-brand-content": "#005a8c"},
+    "dark_css_variables": {"color-brand-primary": "#56b4e9", "color-brand-content": "#56b4e9"},
+}
+html_copy_source = False
+html_show_sourcelink = False
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+
+def _command_line() -> None:
+    """The page of all commands, from the commands themselves."""
+    import typer
+    from typer.cli import get_docs_for_click
+    from typer.main import get_command
+
+    from latesum.cli.app import COMMANDS, app, load
+
+    whole = get_command(app)
+    whole.commands.update({name: load(name) for name in COMMANDS})
+    text = get_docs_for_click(obj=whole, ctx=typer.Context(whole), name="latesum")
+    text = text.replace("# `latesum`", "# The command line", 1)
+    for name, command in COMMANDS.items():  # whole sentences in the list
+        text = re.sub(
+            rf"^\* `{name}`: .*$", f"* `{name}`: {command.help}", text, flags=re.MULTILINE
+        )
+    # Where Python or the shell found something: not the same on every machine.
+    text = re.sub(r"\s*\[env var: [^\]]*\]", "", text)
+    (HERE / "reference" / "command-line.md").write_text(text, encoding="utf-8")
+
+
+def _plain(app, what, name, obj, options, lines):
+    """Docstrings are plain text: only backticks, lists, `Args:` and examples mean something there."""
+    if what in ("class", "exception") and inspect.isclass(obj) and not obj.__doc__:
+        lines.clear()
+    inside = False
+    for number, line in enumerate(lines):
+        if line.lstrip().startswith(">>>"):
+            inside = True
+        elif not line.strip():
+            inside = False
+        if not inside:
+            parts = re.split(r"(`[^`]*`)", line)
+            parts[::2] = [re.sub(r"(?<!^)([*|])", r"\\\1", part) for part in parts[::2]]
+            lines[number] = "".join(parts)
+
+
+def _of_the_root(app, name, text):
+    """Links to files beside the folder docs: their pages here."""
+    text[0] = re.sub(
+        r"\]\(\.\./(CONTRIBUTING|CHANGELOG)\.md", lambda m: f"]({m[1].lower()}.md", text[0]
+    )
+
+
+def setup(app):
+    """Called by Sphinx."""
+    _command_line()
+    app.connect("source-read", _of_the_root)
+    app.connect("autodoc-process-docstring", _plain, priority=100)

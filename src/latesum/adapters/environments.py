@@ -1,0 +1,158 @@
+"""A problem as a Gymnasium environment: one step per round, or one step per stretch.
+
+What arrives is the reward of a step, whichever plays earned it: an agent that takes it for what its
+last action was worth makes the mistake that this field is about. `info["regret"]` is the regret so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latesum._checks import InvalidInput, whole_number
+from latesum._extras import require
+from latesum.world import Problem, World
+
+if TYPE_CHECKING:
+    import gymnasium
+else:
+    gymnasium = require("gymnasium", "gymnasium")
+
+__all__ = ["RoundEnv", "StretchEnv"]
+
+Floats = NDArray[np.float64]
+#: What a step gives: observation, reward, terminated, truncated, info.
+StepResult = tuple[Floats, float, bool, bool, dict[str, Any]]
+
+
+class _ProblemEnv(gymnasium.Env[Floats, Any]):
+    """What both environments share: a world that is begun anew, played, and ends at the horizon."""
+
+    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - Gymnasium's own attribute
+
+    def __init__(self, problem: Problem, horizon: int) -> None:
+        self.problem = problem
+        self.horizon = whole_number(horizon, "the horizon", at_least=1)
+        self._world: World | None = None
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Floats, dict[str, Any]]:
+        """Begin anew, with nothing under way.
+
+        Args:
+            seed: The same seed gives the same rewards and delays for the same actions.
+            options: None is known, and any is refused.
+        """
+        super().reset(seed=seed)
+        if options:
+            raise InvalidInput(f"this environment has no options, and was given {options!r}.")
+        child = np.random.default_rng(int(self.np_random.integers(1 << 63)))
+        self._world = self.problem.start(rng=child)
+        self._regret = 0.0
+        space = self.observation_space
+        assert space.shape is not None
+        return np.zeros(space.shape), self._info()
+
+    def _played(self, arm: int, rounds: int) -> tuple[float, bool]:
+        """What arrived, and whether that was the end."""
+        if self._world is None:
+            raise InvalidInput("call reset() before the first step.")
+        start = self._world.rounds_played
+        if start >= self.horizon:
+            raise InvalidInput(f"the {self.horizon} rounds are over; call reset().")
+        rounds = min(rounds, self.horizon - start)
+        total = self._world.play(arm, rounds)
+        lost = self.problem.lost_by(arm, np.array([start, start + rounds]))
+        self._regret += float(lost[1] - lost[0])
+        return total, self._world.rounds_played >= self.horizon
+
+    def _info(self) -> dict[str, Any]:
+        assert self._world is not None
+        return {"regret": self._regret, "rounds": self._world.rounds_played}
+
+
+class RoundEnv(_ProblemEnv):
+    """One step is one round: the action is an arm, the observation and the reward are what arrives.
+
+    Args:
+        problem: What is played.
+        horizon: The rounds of an episode, after which it is truncated.
+
+    >>> from latesum import Problem
+    >>> env = RoundEnv(Problem([0.5, 0.6], "constant(2)"), horizon=1_000)
+    >>> _, _ = env.reset(seed=1)
+    >>> env.step(0)[:2]                         # nothing can have arrived yet
+    (array([0.]), 0.0)
+    """
+
+    def __init__(self, problem: Problem, horizon: int) -> None:
+        super().__init__(problem, horizon)
+        most = _most_at_once(problem, self.horizon)
+        self.action_space = gymnasium.spaces.Discrete(problem.n_arms)
+        self.observation_space = gymnasium.spaces.Box(0.0, most, (1,), np.float64)
+
+    def step(self, action: int) -> StepResult:
+        """Play an arm for one round.
+
+        Args:
+            action: The arm.
+        """
+        total, over = self._played(int(action), 1)
+        return np.array([total]), total, False, over, self._info()
+
+
+class StretchEnv(_ProblemEnv):
+    """One step is a stretch: the action is an arm and one of the `lengths`, the reward is the total.
+
+    An observation is the total, the rounds and the arm of the last stretch. The last stretch of an
+    episode ends with it, however long it was meant to be.
+
+    Args:
+        problem: What is played.
+        horizon: The rounds of an episode, after which it is truncated.
+        lengths: The rounds that a stretch can have.
+
+    >>> from latesum import Problem
+    >>> env = StretchEnv(Problem([0.5, 0.6], "uniform(0, 9)"), horizon=1_000, lengths=(10, 100))
+    >>> _, _ = env.reset(seed=1)
+    >>> observation, total, _, _, info = env.step([1, 1])
+    >>> info["rounds"], bool(observation[0] == total)
+    (100, True)
+    """
+
+    def __init__(
+        self, problem: Problem, horizon: int, lengths: Sequence[int] = (1, 10, 100, 1_000)
+    ) -> None:
+        super().__init__(problem, horizon)
+        self.lengths = tuple(whole_number(each, "a length", at_least=1) for each in lengths)
+        if not self.lengths:
+            raise InvalidInput("give at least one length of a stretch, such as (10, 100).")
+        longest = min(max(self.lengths), self.horizon)
+        most = longest * _most_at_once(problem, self.horizon)
+        high = np.array([min(most, self.horizon), longest, problem.n_arms - 1], dtype=np.float64)
+        self.action_space = gymnasium.spaces.MultiDiscrete([problem.n_arms, len(self.lengths)])
+        self.observation_space = gymnasium.spaces.Box(np.zeros(3), high, (3,), np.float64)
+
+    def step(self, action: Any) -> StepResult:
+        """Play an arm for some rounds.
+
+        Args:
+            action: The arm, and the place of the number of rounds in `lengths`.
+        """
+        arm, length = (int(each) for each in action)
+        before = self._info()["rounds"] if self._world is not None else 0
+        total, over = self._played(arm, self.lengths[length])
+        info = self._info()
+        seen = np.array([total, info["rounds"] - before, arm], dtype=np.float64)
+        return seen, total, False, over, info
+
+
+def _most_at_once(problem: Problem, horizon: int) -> float:
+    """The most that can arrive in one round: all that is under way, each reward at most 1."""
+    bounds = [delay.bound for delay in problem.delays]
+    longest = horizon - 1 if None in bounds else max(bound or 0 for bound in bounds)
+    return float(min(longest + 1, horizon))

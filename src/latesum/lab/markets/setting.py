@@ -1,0 +1,220 @@
+"""A run in a market: what plays in which law of markets, with which seed; its digest names its results.
+
+The engine of `latesum.lab` makes, keeps and resumes these runs as it does all others.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latesum._checks import whole_number
+from latesum.lab.markets.players import Player, SwitchbackPlayer, player
+from latesum.lab.measures import register_measure
+from latesum.world.market import Market, MarketWorld
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+#: Part of every digest: a change in how runs are drawn or kept makes old results unusable.
+MARKET_RUNS_VERSION = 1
+#: What is kept of a run in a market.
+MARKET_MEASURES = (
+    "regret", "ended_on_best", "switches", "lost", "lost_by_split", "within", "intervals", "named",
+)  # fmt: skip
+_WORLD, _POLICY = range(2)
+#: The two-sided normal quantiles of 90% and 95%.
+_QUANTILES = (1.6448536269514722, 1.959963984540054)
+
+
+@dataclass(frozen=True, eq=False)
+class MarketSetting:
+    """A policy in a law of markets.
+
+    Args:
+        market: The law; every run draws a market from it.
+        policy: What decides, as text: "switchback", "half-time-test", "geo-test", or a policy of one stream.
+        seed: The seed; run i draws from its i-th child under every policy.
+        measures: What is kept of a run.
+        problem_name: What the law is called in tables; no part of the digest.
+        policy_name: What the policy is called in tables; no part of the digest.
+
+    >>> setting = MarketSetting(Market(buckets=28), "half-time-test")
+    >>> run = setting.run(0)
+    >>> 0 < run.lost < 1
+    True
+    """
+
+    market: Market
+    policy: str
+    seed: int = 1
+    measures: tuple[str, ...] = MARKET_MEASURES
+    problem_name: str = ""
+    policy_name: str = ""
+
+    def __post_init__(self) -> None:
+        whole_number(self.seed, "the seed")
+        object.__setattr__(self, "problem_name", self.problem_name or str(self.market))
+        object.__setattr__(self, "policy_name", self.policy_name or self.policy)
+
+    @property
+    def horizon(self) -> int:
+        """The buckets of a run."""
+        return self.market.buckets
+
+    @property
+    def checkpoint_rounds(self) -> Integers:
+        """The buckets at which regret is kept: the end."""
+        return np.array([self.market.buckets])
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """The same for two settings whose runs of one number are the same, whatever their labels."""
+        text = json.dumps([MARKET_RUNS_VERSION, self.to_json()], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON values, without labels and without what is as usual."""
+        data: dict[str, Any] = {
+            "market": self.market.plain(), "policy": self.policy, "seed": self.seed,
+        }  # fmt: skip
+        if self.measures != MARKET_MEASURES:
+            data["measures"] = list(self.measures)
+        return data
+
+    def check(self) -> None:
+        """Refuse now what a run would refuse."""
+        player(self.policy, self._start(0), 0)
+
+    def shortened(self, rounds: int) -> MarketSetting:
+        """The same with fewer buckets, for measuring how long a run takes.
+
+        Args:
+            rounds: How many; at least two weeks are left.
+        """
+        buckets = min(max(rounds, 14), self.market.buckets)
+        return dataclasses.replace(self, market=dataclasses.replace(self.market, buckets=buckets))
+
+    def run(self, number: int) -> MarketRun:
+        """One run: it depends on this setting and its number, and on nothing else.
+
+        Args:
+            number: Which run.
+        """
+        world = self._start(number)
+        seed = np.random.SeedSequence(self.seed, spawn_key=(number, _POLICY)).generate_state(1)[0]
+        playing = player(self.policy, world, int(seed))
+        for bucket in range(self.market.buckets):
+            world.play(bucket, playing.decide(bucket))
+        return MarketRun(world, playing)
+
+    def _start(self, number: int) -> MarketWorld:
+        return self.market.start(np.random.SeedSequence(self.seed, spawn_key=(number, _WORLD)))
+
+
+class MarketRun:
+    """What happened in one run in a market.
+
+    Args:
+        world: The market after its last bucket.
+        playing: What decided.
+    """
+
+    def __init__(self, world: MarketWorld, playing: Player) -> None:
+        self.world, self.playing = world, playing
+        shown = world.shown(world.law.buckets)[-world.law.buckets :]
+        means = np.array([world.means(bucket) for bucket in range(world.law.buckets)])
+        best = int(np.argmax(means.sum(axis=(0, 1))))
+        if world.law.differences:
+            top = means.sum(axis=0).argmax(axis=1)  # the best of every region
+        else:
+            top = np.full(world.law.regions, best)
+        could = means[:, np.arange(world.law.regions), top].sum()
+        got = np.take_along_axis(means, shown[:, :, None], axis=2).sum()
+        #: The mean sales that were lost, and their share in those of the best.
+        self.missed_sales = float(could - got)
+        self.lost = float(1 - got / could)
+        self.lost_by_split = float(1 - means.mean(axis=2).sum() / could)
+        self.best, self._means, self._shown = best, means, shown
+        self.checkpoints = np.array([world.law.buckets])
+
+    @functools.cached_property
+    def answer(self) -> int:
+        """The option that the policy would keep."""
+        return self.playing.answer()
+
+    @property
+    def ended_on_best(self) -> bool:
+        """Whether the policy would keep the best option."""
+        return self.answer == self.best
+
+    def regret(self, at: Any = None) -> Floats:
+        """The mean sales that were lost.
+
+        Args:
+            at: Not used: it is kept at the end only.
+        """
+        return np.array([self.missed_sales])
+
+    def falls_short(self, option: int) -> float:
+        """By how much an option is worse than the best, as a share.
+
+        Args:
+            option: The option.
+        """
+        sold = self._means.sum(axis=(0, 1))
+        return float(1 - sold[option] / sold.max())
+
+    @property
+    def switches(self) -> float:
+        """How often a region changed its option, on average."""
+        return float((np.diff(self._shown, axis=0) != 0).sum() / self.world.law.regions)
+
+
+@register_measure("lost")
+def lost(run: MarketRun) -> float:
+    """The share of the best option's sales that was lost."""
+    return run.lost
+
+
+@register_measure("lost_by_split")
+def lost_by_split(run: MarketRun) -> float:
+    """The same of an equal split."""
+    return run.lost_by_split
+
+
+@register_measure("within")
+def within(run: MarketRun) -> float:
+    """By how much the option that it ends on is worse than the best."""
+    return run.falls_short(run.answer)
+
+
+@register_measure("intervals")
+def intervals(run: MarketRun) -> Floats:
+    """Shares of the options whose effect is in the 90% interval, in the 95% one, and has a wrong sign at 95%."""
+    found = run.playing.effects()
+    if found is None:
+        return np.full(3, np.nan)
+    mean, sd = found[0][1:], found[1][1:]
+    truth = run.world.effects[1:]
+    off = np.abs(mean - truth)
+    wrong = (np.abs(mean) > _QUANTILES[1] * sd) & (np.sign(mean) != np.sign(truth))
+    return np.array(
+        [np.mean(off <= _QUANTILES[0] * sd), np.mean(off <= _QUANTILES[1] * sd), np.mean(wrong)]
+    )
+
+
+@register_measure("named")
+def named(run: MarketRun) -> Floats:
+    """The bucket in which a winner was named and by how much it is worse than the best; NaN without."""
+    winner = run.playing.winner if isinstance(run.playing, SwitchbackPlayer) else None
+    if winner is None:
+        return np.array([np.nan, np.nan])
+    return np.array([winner[1], run.falls_short(winner[0])])

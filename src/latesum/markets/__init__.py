@@ -1,0 +1,28 @@
+"""Markets: totals of one stream or several regions, with weekdays, drift and late sales, in one model.
+
+Rows in, decisions and posteriors out: pure functions of the rows, the settings and the seed, with no state
+to save. A revised total, a missing one or a late one is just another row.
+"""
+
+from latesum.markets.readings import Effect, Origin, Outlier, Readings, readings
+from latesum.markets.rows import Row
+from latesum.markets.rule import Choice, decide
+from latesum.markets.settings import NOT_KNOWN, NOTHING, MarketSettings, ToldDelay
+from latesum.markets.winner import Winner, winner
+
+__all__ = [
+    "NOTHING",
+    "NOT_KNOWN",
+    "Choice",
+    "Effect",
+    "MarketSettings",
+    "Origin",
+    "Outlier",
+    "Readings",
+    "Row",
+    "ToldDelay",
+    "Winner",
+    "decide",
+    "readings",
+    "winner",
+]

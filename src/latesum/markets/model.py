@@ -1,0 +1,352 @@
+"""One fit: the posterior of all states of a market, given its rows and its hyperparameters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latesum.markets.arrival_kernels import arrival_mix
+from latesum.markets.arrivals import shape_of
+from latesum.markets.filter_kernels import filter_blocked, filter_dense
+from latesum.markets.rows import FIRST_BUCKETS, Panel, before_shares
+from latesum.markets.settings import NOT_KNOWN, PATTERNS, MarketSettings
+
+Floats = NDArray[np.float64]
+
+#: Up to this many regions the filter has the full covariance; beyond, it is blocked by region.
+DENSE_REGIONS = 8
+#: The sd of the prior of the pattern, of its deviations in a region, and of a region's level.
+PATTERN_SD, DEVIATION_SD, LEVEL_SD = 0.3, 0.2, 0.3
+#: The sd of a region's level where none of its totals is known yet.
+_UNKNOWN_LEVEL_SD = 1.5
+#: On a holiday, sales may differ by about this much more than on other days.
+HOLIDAY_SD = 0.3
+
+
+class Hyper(NamedTuple):
+    """What is learned once a week: the sizes of all that moves, and the delay.
+
+    Args:
+        noise: tau, noise of a bucket that is its own.
+        common_walk: sigma_s, the walk of the common level; not used with one region.
+        region_walk: sigma_u, the walk of a region's level; with one region, of its level.
+        shocks: sigma_d, shocks that all regions share.
+        effects: sigma_theta, how far options differ.
+        differences: sigma_delta, how far an option's effect differs by region.
+        delay: D, the mean delay in buckets.
+        dispersion: phi, the variance over the mean; 1 for counts.
+        lag_spread: The sd of gamma, how far the options' delays differ (log); 0 if all have the same.
+    """
+
+    noise: float
+    common_walk: float
+    region_walk: float
+    shocks: float
+    effects: float
+    differences: float
+    delay: float
+    dispersion: float
+    lag_spread: float = 0.0
+
+    @property
+    def own(self) -> bool:
+        """Whether each option has a lag of its own."""
+        return self.lag_spread > 0
+
+
+class Layout(NamedTuple):
+    """Which states there are, and where."""
+
+    options: int
+    regions: int
+    patterns: int
+    own: bool
+    shocks: bool
+
+    @property
+    def several(self) -> bool:
+        """Whether there are several regions."""
+        return self.regions > 1
+
+    @property
+    def first_pattern(self) -> int:
+        """The first state of the pattern."""
+        return self.options * (2 if self.own else 1)
+
+    @property
+    def common(self) -> int:
+        """How many states the regions share."""
+        return self.first_pattern + self.patterns + self.several + self.shocks
+
+    @property
+    def special(self) -> int:
+        """How many states a region has."""
+        return (self.options + self.patterns if self.several else 0) + 1
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """What is known of all states after the last row.
+
+    Args:
+        layout: Which states there are.
+        hyper: The hyperparameters of the fit.
+        mean: The means of all states.
+        covariance: Their covariance.
+        mix: X by bucket, region and option: the exposure behind the arrivals of a bucket.
+        surprise: How many standard deviations a total was from what was expected; NaN if it is not known.
+        likelihood: The logarithm of the likelihood.
+        weights: The sizes of the regions, in sum 1.
+    """
+
+    layout: Layout
+    hyper: Hyper
+    mean: Floats
+    covariance: Floats
+    mix: Floats
+    surprise: Floats
+    likelihood: float
+    weights: Floats
+
+    def effects(self, region: int | None = None) -> tuple[Floats, Floats]:
+        """Means and covariance of the options' effects (log), in a region or over all by size.
+
+        Args:
+            region: Its place; None for the mean of all regions, weighted by their size.
+        """
+        places = self._rows(region)
+        return places @ self.mean, places @ self.covariance @ places.T
+
+    def _rows(self, region: int | None) -> Floats:
+        layout = self.layout
+        rows = np.zeros((layout.options, len(self.mean)))
+        chosen = np.arange(layout.options)
+        rows[chosen, chosen] = 1.0
+        if layout.several:
+            for place in range(layout.regions) if region is None else (region,):
+                weight = self.weights[place] if region is None else 1.0
+                rows[chosen, layout.common + place * layout.special + chosen] = weight
+        return rows
+
+
+def layout_of(settings: MarketSettings, own: bool) -> Layout:
+    """The states of a market.
+
+    Args:
+        settings: The market's.
+        own: Whether each option has a lag of its own.
+    """
+    regions = len(settings.regions)
+    return Layout(len(settings.options), regions, sum(PATTERNS[settings.pattern]), own, regions > 1)
+
+
+def fit(panel: Panel, settings: MarketSettings, hyper: Hyper) -> Posterior:
+    """The posterior after all rows of a panel.
+
+    Args:
+        panel: The rows.
+        settings: The market's.
+        hyper: The sizes of all that moves; with a `lag_spread`, each option has a lag of its own, as
+            states log D_i = log D + gamma_i.
+
+    >>> from latesum.markets import MarketSettings, Row
+    >>> from latesum.markets.search import defaults
+    >>> settings = MarketSettings(("old", "new"), 90, before="old")
+    >>> rows = [Row("", day, 1000, "new" if day >= 0 else "old", 30 + 5 * (day > 1)) for day in range(-9, 9)]
+    >>> panel = Panel.of(rows, settings, 9)
+    >>> mean, _ = fit(panel, settings, defaults(panel, settings)).effects()
+    >>> bool(mean[1] > mean[0])
+    True
+    """
+    return Prepared(panel, settings).fit(hyper)
+
+
+class Prepared:
+    """What fits of the same rows have in common: a search makes hundreds of them.
+
+    Args:
+        panel: The rows.
+        settings: The market's.
+    """
+
+    def __init__(self, panel: Panel, settings: MarketSettings) -> None:
+        self._panel, self._settings = panel, settings
+        self._before = before_shares(settings) * _early(panel.exposure)[:, None]
+        self._places, self._holiday = _calendar(panel, settings)
+        self._mixes: dict[float, tuple[Floats, Floats, Floats, Floats]] = {}
+        self._shape = shape_of(settings.delay.law)
+        sizes = (
+            panel.exposure.mean(axis=0) if len(panel.exposure) else np.ones(panel.exposure.shape[1])
+        )
+        self._weights = sizes / sizes.sum()
+
+    def _mixed(self, delay: float) -> tuple[Floats, Floats, Floats, Floats]:
+        """What depends on the delay alone: X, what is added to V, and the totals and X of the levels' priors."""
+        if delay not in self._mixes:
+            panel, settings = self._panel, self._settings
+            mix, old = arrival_mix(
+                delay, *self._shape, settings.dated == "decision", panel.exposure, panel.shares,
+                self._before,
+            )  # fmt: skip
+            extra = np.zeros(panel.totals.shape)
+            # Where it is not known what ran before, early arrivals say little, of the level too.
+            loose = np.zeros(panel.totals.shape, dtype=bool)
+            if settings.before == NOT_KNOWN:
+                extra += old**2
+                loose = old > 0.5
+            if self._holiday.any():
+                extra += (HOLIDAY_SD * _touched(self._holiday, delay))[:, None] ** 2
+            self._mixes[delay] = (mix, extra, *_early_sums(panel.totals, mix.sum(axis=2), loose))
+        return self._mixes[delay]
+
+    def fit(self, hyper: Hyper) -> Posterior:
+        """The posterior.
+
+        Args:
+            hyper: The sizes of all that moves.
+        """
+        panel, settings = self._panel, self._settings
+        layout = layout_of(settings, hyper.own)
+        by_decision = settings.dated == "decision"
+        mix, extra, early_totals, early_mix = self._mixed(hyper.delay)
+        levels, level_sd = _levels(early_totals, early_mix, hyper.dispersion)
+        moves, kept = _moves(layout, hyper, settings.novelty)
+        common_variance = _common_prior(layout, hyper)
+        special_variance = _special_prior(layout, hyper)
+        common = (
+            panel.totals, panel.exposure, panel.shares, self._before, mix, extra, self._places,
+            layout.patterns, hyper.own, layout.shocks, hyper.delay,
+        )  # fmt: skip
+        if layout.regions <= DENSE_REGIONS:
+            first, each = layout.common, layout.special
+            states = first + layout.regions * each
+            mean, variance = np.zeros(states), np.empty(states)
+            mean[first + each - 1 :: each] = levels
+            variance[:first] = common_variance
+            variance[first:].reshape(layout.regions, each)[:] = special_variance
+            variance[first + each - 1 :: each] = level_sd**2
+            covariance = np.diag(variance)
+            all_moves, all_kept = np.zeros(states), np.ones(states)
+            all_moves[:first], all_kept[:first] = moves, kept
+            all_moves[first + each - 1 :: each] = hyper.region_walk**2
+            likelihood, surprise = filter_dense(
+                *common, mean, covariance, hyper.noise, hyper.dispersion, all_moves, all_kept,
+                by_decision, *self._shape,
+            )  # fmt: skip
+        else:
+            special = np.zeros((layout.regions, layout.special))
+            special[:, -1] = levels
+            mean, covariance = np.zeros(layout.common), np.diag(common_variance)
+            likelihood, surprise, *regional = filter_blocked(
+                *common, mean, covariance, special, np.diag(special_variance), hyper.noise,
+                hyper.dispersion, moves, kept, hyper.region_walk**2, by_decision, *self._shape,
+            )  # fmt: skip
+            mean, covariance = _assembled(mean, covariance, *regional)
+        return Posterior(
+            layout, hyper, mean, covariance, mix, surprise, float(likelihood), self._weights
+        )
+
+
+def _early(exposure: Floats) -> Floats:
+    """What is taken for the rounds of a bucket before the first row, by region."""
+    return exposure[:FIRST_BUCKETS].mean(axis=0) if len(exposure) else np.ones(exposure.shape[1])
+
+
+def _calendar(
+    panel: Panel, settings: MarketSettings
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Which parts of the pattern every bucket has, and whether it is a holiday."""
+    buckets = np.arange(panel.first, panel.end)
+    at = buckets + settings.phase
+    if settings.pattern in ("weekday", "workday"):
+        places = (at % (7 if settings.pattern == "weekday" else 5))[:, None]
+    elif settings.pattern == "hour":
+        places = np.stack([at % 24, 24 + at // 24 % 7], axis=1)
+    else:
+        places = np.empty((len(buckets), 0), dtype=np.int64)
+    return places.astype(np.int64), np.isin(buckets, settings.holidays)
+
+
+def _touched(holiday: NDArray[np.bool_], delay: float) -> Floats:
+    """The share of a bucket's arrivals that a holiday may have changed: its own, or those of its visitors."""
+    fading = np.exp(-1 / delay)
+    touched, result = 0.0, np.empty(len(holiday))
+    for at, is_holiday in enumerate(holiday):
+        touched = 1.0 if is_holiday else touched * fading
+        result[at] = touched
+    return result
+
+
+def _early_sums(totals: Floats, exposed: Floats, loose: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    """Totals and X of every region's first known buckets, in sum; those that are not `loose`, if there are any."""
+    usable = np.isfinite(totals) & (exposed > 0)
+    firm = usable & ~loose
+    chosen = np.where(firm.any(axis=0), firm, usable)
+    chosen &= np.cumsum(chosen, axis=0) <= FIRST_BUCKETS
+    return np.where(chosen, totals, 0.0).sum(axis=0), np.where(chosen, exposed, 0.0).sum(axis=0)
+
+
+def _levels(totals: Floats, exposed: Floats, dispersion: float) -> tuple[Floats, Floats]:
+    """The prior of every region's level, from its first known buckets: means and sds."""
+    known = exposed > 0
+    rates = np.maximum(totals + 0.5 * dispersion, 0.5 * dispersion) / np.where(known, exposed, 1.0)
+    levels = np.log(rates)
+    if not known.all():
+        levels[~known] = levels[known].mean() if known.any() else 0.0
+    return levels, np.where(known, LEVEL_SD, _UNKNOWN_LEVEL_SD)
+
+
+def _common_prior(layout: Layout, hyper: Hyper) -> Floats:
+    return np.concatenate(
+        [
+            np.full(layout.options, hyper.effects**2),
+            np.full(layout.options if layout.own else 0, hyper.lag_spread**2),
+            np.full(layout.patterns, PATTERN_SD**2),
+            np.full(int(layout.several), 1e-12),
+            np.full(int(layout.shocks), hyper.shocks**2),
+        ]
+    )
+
+
+def _special_prior(layout: Layout, hyper: Hyper) -> Floats:
+    level = [LEVEL_SD**2]
+    if not layout.several:
+        return np.array(level)
+    return np.concatenate(
+        [
+            np.full(layout.options, hyper.differences**2),
+            np.full(layout.patterns, DEVIATION_SD**2),
+            level,
+        ]
+    )
+
+
+def _moves(layout: Layout, hyper: Hyper, novelty: float) -> tuple[Floats, Floats]:
+    """What the common states gain in variance per bucket, and how much of their value they keep."""
+    moves, kept = np.zeros(layout.common), np.ones(layout.common)
+    moves[: layout.options] = novelty**2
+    if layout.several:
+        moves[layout.common - 1 - layout.shocks] = hyper.common_walk**2
+    if layout.shocks:
+        # The lag smears a shock over the buckets after it.
+        rho = np.exp(-1 / hyper.delay)
+        kept[-1], moves[-1] = rho, (1 - rho**2) * hyper.shocks**2
+    return moves, kept
+
+
+def _assembled(
+    mean: Floats, covariance: Floats, level: Floats, on_common: Floats, rest: Floats
+) -> tuple[Floats, Floats]:
+    """Means and covariance of all states, of those of regions given the common ones."""
+    regions, special, common = on_common.shape
+    slopes = on_common.reshape(regions * special, common)
+    crossed = slopes @ covariance
+    below = crossed @ slopes.T
+    for region in range(regions):
+        block = slice(region * special, (region + 1) * special)
+        below[block, block] += rest[region]
+    means = np.concatenate([mean, level.ravel() + slopes @ mean])
+    return means, np.block([[covariance, crossed.T], [crossed, below]])

@@ -1,0 +1,270 @@
+"""What people read of a market: effects with intervals, chances, patterns, outliers, warnings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from statistics import NormalDist
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latesum.markets.filter_kernels import CLIP
+from latesum.markets.model import Posterior, fit
+from latesum.markets.rows import Panel, Row
+from latesum.markets.rule import root_of
+from latesum.markets.search import FIRST_SEARCH, learned
+from latesum.markets.settings import PATTERNS, MarketSettings
+
+Floats = NDArray[np.float64]
+
+#: Intervals after adaptive choices are a little too narrow: the reported sd is this times the model's, ...
+WIDER = 1.1
+#: ... or this, on one stream whose demand is not known.
+WIDER_WITHOUT_ROUNDS = 1.3
+#: From this walk per bucket on, one stream loses half of what an equal split loses.
+NOISY_WALK = 0.04
+#: From this sd of the logarithm of an option's own lag on, its lag is as good as not known, ...
+_UNKNOWN_LAG = 0.3
+#: ... and from this difference on, it matters.
+_DIFFERENT_LAG = 0.15
+_DRAWS = 4000
+#: The child of a market's seed that chances are drawn from.
+_STREAM = 3
+
+
+class Effect(NamedTuple):
+    """An option against the status quo, as a share: 0.05 is 5% more.
+
+    Args:
+        option: Its name.
+        effect: The estimate.
+        low90: The lower end of the 90% interval.
+        high90: Its upper end.
+        low95: The lower end of the 95% interval.
+        high95: Its upper end.
+        chance: How probable it is that it is the best of all options.
+    """
+
+    option: str
+    effect: float
+    low90: float
+    high90: float
+    low95: float
+    high95: float
+    chance: float
+
+
+class Outlier(NamedTuple):
+    """A total that counted as one of 3.5 standard deviations, because it was further off.
+
+    Args:
+        region: Its region.
+        bucket: Its bucket.
+        deviations: By how many standard deviations it was above (or below) what was expected.
+    """
+
+    region: str
+    bucket: int
+    deviations: float
+
+
+class Origin(NamedTuple):
+    """What of a bucket's total came from which option.
+
+    Args:
+        region: Its region.
+        bucket: Its bucket.
+        shares: The share of each option, in sum 1.
+    """
+
+    region: str
+    bucket: int
+    shares: dict[str, float]
+
+
+class Readings(NamedTuple):
+    """All that a page shows of a market.
+
+    Args:
+        effects: Over all regions, weighted by their sizes.
+        by_region: The same, for each region.
+        pattern: How much more arrives than on average, by weekday (or hour, then weekday), as shares.
+        delay: The learned mean delay in buckets.
+        told_delay: The told one.
+        own_delays: The mean delay of each option, where each has its own.
+        walk: How far the level walks in a bucket, as a share.
+        noise: The noise of a bucket besides that of counting, as a share.
+        outliers: The totals that were clipped.
+        origins: Where every total came from.
+        warnings: What a user should know before relying on the rest.
+    """
+
+    effects: tuple[Effect, ...]
+    by_region: dict[str, tuple[Effect, ...]]
+    pattern: tuple[float, ...]
+    delay: float
+    told_delay: float
+    own_delays: dict[str, float] | None
+    walk: float
+    noise: float
+    outliers: tuple[Outlier, ...]
+    origins: tuple[Origin, ...]
+    warnings: tuple[str, ...]
+
+
+def readings(rows: Iterable[Row], bucket: int, settings: MarketSettings) -> Readings:
+    """What is known of a market from the rows before a bucket.
+
+    Args:
+        rows: The log with its history, in any order.
+        bucket: The bucket that comes next.
+        settings: The market's.
+
+    >>> settings = MarketSettings(("old", "new"), 60, before="old")
+    >>> rows = [Row("", day, 9000, "old" if day % 8 < 4 else "new", 300 + 60 * (day % 8 >= 5))
+    ...     for day in range(-16, 24)]
+    >>> found = readings(rows, 24, settings)
+    >>> [effect.option for effect in found.effects], found.effects[0].effect, found.effects[1].low90 > 0
+    (['old', 'new'], 0.0, True)
+    """
+    return readings_of(Panel.of(rows, settings, bucket), settings)
+
+
+def readings_of(panel: Panel, settings: MarketSettings) -> Readings:
+    """`readings` for the table of all rows.
+
+    Args:
+        panel: The rows.
+        settings: The market's.
+    """
+    found = fit(panel, settings, learned(panel, settings))
+    layout, hyper = found.layout, found.hyper
+    overall = effects_of(found, settings)
+    own_delays = None
+    if layout.own:
+        gamma = found.mean[layout.options : 2 * layout.options]
+        own_delays = dict(
+            zip(settings.options, (hyper.delay * np.exp(gamma)).tolist(), strict=True)
+        )
+    walk = math.hypot(hyper.region_walk, hyper.common_walk if layout.several else 0.0)
+    return Readings(
+        overall,
+        {name: effects_of(found, settings, place) for place, name in enumerate(settings.regions)},
+        _pattern(found, settings), hyper.delay, settings.delay.mean, own_delays, walk, hyper.noise,
+        tuple(
+            Outlier(settings.regions[region], panel.first + int(at), float(found.surprise[at, region]))
+            for at, region in np.argwhere(np.abs(found.surprise) > CLIP)
+        ),
+        _origins(panel, found, settings),
+        tuple(_warnings(panel, found, settings, walk)),
+    )  # fmt: skip
+
+
+def effects_of(
+    found: Posterior, settings: MarketSettings, region: int | None = None
+) -> tuple[Effect, ...]:
+    """The options against the status quo, in a region or over all of them by size.
+
+    Args:
+        found: The posterior.
+        settings: The market's.
+        region: Its place; None for all.
+    """
+    mean, covariance = found.effects(region)
+    covariance = covariance * widening(settings) ** 2
+    base = settings.options.index(settings.reference)
+    contrast = np.eye(len(mean))
+    contrast[:, base] -= 1.0
+    difference = contrast @ mean
+    sds = np.sqrt(np.maximum(np.diag(contrast @ covariance @ contrast.T), 0.0))
+    rng = np.random.default_rng([settings.seed, _STREAM])
+    draws = mean + rng.standard_normal((_DRAWS, len(mean))) @ root_of(covariance).T
+    chances = np.bincount(np.argmax(draws, axis=1), minlength=len(mean)) / _DRAWS
+    result = []
+    for place, option in enumerate(settings.options):
+        low90, high90, low95, high95 = (
+            math.expm1(
+                difference[place] + side * NormalDist().inv_cdf((1 + level) / 2) * sds[place]
+            )
+            for level in (0.9, 0.95)
+            for side in (-1, 1)
+        )
+        effect, chance = math.expm1(difference[place]), float(chances[place])
+        result.append(Effect(option, effect, low90, high90, low95, high95, chance))
+    return tuple(result)
+
+
+def widening(settings: MarketSettings) -> float:
+    """By how much reported sds are wider than the model's.
+
+    Args:
+        settings: The market's.
+    """
+    alone = len(settings.regions) == 1 and not settings.rounds_known
+    return WIDER_WITHOUT_ROUNDS if alone else WIDER
+
+
+def _pattern(found: Posterior, settings: MarketSettings) -> tuple[float, ...]:
+    start = found.layout.first_pattern
+    result: list[float] = []
+    for size in PATTERNS[settings.pattern]:
+        part = found.mean[start : start + size]
+        result += np.expm1(part - part.mean()).tolist()
+        start += size
+    return tuple(result)
+
+
+def _origins(panel: Panel, found: Posterior, settings: MarketSettings) -> tuple[Origin, ...]:
+    result = []
+    for place, region in enumerate(settings.regions):
+        mean, _ = found.effects(place)
+        parts = found.mix[:, place] * np.exp(mean)
+        for at in np.flatnonzero(parts.sum(axis=1) > 0):
+            shares = (parts[at] / parts[at].sum()).tolist()
+            shown = {
+                option: share
+                for option, share in zip(settings.options, shares, strict=True)
+                if share >= 0.005
+            }
+            result.append(Origin(region, panel.first + int(at), shown))
+    return tuple(result)
+
+
+def _warnings(
+    panel: Panel, found: Posterior, settings: MarketSettings, walk: float
+) -> Iterable[str]:
+    if int(panel.known.sum()) < FIRST_SEARCH:
+        yield (
+            f"Fewer than {FIRST_SEARCH} buckets are known, so the noise, the drift and the delay are those "
+            "that are usual; a history (rows before the start) would tell them."
+        )
+    if walk >= NOISY_WALK and len(settings.regions) == 1:
+        yield (
+            f"Demand walks by {walk:.0%} a bucket: expect to lose half of what an equal split loses. "
+            + ("Use regions." if settings.rounds_known else "Tell the visitors, or use regions.")
+        )
+    told = settings.delay.mean
+    if not 0.67 < found.hyper.delay / told < 1.5:
+        yield (
+            f"Sales come about {found.hyper.delay:.2g} buckets late, not {told:.2g} as was told; a new "
+            "campaign should be told so, because the time between two changes follows what was told."
+        )
+    layout = found.layout
+    if not layout.own:
+        if settings.lags == "auto":
+            yield (
+                "All options are taken to be late in the same way: one stream without visitors cannot tell a "
+                "late option from a bad one."
+            )
+        return
+    gamma = slice(layout.options, 2 * layout.options)
+    lags = found.mean[gamma]
+    unsure = np.sqrt(np.diag(found.covariance)[gamma])
+    if lags.max() - lags.min() > _DIFFERENT_LAG or unsure.max() > _UNKNOWN_LAG:
+        slow = settings.options[int(np.argmax(lags))]
+        yield (
+            f"The options' sales may be late by different times ({slow} the latest): totals cannot tell a "
+            "late option from a bad one, so an option that looks bad may only be late."
+        )

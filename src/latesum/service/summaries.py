@@ -1,0 +1,99 @@
+"""Campaigns in a list: what each is doing and how it is, and which of them are looked for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any, Literal, NamedTuple, get_args
+
+from latesum.live.health import Finding, worst_level
+from latesum.live.settings import Settings
+from latesum.live.status import Status
+from latesum.live.vocabulary import CampaignState, HealthLevel
+
+#: How a campaign is, for a list: its worst finding, where notes are nothing to worry about.
+Glance = Literal["alarm", "warning", "healthy"]
+GLANCES: tuple[Glance, ...] = get_args(Glance)
+_RANK = {glance: rank for rank, glance in enumerate(GLANCES)}
+
+
+class Summary(NamedTuple):
+    """One campaign in a list, as of the entry `head` of its log."""
+
+    name: str
+    state: CampaignState
+    headline: str
+    options: tuple[str, ...]
+    policy: str
+    every: str
+    alarm: str | None
+    health: list[Finding]
+    #: What is shown now, with the number of its colour.
+    shown: str | None
+    arm: int
+    winner: str | None
+    buckets: int
+    #: The newest bucket whose total is known.
+    newest: str | None
+    head: int
+
+    @property
+    def glance(self) -> Glance:
+        """How it is, in a word."""
+        worst: HealthLevel | None = worst_level(self.health)
+        return worst if worst == "alarm" or worst == "warning" else "healthy"
+
+    def to_json(self) -> dict[str, Any]:
+        """As the interface for programs has it."""
+        named = ("name", "state", "headline", "policy", "every", "alarm")
+        return {
+            **{name: getattr(self, name) for name in named},
+            "options": list(self.options),
+            "health": [each._asdict() for each in self.health],
+        }
+
+
+def make_summary(status: Status, settings: Settings, head: int) -> Summary:
+    """What a list shows of a status."""
+    newest = next((row.label for row in reversed(status.timeline) if row.state == "known"), None)
+    current = status.current
+    return Summary(
+        status.name, status.state, status.headline, settings.options, settings.policy,
+        settings.buckets.every, status.alarm, status.health,
+        None if current is None else current.option, 0 if current is None else current.arm,
+        status.winner, len(status.timeline), newest, head,
+    )  # fmt: skip
+
+
+class Wanted(NamedTuple):
+    """Which campaigns of a list are looked for.
+
+    Args:
+        search: A part of the name or of an option's name, in any case.
+        state: As the campaign has it.
+        glance: How it is.
+    """
+
+    search: str = ""
+    state: CampaignState | None = None
+    glance: Glance | None = None
+
+    def among(self, summaries: Iterable[Summary]) -> list[Summary]:
+        """Those that are looked for, the worst first and then the newest first."""
+        found = [each for each in reversed(list(summaries)) if self._fits(each)]
+        return sorted(found, key=lambda each: _RANK[each.glance])
+
+    def _fits(self, each: Summary) -> bool:
+        text = self.search.casefold()
+        names = (each.name, *each.options)
+        return (
+            (not text or any(text in name.casefold() for name in names))
+            and self.state in (None, each.state)
+            and self.glance in (None, each.glance)
+        )
+
+
+def count_glances(summaries: Iterable[Summary]) -> dict[Glance, int]:
+    """How many campaigns there are of each kind of health."""
+    counted = Counter(each.glance for each in summaries)
+    return {glance: counted[glance] for glance in GLANCES}

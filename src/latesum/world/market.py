@@ -1,0 +1,431 @@
+"""A market: regions of different size, weekdays, drift, shocks and holidays, and sales that come late.
+
+Season and drift act when a visitor comes, and his sale arrives later. In every run all of it is drawn anew;
+policies that meet the same run meet the same market.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latesum._checks import InvalidInput, finite_number, known_name, whole_number
+from latesum._registry import Registry
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+#: Functions that give the demand of a market in place of a drawn one: of a generator, buckets and regions.
+DEMANDS = Registry("demand", "latesum.demands")
+_DELAYS = ("exponential", "gamma", "lognormal", "two-part")
+#: The market has been open for this many mean delays before its history.
+_OPEN_BEFORE = 8
+
+
+class Demand(NamedTuple):
+    """What a function of `DEMANDS` gives: the demand by bucket and region, and which buckets are holidays.
+
+    Args:
+        values: Positive numbers, of which only the proportions count.
+        holidays: One truth value per bucket.
+    """
+
+    values: Floats
+    holidays: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Market:
+    """A law of markets, from which every run draws one.
+
+    Sizes are shares: 0.01 is 1%.
+
+    Args:
+        options: How many options there are; the first is the status quo.
+        regions: How many regions.
+        buckets: How many buckets are decided.
+        history: For how many buckets before them totals are known.
+        sales: The mean sales per bucket, all regions together.
+        visitors: The mean visitors per bucket, all regions together.
+        effects: The sd of the options' effects; with `one_better`, what the better one has more.
+        one_better: Whether all options are the same but one that is drawn, which may not be the first.
+        delay: The mean delay in buckets.
+        shape: The law of the delay: "exponential", "gamma" (of shape 2), "lognormal" (of sigma 1) or
+            "two-part" (70% of mean a fifth, 30% of mean 2.87 times as long).
+        best_later: The best option's delay is this times that of the others.
+        spread: How many times as large the largest region is as the smallest.
+        weekday: How far the rate differs by weekday, at most.
+        region_weekday: How far a region's weekdays differ from the common ones, at most.
+        traffic: The same of the visitors.
+        traffic_noise: The sd of the visitors' noise.
+        week: The days of a week: 7, or 5 where there are working days only.
+        hours: How far the rate differs by hour; a bucket is then an hour and not a day.
+        walk: The sd of the common level's walk per bucket.
+        region_walk: That of a region's.
+        shocks: The sd of shocks that all regions share.
+        persistence: How much of a shock is left in the next bucket.
+        noise: The sd of a region's own noise.
+        trend: How much the level rises over the campaign.
+        holiday: What a holiday of five buckets adds to the level, in the middle third; 0 for none.
+        holiday_everywhere: Whether all regions have it, or the largest alone.
+        background: The share of the status quo's sales that no option changes.
+        overdispersion: The variance of sales over that of a Poisson law, less 1.
+        order_spread: With money, the sd of an order over its mean, which is 1; 0 counts sales.
+        differences: The sd of what is special in an effect to a region.
+        novelty: What new options sell more while they are new.
+        novelty_halves: After how many buckets of being shown half of that is left.
+        spill: How much of a region's effect follows what the other regions show.
+        week_end: What the first option's effect is more at week-ends.
+        before: What ran until the start: the "status quo", "nothing", or something "other" that is no
+            option (and 20% worse).
+        demand: "package.module:function" that draws the demand of every bucket and region, in place of
+            levels, weekdays, walks, shocks and noise.
+        rounds: What is told of the visitors: them ("visitors"), them with 10% of noise ("rough"), or that
+            all buckets are alike ("constant").
+        dated: Whether a total has what arrived in its bucket ("arrival"), or what its visitors bought
+            ("decision").
+        report_lag: After how many further buckets a total is known.
+        restated: For how many buckets after that it is off.
+        first_share: By which factor it is off until then, on average (and 3% of noise).
+        missing: The chance that it never comes.
+        seed_offset: Other markets of the same law.
+
+    >>> world = Market(regions=2, buckets=30).start(np.random.SeedSequence(1))
+    >>> world.play(0, [0, 1]); world.totals(1).shape
+    (29, 2)
+    """
+
+    options: int = 3
+    regions: int = 1
+    buckets: int = 90
+    history: int = 28
+    sales: float = 600.0
+    visitors: float = 20_000.0
+    effects: float = 0.1
+    one_better: bool = False
+    delay: float = 2.0
+    shape: Literal["exponential", "gamma", "lognormal", "two-part"] = "exponential"
+    best_later: float = 1.0
+    spread: float = 10.0
+    weekday: float = 0.3
+    region_weekday: float = 0.0
+    traffic: float = 0.15
+    traffic_noise: float = 0.1
+    week: int = 7
+    hours: float = 0.0
+    walk: float = 0.01
+    region_walk: float = 0.007
+    shocks: float = 0.03
+    persistence: float = 0.0
+    noise: float = 0.04
+    trend: float = 0.0
+    holiday: float = 0.0
+    holiday_everywhere: bool = True
+    background: float = 0.0
+    overdispersion: float = 0.0
+    order_spread: float = 0.0
+    differences: float = 0.0
+    novelty: float = 0.0
+    novelty_halves: float = 5.0
+    spill: float = 0.0
+    week_end: float = 0.0
+    before: Literal["status quo", "nothing", "other"] = "status quo"
+    demand: str | None = None
+    rounds: Literal["visitors", "rough", "constant"] = "visitors"
+    dated: Literal["arrival", "decision"] = "arrival"
+    report_lag: int = 0
+    restated: int = 0
+    first_share: float = 0.95
+    missing: float = 0.0
+    seed_offset: int = 0
+
+    def __post_init__(self) -> None:
+        whole_number(self.options, "the number of options", at_least=2)
+        for name in ("regions", "buckets"):
+            whole_number(getattr(self, name), f"the number of {name}", at_least=1)
+        for name in ("history", "report_lag", "restated", "seed_offset"):
+            whole_number(getattr(self, name), f"`{name}`")
+        for name in ("sales", "visitors", "delay", "best_later", "first_share", "novelty_halves"):
+            finite_number(getattr(self, name), f"`{name}`", above=0)
+        finite_number(self.spread, "the spread of the regions", at_least=1)
+        for name in (
+            "effects", "weekday", "region_weekday", "traffic", "traffic_noise", "hours", "walk",
+            "region_walk", "shocks", "noise", "overdispersion", "order_spread", "differences",
+        ):  # fmt: skip
+            finite_number(getattr(self, name), f"`{name}`", at_least=0)
+        for name in ("background", "persistence", "spill", "missing"):
+            finite_number(getattr(self, name), f"`{name}`", at_least=0, at_most=0.99)
+        if self.week not in (5, 7):
+            raise InvalidInput(f"a week has 7 days, or 5 working days, not {self.week!r}.")
+        known_name(self.shape, _DELAYS, "law of delays of a market")
+        known_name(self.before, ("status quo", "nothing", "other"), "answer to what ran before")
+        known_name(self.rounds, ("visitors", "rough", "constant"), "way to tell rounds")
+        known_name(self.dated, ("arrival", "decision"), "way to date totals")
+        if self.before != "status quo" and self.history:
+            raise InvalidInput("a history shows the status quo: without it, history must be 0.")
+
+    def start(self, seeds: np.random.SeedSequence) -> MarketWorld:
+        """One market of this law.
+
+        Args:
+            seeds: What it is drawn from.
+        """
+        return MarketWorld(self, seeds)
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON values, without what is as usual."""
+        return {
+            each.name: value
+            for each in dataclasses.fields(self)
+            if (value := getattr(self, each.name)) != each.default
+        }
+
+
+class MarketWorld:
+    """One market while it is played.
+
+    Args:
+        law: The law that it was drawn from.
+        seeds: What it was drawn from.
+    """
+
+    def __init__(self, law: Market, seeds: np.random.SeedSequence) -> None:
+        self.law = law
+        children = [
+            np.random.SeedSequence(
+                seeds.entropy, spawn_key=(*seeds.spawn_key, law.seed_offset, stream)
+            )
+            for stream in range(3)
+        ]
+        drawing, self._sales, reporting = (np.random.default_rng(child) for child in children)
+        self._open = math.ceil(_OPEN_BEFORE * law.delay * max(1.0, law.best_later))
+        self._start = self._open + law.history  # the place of bucket 0
+        self._length = self._start + law.buckets
+        self._draw(drawing)
+        self._draw_reports(reporting)
+        shape = (self._length, law.regions)
+        self._arrived = np.zeros(shape)
+        self._by_decision = np.zeros((self._length, *shape)) if law.dated == "decision" else None
+        self._shown = np.zeros(shape, dtype=np.int64)
+        self._exposed = np.zeros((law.regions, law.options))
+        self._played = 0
+        for place in range(self._start):
+            if law.before != "nothing":
+                factor = 0.8 if law.before == "other" else 1.0
+                self._sell(place, np.zeros(law.regions, dtype=np.int64), factor)
+
+    # What policies see.
+
+    @property
+    def first(self) -> int:
+        """The number of the first bucket whose total is known: minus the length of the history."""
+        return -self.law.history
+
+    def rounds(self, until: int) -> Floats:
+        """What is told of the visitors of all buckets before one, by bucket and region.
+
+        Args:
+            until: The bucket.
+        """
+        told: Floats = self._told[self._open : self._start + until]
+        return told
+
+    def shown(self, until: int) -> Integers:
+        """What was shown in all buckets before one, by bucket and region.
+
+        Args:
+            until: The bucket.
+        """
+        shown: Integers = self._shown[self._open : self._start + until]
+        return shown
+
+    def totals(self, until: int) -> Floats:
+        """The totals of all buckets before one as they are known at its start; NaN where they are not.
+
+        Args:
+            until: The bucket.
+        """
+        law, end = self.law, self._start + until
+        if self._by_decision is None:
+            found = self._arrived[self._open : end].copy()
+        else:
+            known_until = max(0, end - law.report_lag)
+            found = self._by_decision[self._open : end, :known_until].sum(axis=1)
+        age = np.arange(len(found), 0, -1)
+        late = age <= law.report_lag
+        if self._by_decision is None:
+            found[late] = np.nan
+        else:
+            found[late] = np.nan  # nothing of these buckets is in a report yet
+        if law.restated:
+            recent = (age <= law.report_lag + law.restated) & ~late
+            found[recent] *= self._first_report[self._open : end][recent]
+        found[self._never[self._open : end]] = np.nan
+        return found
+
+    def play(self, bucket: int, options: Any) -> None:
+        """Show an option in every region for one bucket, the next one.
+
+        Args:
+            bucket: Its number.
+            options: The option of each region.
+        """
+        if bucket != self._played:
+            raise InvalidInput(f"the next bucket is {self._played}, not {bucket}.")
+        self._sell(self._start + bucket, np.asarray(options, dtype=np.int64), 1.0)
+        self._played += 1
+
+    # What is true.
+
+    def means(self, bucket: int) -> Floats:
+        """The mean sales of every option if it is shown in a bucket, by region and option.
+
+        Novelty and spill-over are left out.
+
+        Args:
+            bucket: Its number.
+        """
+        place = self._start + bucket
+        share = self.law.background
+        effect = np.exp(self._effects + self._week_end(place))
+        result: Floats = self._base[place][:, None] * ((1 - share) * effect + share)
+        return result
+
+    @property
+    def effects(self) -> Floats:
+        """The logarithm of every option's sales over those of the first, all regions together."""
+        share = self.law.background
+        weight = self._base[self._start :].sum(axis=0)
+        sold = weight @ ((1 - share) * np.exp(self._effects) + share)
+        result: Floats = np.log(sold / sold[0])
+        return result
+
+    @property
+    def holidays(self) -> tuple[int, ...]:
+        """The buckets that are unlike the others."""
+        return self._holidays
+
+    @property
+    def phase(self) -> int:
+        """Where in the week bucket 0 lies."""
+        return self._phase
+
+    def _draw(self, rng: np.random.Generator) -> None:
+        law = self.law
+        n, regions, options = self._length, law.regions, law.options
+        first = law.buckets // 2
+        self._holidays = tuple(range(first, first + 5)) if law.holiday else ()
+        week = law.week * (24 if law.hours else 1)
+        self._phase = int(rng.integers(week))
+        at = np.arange(n) - self._start + self._phase
+        day = at // (24 if law.hours else 1) % law.week
+        if law.one_better:
+            effects = np.zeros(options)
+            effects[rng.integers(options)] = math.log1p(law.effects)
+        else:
+            effects = law.effects * rng.standard_normal(options)
+        self._effects = effects + law.differences * rng.standard_normal((regions, options))
+        sizes = np.geomspace(1, law.spread, regions)
+        sizes = rng.permutation(sizes / sizes.sum())
+        weekday = law.weekday * rng.uniform(-1, 1, 7)
+        special = law.region_weekday * rng.uniform(-1, 1, (7, regions))
+        traffic = law.traffic * rng.uniform(-1, 1, 7)
+        level = (weekday[:, None] + special)[day]
+        if law.hours:
+            level = level + (law.hours * rng.uniform(-1, 1, 24))[at % 24][:, None]
+        common = np.cumsum(law.walk * rng.standard_normal(n))
+        shock = law.shocks * rng.standard_normal(n)
+        if law.persistence:
+            fresh = shock * math.sqrt(1 - law.persistence**2)
+            for place in range(1, n):
+                shock[place] = law.persistence * shock[place - 1] + fresh[place]
+        level = level + (common + shock)[:, None]
+        level = level + np.cumsum(law.region_walk * rng.standard_normal((n, regions)), axis=0)
+        level = level + law.noise * rng.standard_normal((n, regions))
+        after = np.clip((np.arange(n) - self._start) / law.buckets, 0, 1)
+        level = level + math.log1p(law.trend) * after[:, None]
+        visits = law.visitors * sizes * np.exp(
+            traffic[day][:, None] + law.traffic_noise * rng.standard_normal((n, regions))
+        )  # fmt: skip
+        if law.holiday:
+            places = self._start + np.array(self.holidays)
+            where = slice(None) if law.holiday_everywhere else int(np.argmax(sizes))
+            level[places, where] += math.log1p(law.holiday)
+        rate = law.sales / law.visitors
+        self._base = visits * rate * np.exp(level)
+        if law.demand is not None:
+            given: Demand = DEMANDS.find(law.demand)(rng, n, regions)
+            self._base = law.sales * given.values / given.values.sum(axis=1).mean()
+            places = np.flatnonzero(given.holidays)
+            self._holidays = tuple((places[places >= self._open] - self._start).tolist())
+            visits = self._base / rate
+        if law.rounds == "rough":
+            visits = visits * np.exp(0.1 * rng.standard_normal((n, regions)))
+        elif law.rounds == "constant":
+            visits = np.tile(visits[: self._start or None].mean(axis=0), (n, 1))
+        self._told = np.maximum(1.0, np.round(visits))
+        self._day = day
+        self._delays = np.full(options, law.delay)
+        self._delays[int(np.argmax(self.effects))] *= law.best_later
+
+    def _draw_reports(self, rng: np.random.Generator) -> None:
+        law, shape = self.law, (self._length, self.law.regions)
+        self._never = rng.random(shape) < law.missing
+        self._first_report = law.first_share * np.exp(0.03 * rng.standard_normal(shape))
+
+    def _week_end(self, place: int) -> Floats:
+        more = np.zeros(self.law.options)
+        if self.law.week_end and self._day[place] >= 5:
+            more[0] = self.law.week_end
+        return more
+
+    def _sell(self, place: int, options: Integers, factor: float) -> None:
+        """Draw the sales of a bucket, and when they arrive."""
+        law, rng = self.law, self._sales
+        regions = np.arange(law.regions)
+        self._shown[place] = options
+        effect = (self._effects + self._week_end(place))[regions, options]
+        if law.novelty:
+            faded = 0.5 ** (self._exposed[regions, options] / law.novelty_halves)
+            effect = effect + np.where(options > 0, math.log1p(law.novelty) * faded, 0.0)
+            self._exposed[regions, options] += 1
+        sold = np.exp(effect)
+        if law.spill and law.regions > 1:
+            others = (sold.sum() - sold) / (law.regions - 1)
+            sold = (1 - law.spill) * sold + law.spill * others
+        mean = factor * self._base[place] * ((1 - law.background) * sold + law.background)
+        if law.overdispersion:
+            mean = rng.gamma(mean / law.overdispersion, law.overdispersion)
+        counts = rng.poisson(mean)
+        where = np.repeat(regions, counts)
+        wait = self._waits(np.repeat(self._delays[options], counts))
+        arrival = place + np.floor(rng.random(len(where)) + wait).astype(np.int64)
+        inside = arrival < self._length
+        at = arrival[inside] * law.regions + where[inside]
+        worth = None
+        if law.order_spread:
+            sigma = math.sqrt(math.log1p(law.order_spread**2))
+            worth = rng.lognormal(-(sigma**2) / 2, sigma, len(where))[inside]
+        found = np.bincount(at, worth, minlength=self._length * law.regions)
+        found = found.reshape(self._length, law.regions)
+        self._arrived += found
+        if self._by_decision is not None:
+            self._by_decision[place] = found
+
+    def _waits(self, means: Floats) -> Floats:
+        rng, shape = self._sales, self.law.shape
+        if shape == "exponential":
+            drawn = rng.standard_exponential(len(means))
+        elif shape == "gamma":
+            drawn = rng.standard_gamma(2.0, len(means)) / 2.0
+        elif shape == "lognormal":
+            drawn = rng.lognormal(-0.5, 1.0, len(means))
+        else:
+            drawn = rng.standard_exponential(len(means))
+            drawn *= np.where(rng.random(len(means)) < 0.7, 0.2, 2.8667)
+        return drawn * means

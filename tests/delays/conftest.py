@@ -1,0 +1,6 @@
+"""Lets these tests import `delay_samples`, the data that fits are tried on, by name."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))

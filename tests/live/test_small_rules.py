@@ -1,0 +1,108 @@
+"""The small rules of the log: each of these tests fails if one sign or one condition is changed."""
+
+from __future__ import annotations
+
+from latesum.live.deciding import told_plays
+from latesum.policies import Play
+
+ME = {"who": "an operator", "why": "a test"}
+
+
+def told(campaign):
+    return told_plays(campaign.ledger(), campaign.clock())
+
+
+def test_dropping_an_option_ends_an_override_to_it(new_campaign, clock):
+    """A sold-out option must not go on being shown because it was ordered before."""
+    campaign = new_campaign()
+    campaign.override("C", buckets=5, **ME)
+    assert campaign.decide().option == "C"
+    clock.pass_by(days=1)
+    campaign.drop("C", **ME)
+    assert campaign.ledger().order is None
+    assert campaign.decide().option != "C"
+
+
+def test_dropping_another_option_does_not_end_an_override(new_campaign, clock):
+    campaign = new_campaign()
+    campaign.override("C", buckets=5, **ME)
+    campaign.decide()
+    clock.pass_by(days=1)
+    campaign.drop("A", **ME)
+    assert campaign.decide().option == "C"
+
+
+def test_hearing_the_same_total_again_does_not_start_the_wait_anew(new_campaign, clock):
+    """A file that is imported every day would otherwise keep its totals pending for ever."""
+    campaign = new_campaign(usable_after="2 days")
+    campaign.decide()
+    clock.pass_by(hours=12)  # at 20:00: four hours before the end of the day
+    campaign.record(1, rounds=5000, total=1500)
+    clock.pass_by(hours=12)
+    again = campaign.record(1, rounds=5000, total=1500)
+    assert again.verdict == "same"
+    assert campaign.history()[-1].body == {"verdict": "same", "total": 1500.0}  # it says more
+    clock.pass_by(
+        hours=40
+    )  # two days after the end, and less than two days after it was said again
+    assert told(campaign)[0].total == 1500
+
+
+def test_the_first_total_is_no_revision(new_campaign, clock):
+    campaign = new_campaign()
+    campaign.decide()
+    clock.pass_by(days=1)
+    assert campaign.record(1, rounds=5000, total=1500).verdict == "new"
+    assert campaign.ledger().value(1).revisions == 0
+    assert campaign.record(1, total=1500).verdict == "same"
+    assert campaign.ledger().value(1).revisions == 0
+    assert campaign.record(1, total=1510).verdict == "revised"
+    assert campaign.ledger().value(1).revisions == 1
+
+
+def test_a_total_at_exactly_the_lateness_is_in_time(new_campaign, clock):
+    campaign = new_campaign(lateness="3 days")
+    campaign.decide()
+    clock.pass_by(hours=16 + 72)  # the day ended 16 hours after the beginning
+    assert campaign.record(1, rounds=5000, total=1500).verdict == "new"
+
+
+def test_a_second_after_the_lateness_it_is_too_late(new_campaign, clock):
+    campaign = new_campaign(lateness="3 days")
+    campaign.decide()
+    clock.pass_by(hours=16 + 72, seconds=1)
+    assert campaign.record(1, rounds=5000, total=1500).verdict == "too late"
+
+
+def test_what_came_too_late_is_kept_once(new_campaign, clock):
+    """The log must not grow with every import of an old file."""
+    campaign = new_campaign(lateness="1 day")
+    campaign.decide()
+    clock.pass_by(days=4)
+    assert campaign.record(1, rounds=5000, total=1500).verdict == "too late"
+    entries = len(campaign.history())
+    for _ in range(3):
+        clock.pass_by(days=1)
+        assert campaign.record(1, rounds=5000, total=1500).verdict == "too late"
+    assert len(campaign.history()) == entries
+    assert campaign.record(1, rounds=5000, total=1501).verdict == "too late"  # this is news
+    assert len(campaign.history()) == entries + 1
+
+
+def test_a_total_at_the_limit_is_not_refused_for_its_last_digit(new_campaign, clock):
+    assert 3 * 0.7 < 2.1
+    campaign = new_campaign(range=(0, 0.7))
+    campaign.decide()
+    clock.pass_by(days=1)
+    assert campaign.record(1, rounds=3, total=2.1).verdict == "new"
+
+
+def test_late_totals_of_a_pending_bucket_do_not_make_it_known(new_campaign, clock):
+    campaign = new_campaign()
+    for _ in range(3):
+        campaign.decide()
+        clock.pass_by(days=1)
+    campaign.record(1, rounds=5000)
+    campaign.record(2, rounds=0, total=40)
+    campaign.record(3, rounds=0)
+    assert told(campaign) == [Play(0, 5000, None, "learn", 1)]

@@ -1,0 +1,272 @@
+"""Decisions from rows: pure, the same whatever the order, sweep and dwell as they are written down."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from latesum.errors import InvalidInput
+from latesum.markets import (
+    NOT_KNOWN,
+    NOTHING,
+    MarketSettings,
+    Row,
+    ToldDelay,
+    decide,
+    readings,
+    winner,
+)
+from latesum.markets import search as search_file
+from latesum.markets.arrivals import lag_weights
+from latesum.markets.rows import Panel
+from latesum.markets.search import learned, posterior
+
+OPTIONS = ("old", "new", "bold")
+REGIONS = ("north", "south", "east", "west")
+
+
+def made(regions=REGIONS, days=40, *, seed=1, effects=(0.0, 0.15, -0.1), scale=1.0, **named):
+    rng = np.random.default_rng(seed)
+    settings = MarketSettings(
+        OPTIONS, 90, regions=regions, delay=ToldDelay(1.0), **{"before": "old", **named}
+    )
+    level = dict(zip(regions, (400, 250, 120, 60), strict=False))
+    rows = []
+    for day in range(-14, days):
+        for place, region in enumerate(regions):
+            shown = 0 if day < 0 else (place + day // 4) % 3
+            mean = level[region] * np.exp(effects[shown] + 0.1 * (day % 7 == 5))
+            total = scale * float(rng.poisson(mean))
+            rows.append(Row(region, day, 30.0 * level[region], OPTIONS[shown], total))
+    return settings, rows
+
+
+def test_a_decision_is_a_function_of_the_rows_whatever_their_order():
+    settings, rows = made()
+    first = decide(rows, 40, settings)
+    search_file._MEMORY.clear()
+    shuffled = [rows[place] for place in np.random.default_rng(2).permutation(len(rows))]
+    assert decide(shuffled, 40, settings) == first
+    later = [Row(region, 40, 9000.0, "bold", 999.0) for region in REGIONS]
+    assert decide(rows + later, 40, settings) == first
+
+
+def test_what_is_remembered_of_earlier_weeks_changes_nothing():
+    settings, rows = made(days=30)
+    for day in range(0, 30, 3):
+        panel = Panel.of(rows, settings, day)
+        with_memory = learned(panel, settings)
+        search_file._MEMORY.clear()
+        assert learned(panel, settings) == with_memory
+
+
+def test_the_order_of_regions_means_next_to_nothing():
+    """Observations of one bucket are taken one after another, so that equality is not exact."""
+    settings, rows = made()
+    turned = dataclasses.replace(settings, regions=REGIONS[::-1])
+    one = posterior(Panel.of(rows, settings, 40), settings).effects()
+    two = posterior(Panel.of(rows, turned, 40), turned).effects()
+    assert np.allclose(one[0], two[0], atol=3e-3)
+    assert np.allclose(one[1], two[1], atol=3e-4)
+
+
+def test_the_scale_of_money_means_nothing():
+    settings, rows = made(amounts="money", scale=25.0)
+    dearer = [row._replace(total=40 * row.total) for row in rows]
+    assert decide(rows, 40, settings) == decide(dearer, 40, settings)
+    one, two = readings(rows, 40, settings), readings(dearer, 40, settings)
+    assert [each.effect for each in one.effects] == pytest.approx(
+        [each.effect for each in two.effects], abs=1e-9
+    )
+
+
+def test_the_dispersion_of_money_is_learned():
+    """Orders of 25 each: the variance of a total is 25 times its mean."""
+    settings, rows = made(amounts="money", scale=25.0, days=70)
+    found = learned(Panel.of(rows, settings, 70), settings).dispersion
+    assert 10 < found < 60
+
+
+def test_a_missing_row_is_an_absent_one_where_rounds_and_option_are_the_same():
+    settings, rows = made()
+    gone = {("south", 13), ("east", 26), ("north", 31)}
+    absent = [row for row in rows if (row.region, row.bucket) not in gone]
+    missing = [
+        row._replace(total=None) if (row.region, row.bucket) in gone else row for row in rows
+    ]
+    assert decide(absent, 40, settings) == decide(missing, 40, settings)
+    assert readings(absent, 40, settings) == readings(missing, 40, settings)
+
+
+@pytest.mark.parametrize(("options", "regions"), [(5, 4), (5, 2), (3, 4), (3, 1), (7, 3)])
+def test_every_option_is_shown_in_the_sweep(options, regions):
+    settings = MarketSettings(
+        tuple(map(str, range(options))), 200, regions=tuple(f"r{k}" for k in range(regions)),
+        delay=ToldDelay(2.0),
+    )  # fmt: skip
+    shown = set()
+    for number in range(settings.sweep):
+        choices = decide([], number * settings.dwell, settings)
+        shown |= {choice.option for choice in choices.values()}
+        assert all(choice.purpose == "sweep" for choice in choices.values())
+    assert len(shown) == options
+
+
+def test_the_largest_regions_show_different_options_first():
+    settings, rows = made(days=0)
+    choices = decide(rows, 0, settings)
+    assert len({choices[region].option for region in REGIONS[:3]}) == 3
+
+
+def test_a_choice_stays_for_its_dwell():
+    settings, rows = made(days=8)
+    assert settings.dwell == 2
+    started = decide(rows, 8, settings)
+    rows += [Row(region, 8, 3000.0, started[region].option, None) for region in REGIONS]
+    went_on = decide(rows, 9, settings)
+    for region in REGIONS:
+        assert (went_on[region].option, went_on[region].purpose) == (
+            started[region].option,
+            "dwell",
+        )
+
+
+def test_after_the_horizon_the_best_mean_is_shown():
+    settings, rows = made(days=60)
+    settings = dataclasses.replace(settings, horizon=60)
+    choices = decide(rows, 60, settings)
+    assert {(choice.option, choice.purpose) for choice in choices.values()} == {("new", "best")}
+
+
+def test_a_report_lag_makes_the_sweep_longer():
+    settings = MarketSettings(OPTIONS, 90, delay=ToldDelay(2.0), report_lag=6)
+    assert (settings.dwell, settings.sweep) == (4, 3 + 2)
+
+
+def test_barred_options_are_not_shown():
+    settings, rows = made(days=0)
+    choices = decide(rows, 0, settings, barred={"*": ["old"], "north": ["new"]})
+    assert choices["north"].option == "bold"
+    assert "old" not in {choice.option for choice in choices.values()}
+    with pytest.raises(InvalidInput, match="all options of region 'north' are barred"):
+        decide(rows, 0, settings, barred={"north": OPTIONS})
+
+
+def test_the_effects_are_found_and_a_winner_is_named():
+    settings, rows = made(days=70)
+    found = readings(rows, 70, settings)
+    new = found.effects[1]
+    assert new.low95 < np.expm1(0.15) < new.high95
+    assert new.chance > 0.99
+    assert new.low95 < new.low90 < new.effect < new.high90 < new.high95
+    assert found.pattern[(5 + settings.phase) % 7] == max(found.pattern)
+    assert winner(rows, 70, settings).option == "new"
+    early = winner(rows, 2, settings)  # one dwell
+    assert early.option is None
+    assert "new" in early.waits_for
+
+
+def test_origins_say_what_a_total_came_from():
+    settings, rows = made(regions=("",), days=4)
+    found = {origin.bucket: origin.shares for origin in readings(rows, 4, settings).origins}
+    assert found[-1] == {"old": 1.0}
+    rows = [row._replace(shown="new") if row.bucket == 0 else row for row in rows]
+    first = {origin.bucket: origin.shares for origin in readings(rows, 1, settings).origins}[0]
+    assert first["new"] == pytest.approx(lag_weights(ToldDelay(1.0))[0], abs=0.03)
+
+
+def test_an_outlier_is_marked():
+    settings, rows = made()
+    odd = [row._replace(total=5 * row.total) if row[:2] == ("east", 20) else row for row in rows]
+    outliers = readings(odd, 40, settings).outliers
+    assert ("east", 20) in {(each.region, each.bucket) for each in outliers}
+    holiday = dataclasses.replace(settings, holidays=(20,))
+    marked = {each.bucket: each.deviations for each in readings(odd, 40, holiday).outliers}
+    assert marked.get(20, 0.0) < max(each.deviations for each in outliers)
+
+
+def test_a_wild_level_is_warned_of():
+    rng = np.random.default_rng(4)
+    settings = MarketSettings(OPTIONS, 90, before="old", rounds_known=False)
+    level = np.cumsum(0.12 * rng.standard_normal(70))
+    rows = [
+        Row("", day, 1.0, OPTIONS[day // 4 % 3] if day >= 0 else "old",
+            float(rng.poisson(5000 * np.exp(level[day + 30]))))
+        for day in range(-30, 40)
+    ]  # fmt: skip
+    warnings = " ".join(readings(rows, 40, settings).warnings)
+    assert "Demand walks by" in warnings
+    assert "Tell the visitors, or use regions" in warnings
+
+
+def test_too_few_rows_are_warned_of():
+    settings, rows = made(days=0)
+    assert "Fewer than 14 buckets" in readings(rows[:8], -12, settings).warnings[0]
+
+
+def test_hours_have_a_pattern_of_hours_and_weekdays():
+    rng = np.random.default_rng(1)
+    settings = MarketSettings(("old", "new"), 24 * 20, before="old", pattern="hour", phase=7)
+    rows = []
+    for hour in range(-24 * 7, 24 * 4):
+        at = hour + 7
+        mean = 200 * np.exp(0.5 * (at % 24 == 12) - 0.4 * (at // 24 % 7 == 6))
+        rows.append(Row("", hour, 5000.0, "old" if hour < 48 else "new", float(rng.poisson(mean))))
+    pattern = readings(rows, 24 * 4, settings).pattern
+    assert len(pattern) == 31
+    assert int(np.argmax(pattern[:24])) in (12, 13)
+    assert int(np.argmin(pattern[24:])) == 6
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"options": ("a",)}, "2 to 50 options"),
+        ({"options": ("a", "a")}, "same name"),
+        ({"regions": "north"}, "sequence of names"),
+        ({"before": "c"}, "answer to what ran before"),
+        ({"horizon": 0}, "the horizon in buckets"),
+        ({"pattern": "yearly"}, "pattern"),
+        ({"novelty": 2.0}, "novelty"),
+        ({"delay": 2.0}, "ToldDelay"),
+        ({"options": ("a", NOTHING)}, "must not be called"),
+    ],
+)
+def test_settings_refuse(change, words):
+    with pytest.raises(InvalidInput, match=words):
+        MarketSettings(**{"options": ("a", "b"), "horizon": 9, **change})
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        (Row("nord", 0, 9, "old", 1), "did you mean 'north'"),
+        (Row("north", 0, 9, "olde", 1), "no option 'olde'"),
+        (Row("north", 0, 9, {"old": 0.5, "new": 0.2}, 1), "add up to 1"),
+        (Row("north", 0, -1, "old", 1), "rounds"),
+        (Row("north", 0, 9, "old", -1), "a total"),
+        (Row("north", 0, 9, "old", float("nan")), "a total"),
+    ],
+)
+def test_rows_refuse(row, words):
+    settings, _ = made()
+    with pytest.raises(InvalidInput, match=words):
+        decide([row], 1, settings)
+    with pytest.raises(InvalidInput, match="two rows"):
+        decide([Row("north", 0, 9, "old", 1)] * 2, 1, settings)
+
+
+def test_what_is_not_known_of_the_past_is_held_loosely():
+    """Nothing ran before and one is told so: the first totals are late, and no option is to blame."""
+    effects = {}
+    for before in (NOTHING, "old", NOT_KNOWN):
+        settings = MarketSettings(("old", "new"), 60, delay=ToldDelay(4.0), before=before)
+        weights = np.cumsum(lag_weights(ToldDelay(4.0)))
+        rows = [
+            Row("", day, 1e5, "old" if day < 8 else "new", float(round(3000 * weights[day])))
+            for day in range(24)
+        ]
+        effects[before] = readings(rows, 24, settings).effects[1]
+    assert abs(effects[NOTHING].effect) < 0.02
+    assert effects["old"].effect > 0.04
+    assert effects[NOT_KNOWN].low95 < 0 < effects[NOT_KNOWN].high95

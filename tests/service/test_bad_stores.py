@@ -1,0 +1,148 @@
+"""A store that is damaged, full, busy or can only be read: 503 with a sentence of its own."""
+
+import pytest
+from service_settings import SETTINGS
+from sqlalchemy import event
+
+from latesum.live import Store
+from latesum.service import Configuration
+from latesum.service.app import create_app
+
+
+def refusals(client, campaign="/v1/campaigns/banner"):
+    """What is said to a question for readiness, and to a write."""
+    answers = [client.get("/readyz"), client.put(f"{campaign}/buckets/1", json={"total": 1})]
+    assert [each.status_code for each in answers] == [503, 503], answers
+    return [each.json()["error"] for each in answers]
+
+
+@pytest.fixture
+def service(make_service):
+    """It believes its tokens for long: what is tested is what comes after them."""
+    service = make_service(tokens_kept=3600.0)
+    client = service.as_("operate")
+    assert client.put("/v1/campaigns/banner", json=SETTINGS).status_code == 201
+    assert client.get("/v1/campaigns/banner/option").status_code == 200
+    return service
+
+
+def test_a_damaged_store(service):
+    with service.store.engine.connect() as connection:
+        connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    service.store.engine.dispose()
+    file = service.store.url.database
+    whole = bytearray(open(file, "rb").read())  # noqa: PTH123, SIM115
+    whole[4096:] = bytes(i * 7 % 256 for i in range(len(whole) - 4096))
+    with open(file, "wb") as written:  # noqa: PTH123
+        written.write(whole)
+    for sentence in refusals(service.as_("operate")):
+        assert "damaged" in sentence
+        assert "backup" in sentence
+    login = service.stranger.post("/login", data={"token": "latesum_other"})
+    assert (login.status_code, "damaged" in login.json()["error"]) == (503, True)
+
+
+def test_a_store_whose_place_became_read_only(service):
+    service.store.engine.dispose()
+    event.listen(
+        service.store.engine, "connect", lambda each, _: each.execute("PRAGMA query_only = ON")
+    )
+    for sentence in refusals(service.as_("operate")):
+        assert "read-only" in sentence
+    assert service.as_("operate").get("/v1/campaigns/banner/status").status_code == 200
+
+
+def test_a_full_disk(service):
+    with service.store.engine.connect() as connection:
+        pages = connection.exec_driver_sql("PRAGMA page_count").scalar()
+    service.store.engine.dispose()
+    event.listen(
+        service.store.engine, "connect",
+        lambda each, _: each.execute(f"PRAGMA max_page_count = {pages}"),
+    )  # fmt: skip
+    client = service.as_("operate")
+    for number in range(100):
+        act = ("hold", "resume")[number % 2]
+        answer = client.post(f"/v1/campaigns/banner/{act}", json={"why": "x" * 900})
+        if answer.status_code == 503:
+            break
+    assert "no space left" in answer.json()["error"]
+    assert client.get("/v1/campaigns/banner/history").status_code == 200
+
+
+def test_a_service_of_a_store_that_can_only_be_read(service, clock):
+    file, headers = service.store.url.database, service.as_("operate").headers
+    with service.store.engine.connect() as connection:
+        connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    service.store.engine.dispose()
+    with Store(file, read_only=True) as store:
+        from starlette.testclient import TestClient
+
+        app = create_app(store, Configuration(clock=clock))
+        with TestClient(app, raise_server_exceptions=False, headers=headers) as client:
+            for sentence in refusals(client):
+                assert "can only be read" in sentence
+            assert client.get("/v1/campaigns/banner/status").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("said", "sentence"),
+    [
+        ("database is locked", "busy"),
+        ("disk I/O error", "disk fails"),
+        ("connection to server at 'db' failed", "cannot be reached"),
+        ("could not extend file: No space left on device", "no space left"),
+        ("cannot execute UPDATE in a read-only transaction", "read-only"),
+    ],
+)
+def test_what_databases_say_has_a_sentence(said, sentence):
+    from latesum.service.sentences import of_store
+
+    assert sentence in of_store(RuntimeError(said))
+
+
+def test_no_refusal_speaks_of_the_library_that_found_it(service):
+    client = service.as_("operate")
+    one = "/v1/campaigns/banner"
+    answers = [
+        client.put(f"{one}/buckets/1", json={"total": "3"}),
+        client.put(f"{one}/buckets/1", json={"totl": 3}),
+        client.put(f"{one}/buckets/1", json={"rounds": -1}),
+        client.put(f"{one}/buckets/1", json={"rounds": 1.5}),
+        client.put(f"{one}/buckets/1", json={"status": "sure"}),
+        client.put(f"{one}/buckets/1", json=[1]),
+        client.put(f"{one}/buckets/1", json={"even_if_final": 1}),
+        client.put(f"{one}/buckets/{'1' * 50}", json={"total": 1}),
+        client.put(f"{one}/buckets/1"),
+        client.put(f"{one}/buckets/1", content=b'{"total": 1', headers={"Content-Type": "application/json"}),
+        client.post(f"{one}/hold", json={}),
+        client.post(f"{one}/hold", json={"why": ""}),
+        client.post(f"{one}/hold", json={"why": "x" * 2000}),
+        client.post(f"{one}/override", json={"why": "x", "option": "red", "buckets": 0}),
+        client.post(f"{one}/change", json={"why": "x", "settings": 3}),
+        client.post(f"{one}/hold", json={"why": "x"}, headers={"Idempotency-Key": "short"}),
+        client.get(f"{one}/status", params={"level": 2}),
+        client.get(f"{one}/status", params={"level": "x"}),
+        client.get(f"{one}/tables/nothing"),
+        client.get(f"{one}/history", params={"limit": "many"}),
+        client.get("/v1/campaigns/%20/status"),
+        client.post(f"{one}/totals", json={"rows": [{"bucket": 1, "total": "3"}, {"bucket": None}]}),
+        client.put("/v1/campaigns/new", json={"options": 3}),
+        client.put("/v1/campaigns/new", json=["x"]),
+    ]  # fmt: skip
+    for answer in answers:
+        assert answer.status_code in (404, 422), answer.text
+        said = answer.json()
+        for sentence in [said["error"], *said["details"]]:
+            assert not any(
+                word in sentence
+                for word in ("Input should", "Field required", "pydantic", "String should", "Extra")
+            ), sentence
+            assert sentence.endswith(".")
+    bad = client.put(
+        f"{one}/buckets/1",
+        content=b'{"total": "\xff"}',
+        headers={"Content-Type": "application/json"},
+    )
+    assert bad.status_code == 400
+    assert "UTF-8" in bad.json()["error"]

@@ -1,0 +1,32 @@
+"""In which bucket a late reward arrives, to the round."""
+
+import numpy as np
+import pytest
+
+from latesum import Problem
+from latesum.world.buckets import BucketWorld
+
+
+@pytest.mark.parametrize(
+    ("delay", "arrives"),
+    [
+        (0, [10, 0, 0]),
+        (1, [9, 1, 0]),
+        (9, [1, 9, 0]),
+        (10, [0, 10, 0]),
+        (11, [0, 9, 1]),
+        (20, [0, 0, 10]),
+    ],
+)
+def test_each_round_arrives_in_its_bucket(delay, arrives):
+    """Ten rounds that all pay: a reward of round t arrives in round t + delay."""
+    world = BucketWorld(
+        Problem([1.0, 0.0], f"constant({delay})"),
+        bucket=10,
+        buckets=3,
+        rng=np.random.default_rng(1),
+    )
+    assert [world.play_buckets(arm, 1) for arm in (0, 1, 1)] == arrives
+    # The same in the world that is played in rounds.
+    plain = Problem([1.0, 0.0], f"constant({delay})").start(rng=np.random.default_rng(1))
+    assert [plain.play(arm, 10) for arm in (0, 1, 1)] == arrives
