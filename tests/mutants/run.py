@@ -1,0 +1,115 @@
+"""Mutation testing with a list of our own: `make mutants`.
+
+Each mutant of `mutants.toml` is a small semantic change of the source. It is made in a copy in a temporary folder, and the
+tests that belong to it must fail. Results are kept in `.mutants/results.json`, so that a run that was stopped goes on; a
+result is used again only while the mutant, its file and its tests are what they were.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+SOURCES = ROOT / "src" / "latesum"
+RESULTS = ROOT / ".mutants" / "results.json"
+#: What the copy needs.
+_COPIED = ("src", "tests", "examples", "docs", "pyproject.toml", "README.md", "CONTRIBUTING.md")
+
+
+def read_mutants() -> list[dict]:
+    """The list, checked: every change must still apply to its file, once."""
+    mutants = tomllib.loads((HERE / "mutants.toml").read_text(encoding="utf-8"))["mutant"]
+    problems = [problem for mutant in mutants for problem in problems_of(mutant)]
+    names = [mutant["name"] for mutant in mutants]
+    problems += [f"{name!r} is there twice." for name in set(names) if names.count(name) > 1]
+    if problems:
+        raise SystemExit("\n".join(problems))
+    return mutants
+
+
+def problems_of(mutant: dict) -> list[str]:
+    """Why a mutant cannot be made."""
+    file = SOURCES / mutant["file"]
+    if not file.is_file():
+        return [f"{mutant['name']!r}: there is no file {mutant['file']}."]
+    found = file.read_text(encoding="utf-8").count(mutant["old"])
+    problems = [
+        f"{mutant['name']!r}: no test {test}."
+        for test in mutant["tests"]
+        if not (ROOT / test).exists()
+    ]
+    if found != 1:
+        problems.append(f"{mutant['name']!r}: its old text is {found} times in {mutant['file']}.")
+    if mutant["old"] == mutant["new"]:
+        problems.append(f"{mutant['name']!r} changes nothing.")
+    return problems
+
+
+def digest_of(mutant: dict) -> str:
+    """Names a result: another mutant, source or test is another result."""
+    parts = [mutant["old"], mutant["new"], (SOURCES / mutant["file"]).read_text(encoding="utf-8")]
+    parts += [(ROOT / test).read_text(encoding="utf-8") for test in mutant["tests"]]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def passes(folder: Path, tests: list[str]) -> bool:
+    """Whether the tests pass in the copy."""
+    environment = {**os.environ, "PYTHONPATH": str(folder / "src"), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests],
+        cwd=folder, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if done.returncode not in (0, 1):
+        raise SystemExit(f"pytest could not run {' '.join(tests)}:\n{done.stdout}\n{done.stderr}")
+    return done.returncode == 0
+
+
+def run(names: list[str]) -> int:
+    """Try all mutants, or those whose name has one of the words; the number that survive unexplained."""
+    mutants = [m for m in read_mutants() if not names or any(name in m["name"] for name in names)]
+    RESULTS.parent.mkdir(exist_ok=True)
+    known = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.is_file() else {}
+    survivors = []
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        for each in _COPIED:
+            copy = shutil.copytree if (ROOT / each).is_dir() else shutil.copy
+            copy(ROOT / each, folder / each)
+        trusted: set[tuple[str, ...]] = set()
+        for number, mutant in enumerate(mutants, start=1):
+            digest, tests = digest_of(mutant), tuple(mutant["tests"])
+            if digest not in known:
+                if tests not in trusted:
+                    if not passes(folder, list(tests)):
+                        raise SystemExit(f"{' '.join(tests)} fail without any change.")
+                    trusted.add(tests)
+                file = folder / "src" / "latesum" / mutant["file"]
+                before = file.read_text(encoding="utf-8")
+                file.write_text(before.replace(mutant["old"], mutant["new"]), encoding="utf-8")
+                known[digest] = "survived" if passes(folder, list(tests)) else "killed"
+                file.write_text(before, encoding="utf-8")
+                RESULTS.write_text(json.dumps(known, indent=1), encoding="utf-8")
+            print(f"{number} of {len(mutants)}: {known[digest]}: {mutant['name']}", flush=True)
+            if known[digest] == "survived":
+                survivors.append(mutant)
+    killed = len(mutants) - len(survivors)
+    print(f"\n{len(mutants)} mutants: {killed} killed, {len(survivors)} survived.")
+    for mutant in survivors:
+        print(f"- {mutant['name']} ({mutant['file']}): {mutant.get('survives', 'NO REASON')}")
+    return sum("survives" not in mutant for mutant in survivors)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", help="only mutants whose name has one of these words")
+    sys.exit(1 if run(parser.parse_args().names) else 0)
