@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from latesum.errors import InvalidInput
-from latesum.markets import Row, ToldDelay
+from latesum.markets import RegionRow, ToldDelay
 from latesum.planning import fitted_market, plan_regions, read_history
 from latesum.world.market import Market
 
@@ -48,7 +48,7 @@ def test_a_wild_demand_is_warned_of():
     rng = np.random.default_rng(2)
     level = np.cumsum(0.12 * rng.standard_normal(60))
     rows = [
-        Row("", day, None, "today", float(rng.poisson(4000 * np.exp(level[day]))))
+        RegionRow("", day, None, "today", float(rng.poisson(4000 * np.exp(level[day]))))
         for day in range(-60, 0)
     ]
     law, warnings = fitted_market(rows, regions=1, options=2, lift=0.1, days=60, late=LATE)

@@ -22,7 +22,7 @@ from latesum.files.table import Layout, open_table
 from latesum.lab.engine import RunOptions, run
 from latesum.lab.markets.setting import MarketSetting
 from latesum.lab.studies.markets import AS_GOOD
-from latesum.markets import MarketSettings, Row, ToldDelay, readings
+from latesum.markets import MarketSettings, RegionRow, ToldDelay, readings
 from latesum.markets.rows import Panel
 from latesum.markets.search import FIRST_SEARCH, learned
 from latesum.planning.words import as_time
@@ -131,7 +131,7 @@ class RegionPlan:
         return "\n".join([told, str(self.table()), *self.warnings, self.sentence])
 
 
-def read_history(source: Path | bytes) -> list[Row]:
+def read_history(source: Path | bytes) -> list[RegionRow]:
     """Rows before the start from a file with the columns date, total, and region and rounds where there are any.
 
     Args:
@@ -161,13 +161,19 @@ def read_history(source: Path | bytes) -> list[Row]:
         raise InvalidInput("the history has no rows below the names of its columns.")
     end = max(day for day, *_ in found) + datetime.timedelta(days=1)
     return [
-        Row(region, (day - end).days, rounds, "today", total)
+        RegionRow(region, (day - end).days, rounds, "today", total)
         for day, region, rounds, total in found
     ]
 
 
 def fitted_market(
-    rows: Sequence[Row], *, regions: int, options: int, lift: float, days: int, late: ToldDelay
+    rows: Sequence[RegionRow],
+    *,
+    regions: int,
+    options: int,
+    lift: float,
+    days: int,
+    late: ToldDelay,
 ) -> tuple[Market, tuple[str, ...]]:
     """The law of markets that a history shows, and what it says against a campaign.
 
@@ -180,7 +186,7 @@ def fitted_market(
         late: How late sales are.
 
     >>> rng = np.random.default_rng(1)
-    >>> rows = [Row("", day, 1000, "today", float(rng.poisson(60))) for day in range(-42, 0)]
+    >>> rows = [RegionRow("", day, 1000, "today", float(rng.poisson(60))) for day in range(-42, 0)]
     >>> law, _ = fitted_market(rows, regions=1, options=2, lift=0.1, days=60, late=ToldDelay(1.0))
     >>> 55 < law.sales < 65
     True
@@ -220,7 +226,7 @@ def fitted_market(
 
 
 def plan_regions(
-    history: Iterable[Row] | Path | bytes,
+    history: Iterable[RegionRow] | Path | bytes,
     *,
     regions: int,
     options: int,
@@ -245,7 +251,7 @@ def plan_regions(
         how: Where and how runs are made.
 
     >>> rng = np.random.default_rng(1)
-    >>> rows = [Row(region, day, 9000, "today", float(rng.poisson(300)))
+    >>> rows = [RegionRow(region, day, 9000, "today", float(rng.poisson(300)))
     ...     for day in range(-28, 0) for region in ("north", "south")]
     >>> found = plan_regions(
     ...     rows, regions=2, options=2, lift=0.2, days=35, late=ToldDelay(1.0), replications=3, workers=1)
