@@ -51,7 +51,11 @@ class Recorder:
     """
 
     def __init__(
-        self, settings: Settings, writer: Draft, now: datetime, states: dict[RegionBucket, BucketState]
+        self,
+        settings: Settings,
+        writer: Draft,
+        now: datetime,
+        states: dict[RegionBucket, BucketState],
     ) -> None:
         self.settings = settings
         self.writer = writer
