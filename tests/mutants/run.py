@@ -51,7 +51,7 @@ def problems_of(mutant: dict) -> list[str]:
     problems = [
         f"{mutant['name']!r}: no test {test}."
         for test in mutant["tests"]
-        if not (ROOT / test).exists()
+        if not path_of(test).exists()
     ]
     if found != 1:
         problems.append(f"{mutant['name']!r}: its old text is {found} times in {mutant['file']}.")
@@ -60,10 +60,15 @@ def problems_of(mutant: dict) -> list[str]:
     return problems
 
 
+def path_of(test: str) -> Path:
+    """The file of a test, which may be named with it as pytest does."""
+    return ROOT / test.split("::")[0]
+
+
 def digest_of(mutant: dict) -> str:
     """Names a result: another mutant, source or test is another result."""
     parts = [mutant["old"], mutant["new"], (SOURCES / mutant["file"]).read_text(encoding="utf-8")]
-    parts += [(ROOT / test).read_text(encoding="utf-8") for test in mutant["tests"]]
+    parts += [f"{test}\n{path_of(test).read_text(encoding='utf-8')}" for test in mutant["tests"]]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
