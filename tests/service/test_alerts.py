@@ -211,7 +211,9 @@ def test_a_redirect_is_not_followed(store, receiver, webhook, send):
 
 
 @pytest.mark.parametrize("status", [0, 202])
-def test_a_slow_or_lying_receiver_is_left_alone(store, receiver, webhook, send, monkeypatch, status):
+def test_a_slow_or_lying_receiver_is_left_alone(
+    store, receiver, webhook, send, monkeypatch, status
+):
     monkeypatch.setattr(sending, "LONGEST", 0.3)
     receiver.status = status
     Outbox(store).put_test(webhook)
@@ -312,3 +314,34 @@ def test_a_running_service_tells_of_a_finished_campaign(make_service, receiver):
     said = json.loads(receiver.taken[0][1])
     assert (said["event"], said["campaign"]) == ("finished", "banner")
     assert "blue: it is clear" in said["text"]
+
+
+def test_webhooks_from_the_command_line(latesum, tmp_path):
+    store = ("--store", str(tmp_path / "own.db"))
+    code, secret, _ = latesum("webhook", *store, "new", "chat", "https://hooks.example.com/T0/x")
+    assert (code, len(secret.strip())) == (0, 43)
+    _, listed, _ = latesum("webhook", *store, "list")
+    assert "chat: https://hooks.example.com/… (json)" in listed
+    assert "T0" not in listed
+    (row,) = json.loads(latesum("webhook", *store, "list", "--json")[1])
+    assert latesum("webhook", *store, "remove", row["id"])[0] == 0
+    assert "No alerts are sent" in latesum("webhook", *store, "list")[1]
+    code, _, errors = latesum("webhook", *store, "new", "x", "https://10.0.0.1/")
+    assert (code, "not a public address" in errors) == (2, True)
+
+
+def test_check_exits_with_1_and_says_why(latesum, store, clock, monkeypatch):
+    place = ("campaign", "--store", store.url.database)
+    assert latesum(*place, "check") == (0, "", "")
+    settings = {**SETTINGS, "every": "day", "start": "2026-03-02"}
+    Campaign.create(name="daily", **settings, store=store, clock=clock).decide()
+    later = ("campaign", "--store", store.url.database, "--now", "2026-03-12 08:00")
+    code, said, _ = latesum(*later, "check")
+    assert code == 1
+    assert said.startswith("daily: ")
+    assert "No one has asked" in said
+    assert latesum(*later, "check", "banner")[0] == 0
+    found = json.loads(latesum(*later, "check", "daily", "--json")[1])
+    assert found[0]["campaign"] == "daily"
+    code, _, errors = latesum(*later, "check", "--level", "notes")
+    assert (code, errors.count("\n")) == (2, 1)

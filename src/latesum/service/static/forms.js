@@ -174,7 +174,7 @@ function setUpNew(form) {
       status_quo: at("status_quo") === "first" ? options[0] : at("status_quo"),
       range: [Number(at("low")), Number(at("high"))],
     };
-    if (at("start")) settings.start = at("start");
+    if (at("start")) settings.start = at("every") === "hour" ? `${at("start")} 00:00` : at("start");
     if (at("align")) settings.align = at("align");
     if (at("fills_up")) settings.fills_up = at("fills_up");
     if (at("parameters")) {
