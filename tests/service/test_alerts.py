@@ -149,6 +149,18 @@ def test_an_alert_is_sent_signed_and_once(store, receiver, webhook, send):
     assert headers["X-Latesum-Signature"] == f"v1={proof}"
 
 
+def test_what_is_about_the_store_is_said_once_for_all_campaigns(store, receiver, webhook, send):
+    full = Finding("store nearly full", "alarm", "There are 3 MB left.")
+    outbox = Outbox(store)
+    outbox.notice(IDS, [summary(), summary("prices")])
+    both = [summary(health=[full, STALE]), summary("prices", health=[full])]
+    assert outbox.notice(IDS, both) == 2
+    assert send() == 1
+    assert send() == 1  # one after the other to one receiver
+    codes = [json.loads(body)["code"] for _, body, _ in receiver.taken]
+    assert sorted(codes) == ["data stale", "store nearly full"]
+
+
 def test_of_two_services_one_says_it(store, webhook):
     both = [Outbox(store), Outbox(store)]
     for outbox in both:
@@ -238,6 +250,8 @@ def test_private_addresses_are_refused_unless_listed(store, receiver, webhook):
         ("https://[::ffff:127.0.0.1]/x", "not a public address"),
         ("https://0.0.0.0/x", "not a public address"),
         ("https://224.0.0.1/x", "not a public address"),
+        ("https://[64:ff9b::7f00:1]/x", "not a public address"),
+        ("https://[2002:7f00:1::]/x", "not a public address"),
         ("http://example.com/x", "over https only"),
         ("ftp://example.com/x", "https://host/path"),
         ("https://user:word@example.com/x", "without a name or password"),
