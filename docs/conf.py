@@ -3,8 +3,6 @@
 import datetime
 import inspect
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import latesum
@@ -63,11 +61,20 @@ copybutton_prompt_is_regexp = True
 
 def _command_line() -> None:
     """The page of all commands, from the commands themselves."""
-    made = subprocess.run(
-        [sys.executable, "-m", "typer", "latesum.cli.app", "utils", "docs", "--name", "latesum"],
-        capture_output=True, text=True, check=True,
-    ).stdout  # fmt: skip
-    text = re.sub(r"^# `latesum`", "# The command line", made, flags=re.MULTILINE)
+    import typer
+    from typer.cli import get_docs_for_click
+    from typer.main import get_command
+
+    from latesum.cli.app import COMMANDS, app, load
+
+    whole = get_command(app)
+    whole.commands.update({name: load(name) for name in COMMANDS})
+    text = get_docs_for_click(obj=whole, ctx=typer.Context(whole), name="latesum")
+    text = text.replace("# `latesum`", "# The command line", 1)
+    for name, command in COMMANDS.items():  # whole sentences in the list
+        text = re.sub(
+            rf"^\* `{name}`: .*$", f"* `{name}`: {command.help}", text, flags=re.MULTILINE
+        )
     # Where Python or the shell found something: not the same on every machine.
     text = re.sub(r"\s*\[env var: [^\]]*\]", "", text)
     (HERE / "reference" / "command-line.md").write_text(text, encoding="utf-8")

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import json
 import time
+import zlib
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple, TypeVar
@@ -123,12 +124,14 @@ class CachedCampaign:
         content = {
             "campaign": self.campaign.name,
             **{name: getattr(decision, name) for name in named},
+            **({"region": decision.region} if decision.region else {}),
             "decided_at": decision.at.isoformat(),
             "begins": None if begins is None else begins.isoformat(),
             "ends": None if ends is None else ends.isoformat(),
         }
         body = json.dumps(content, ensure_ascii=False).encode()
-        tag = f'"{self.campaign.stored.id}-{decision.bucket}-{decision.sequence or "end"}"'
+        which = decision.sequence or f"end{zlib.crc32(decision.region.encode()):x}"
+        tag = f'"{self.campaign.stored.id}-{decision.bucket}-{which}"'
         return KeptAnswer(body, tag, begins, ends, head)
 
     def seconds_left(self, answer: KeptAnswer) -> int:
