@@ -16,7 +16,7 @@ import numpy as np
 
 from latesum._checks import whole_number
 from latesum.policies import Play, Policy, Stretch
-from latesum.policies.base import Purpose
+from latesum.policies.base import Purpose, new_play
 from latesum.world import Reporting, World
 from latesum.world.buckets import BucketWorld
 
@@ -90,10 +90,10 @@ class Game:
         world_play, ask, tell = self._world.play, self._feed.ask, self._feed.tell
         while (left := until - self.rounds_played) > 0:
             arm, rounds, purpose, number = ask(left)
-            play = Play(arm, rounds, world_play(arm, rounds), purpose, number)
-            tell(*play)
+            total = world_play(arm, rounds)
+            tell(arm, rounds, total, purpose, number)
             self.rounds_played += rounds
-            yield play
+            yield new_play(Play, (arm, rounds, total, purpose, number))
 
 
 #: Arm, rounds, purpose and number of what is played next.
