@@ -192,7 +192,7 @@ def warm_up(address):
     with Campaign.open("killed", store=address) as campaign:
         if campaign.settings.regions:
             rows = [
-                markets.Row(region, day, size, "ABC"[day % 3], size / 3)
+                markets.RegionRow(region, day, size, "ABC"[day % 3], size / 3)
                 for region, size in REGIONS.items()
                 for day in range(20)
             ]

@@ -54,7 +54,7 @@ class Model:
                         if isinstance(shown, tuple)
                         else shown
                     )
-                    yield markets.Row(
+                    yield markets.RegionRow(
                         region, bucket - 1, value.get("rounds"), shown, value.get("total")
                     )
 

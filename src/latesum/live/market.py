@@ -16,7 +16,7 @@ from latesum.live.maturity import Maturity
 from latesum.live.rules import RULES_VERSION
 from latesum.live.settings import Settings
 from latesum.live.vocabulary import Purpose
-from latesum.markets import Choice, MarketSettings, Row, decide
+from latesum.markets import MarketSettings, RegionChoice, RegionRow, decide
 
 
 class MarketRows(NamedTuple):
@@ -28,7 +28,7 @@ class MarketRows(NamedTuple):
         first: The first bucket that was asked for, in the campaign's count.
     """
 
-    rows: list[Row]
+    rows: list[RegionRow]
     settings: MarketSettings
     first: int
 
@@ -68,7 +68,7 @@ def market_rows(
             if total is not None and counts:
                 total = max(total, 0.0)  # by refunds or noise; the model counts sales
             shown = _by_name(part.shares(bucket), settings)
-            rows.append(Row(region, bucket - first, rounds, shown, total))
+            rows.append(RegionRow(region, bucket - first, rounds, shown, total))
     return MarketRows(rows, settings.build_market(first, rounds_known=rounds_known), first)
 
 
@@ -85,7 +85,7 @@ def _first_asked(ledger: Ledger, before: int | None) -> int:
     return before or (ledger.last or 0) + 1
 
 
-def _past_rows(settings: Settings, first: int) -> list[Row]:
+def _past_rows(settings: Settings, first: int) -> list[RegionRow]:
     buckets = settings.buckets
     rows = []
     for place, past in enumerate(settings.history):
@@ -94,7 +94,7 @@ def _past_rows(settings: Settings, first: int) -> list[Row]:
         number = buckets.number(past.label) if buckets.timed else in_order
         shown = _by_name(past.shares or past.arm, settings)
         rounds = past.rounds or None
-        rows.append(Row(past.region, number - first, rounds, shown, past.total))
+        rows.append(RegionRow(past.region, number - first, rounds, shown, past.total))
     return rows
 
 
@@ -132,7 +132,7 @@ def choose_all(ledger: Ledger, bucket: int, found: MarketRows) -> dict[str, Mark
     return chosen
 
 
-def _chosen_last(part: Ledger, choice: Choice, bucket: int) -> str:
+def _chosen_last(part: Ledger, choice: RegionChoice, bucket: int) -> str:
     """What the policy chose last; an order, or what else was shown, ends with its own buckets."""
     for earlier in range(bucket - 1, 0, -1):
         decision = part.decisions.get(earlier)
@@ -145,7 +145,9 @@ def _chosen_last(part: Ledger, choice: Choice, bucket: int) -> str:
     return choice.option
 
 
-def _never_shown(ledger: Ledger, found: MarketRows, choices: dict[str, Choice]) -> dict[str, str]:
+def _never_shown(
+    ledger: Ledger, found: MarketRows, choices: dict[str, RegionChoice]
+) -> dict[str, str]:
     """Options that were added after the sweep, each in a region of its own where something changes now."""
     seen = {
         name
@@ -165,7 +167,7 @@ def _never_shown(ledger: Ledger, found: MarketRows, choices: dict[str, Choice]) 
     return chosen
 
 
-def _reason(choice: Choice, settings: Settings, first: int) -> str:
+def _reason(choice: RegionChoice, settings: Settings, first: int) -> str:
     until = settings.buckets.label(choice.until + first)
     if choice.purpose == "sweep":
         return f"{choice.option} until {until}: every option is tried once first."
