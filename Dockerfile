@@ -16,7 +16,7 @@ RUN /build/tools/bin/python -m hatchling build -t wheel -d /build/wheels \
 
 FROM ${BASE}
 COPY --from=build /opt/latesum /opt/latesum
-# Nobody's data are root's: the service runs as a user of its own and writes to one folder only.
+# The service runs as a user of its own, without rights, and writes to one folder only.
 RUN useradd --create-home --uid 10001 latesum \
     && mkdir /data && chown latesum:latesum /data
 USER latesum
@@ -31,6 +31,6 @@ VOLUME /data
 EXPOSE 8000
 HEALTHCHECK --interval=30s --timeout=3s --start-period=20s CMD \
     ["python3", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/livez', timeout=2)"]
-# Inside a container loopback reaches nobody; what is reachable from outside, compose.yaml says.
+# Inside a container loopback cannot be reached from outside; what can be reached, compose.yaml says.
 ENTRYPOINT ["latesum"]
 CMD ["serve", "--host", "0.0.0.0", "--port", "8000"]

@@ -49,6 +49,7 @@ format: $(READY)
 
 benchmarks: $(READY)
 	$(BIN)/python benchmarks/stretches.py
+	$(BIN)/python benchmarks/delays.py
 	$(BIN)/python benchmarks/policies.py
 	$(BIN)/python benchmarks/attributed.py
 	$(BIN)/python benchmarks/service.py

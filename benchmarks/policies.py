@@ -19,7 +19,10 @@ from latesum.policies import Policy, PolicySpec
 
 HORIZON = 250_000
 PROBLEMS = {"two arms": [0.5, 0.6], "ten arms": [0.6] + [0.5] * 9}
-POLICIES = ("odaaf", "odaaf-b", "odaaf-s", "flow", "flow-lookahead", "guarded", "ars-ucb")
+POLICIES = (
+    "odaaf", "odaaf-b", "odaaf-s", "flow", "flow-lookahead", "guarded", "ars-ucb", "unmix",
+    "unmix-untold",
+)  # fmt: skip
 REPETITIONS, RUNS = 5, 10
 
 

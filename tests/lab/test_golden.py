@@ -35,7 +35,7 @@ def _played(problem, name):
 
 
 #: Rules of earlier versions, by which campaigns that began under them go on.
-EARLIER = ["flow(thinned=False)"]
+EARLIER = ["flow(thinned=False)", "unmix(reconsider=False)", "unmix-untold(reconsider=False)"]
 NAMES = [name for name in available(None) if name != "improved-ucb"]
 
 

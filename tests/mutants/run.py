@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import importlib
 import json
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import tomllib
 from pathlib import Path
+
+import pytest
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -24,6 +26,9 @@ SOURCES = ROOT / "src" / "latesum"
 RESULTS = ROOT / ".mutants" / "results.json"
 #: What the copy needs.
 _COPIED = ("src", "tests", "examples", "docs", "pyproject.toml", "README.md", "CONTRIBUTING.md")
+
+#: Libraries that most tests use; loading them takes longer than most tests do.
+_LOADED = ("numpy", "scipy.stats", "scipy.special", "numba", "hypothesis", "sqlalchemy", "pydantic")
 
 
 def read_mutants() -> list[dict]:
@@ -46,7 +51,7 @@ def problems_of(mutant: dict) -> list[str]:
     problems = [
         f"{mutant['name']!r}: no test {test}."
         for test in mutant["tests"]
-        if not (ROOT / test).exists()
+        if not path_of(test).exists()
     ]
     if found != 1:
         problems.append(f"{mutant['name']!r}: its old text is {found} times in {mutant['file']}.")
@@ -55,27 +60,44 @@ def problems_of(mutant: dict) -> list[str]:
     return problems
 
 
+def path_of(test: str) -> Path:
+    """The file of a test, which may be named with it as pytest does."""
+    return ROOT / test.split("::")[0]
+
+
 def digest_of(mutant: dict) -> str:
     """Names a result: another mutant, source or test is another result."""
     parts = [mutant["old"], mutant["new"], (SOURCES / mutant["file"]).read_text(encoding="utf-8")]
-    parts += [(ROOT / test).read_text(encoding="utf-8") for test in mutant["tests"]]
+    parts += [f"{test}\n{path_of(test).read_text(encoding='utf-8')}" for test in mutant["tests"]]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
 def passes(folder: Path, tests: list[str]) -> bool:
-    """Whether the tests pass in the copy."""
-    environment = {**os.environ, "PYTHONPATH": str(folder / "src"), "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests],
-        cwd=folder, env=environment, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    if done.returncode not in (0, 1):
-        raise SystemExit(f"pytest could not run {' '.join(tests)}:\n{done.stdout}\n{done.stderr}")
-    return done.returncode == 0
+    """Whether the tests pass in the copy: in a fork, which has the libraries loaded already."""
+    child = os.fork()
+    if child == 0:
+        os.chdir(folder)
+        os.environ.update(PYTHONPATH=str(folder / "src"), OMP_NUM_THREADS="1")
+        sys.path.insert(0, str(folder / "src"))
+        output = os.open(folder / "output.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        code = 99
+        try:
+            code = int(pytest.main(["-x", "-q", "-p", "no:cacheprovider", *tests]))
+        finally:
+            os._exit(code)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if code not in (0, 1, 2):  # 2: a module cannot be imported any more
+        said = (folder / "output.txt").read_text(encoding="utf-8", errors="replace")
+        raise SystemExit(f"pytest could not run {' '.join(tests)}:\n{said}")
+    return code == 0
 
 
 def run(names: list[str]) -> int:
     """Try all mutants, or those whose name has one of the words; the number that survive unexplained."""
+    for library in _LOADED:
+        importlib.import_module(library)
     mutants = [m for m in read_mutants() if not names or any(name in m["name"] for name in names)]
     RESULTS.parent.mkdir(exist_ok=True)
     known = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.is_file() else {}

@@ -14,6 +14,7 @@ from latesum.lab.studies.coverage import measure_coverage
 from latesum.policies import PolicySpec, Unmix, build
 from latesum.policies.unmix.curve import known_laws, told_mean
 from latesum.policies.unmix.rows import PartRows
+from latesum.world import Beta
 
 #: Arm and rounds of a schedule with short and long visits.
 SCHEDULE = ((0, 20), (0, 30), (1, 25), (1, 7), (0, 40), (1, 60), (0, 5))
@@ -294,3 +295,47 @@ def test_past_its_horizon_and_without_one_it_goes_on():
         run = simulate(Problem([0.2, 0.8], "constant(5)"), policy, 5000, seed=2)
         assert math.isfinite(run.regret())
         assert run.stretches[-1].arm == 1
+
+
+@pytest.mark.parametrize(
+    ("rewards", "least", "most"),
+    [
+        ([0.4, 0.5], 0.7, 1.0),
+        ([0.01, 0.02], 0.7, 1.0),
+        ([Beta(2, 3), Beta(3, 3)], 0.1, 0.4),
+        ([Beta(4000, 6000), Beta(5000, 5000)], 0.01, 0.1),  # nearly constant
+    ],
+)
+def test_it_learns_how_much_rewards_vary(rewards, least, most):
+    """rho is 1 for 0/1 rewards, also for rare ones, 1/6 and 1/7 for the Betas, and 0 for constants."""
+    policy = Unmix(2, 250_000, delay="constant(50)")
+    run = simulate(Problem(rewards, "constant(50)"), policy, 250_000, seed=3)
+    assert least <= run.policy._rows.dispersion() <= most
+
+
+def test_intervals_are_narrower_where_rewards_vary_less():
+    """The same means: 0/1 rewards, and Beta(12, 8), which vary by a twenty-first of that."""
+    widths = []
+    for reward in (0.6, Beta(12, 8)):
+        policy = Unmix(2, 250_000, delay="constant(50)")
+        problem = Problem([0.2, reward], "constant(50)")
+        best = simulate(problem, policy, 250_000, seed=3).policy.estimates()[1]
+        assert best.low < 0.6 < best.high
+        widths.append(best.high - best.low)
+    assert widths[1] < 0.75 * widths[0]
+
+
+def test_the_figure_shows_what_was_learned_what_was_told_and_the_truth(tmp_path):
+    policy = Unmix(2, 1000, mean_delay=10)
+    figure = policy.plot_delay(tmp_path / "delay.png", true="constant(12)")
+    labels = [line.get_label() for line in figure.axes[0].get_lines()]
+    assert labels == ["learned", "told: a mean of 10", "true: constant(12)"]
+    assert (tmp_path / "delay.png").read_bytes().startswith(b"\x89PNG")
+    assert len(Unmix(2, 1000).plot_delay().axes[0].get_lines()) == 1
+    with pytest.raises(InvalidInput, match="cannot write the figure"):
+        policy.plot_delay(tmp_path / "nowhere" / "delay.png")
+
+
+def test_whether_it_reconsiders_is_yes_or_no():
+    with pytest.raises(InvalidInput, match="reconsider is True or False, not 'often'"):
+        Unmix(2, 1000, mean_delay=10, reconsider="often")

@@ -26,6 +26,7 @@ class Service:
 
     def __init__(self, store, **configuration):
         self.store = store
+        self.clock = configuration.get("clock")
         tokens = Tokens(store)
         self.secrets = {scope: tokens.new(scope, scope) for scope in SCOPES}
         self.app = create_app(store, Configuration(**configuration))

@@ -149,6 +149,18 @@ def test_an_alert_is_sent_signed_and_once(store, receiver, webhook, send):
     assert headers["X-Latesum-Signature"] == f"v1={proof}"
 
 
+def test_what_is_about_the_store_is_said_once_for_all_campaigns(store, receiver, webhook, send):
+    full = Finding("store nearly full", "alarm", "There are 3 MB left.")
+    outbox = Outbox(store)
+    outbox.notice(IDS, [summary(), summary("prices")])
+    both = [summary(health=[full, STALE]), summary("prices", health=[full])]
+    assert outbox.notice(IDS, both) == 2
+    assert send() == 1
+    assert send() == 1  # one after the other to one receiver
+    codes = [json.loads(body)["code"] for _, body, _ in receiver.taken]
+    assert sorted(codes) == ["data stale", "store nearly full"]
+
+
 def test_of_two_services_one_says_it(store, webhook):
     both = [Outbox(store), Outbox(store)]
     for outbox in both:
@@ -210,11 +222,11 @@ def test_a_redirect_is_not_followed(store, receiver, webhook, send):
     assert [path for _, _, path in receiver.taken] == ["/hook"]
 
 
-@pytest.mark.parametrize("status", [0, 202])
+@pytest.mark.parametrize(("status", "longest"), [(0, 0.3), (202, 20.0)])
 def test_a_slow_or_lying_receiver_is_left_alone(
-    store, receiver, webhook, send, monkeypatch, status
+    store, receiver, webhook, send, monkeypatch, status, longest
 ):
-    monkeypatch.setattr(sending, "LONGEST", 0.3)
+    monkeypatch.setattr(sending, "LONGEST", longest)
     receiver.status = status
     Outbox(store).put_test(webhook)
     assert send() == (status == 202)  # its answer was taken for what it said, and not read
@@ -238,6 +250,8 @@ def test_private_addresses_are_refused_unless_listed(store, receiver, webhook):
         ("https://[::ffff:127.0.0.1]/x", "not a public address"),
         ("https://0.0.0.0/x", "not a public address"),
         ("https://224.0.0.1/x", "not a public address"),
+        ("https://[64:ff9b::7f00:1]/x", "not a public address"),
+        ("https://[2002:7f00:1::]/x", "not a public address"),
         ("http://example.com/x", "over https only"),
         ("ftp://example.com/x", "https://host/path"),
         ("https://user:word@example.com/x", "without a name or password"),
@@ -314,3 +328,34 @@ def test_a_running_service_tells_of_a_finished_campaign(make_service, receiver):
     said = json.loads(receiver.taken[0][1])
     assert (said["event"], said["campaign"]) == ("finished", "banner")
     assert "blue: it is clear" in said["text"]
+
+
+def test_webhooks_from_the_command_line(latesum, tmp_path):
+    store = ("--store", str(tmp_path / "own.db"))
+    code, secret, _ = latesum("webhook", *store, "new", "chat", "https://hooks.example.com/T0/x")
+    assert (code, len(secret.strip())) == (0, 43)
+    _, listed, _ = latesum("webhook", *store, "list")
+    assert "chat: https://hooks.example.com/… (json)" in listed
+    assert "T0" not in listed
+    (row,) = json.loads(latesum("webhook", *store, "list", "--json")[1])
+    assert latesum("webhook", *store, "remove", row["id"])[0] == 0
+    assert "No alerts are sent" in latesum("webhook", *store, "list")[1]
+    code, _, errors = latesum("webhook", *store, "new", "x", "https://10.0.0.1/")
+    assert (code, "not a public address" in errors) == (2, True)
+
+
+def test_check_exits_with_1_and_says_why(latesum, store, clock, monkeypatch):
+    place = ("campaign", "--store", store.url.database)
+    assert latesum(*place, "check") == (0, "", "")
+    settings = {**SETTINGS, "every": "day", "start": "2026-03-02"}
+    Campaign.create(name="daily", **settings, store=store, clock=clock).decide()
+    later = ("campaign", "--store", store.url.database, "--now", "2026-03-12 08:00")
+    code, said, _ = latesum(*later, "check")
+    assert code == 1
+    assert said.startswith("daily: ")
+    assert "No one has asked" in said
+    assert latesum(*later, "check", "banner")[0] == 0
+    found = json.loads(latesum(*later, "check", "daily", "--json")[1])
+    assert found[0]["campaign"] == "daily"
+    code, _, errors = latesum(*later, "check", "--level", "notes")
+    assert (code, errors.count("\n")) == (2, 1)

@@ -23,6 +23,7 @@ from scipy import stats
 from latesum import delays
 from latesum.delays import base
 from latesum.world import Beta, Discrete, Problem, World
+from latesum.world import cohorts as cohorts_module
 
 ERROR_RATE = 0.005
 REFERENCES = ("play_rounds", "plain loop")
@@ -206,6 +207,7 @@ def small_tables(monkeypatch):
     def set_to(case: Case) -> Problem:
         if case.largest_table is not None:
             monkeypatch.setattr(base, "LARGEST_TABLE", case.largest_table)
+            monkeypatch.setattr(cohorts_module, "SHORTEST", case.largest_table)
         # Read from text again: a delay that has made its table before would keep it.
         return Problem(case.problem.arms, [delays.parse(d.text) for d in case.problem.delays])
 
@@ -237,7 +239,8 @@ def test_small_tables_do_reach_the_far_tail(small_tables) -> None:
 
 def loses_what_is_under_way(world: World, arm: int, rounds: int) -> float:
     world._carry[:] = 0
-    world._heap.clear()
+    world._later.clear()
+    world._cohorts.clear()
     return world.play(arm, rounds)
 
 
@@ -249,16 +252,26 @@ def carries_one_round_late(world: World, arm: int, rounds: int) -> float:
     return total
 
 
-def forgets_the_far_tail(world: World, arm: int, rounds: int) -> float:
-    world._play_far_tail = lambda channel, rounds, end: (0, 0.0)
+def forgets_what_is_not_sure(world: World, arm: int, rounds: int) -> float:
+    """Takes all rewards of a cohort for arrived or for under way."""
+    for cohorts, _ in world._cohorts.values():
+        cohorts._new_plays = lambda which, rng: np.full(len(which), 1 << 40)
+    return world.play(arm, rounds)
+
+
+def keeps_those_that_arrived(world: World, arm: int, rounds: int) -> float:
+    """Lets a cohort's rewards be as late as if no time had passed."""
+    for cohorts, _ in world._cohorts.values():
+        cohorts._alive = np.ones_like(cohorts._alive)
     return world.play(arm, rounds)
 
 
 MUTANTS = [
     ("short delays, long stretches", loses_what_is_under_way),
     ("stretches shorter than the delays", carries_one_round_late),
-    ("far tail with a small table", forgets_the_far_tail),
-    ("rare delays beyond the table", forgets_the_far_tail),
+    ("far tail with a small table", forgets_what_is_not_sure),
+    ("far tail with a small table", keeps_those_that_arrived),
+    ("rare delays beyond the table", keeps_those_that_arrived),
     ("rare delays beyond the table", loses_what_is_under_way),
 ]
 

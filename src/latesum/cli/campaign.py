@@ -235,7 +235,7 @@ def status(
 
     with opened(campaign) as found:
         seen = found.status(level)
-        phase_of = {} if html is None or found.settings.is_market else phases(found)
+        phase_of = {} if html is None else phases(found)
     if html is not None:
         write_text(html, status_html(seen, phase_of))
         print(f"The page: {html}")

@@ -32,7 +32,7 @@ from latesum.live.health import Finding, find_health
 from latesum.live.ledger import Decision, Ledger, decision_of, new_ledger
 from latesum.live.operating import Operated
 from latesum.live.own_delay import find_own_delay
-from latesum.live.recorder import BucketState, Place, Recorder, check_gap, why_unknown
+from latesum.live.recorder import BucketState, Recorder, RegionBucket, check_gap, why_unknown
 from latesum.live.rules import check_rules
 from latesum.live.settings import Settings
 from latesum.live.store import Store, Stored, Writer
@@ -71,7 +71,7 @@ def system_clock() -> datetime:
 class _States(NamedTuple):
     """What the log says about some buckets up to its entry `newest`."""
 
-    states: dict[Place, BucketState]
+    states: dict[RegionBucket, BucketState]
     newest: Entry | None
 
 

@@ -31,6 +31,8 @@ _PURPOSES: dict[Purpose, str] = {
 def phases(campaign: Campaign) -> dict[int, int]:
     """The policy's phase in each bucket, for policies that have phases, by what is known now."""
     ledger, now = campaign.ledger(), campaign.clock()
+    if ledger.settings.is_market:
+        return {}
     maturity = Maturity(ledger, now)
     told = told_plays(ledger, now)
     policy = ledger.settings.build_policy()
@@ -166,7 +168,8 @@ def _rate(rows: list[BucketRow]) -> float | None:
 
 
 def _label(rows: list[BucketRow]) -> str:
-    return rows[0].label if len(rows) == 1 else f"{rows[0].label} to {rows[-1].label}"
+    first, last = (f"{row.label} {row.region}".rstrip() for row in (rows[0], rows[-1]))
+    return first if len(rows) == 1 else f"{first} to {last}"
 
 
 def _shares(rows: list[BucketRow]) -> list[str]:

@@ -21,7 +21,7 @@ from latesum.live.learning import (
 )
 from latesum.live.ledger import Ledger
 from latesum.live.maturity import Maturity
-from latesum.live.own_delay import OwnDelay
+from latesum.live.own_delay import OwnDelay, find_own_delay
 from latesum.live.vocabulary import HealthLevel
 
 #: After this many buckets without a new report, a question or a change, something may be forgotten.
@@ -64,7 +64,6 @@ def find_health(
     ledger: Ledger,
     now: datetime,
     free_bytes: int | None,
-    own_delay: OwnDelay | None = None,
 ) -> list[Finding]:
     """Everything that should be known about a campaign now, the worst first.
 
@@ -72,7 +71,6 @@ def find_health(
         ledger: What its log adds up to.
         now: The time.
         free_bytes: The space that is left for its store; None if that is not known.
-        own_delay: What its own data show of the delay, where that was looked at.
     """
     found = list(_store(free_bytes))
     if ledger.finished is None and ledger.archived is None:
@@ -86,6 +84,7 @@ def find_health(
         for finding, where in regions.items():
             named = "" if len(where) == len(ledger.parts) else f"{', '.join(where)}: "
             found.append(finding._replace(sentence=f"{named}{finding.sentence}"))
+        own_delay = find_own_delay(ledger, now)
         if own_delay is not None and own_delay.off:
             found.append(_delay_off(own_delay))
     rank = {"alarm": 0, "warning": 1, "note": 2}
@@ -106,9 +105,14 @@ def _store(free_bytes: int | None) -> Iterator[Finding]:
 
 
 def _delay_off(own: OwnDelay) -> Finding:
-    """The delay that was told is outside the limits of what the data show."""
+    """The delay that was told is outside the limits of what the data show.
+
+    One that is too long costs little: rewards after a switch are then waited for longer.
+    """
     assert own.told is not None
+    level: HealthLevel = "warning"
     if own.source == "switches":
+        level = "warning" if own.told < own.low else "note"
         effect = (
             "options look better or worse than they are after a switch"
             if own.told < own.low
@@ -124,7 +128,7 @@ def _delay_off(own: OwnDelay) -> Finding:
         remedy = "latesum campaign change --fills-up ..."
     return Finding(
         "delay off",
-        "warning",
+        level,
         f"{own.sentence} So {effect}: set it right (`{remedy}`).",
     )
 

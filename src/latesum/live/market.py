@@ -125,18 +125,17 @@ def choose_all(ledger: Ledger, bucket: int, found: MarketRows) -> dict[str, Mark
             chosen[region] = MarketChoice(options.index(new[region]), "learn", reason)
             continue
         if choice.purpose == "dwell":
-            choice = choice._replace(option=_begun(ledger.parts[region], choice, found))
+            choice = choice._replace(option=_chosen_last(ledger.parts[region], choice, bucket))
         purpose: Purpose = "commit" if choice.purpose == "best" else "learn"
         reason = _reason(choice, ledger.settings, found.first)
         chosen[region] = MarketChoice(options.index(choice.option), purpose, reason)
     return chosen
 
 
-def _begun(part: Ledger, choice: RegionChoice, found: MarketRows) -> str:
-    """What was chosen for the present dwell; an order, or what else was shown, ends with its buckets."""
-    first = choice.until - found.settings.dwell + found.first
-    for bucket in range(choice.until + found.first, first - 1, -1):
-        decision = part.decisions.get(bucket)
+def _chosen_last(part: Ledger, choice: RegionChoice, bucket: int) -> str:
+    """What the policy chose last; an order, or what else was shown, ends with its own buckets."""
+    for earlier in range(bucket - 1, 0, -1):
+        decision = part.decisions.get(earlier)
         if (
             decision is not None
             and decision.source == "policy"

@@ -69,12 +69,16 @@ class OwnDelay(NamedTuple):
 
 
 def find_own_delay(ledger: Ledger, now: datetime) -> OwnDelay | None:
-    """The delay that a campaign's own data show; None while they show none.
+    """The delay that a campaign's own data show; None while they show none, and once it is finished.
+
+    Campaigns in several regions have a model of their own, which learns each region's delay.
 
     Args:
         ledger: What its log adds up to.
         now: The time.
     """
+    if ledger.settings.is_market or ledger.finished is not None or ledger.archived is not None:
+        return None
     if ledger.settings.time_basis == "arrival":
         return _from_switches(ledger, now)
     return _from_restatements(ledger)

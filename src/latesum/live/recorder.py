@@ -27,7 +27,7 @@ _MOST_AT_ONCE = 500
 
 
 #: A region and the number of a bucket.
-Place = tuple[str, int]
+RegionBucket = tuple[str, int]
 
 
 class BucketState(NamedTuple):
@@ -51,7 +51,11 @@ class Recorder:
     """
 
     def __init__(
-        self, settings: Settings, writer: Draft, now: datetime, states: dict[Place, BucketState]
+        self,
+        settings: Settings,
+        writer: Draft,
+        now: datetime,
+        states: dict[RegionBucket, BucketState],
     ) -> None:
         self.settings = settings
         self.writer = writer

@@ -175,9 +175,7 @@ def make_status(campaign: Campaign, level: float) -> Status:
     ]
     current = None if ledger.last is None else ledger.decisions[ledger.last]
     state = _state(ledger)
-    looks = market is None and ledger.finished is None
-    own_delay = find_own_delay(ledger, now) if looks else None
-    health = find_health(ledger, now, campaign.store.free_bytes(), own_delay)
+    health = find_health(ledger, now, campaign.store.free_bytes())
     return Status(
         name=settings.name,
         state=state,
@@ -200,7 +198,7 @@ def make_status(campaign: Campaign, level: float) -> Status:
         health=health,
         timeline=timeline,
         data=_data_sentence(timeline),
-        own_delay=own_delay,
+        own_delay=find_own_delay(ledger, now),
         gain=_gain(timeline, estimates),
         acts=[act_sentence(act, settings) for act in ledger.acts[-8:]],
         explanation=explanation,

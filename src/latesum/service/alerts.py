@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import Connection, delete, insert, select, update
@@ -24,14 +24,17 @@ Event = Literal["health", "winner", "finished", "test"]
 _states, _outbox, _webhooks = schema.alert_states, schema.outbox, schema.webhooks
 #: Alerts that have ended are kept for this many days.
 _KEPT_DAYS = 30
+#: Findings about the store and not about a campaign: said once, and not for each.
+_OF_ALL = ("store nearly full",)
 
 
 class Alert(NamedTuple):
-    """Something that people should hear of."""
+    """Something that people should hear of; `code` is that of the finding, if it is one."""
 
     event: Event
     campaign: str
     level: str
+    code: str | None
     text: str
 
 
@@ -71,15 +74,15 @@ def changes(before: State | None, summary: Summary) -> list[Alert]:
         if finding.level in _LEVELS and finding.code not in (*known.alarms, *known.warnings)
     ]
     for finding in new:
-        found.append(Alert("health", summary.name, finding.level, finding.sentence))
+        found.append(Alert("health", summary.name, finding.level, finding.code, finding.sentence))
     was_ill = known.alarms or known.warnings
     if was_ill and not now.alarms and not now.warnings:
-        found.append(Alert("health", summary.name, "healthy", "All is well again."))
+        found.append(Alert("health", summary.name, "healthy", None, "All is well again."))
     if now.winner is not None and now.winner != known.winner and not now.over:
         text = f"{now.winner} is the winner."
-        found.append(Alert("winner", summary.name, "note", text))
+        found.append(Alert("winner", summary.name, "note", None, text))
     if now.over and not known.over:
-        found.append(Alert("finished", summary.name, "note", summary.headline))
+        found.append(Alert("finished", summary.name, "note", None, summary.headline))
     return found
 
 
@@ -110,18 +113,23 @@ class Outbox:
         ]
         if not changed:
             return 0
-        number = 0
+        alerts = list[Alert]()
         with self._engine.connect().execution_options(latesum_write=True) as connection:
-            webhooks = _living(connection)
             for summary in changed:
-                number += self._notice(connection, ids[summary.name], summary, webhooks)
+                alerts += self._notice(connection, ids[summary.name], summary)
+            of_all = {each.code: each for each in alerts if each.code in _OF_ALL}
+            alerts = [each for each in alerts if each.code not in _OF_ALL] + list(of_all.values())
+            webhooks = _living(connection)
+            for alert in alerts:
+                for webhook in webhooks:
+                    self._put(connection, webhook, alert)
+            if alerts:
+                _forget_old(connection)
             connection.commit()
         self._said |= {each.name: state_of(each) for each in changed}
-        return number
+        return len(alerts)
 
-    def _notice(
-        self, connection: Connection, campaign: int, summary: Summary, webhooks: list[Webhook]
-    ) -> int:
+    def _notice(self, connection: Connection, campaign: int, summary: Summary) -> list[Alert]:
         query = select(_states.c.state).where(_states.c.campaign == campaign).with_for_update()
         row = connection.execute(query).one_or_none()
         before = None if row is None else State(**json.loads(row.state))
@@ -133,10 +141,7 @@ class Outbox:
             connection.execute(
                 update(_states).where(_states.c.campaign == campaign).values(state=state)
             )
-        for alert in alerts:
-            for webhook in webhooks:
-                self._put(connection, webhook, alert)
-        return len(alerts)
+        return alerts
 
     def put_test(self, webhook: Webhook) -> None:
         """Send something to a webhook, to see whether it arrives.
@@ -144,7 +149,7 @@ class Outbox:
         Args:
             webhook: Where to.
         """
-        alert = Alert("test", "", "note", "This is a test of latesum's alerts.")
+        alert = Alert("test", "", "note", None, "This is a test of latesum's alerts.")
         with self._engine.connect().execution_options(latesum_write=True) as connection:
             self._put(connection, webhook, alert)
             connection.commit()
@@ -159,13 +164,12 @@ class Outbox:
         }  # fmt: skip
         connection.execute(insert(_outbox).values(**row))
 
-    def forget_old(self) -> None:
-        """Delete what was delivered or given up long ago."""
-        edge = datetime.fromtimestamp(datetime.now(UTC).timestamp() - _KEPT_DAYS * 86400, UTC)
-        old = _outbox.c.ended_at < edge.isoformat(timespec="microseconds")
-        with self._engine.connect().execution_options(latesum_write=True) as connection:
-            connection.execute(delete(_outbox).where(old))
-            connection.commit()
+
+def _forget_old(connection: Connection) -> None:
+    """Delete what was delivered or given up long ago."""
+    edge = datetime.now(UTC) - timedelta(days=_KEPT_DAYS)
+    old = _outbox.c.ended_at < edge.isoformat(timespec="microseconds")
+    connection.execute(delete(_outbox).where(old))
 
 
 def _living(connection: Connection) -> list[Webhook]:
@@ -183,7 +187,7 @@ def message(shape: Shape, id: str, alert: Alert, at: str, site: str | None) -> d
         at: When it was noticed.
         site: The address of the page; no link without.
 
-    >>> message("slack", "1", Alert("winner", "banner", "note", "blue & <red>"), "", None)
+    >>> message("slack", "1", Alert("winner", "banner", "note", None, "blue & <red>"), "", None)
     {'text': 'banner: blue &amp; &lt;red&gt;'}
     """
     link = None if site is None or not alert.campaign else f"{site}/campaigns/{alert.campaign}"

@@ -178,7 +178,10 @@ class CachedCampaign:
         return kept
 
     async def renew_summary(self, head: int) -> Summary:
-        """The summary as it is at this moment: health changes with time, too."""
+        """The summary as it is at this moment: health changes with time, too, unless it is over."""
+        kept = self._summary
+        if kept is not None and kept.head == head and kept.state == "finished":
+            return kept
         status, settings = await self.status(), self.reader.settings
         self._summary = make_summary(status, settings, head)
         if settings.buckets.timed:

@@ -29,6 +29,7 @@ SHAPES: tuple[Shape, ...] = get_args(Shape)
 MOST_WEBHOOKS = 50
 _LONGEST_ADDRESS = 2000
 _NAME = re.compile(r"[\w.@ -]{1,64}")
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
 _webhooks = schema.webhooks
 
 
@@ -193,10 +194,17 @@ def _check_ip(
     plain = getattr(address, "ipv4_mapped", None) or address
     if any(plain.version == network.version and plain in network for network in networks):
         return
-    if not plain.is_global or plain.is_multicast or plain.is_reserved:
+    if not plain.is_global or plain.is_multicast or plain.is_reserved or _holds_another(plain):
         raise InvalidInput(
             f"alerts are not sent to {plain}, which is not a public address; list its network with "
             "--webhook-network if it is meant."
         )
     if scheme != "https":
         raise InvalidInput("alerts are sent over https only.")
+
+
+def _holds_another(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+    """Whether an address stands for another one, as those of 6to4, Teredo and NAT64 do."""
+    if isinstance(address, ipaddress.IPv4Address):
+        return False
+    return bool(address.sixtofour or address.teredo or address in _NAT64)

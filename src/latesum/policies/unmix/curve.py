@@ -52,8 +52,11 @@ class DelayCurve(NamedTuple):
 
 
 @functools.lru_cache(maxsize=256)
-def told_mean(mean: float, uncertainty: float, n_arms: int) -> DelayCurve:
+def told_mean(mean: float, uncertainty: float, n_arms: int, *, at_once: bool = True) -> DelayCurve:
     """The mean is known within a share `uncertainty`: bins around it, weights as of an exponential.
+
+    Where the mean is hardly known, very late rewards are likelier, and with `at_once` rewards that come
+    at once.
 
     >>> curve = told_mean(50.0, 0.1, 2)
     >>> curve.n_bins, curve.prior.round(3).tolist()[:3]
@@ -65,7 +68,7 @@ def told_mean(mean: float, uncertainty: float, n_arms: int) -> DelayCurve:
         edges = np.insert(edges, -1, _TAIL_EDGE)
         masses = np.append(masses[:-1], _TAIL_PRIOR)
     rounded = np.rint(edges * mean)
-    lows, highs, prior = [0.0], [0.0], [_ATOM_PRIOR if uncertainty >= _WIDE else 0.0]
+    lows, highs, prior = [0.0], [0.0], [_ATOM_PRIOR if uncertainty >= _WIDE and at_once else 0.0]
     for low, high, mass in zip(rounded[:-1], rounded[1:], masses, strict=True):
         if high <= low:  # rounds are too coarse for this bin
             prior[-1] += mass

@@ -18,6 +18,8 @@ from latesum.policies.unmix import covariance_kernels
 _MEAN_LIMITS = (-0.5, 1.5)
 #: An arm's delay is between 0.3 and 3 times the common one.
 _STRETCH_LIMITS = (-0.7, 2.0)
+#: The least share of a variance that the constraint leaves: in what is reported, and in decisions.
+_LEAST_SHARE = (1e-9, 1e-3)
 #: The misfit factor is as if this many more rows had fitted as they should.
 _ROWS_ASSUMED = 5.0
 
@@ -115,9 +117,9 @@ def solve(matrix, to_come, side, squares, reported, typical, prior, prior_weight
 
     The priors: mu_i around `typical` as if from one round; theta_g around `prior` with precision
     `prior_weight` / prior_g; the curve's mean around told[0] by told[1] (0: not told); eps_i
-    around 0 by `stretch_sd`. `variances` has two rows: as known now, and with the information
-    `to_come` of rows that are still to be reported, so that an arm is not visited again for what
-    is on its way.
+    around 0 by `stretch_sd`. `variances` has two rows: as known now, for reports; and for decisions
+    with the information `to_come` of rows that are still to be reported, so that an arm is not
+    visited again for what is on its way.
     """
     width, n_bins, n_arms = len(point), len(prior), variances.shape[1]
     first_mean = n_bins + n_eps
@@ -142,13 +144,13 @@ def solve(matrix, to_come, side, squares, reported, typical, prior, prior_weight
     border = np.zeros(width)
     border[:n_bins] = 1.0
     found, towards, weight = _on_simplex(upper, right, border, n_bins)
-    _mean_variances(upper, towards, weight, first_mean, variances[0])
-    variances[1] = variances[0]
+    _mean_variances(upper, towards, weight, first_mean, variances[0], variances[1])
     if to_come.any():
         sure = whole + to_come[:width, :width]
         _factorise(sure)
         towards = _solve(sure, border)
-        _mean_variances(sure, towards, towards[:n_bins].sum(), first_mean, variances[1])
+        unused = np.empty(n_arms)
+        _mean_variances(sure, towards, towards[:n_bins].sum(), first_mean, unused, variances[1])
     for _ in range(n_bins):  # theta >= 0: leave out the bins that came out negative
         negative = False
         for g in range(n_bins):
@@ -194,12 +196,14 @@ def solve(matrix, to_come, side, squares, reported, typical, prior, prior_weight
 
 
 @compiled
-def _mean_variances(upper, towards, weight, first_mean, variances):  # type: ignore[no-untyped-def]
+def _mean_variances(upper, towards, weight, first_mean, reported, decided):  # type: ignore[no-untyped-def]
     """The means' block of the inverse, from the last block of U; the constraint takes some away.
 
-    V_j = [I^-1 - I^-1 e e' I^-1 / (e' I^-1 e)]_jj with e the border of sum theta = 1.
+    V_j = [I^-1 - I^-1 e e' I^-1 / (e' I^-1 e)]_jj with e the border of sum theta = 1. Decisions take
+    it to be no less than a part of what it would be without the constraint: an arm with very many
+    plays is not left for the last digit of its index.
     """
-    n_arms = len(variances)
+    n_arms = len(reported)
     column = np.empty(n_arms)
     for j in range(n_arms):
         # Row j of the inverse of the last block of U.
@@ -212,4 +216,5 @@ def _mean_variances(upper, towards, weight, first_mean, variances):  # type: ign
             column[i] = value / upper[first_mean + i, first_mean + i]
             total += column[i] * column[i]
         taken = towards[first_mean + j] ** 2 / weight
-        variances[j] = max(total - taken, 1e-3 * total)
+        reported[j] = max(total - taken, _LEAST_SHARE[0] * total)
+        decided[j] = max(total - taken, _LEAST_SHARE[1] * total)

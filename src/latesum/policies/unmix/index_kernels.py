@@ -51,12 +51,16 @@ def index_values(mu, variances, counts, pending, n_arms, scale, clock, horizon):
 
 
 @compiled
-def limits(mean, variance, plays, runs, scale, allowance):  # type: ignore[no-untyped-def]
-    """Lower and upper limit of one mean; `allowance` is half the square of the normal quantile."""
+def limits(mean, variance, plays, runs, scale, allowance, dispersion):  # type: ignore[no-untyped-def]
+    """Lower and upper limit of one mean; `allowance` is half the square of the normal quantile.
+
+    The arm's own rewards vary by the share `dispersion` of what 0/1 rewards do.
+    """
     n_own, leak, _ = split_variance(mean, variance, plays, runs, scale)
-    below = mean - kl_lower(mean, allowance / n_own)
-    above = kl_upper(mean, allowance / n_own) - mean
+    own = dispersion * allowance / n_own
+    below, above = mean - kl_lower(mean, own), kl_upper(mean, own) - mean
+    leaked = 2.0 * allowance * leak
     return (
-        max(0.0, mean - math.sqrt(below * below + 2.0 * allowance * leak)),
-        min(1.0, mean + math.sqrt(above * above + 2.0 * allowance * leak)),
+        max(0.0, mean - math.sqrt(below * below + leaked)),
+        min(1.0, mean + math.sqrt(above * above + leaked)),
     )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +17,10 @@ from latesum.policies.base import Play, Policy, Stretch
 from latesum.policies.history import Before, check_before, check_history
 from latesum.policies.unmix.curve import Floats, known_laws, told_mean
 from latesum.policies.unmix.rows import PartRows
-from latesum.policies.unmix.search import SMALLEST, UNCERTAINTY, likeliest
+from latesum.policies.unmix.search import SMALLEST, UNCERTAINTY, likeliest, second_opinion
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _SMALLEST_SCALE = 0.2
 _USUAL_UNCERTAINTY = 0.1
@@ -26,8 +31,13 @@ _FIRST_RAMP = 8
 _SEEN = 2.0
 #: Arms that were played only before this many length scales had passed are tried once more.
 _EARLY = 3.0
+#: That is for at least this multiple of the time in which no reward came at the start.
+_PAST_SILENCE = 1.5
 #: Then the scale is searched for again whenever the rounds have grown by this factor.
 _SEARCH_AGAIN = 2.0
+#: Where a mean was told: after how many of it there is a second opinion, and by what factor rounds have
+#: grown when there is another.
+_FIRST_OPINION, _OPINION_AGAIN = 20.0, 6.0
 #: A delay is looked for up to this part of the horizon, or of the usual one where none is told.
 _LONGEST_DELAY = 20
 _USUAL_HORIZON = 2_000_000
@@ -61,6 +71,8 @@ class Unmix(Policy):
             None); `before` is then what ran before the first of them.
         new_first: Whether an arm that is added while the policy runs is played next, and not only when
             the visit to another arm has ended.
+        reconsider: Whether it has second opinions on what it was told, and, where nothing was told, tries
+            each arm once for longer than no reward came at the start. Earlier versions did not.
         names: The arms' names.
         rng: The generator that the order of first visits is drawn from.
 
@@ -79,8 +91,11 @@ class Unmix(Policy):
     random = True
     learns_from = "parts"
     takes_new_options = True
-    #: Campaigns that began before there was this rule go on without it.
-    unwritten: ClassVar[Mapping[str, Any]] = {"new_first": False}
+    #: Campaigns that began before there were these rules go on without them.
+    unwritten: ClassVar[Mapping[str, Any]] = {"new_first": False, "reconsider": False}
+
+    #: The arms that can be played, in the order of first visits, and which were dropped then.
+    _ordered: tuple[frozenset[int] | None, NDArray[np.int64]]
 
     def __init__(
         self,
@@ -94,6 +109,7 @@ class Unmix(Policy):
         before: Before = None,
         history: Iterable[Sequence[Any]] = (),
         new_first: bool = True,
+        reconsider: bool = True,
         names: Sequence[str] | None = None,
         rng: np.random.Generator | None = None,
     ) -> None:
@@ -118,9 +134,10 @@ class Unmix(Policy):
         self.delay = None if self._laws is None else _texts(self._laws)
         self.before = check_before(before, n_arms)
         self.history = check_history(history, n_arms)
-        if not isinstance(new_first, bool):
-            raise InvalidInput(f"new_first is True or False, not {new_first!r}.")
-        self.new_first = new_first
+        for name, rule in (("new_first", new_first), ("reconsider", reconsider)):
+            if not isinstance(rule, bool):
+                raise InvalidInput(f"{name} is True or False, not {rule!r}.")
+        self.new_first, self.reconsider = new_first, reconsider
         super().__init__(n_arms, names=names, rng=rng)
 
     @classmethod
@@ -159,18 +176,41 @@ class Unmix(Policy):
                 shares[0] += weight
         return tabulated(times, [min(share / shares[-1], 1.0) for share in shares])
 
+    def plot_delay(
+        self, path: str | Path | None = None, *, true: Delay | str | None = None
+    ) -> Figure:
+        """The delay as learned, beside what was told (needs the extra "plots").
+
+        Args:
+            path: A file to draw it into, such as "delay.png".
+            true: The true law, where it is known, as in a simulation.
+
+        >>> Unmix(2, 1000, mean_delay=10).plot_delay(true="constant(12)").axes[0].get_xlabel()
+        'rounds after the play'
+        """
+        from latesum.policies.unmix.picture import draw_learned
+
+        law = None if true is None else parse(true)
+        return draw_learned(self.learned_delay(), self.mean_delay, law, path)
+
     def _reset(self) -> None:
         assert self._rng is not None
         self._order = [int(arm) for arm in self._rng.permutation(self.n_arms)]
+        self._forget_order()
         #: Where nothing was told: the length of the next stretch while the delay is looked for, the
         #: largest length scale that is plausible, and when to search again.
         self._ramp: int | None = None
         self._plausible, self._search_at = 0.0, 0.0
+        #: Whether a wide curve was found likelier than the one that was told.
+        self._wide = False
+        #: Whether a part of the rewards may come at once, where the curve is wide.
+        self._at_once = True
         self._why = 0
         if self._told_nothing:
             self._scale, self._ramp = SMALLEST, _FIRST_RAMP
         else:
             self._scale = self._told_scale
+            self._search_at = _FIRST_OPINION * self._scale
         self._rows = self._new_rows()
         for arm, rounds, total in self.history:
             self._add(arm, rounds, total)
@@ -193,8 +233,8 @@ class Unmix(Policy):
         if self._laws is not None:
             curve = known_laws((*self._laws, *self._laws[:1])[:unknowns])
         else:
-            sure = UNCERTAINTY if self._told_nothing else self.uncertainty
-            curve = told_mean(self._scale, sure, unknowns)
+            sure = UNCERTAINTY if self._told_nothing or self._wide else self.uncertainty
+            curve = told_mean(self._scale, sure, unknowns, at_once=self._at_once)
         differ = self.delays_differ
         if differ is None:
             differ = _USUAL_DIFFERENCE if self._laws is None else 0.0
@@ -205,13 +245,22 @@ class Unmix(Policy):
 
     def _snapshot(self) -> Any:
         plan = [self._arm, self._left, self._why]
-        search = [self._scale, self._plausible, self._search_at, self._ramp]
+        search = [
+            self._scale,
+            self._plausible,
+            self._search_at,
+            self._ramp,
+            self._wide,
+            self._at_once,
+        ]
         return [self._order, plan, search, self._rows.to_json()]
 
     def _restore(self, learned: Any) -> None:
         self._order, plan, search, rows = learned
+        self._forget_order()
         self._arm, self._left, self._why = plan
-        self._scale, self._plausible, self._search_at, self._ramp = search
+        self._scale, self._plausible, self._search_at, self._ramp, *curve = search
+        self._wide, self._at_once = curve or (False, True)  # earlier versions did not write it
         self._rows = self._new_rows()
         self._rows.load(rows)
 
@@ -235,35 +284,50 @@ class Unmix(Policy):
         rows = self._rows
         if self._ramp is None:
             rows.fit()
-            if not self._told_nothing or rows.clock < self._search_at:
+            if rows.clock < self._search_at:
                 return
-        found = likeliest(rows, (self.horizon or _USUAL_HORIZON) / _LONGEST_DELAY)
-        if self._ramp is not None or found.scale != self._scale:
-            self._scale, self._rows = found.scale, found.rows
+            if not self._told_nothing:
+                self._reconsider()
+                return
+        longest = (self.horizon or _USUAL_HORIZON) / _LONGEST_DELAY
+        found = likeliest(rows, longest, (False, True) if self.reconsider else (True,))
+        if (
+            self._ramp is not None
+            or (found.scale, found.at_once) != (self._scale, self._at_once)
+            or (self.reconsider and found.rows.objective < rows.objective)
+        ):
+            self._scale, self._at_once, self._rows = found.scale, found.at_once, found.rows
         self._plausible = found.plausible
         self._search_at = _SEARCH_AGAIN * rows.clock
+
+    def _reconsider(self) -> None:
+        if self.reconsider and self._laws is None:
+            self._scale, self._wide, self._rows = second_opinion(
+                self._rows, self._scale, self._wide
+            )
+        self._search_at = _OPINION_AGAIN * self._rows.clock
 
     def _decide(self) -> None:
         if self._ramp is not None:
             if self._go_on_with_ramp():
                 return
             self._ramp = None
-        from latesum.policies.unmix import visits_kernels
-
-        rows, order = self._rows, self._in_order()
+        rows, order, visits = self._rows, self._in_order(), _visits()
         if not rows.count:
-            arm, self._why = int(order[0]), visits_kernels.NOT_TRIED
+            arm, self._why = int(order[0]), visits.NOT_TRIED
+            length = visits.stretch_length(False, 0.0, 0.0, self._scale, self._share)
         else:
-            present = rows.last_arm if rows.last_arm in order else -1
-            arm, self._why = visits_kernels.choose(
-                present, rows.run_length, order, self._values(), rows.mu, rows.counts, self._scale,
-                self._share, rows.rewards, self._tried_since, self.new_first,
+            last = rows.last_arm
+            arm, self._why, length = visits.decide(
+                -1 if last in self._dropped else last, rows.run_length, order, rows.mu,
+                rows.variances[1], rows.counts, rows.pending, self.n_arms, self._scale,
+                float(self.rounds_told), float(self.horizon or 0), self._share, rows.rewards,
+                self._tried_since, self.new_first,
             )  # fmt: skip
-        counts, staying = rows.counts, rows.count > 0 and arm == rows.last_arm
-        length = visits_kernels.stretch_length(
-            staying, counts[1, arm], counts[0, arm], self._scale, self._share
-        )
         rounds = int(length)
+        if self.reconsider and self._told_nothing and self._why == visits.NOT_TRIED:
+            # If the silence at the start was a delay, the arm's own rewards must be seen after it.
+            rounds = max(rounds, min(math.ceil(_PAST_SILENCE * rows.silence), int(self._share)))
         if self.horizon is not None and self.rounds_told < self.horizon:
             rounds = min(rounds, self.horizon - self.rounds_told)
         self._arm, self._left = arm, rounds
@@ -318,15 +382,19 @@ class Unmix(Policy):
 
     def _in_order(self) -> NDArray[np.int64]:
         """The arms that can be played, in the order of their first visits."""
-        return np.array([arm for arm in self._order if arm not in self._dropped])
+        if self._ordered[0] is not self._dropped:
+            left = [arm for arm in self._order if arm not in self._dropped]
+            self._ordered = self._dropped, np.array(left)
+        return self._ordered[1]
+
+    def _forget_order(self) -> None:
+        self._ordered = None, np.arange(0)
 
     def _next(self) -> Stretch:
-        from latesum.policies.unmix import visits_kernels
-
         if self._ramp is not None:  # a quarter of the stretch, which is half of the next one
             return Stretch(self._arm, self._left, "learn", part=max(1, self._ramp // 8))
         run = self._rows.run_length if self._rows.last_arm == self._arm else 0.0
-        part = int(visits_kernels.part_length(float(self._left), run, self._scale))
+        part = int(_visits().part_length(float(self._left), run, self._scale))
         return Stretch(self._arm, self._left, "learn", part=part)
 
     def _forget(self, arm: int) -> None:
@@ -347,7 +415,7 @@ class Unmix(Policy):
         mean = self._mean(arm)
         low, high = index_kernels.limits(
             mean, rows.variances[0, arm], float(plays), rows.counts[2, arm], self._scale,
-            float(ndtri(0.5 + level / 2)) ** 2 / 2,
+            float(ndtri(0.5 + level / 2)) ** 2 / 2, rows.dispersion(),
         )  # fmt: skip
         return mean, float(low), float(high), plays
 
@@ -391,20 +459,27 @@ class Unmix(Policy):
         return found
 
     def _reason(self) -> str:
-        from latesum.policies.unmix import visits_kernels
-
+        visits = _visits()
         if self._ramp is not None:
             known = "" if not self._nothing_known() else ", because nothing is known yet"
             return f"to see how late its rewards come{known}"
-        if self._why == visits_kernels.NOT_TRIED:
+        if self._why == visits.NOT_TRIED:
             return "because it has not been tried yet"
         if self._nothing_known():
             return "because nothing is known yet"
         if not self._known_rounds(self._arm):
             return "because nothing is known of it yet"
-        if self._why == visits_kernels.GOES_ON:
+        if self._why == visits.GOES_ON:
             return "because it may still be the best"
         return "because it looks most promising"
+
+
+@functools.cache
+def _visits() -> Any:
+    """The compiled part, imported once it is needed: to load the compiler takes a while."""
+    from latesum.policies.unmix import visits_kernels
+
+    return visits_kernels
 
 
 def _laws(delay: Delay | str | Sequence[Delay | str], n_arms: int) -> tuple[Delay, ...]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
 import numpy as np
 
 from latesum.policies.unmix.curve import DelayCurve, Floats
+from latesum.policies.unmix.dispersion import dispersion_of
 
 #: The newest rows are always whitened anew; older ones keep the linearisation of the last full
 #: pass, which is made when there are this many more rows.
@@ -17,6 +19,21 @@ _GROWTH, _GROWTH_ROWS = 1.1, 3
 _MERGED_AFTER = 8.0
 #: Rewards are taken to flow once this many were seen.
 FLOWING = 20
+
+
+# The compiled parts are imported once they are needed: to load the compiler takes a while.
+@functools.cache
+def _design() -> Any:
+    from latesum.policies.unmix import design_kernels
+
+    return design_kernels
+
+
+@functools.cache
+def _fit() -> Any:
+    from latesum.policies.unmix import fit_kernels
+
+    return fit_kernels.fit
 
 
 class PartRows:
@@ -40,8 +57,8 @@ class PartRows:
         self.clock = 0
         self.count = 0
         self.n_runs = 0
-        #: The variance of each mean, as known now and once all that was played is reported; and by
-        #: how much the rows fit worse than they should.
+        #: The variance of each mean, as known now for reports, and for decisions once all that was played
+        #: is reported; and by how much the rows fit worse than they should.
         self.variances: Floats = np.ones((2, n_arms))
         self.misfit = 1.0
         self.objective = 0.0
@@ -53,6 +70,8 @@ class PartRows:
         self._pending_from = 0  # the first row of them
         #: When rewards began to flow; None before that.
         self.flowing_from: int | None = None
+        #: For how long nothing came at the start: to the end of the first row with a reward.
+        self.silence = 0
         self.reported, self.reported_rounds, self.rewards = 0, 0, 0.0
         self._stretch_sd = stretch_sd
         self._n_eps = n_arms if stretch_sd > 0 else 0
@@ -134,6 +153,8 @@ class PartRows:
             self.pending[:] = 0.0
             self.counts[0, arm] += rounds
             self.reported_rounds += rounds
+            if self.rewards <= 0.0:
+                self.silence = self.clock
             self.rewards += total
             if self.flowing_from is None and self.rewards >= FLOWING:
                 self.flowing_from = self.clock
@@ -144,6 +165,16 @@ class PartRows:
             self._full_pass()
         else:
             self._step(self._frozen, self.typical)
+
+    def dispersion(self) -> float:
+        """rho: how much rewards vary, as a share of the most that their means allow."""
+        bins = self.curve.n_bins
+        eps = self._point[bins : bins + self._n_eps] if self._n_eps else np.zeros(self.n_arms)
+        design = self._design[: self.count]
+        plays = np.einsum("g,cgi->ci", self.theta, design[..., 0])
+        plays += eps * np.einsum("g,cgi->ci", self.theta, design[..., 1])
+        arriving = np.einsum("g,cgk->ck", self.theta, self._shares[: self.count])
+        return dispersion_of(self._table[: self.count], np.maximum(plays, 0.0), arriving, self.mu)
 
     def to_json(self) -> list[Any]:
         """All of it, as JSON values."""
@@ -157,7 +188,7 @@ class PartRows:
         ]
         return [
             self.clock, table, runs, self._point.tolist(), self.variances.tolist(), self.misfit,
-            self.counts.tolist(), [self.reported, self.reported_rounds, self.rewards, self._pending_from, self.flowing_from],
+            self.counts.tolist(), [self.reported, self.reported_rounds, self.rewards, self._pending_from, self.flowing_from, self.silence],
             [self._full_at, self._frozen, self._full_point, self._full_typical],
         ]  # fmt: skip
 
@@ -179,7 +210,8 @@ class PartRows:
         self._fill_all()
         self.counts = np.array(counts)
         self.reported, self.reported_rounds, self.rewards = reported[:3]
-        self._pending_from, self.flowing_from = reported[3:]
+        self._pending_from, self.flowing_from, *silence = reported[3:]
+        self.silence = silence[0] if silence else 0  # earlier versions did not write it
         self._full_at, self._frozen, self._full_point, self._full_typical = full
         if self._full_at:  # make the last full pass again, for what it added up
             self._point[:] = self._full_point
@@ -189,8 +221,11 @@ class PartRows:
         self._point[:] = point
         self.variances, self.misfit = np.array(variances), misfit
 
-    def under(self, curve: DelayCurve, steps: int) -> PartRows:
-        """The same rows, explained by another curve: `steps` steps from a neutral point."""
+    def under(self, curve: DelayCurve, steps: int, like: PartRows | None = None) -> PartRows:
+        """The same rows, explained by another curve: `steps` steps from a neutral point.
+
+        `like` are these rows under a curve with the same bins, which need not be computed again.
+        """
         other = PartRows(self.n_arms, curve, self._stretch_sd)
         other._make_room(len(self._table))
         other.clock, other.count, other.n_runs = self.clock, self.count, self.n_runs
@@ -198,26 +233,25 @@ class PartRows:
         other.reported, other.reported_rounds = self.reported, self.reported_rounds
         other.rewards = self.rewards
         other._table[:] = self._table
-        other._fill_all()
+        if like is not None:
+            other._design[:], other._shares[:] = like._design, like._shares
+        else:
+            other._fill_all()
         other.mu[:] = self.typical
         other._pending_from, other.pending = self._pending_from, self.pending.copy()
-        other.flowing_from = self.flowing_from
+        other.flowing_from, other.silence = self.flowing_from, self.silence
         for _ in range(steps):
             other._full_pass()
         return other
 
     def _fill(self, row: int) -> None:
-        from latesum.policies.unmix import design_kernels
-
-        design_kernels.fill_row(
+        _design().fill_row(
             row, self._table, self._run_table, self.curve.laws, self.curve.pieces, self._design,
             self._shares,
         )  # fmt: skip
 
     def _fill_all(self) -> None:
-        from latesum.policies.unmix import design_kernels
-
-        design_kernels.fill_rows(
+        _design().fill_rows(
             self.count, self._table, self._run_table, self.curve.laws, self.curve.pieces,
             self._design, self._shares,
         )  # fmt: skip
@@ -230,10 +264,8 @@ class PartRows:
         self._step(0, self._full_typical)
 
     def _step(self, first: int, typical: float) -> None:
-        from latesum.policies.unmix import fit_kernels
-
         curve = self.curve
-        self.misfit, self.objective = fit_kernels.fit(
+        self.misfit, self.objective = _fit()(
             first, self._frozen, self._pending_from, self.count, typical, self._table, self._design, self._shares,
             self._n_eps, self._point, self._equations, self._band, self._sums,
             float(self.reported), curve.prior, curve.prior_weight, curve.bin_means, self._told,
@@ -248,14 +280,12 @@ class PartRows:
 
     def _make_room(self, rows: int) -> None:
         """Larger arrays, with the rows that are there."""
-        from latesum.policies.unmix.design_kernels import BAND
-
-        bins, arms = self.curve.n_bins, self.n_arms
+        bins, arms, band = self.curve.n_bins, self.n_arms, _design().BAND
         self._table = self._grown("_table", (rows, 5))
         self._design = self._grown("_design", (rows, bins, arms, 2))
-        self._shares = self._grown("_shares", (rows, bins, BAND))
+        self._shares = self._grown("_shares", (rows, bins, band))
         self._equations = self._grown("_equations", (rows, len(self._point) + 1))
-        self._band = self._grown("_band", (rows, 2, BAND))
+        self._band = self._grown("_band", (rows, 2, band))
 
     def _grown(self, name: str, shape: tuple[int, ...]) -> Floats:
         new = np.zeros(shape)

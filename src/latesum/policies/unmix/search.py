@@ -1,12 +1,18 @@
-"""The search for the delay's length scale, where nothing was told of the delay.
+"""The search for the delay's length scale, and the second opinion on a delay that was told.
 
-For each scale of a grid the rows are explained by the curve of a delay with that mean, known
-within a half of it. The likeliest scale is taken. The largest that is nearly as likely says how
-long stretches must be before the delay can be told from low means.
+Where nothing was told: for each scale of a grid the rows are explained by the curve of a delay with
+that mean, known within a half of it. The likeliest scale is taken. The largest that is nearly as
+likely says how long stretches must be before the delay can be told from low means.
+
+Where a mean was told, it may be wrong, and the fit may rest in a wrong place: "the first arm earns
+little" explains the first totals as well as "rewards come later than told" does, and one step per
+decision does not get from one to the other. So now and then all rows are explained anew from a
+neutral point, as told and by wide curves of half, once and twice the mean.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from latesum.policies.unmix.curve import told_mean
@@ -20,6 +26,10 @@ _PLAUSIBLE = 6.0
 _STEPS = 4
 #: Delays up to this multiple of the rounds so far are considered.
 _BEYOND_CLOCK = 4.0
+#: A second opinion tries wide curves of these multiples of the present scale. Another curve is taken
+#: if minus twice its log-likelihood is lower by more than the margin.
+_OTHER_SCALES = (0.5, 1.0, 2.0)
+_MARGIN = 6.0
 
 
 class Found(NamedTuple):
@@ -27,15 +37,18 @@ class Found(NamedTuple):
 
     scale: float
     plausible: float
+    at_once: bool  # whether a part of the rewards comes at once
     rows: PartRows
 
 
-def likeliest(rows: PartRows, most: float) -> Found:
+def likeliest(rows: PartRows, most: float, priors: Sequence[bool] = (True,)) -> Found:
     """The likeliest scale of the grid.
 
     Args:
         rows: What was played and seen.
         most: The largest scale to consider.
+        priors: Whether a part of the rewards may come at once; with both, those that do must be
+            clearly likelier.
 
     >>> rows = PartRows(2, told_mean(1.0, UNCERTAINTY, 2), 0.05)
     >>> for arm, total in ((0, 18), (0, 38), (0, 46), (0, 48), (1, 31), (1, 12), (1, 4), (1, 2)):
@@ -47,8 +60,51 @@ def likeliest(rows: PartRows, most: float) -> Found:
     tried = []
     scale = SMALLEST
     while scale <= most:
-        tried.append((scale, rows.under(told_mean(scale, UNCERTAINTY, rows.n_arms), _STEPS)))
+        under = None
+        for at_once in priors:  # the same bins
+            curve = told_mean(scale, UNCERTAINTY, rows.n_arms, at_once=at_once)
+            under = rows.under(curve, _STEPS, under)
+            tried.append(Found(scale, under.objective, at_once, under))
         scale *= 2
-    scale, best = min(tried, key=lambda each: each[1].objective)
-    nearly = best.objective + _PLAUSIBLE
-    return Found(scale, max(each for each, under in tried if under.objective <= nearly), best)
+    handicap = _MARGIN if len(priors) > 1 else 0.0
+    best = min(tried, key=lambda each: each.plausible + handicap * each.at_once)
+    # With rewards at once, long means stay plausible for very long: only where they are likelier.
+    alike = [each for each in tried if each.at_once == best.at_once]
+    nearly = best.plausible + _PLAUSIBLE
+    return best._replace(plausible=max(each.scale for each in alike if each.plausible <= nearly))
+
+
+class Opinion(NamedTuple):
+    """The rows as they are explained best, the scale of that curve, and whether it is a wide one."""
+
+    scale: float
+    wide: bool
+    rows: PartRows
+
+
+def second_opinion(rows: PartRows, scale: float, wide: bool) -> Opinion:
+    """The rows explained anew: as now, or by another curve where that is clearly likelier.
+
+    Args:
+        rows: What was played and seen, and how it is explained now.
+        scale: The scale of the present curve.
+        wide: Whether that curve is a wide one.
+
+    >>> rows = PartRows(2, told_mean(20.0, 0.1, 2), 0.05)
+    >>> seen = (0, 18), (0, 38), (0, 46), (0, 48), (1, 31), (1, 12), (1, 4), (1, 2)
+    >>> for arm, total in 2 * seen:  # from delays of about 100 rounds
+    ...     rows.add(arm, 100, float(total), 1e9)
+    >>> rows.fit()
+    >>> second_opinion(rows, 20.0, False)[:2]
+    (40.0, True)
+    """
+    anew = rows.under(rows.curve, _STEPS, rows)
+    best = Opinion(scale, wide, anew if anew.objective < rows.objective else rows)
+    least = best.rows.objective - _MARGIN
+    for factor in _OTHER_SCALES:
+        if wide and factor == 1.0:
+            continue
+        other = rows.under(told_mean(factor * scale, UNCERTAINTY, rows.n_arms), _STEPS)
+        if other.objective < least:
+            best, least = Opinion(factor * scale, True, other), other.objective
+    return best

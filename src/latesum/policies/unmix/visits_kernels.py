@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 
 from latesum._compile import compiled
+from latesum.policies.unmix.index_kernels import index_values
 
 #: Lengths in length scales (E, the mean delay): of a first stretch and of a return, of a part, of
 #: the very first run at least and at most, of a first visit at most, and the least cap of a later one.
@@ -95,3 +96,13 @@ def part_length(left, run, scale):  # type: ignore[no-untyped-def]
     """The next part of the `left` rounds of a stretch: half a length scale, or half of the run."""
     size = whole(max(PART * scale, run / 2.0))
     return left if left - size < PART * scale else min(size, left)
+
+
+@compiled
+def decide(present, length, order, mu, variances, counts, pending, n_arms, scale, clock, horizon, share, rewards, tried_since, new_first):  # type: ignore[no-untyped-def]  # fmt: skip
+    """The next arm, why, and for how many rounds: one call from Python per decision."""
+    values = index_values(mu, variances, counts, pending, n_arms, scale, clock, horizon)
+    arm, why = choose(
+        present, length, order, values, mu, counts, scale, share, rewards, tried_since, new_first
+    )
+    return arm, why, stretch_length(arm == present, counts[1, arm], counts[0, arm], scale, share)

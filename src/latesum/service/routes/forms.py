@@ -14,6 +14,7 @@ from latesum.errors import UnknownCampaign
 from latesum.files.presets import PRESETS
 from latesum.live.describing import describe_entry
 from latesum.live.entries import Entry
+from latesum.live.outlook import Words
 from latesum.live.settings import Settings
 from latesum.service.routes.admin import webhooks_of
 from latesum.service.routes.page import not_found, show_page
@@ -120,7 +121,14 @@ def _find_entries(campaign: Any, kind: str, search: str) -> list[tuple[Entry, st
     settings: Settings = campaign.current_settings()
     kinds = _GROUPS.get(kind)
     entries = [each for each in reversed(campaign.history()) if not kinds or each.kind in kinds]
-    told = [(entry, describe_entry(entry, settings)) for entry in entries]
+    words = Words(
+        settings.buckets.every, settings.expected_rounds, shares=settings.range == (0.0, 1.0)
+    )
+    told = []
+    for entry in entries:
+        sentence = describe_entry(entry, settings)
+        # The rounds of a record are what was counted; those of a decision are a time.
+        told.append((entry, words.plain(sentence) if entry.kind == "decision" else sentence))
     text = search.casefold()
     return [each for each in told if text in each[1].casefold()]
 

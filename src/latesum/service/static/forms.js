@@ -124,12 +124,15 @@ function showVerdict(place, found) {
   card.setAttribute("aria-label", "Verdict");
   const kind = { go: "go", "go, but": "but" }[verdict.answer] ?? "no";
   const words = { go: "Go", "go, but": "Go, but", "no-go": "No-go" }[verdict.answer];
-  card.append(element("p", words, `answer ${kind}`), element("p", verdict.reason));
+  const share = `${Math.round(100 * found.ended_well.value)}%`;
+  const simple = `It ended on the best option, or on one close enough, in ${share} of the simulated campaigns, and even a bad one gained.`;
+  card.append(element("p", words, `answer ${kind}`));
+  card.append(element("p", kind === "go" ? simple : verdict.reason));
   if (verdict.changes.length) {
     const list = element("ul");
     for (const each of verdict.changes) {
-      const share = Math.round(100 * each.ended_well);
-      list.append(element("li", `${each.sentence}: then ${share}% of runs end on a good option.`));
+      const then = Math.round(100 * each.ended_well);
+      list.append(element("li", `${each.sentence}: then ${then}% of campaigns end on a good option.`));
     }
     card.append(element("p", "What would make it work:"), list);
   }
@@ -174,7 +177,7 @@ function setUpNew(form) {
       status_quo: at("status_quo") === "first" ? options[0] : at("status_quo"),
       range: [Number(at("low")), Number(at("high"))],
     };
-    if (at("start")) settings.start = at("start");
+    if (at("start")) settings.start = at("every") === "hour" ? `${at("start")} 00:00` : at("start");
     if (at("align")) settings.align = at("align");
     if (at("fills_up")) settings.fills_up = at("fills_up");
     if (at("parameters")) {
