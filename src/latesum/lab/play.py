@@ -36,7 +36,11 @@ class AtOnce:
 @dataclass(frozen=True)
 class InBuckets:
     """Decisions are taken at the ends of buckets of `bucket` rounds, on totals that are known
-    `lag` rounds after the end of theirs."""
+    `lag` rounds after the end of theirs.
+
+    A bucket of one round is none: totals are then those of stretches, and a decision is taken when a
+    stretch is over, or when the total of an earlier one becomes known meanwhile.
+    """
 
     bucket: int
     lag: int = 0
@@ -137,7 +141,7 @@ class _Report(NamedTuple):
 
 
 class _LateFeed:
-    """One bucket at a time; what is not known yet is told to a copy, as pending.
+    """One bucket at a time, or a stretch; what is not known yet is told to a copy, as pending.
 
     A total that is missing forever is told as an override in the end: it was played, and nothing
     will be learned from it.
@@ -153,8 +157,18 @@ class _LateFeed:
         self._reports: deque[_Report] = deque()
 
     def ask(self, left: int) -> _Next:
-        arm, _, purpose, number, _ = self._decide()
-        return arm, min(self._bucket, left), purpose, number
+        arm, rounds, purpose, number, part = self._decide()
+        if self._bucket > 1:
+            return arm, min(self._bucket, left), purpose, number
+        if part is not None:
+            rounds = min(rounds, part)
+        # Parts of one stretch bring no decision: each would cut the next one.
+        news = (each.known_at for each in self._reports if each.play.number != number)
+        wait = next((at - self._now for at in news if at > self._now), None)
+        if wait is not None:
+            waits = purpose == "bridge" and rounds == 1  # for something to become known
+            rounds = wait if waits else min(rounds, wait)
+        return arm, min(rounds, left), purpose, number
 
     def _decide(self) -> Stretch:
         now = self._now

@@ -180,9 +180,9 @@ class Prepared:
         self._places, self._holiday = _calendar(panel, settings)
         self._mixes: dict[float, tuple[Floats, Floats, Floats, Floats]] = {}
         self._shape = shape_of(settings.delay.law)
-        sizes = (
-            panel.exposure.mean(axis=0) if len(panel.exposure) else np.ones(panel.exposure.shape[1])
-        )
+        sizes = panel.exposure.sum(axis=0)
+        if not sizes.sum() > 0:  # no visitor yet
+            sizes = np.ones(len(sizes))
         self._weights = sizes / sizes.sum()
 
     def _mixed(self, delay: float) -> tuple[Floats, Floats, Floats, Floats]:
