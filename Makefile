@@ -3,10 +3,12 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
+DOCS_READY := .venv/.docs-ready
+
 # Tests start many processes: each would read and compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-slow test-release kill-test lint warm-up format lock clean benchmarks
+.PHONY: demo test test-slow test-release kill-test mutants lint warm-up format lock clean benchmarks docs
 
 demo: $(READY)
 	$(BIN)/latesum demo --out demo-output
@@ -22,6 +24,10 @@ test-slow: $(READY)
 # Needs the package index: installs the built wheel with and without extras, as a user would.
 test-release: $(READY)
 	$(BIN)/python -m pytest -m release tests/root/test_release.py
+
+# Small changes of the source that some test must notice; a run that was stopped goes on.
+mutants: $(READY)
+	$(BIN)/python tests/mutants/run.py
 
 kill-test: $(READY)
 	$(BIN)/python tests/live/killtest.py --moments 200
@@ -43,9 +49,19 @@ format: $(READY)
 
 benchmarks: $(READY)
 	$(BIN)/python benchmarks/stretches.py
+	$(BIN)/python benchmarks/delays.py
 	$(BIN)/python benchmarks/policies.py
 	$(BIN)/python benchmarks/attributed.py
 	$(BIN)/python benchmarks/service.py
+
+# The site, in docs/_build/html; after its set-up nothing is fetched. Notebooks are run, warnings are errors.
+docs: $(DOCS_READY)
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "The site: docs/_build/html/index.html"
+
+$(DOCS_READY): $(READY) requirements/docs.lock
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements/docs.lock
+	touch $(DOCS_READY)
 
 $(READY): requirements/dev.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -61,6 +77,9 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --genera
 lock: $(READY)
 	$(LOCK) --upgrade --extra all -o requirements/dev.lock pyproject.toml requirements/dev.in
 	$(LOCK) --upgrade -c requirements/dev.lock -o requirements/docs.lock requirements/docs.in
+	$(LOCK) --upgrade -c requirements/dev.lock -o requirements/build.lock requirements/build.in
+	$(LOCK) --upgrade -c requirements/dev.lock --extra cli --extra server --extra postgres \
+	  -o requirements/service.lock pyproject.toml
 
 clean:
-	rm -rf .venv demo-output .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv demo-output docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis

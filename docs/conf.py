@@ -1,10 +1,7 @@
 """The site: `make docs`. Warnings are errors there; nothing is fetched."""
 
 import datetime
-import inspect
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import latesum
@@ -63,11 +60,22 @@ copybutton_prompt_is_regexp = True
 
 def _command_line() -> None:
     """The page of all commands, from the commands themselves."""
-    made = subprocess.run(
-        [sys.executable, "-m", "typer", "latesum.cli.app", "utils", "docs", "--name", "latesum"],
-        capture_output=True, text=True, check=True,
-    ).stdout  # fmt: skip
-    text = re.sub(r"^# `latesum`", "# The command line", made, flags=re.MULTILINE)
+    import typer
+    from typer.cli import get_docs_for_click
+    from typer.main import get_command
+
+    from latesum.cli.app import COMMANDS, app, load
+
+    whole = get_command(app)
+    for name in COMMANDS:
+        whole.commands[name] = load(name)
+        whole.commands[name].name = name
+    text = get_docs_for_click(obj=whole, ctx=typer.Context(whole), name="latesum")
+    text = text.replace("# `latesum`", "# The command line", 1)
+    for name, command in COMMANDS.items():  # whole sentences in the list
+        text = re.sub(
+            rf"^\* `{name}`: .*$", f"* `{name}`: {command.help}", text, flags=re.MULTILINE
+        )
     # Where Python or the shell found something: not the same on every machine.
     text = re.sub(r"\s*\[env var: [^\]]*\]", "", text)
     (HERE / "reference" / "command-line.md").write_text(text, encoding="utf-8")
@@ -75,8 +83,8 @@ def _command_line() -> None:
 
 def _plain(app, what, name, obj, options, lines):
     """Docstrings are plain text: only backticks, lists, `Args:` and examples mean something there."""
-    if what in ("class", "exception") and inspect.isclass(obj) and not obj.__doc__:
-        lines.clear()
+    if what in ("attribute", "data", "property"):
+        lines.insert(0, "")  # otherwise what stands before a colon is taken for a type
     inside = False
     for number, line in enumerate(lines):
         if line.lstrip().startswith(">>>"):
@@ -87,6 +95,11 @@ def _plain(app, what, name, obj, options, lines):
             parts = re.split(r"(`[^`]*`)", line)
             parts[::2] = [re.sub(r"(?<!^)([*|])", r"\\\1", part) for part in parts[::2]]
             lines[number] = "".join(parts)
+
+
+def _skipped(app, what, name, obj, skip, options):
+    """The fields of named tuples stand in their lists of parameters."""
+    return True if type(obj).__name__ == "_tuplegetter" else None
 
 
 def _of_the_root(app, name, text):
@@ -100,4 +113,5 @@ def setup(app):
     """Called by Sphinx."""
     _command_line()
     app.connect("source-read", _of_the_root)
+    app.connect("autodoc-skip-member", _skipped)
     app.connect("autodoc-process-docstring", _plain, priority=100)

@@ -11,8 +11,8 @@ from html import escape
 from latesum._terminal import TextTable
 
 _CELL = "padding: .15em .7em; text-align: {side}; white-space: nowrap"
-#: The size of a drawing, in its own units.
-_WIDTH, _HEIGHT = 320, 96
+#: The size of a drawing, in its own units, and of the space for texts above and below it.
+_WIDTH, _HEIGHT, _ABOVE, _BELOW = 320, 96, 16, 18
 
 
 def heading(text: str) -> str:
@@ -84,7 +84,7 @@ def curve(
     )
     return _drawing(
         f'<polyline points="{points}" fill="none" stroke="#0072B2" stroke-width="2"/>'
-        f'<text x="4" y="10">{escape(top)}</text>',
+        f'<text x="{_WIDTH}" y="-5" text-anchor="end">{escape(top)}</text>',
         label, ends,
     )  # fmt: skip
 
@@ -119,8 +119,9 @@ def strip(
 
 def _drawing(inner: str, label: str, ends: tuple[str, str]) -> str:
     return (
-        f'<svg role="img" aria-label="{escape(label)}" width="{_WIDTH}" height="{_HEIGHT + 18}" '
-        f'viewBox="0 0 {_WIDTH} {_HEIGHT + 18}" font-size="11" fill="currentColor">'
+        f'<svg role="img" aria-label="{escape(label)}" width="{_WIDTH}" '
+        f'height="{_ABOVE + _HEIGHT + _BELOW}" viewBox="0 {-_ABOVE} {_WIDTH} {_ABOVE + _HEIGHT + _BELOW}" '
+        f'font-size="11" fill="currentColor" style="margin-right: 2em">'
         f'<line x1="0" x2="{_WIDTH}" y1="{_HEIGHT}" y2="{_HEIGHT}" stroke="currentColor" opacity=".4"/>'
         f'{inner}<text x="0" y="{_HEIGHT + 13}">{escape(ends[0])}</text>'
         f'<text x="{_WIDTH}" y="{_HEIGHT + 13}" text-anchor="end">{escape(ends[1])}</text></svg>'

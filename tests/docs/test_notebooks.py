@@ -27,8 +27,12 @@ def test_a_notebook_runs(path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([source, os.environ.get("PYTHONPATH", "")]))
     monkeypatch.setenv("PYDEVD_DISABLE_FILE_VALIDATION", "1")
     book = nbformat.read(path, as_version=4)
-    assert not any(cell.get("outputs") for cell in book.cells), "clear the outputs: the site runs it"
-    nbclient.NotebookClient(book, timeout=240, resources={"metadata": {"path": path.parent}}).execute()
+    assert not any(cell.get("outputs") for cell in book.cells), (
+        "clear the outputs: the site runs it"
+    )
+    nbclient.NotebookClient(
+        book, timeout=240, resources={"metadata": {"path": path.parent}}
+    ).execute()
     shown = [
         output
         for cell in book.cells

@@ -1,6 +1,7 @@
 """What CONTRIBUTING.md says of policies, measures and delays of one's own works as it stands there."""
 
 import re
+import shlex
 import sys
 from pathlib import Path
 
@@ -60,6 +61,18 @@ def test_one_file_is_enough_for_the_command_line(latesum):
         "longest_stretch:longest_stretch",
     ]
     assert longest["longest_stretch:longest_stretch"].tolist() == [500, 500]
+
+
+@pytest.mark.usefixtures("folder")
+def test_whole_commands_run_as_they_stand_there(latesum):
+    text = re.sub(r"\\\n\s*", " ", TEXT)
+    commands = re.findall(r"^    latesum (.*)$", text, flags=re.MULTILINE)
+    whole = [command for command in commands if "..." not in command]
+    assert whole
+    for command in whole:
+        code, out, said = latesum(*shlex.split(command), "--replications", "2")
+        assert (code, said) == (0, "")
+        assert "PlayTheWinner" in out
 
 
 @pytest.mark.usefixtures("folder")

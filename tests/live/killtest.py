@@ -25,6 +25,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from postgres_server import running_server
 
+from latesum import markets
 from latesum.live import Campaign, Store
 from latesum.policies import registry
 
@@ -54,6 +55,21 @@ ACTS = {
 }
 
 
+REGIONS = {"north": 1000, "south": 400, "west": 150}
+REGIONAL_ACTS = {
+    5: lambda campaign, key: campaign.hold(region="south", **ME, key=key),
+    6: lambda campaign, key: campaign.override("B", buckets=3, region="west", **ME, key=key),
+    7: lambda campaign, key: campaign.resume(region="south", **ME, key=key),
+    9: lambda campaign, key: campaign.drop("A", region="north", **ME, key=key),
+    11: lambda campaign, key: campaign.add("D", **ME, key=key),
+    13: lambda campaign, key: campaign.bring_back("A", region="north", **ME, key=key),
+    15: lambda campaign, key: campaign.rename("D", "delta", **ME, key=key),
+    17: lambda campaign, key: campaign.change(parameters={"horizon": 500}, **ME, key=key),
+    29: lambda campaign, key: campaign.finish("B", **ME, key=key),
+    30: lambda campaign, key: campaign.reopen(**ME, key=key),
+}
+
+
 class DayClock:
     """Noon of a given day: the time is part of the log, so it must not depend on the machine."""
 
@@ -63,7 +79,16 @@ class DayClock:
         return START + timedelta(days=self.day - 1, hours=12)
 
 
-def create(address):
+def create(address, regional):
+    if regional:
+        with Store(address) as store:
+            Campaign.create(
+                name="killed", options=["A", "B", "C"], regions=list(REGIONS), status_quo="A",
+                parameters={"horizon": 400, "late": "about 1 day"}, every="day", seed=5,
+                expected_rounds=ROUNDS, time_basis="arrival", start="2026-01-01", store=store,
+                clock=DayClock(),
+            )  # fmt: skip
+        return
     policy = "flow" if "flow" in registry.available() else "odaaf"
     with Store(address) as store:
         Campaign.create(
@@ -77,9 +102,9 @@ def total_of(bucket, arm, restated):
     return round(ROUNDS * (0.3 + 0.1 * arm)) + bucket * 7919 % 41 + 5 * restated
 
 
-def operations(bucket):
+def operations(bucket, acts):
     """What happens on the day of a bucket, in order."""
-    if bucket in ACTS:
+    if bucket in acts:
         yield "act", bucket
     yield "decide", bucket
     known, restated = bucket - LAG, bucket - LAG - 7
@@ -94,17 +119,24 @@ def perform(campaign, clock, day, operation, bucket):
     """Do one thing; what it answers must be the same whenever it is done again."""
     clock.day = day
     if operation == "act":
-        return ACTS[bucket](campaign, f"act {bucket}").kind
+        return acts_of(campaign)[bucket](campaign, f"act {bucket}").kind
     if operation == "decide":
-        return campaign.decide(bucket).arm
-    if operation == "rounds":
-        campaign.record(bucket, rounds=ROUNDS + bucket % 13)
-    elif operation == "missing":
-        campaign.record(bucket, status="missing")
-    else:
-        arm = campaign.decide(bucket).arm
-        campaign.record(bucket, total=total_of(bucket, arm, operation == "restate"))
+        return [each.arm for each in campaign.decide_all(bucket).values()]
+    for region in campaign.settings.regions or [None]:
+        rounds = REGIONS.get(region, ROUNDS)
+        if operation == "rounds":
+            campaign.record(bucket, rounds=rounds + bucket % 13, region=region)
+        elif operation == "missing":
+            campaign.record(bucket, status="missing", region=region)
+        else:
+            arm = campaign.decide(bucket, region=region or "").arm
+            total = total_of(bucket, arm, operation == "restate")
+            campaign.record(bucket, total=total * rounds // ROUNDS, region=region)
     return None
+
+
+def acts_of(campaign):
+    return REGIONAL_ACTS if campaign.settings.regions else ACTS
 
 
 def work(address, first_day, last_day, say):
@@ -112,7 +144,7 @@ def work(address, first_day, last_day, say):
     clock = DayClock()
     with Campaign.open("killed", store=address, clock=clock) as campaign:
         for day in range(first_day, last_day + 1):
-            for operation, bucket in operations(day):
+            for operation, bucket in operations(day, acts_of(campaign)):
                 answer = perform(campaign, clock, day, operation, bucket)
                 say([day, operation, bucket, answer])
 
@@ -158,23 +190,34 @@ def _first_word(pipe):
 def warm_up(address):
     """Load what deciding needs before the first fork, so that workers are killed at work."""
     with Campaign.open("killed", store=address) as campaign:
+        if campaign.settings.regions:
+            rows = [
+                markets.RegionRow(region, day, size, "ABC"[day % 3], size / 3)
+                for region, size in REGIONS.items()
+                for day in range(20)
+            ]
+            markets.decide(rows, 20, campaign.settings.build_market())
+            return
         policy = campaign.settings.build_policy()
     for arm in range(3):
         policy.tell(arm, ROUNDS, 0.3 * ROUNDS, "learn")
     policy.ask()
 
 
-def check(address, other_address, moments, seed):
+def check(address, other_address, moments, seed, *, regional=False):
     """Kill, go on to the end of the last day, and compare with a run never killed."""
-    create(address)
-    create(other_address)
+    create(address, regional)
+    create(other_address, regional)
     warm_up(address)
     acknowledged, day = run_killed(address, moments, random.Random(seed))
     work(address, day, day + 3, lambda line: None)
     work(other_address, 1, day + 3, lambda line: None)
     killed, whole = log_of(address), log_of(other_address)
 
-    decisions = {entry[2]: entry[3]["option"] for entry in killed if entry[1] == "decision"}
+    decisions = {}
+    for _, kind, bucket, body, _ in killed:
+        if kind == "decision":
+            decisions.setdefault(bucket, []).append(body["option"])
     for _, operation, bucket, answer in acknowledged:
         if operation == "act":
             done = [entry for entry in killed if entry[3].get("key") == f"act {bucket}"]
@@ -190,8 +233,10 @@ def check(address, other_address, moments, seed):
     assert killed == whole, "the log differs from that of a run never killed"
     for place in (address, other_address):
         with Campaign.open("killed", store=place, clock=_at(day + 4)) as campaign:
-            last = campaign.decide(day + 4)
-            decisions[place] = (last.option, last.purpose, last.rounds)
+            decisions[place] = [
+                (last.option, last.purpose, last.rounds)
+                for last in campaign.decide_all(day + 4).values()
+            ]
     assert decisions[address] == decisions[other_address], "the next decision differs"
     return len(acknowledged), day + 3, len(killed)
 
@@ -208,7 +253,10 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--stores", default="sqlite,postgresql")
     arguments = parser.parse_args()
-    for kind in arguments.stores.split(","):
+    wanted = [
+        (kind, regional) for kind in arguments.stores.split(",") for regional in (False, True)
+    ]
+    for kind, regional in wanted:
         began = time.monotonic()
         with contextlib.ExitStack() as stack:
             if kind == "sqlite":
@@ -217,9 +265,11 @@ def main():
             else:
                 server = stack.enter_context(running_server())
                 addresses = [server.new_database() for _ in range(2)]
-            said, days, entries = check(*addresses, arguments.moments, arguments.seed)
+            said, days, entries = check(
+                *addresses, arguments.moments, arguments.seed, regional=regional
+            )
         print(
-            f"{kind}: killed {arguments.moments} times in {time.monotonic() - began:.0f} s; {said} "
+            f"{kind}{' with regions' if regional else ''}: killed {arguments.moments} times in {time.monotonic() - began:.0f} s; {said} "
             f"acknowledgements over {days} days, {entries} log entries: nothing lost, nothing "
             "twice, every decision as in a run never killed.",
             flush=True,

@@ -177,6 +177,62 @@ def changed_campaign(store, name, policy):
     return campaign
 
 
+def regions_campaign(store, name, policy):
+    """Twenty days of three regions: restated, missing, mixed, late, held, ordered, dropped, added to."""
+    now = [START]
+    sizes = {"north": 4000, "south": 2500, "West-Süd": 900}
+    past = [
+        {"bucket": f"2026-03-{day:02d}", "region": region, "rounds": size + day * 11,
+         "total": round(0.05 * (size + day * 11)) + day % 5}
+        for day in range(1, 20)
+        for region, size in sizes.items()
+        if (day, region) != (7, "south")
+    ]  # fmt: skip
+    past[3]["shown"] = "plain:0.6 bold:0.4"
+    campaign = Campaign.create(
+        name=name, policy=policy, options=["plain", "bold", "Größe"], regions=list(sizes),
+        parameters={"horizon": "8 weeks", "late": "about 36 hours"}, every="day",
+        zone="Europe/Berlin", start="2026-03-20", expected_rounds=2500, time_basis="arrival",
+        seed=7, unit="orders", status_quo="plain", history=past, store=store, clock=lambda: now[0],
+    )  # fmt: skip
+    acts = {
+        5: lambda: campaign.hold(region="south", **ME),
+        6: lambda: campaign.override("plain", buckets=3, region="West-Süd", **ME),
+        8: lambda: campaign.resume(region="south", **ME),
+        9: lambda: campaign.drop("plain", region="north", **ME),
+        11: lambda: campaign.add("quiet", **ME),
+        13: lambda: campaign.bring_back("plain", region="north", **ME),
+        14: lambda: campaign.rename("bold", "fett", **ME),
+        15: lambda: campaign.change(parameters={"horizon": "10 weeks"}, **ME),
+        17: lambda: campaign.override("fett", buckets=2, **ME),
+    }
+    for day in range(1, 21):
+        now[0] = START + timedelta(days=day - 1)
+        acts.get(day, lambda: None)()
+        if day not in (1, 10):
+            campaign.decide_all()
+        if day == 3:  # the first day is filled in afterwards
+            for region in sizes:
+                campaign.record(1, region=region, rounds=sizes[region], total=77, shown="bold")
+        for bucket, growth in ((day - 1, 0), (day - 3, 4)):
+            if bucket >= 2:
+                _record_regions(campaign, bucket, growth, sizes)
+    return campaign
+
+
+def _record_regions(campaign, bucket, growth, sizes):
+    for region, decision in campaign.decide_all(bucket).items():
+        rounds = sizes[region] + bucket * 37 % 301
+        total = round(rounds * (0.05, 0.055, 0.048, 0.05)[decision.arm]) + growth + bucket % 7
+        if (bucket, region) == (6, "north"):
+            campaign.record(bucket, region=region, rounds=rounds, status="missing")
+        elif (bucket, region) == (7, "south"):
+            shown = "plain:0.3 Größe:0.7"
+            campaign.record(bucket, region=region, rounds=rounds, total=total, shown=shown)
+        elif (bucket, region) != (8, "West-Süd"):
+            campaign.record(bucket, region=region, rounds=rounds, total=total)
+
+
 def _refilled(store, name, policy, fills_up, days_in_file):
     now = [START]
     campaign = _new(store, name, policy, now, options=["plain", "bold", "Größe"], fills_up=fills_up)
@@ -213,6 +269,7 @@ STORIES = {
     # The last one again, by the rule of Flow that came later:
     "thinned": curve_campaign,
     "changed": changed_campaign,
+    "regions": regions_campaign,
 }
 
 
@@ -234,6 +291,8 @@ def main():
         file = Path(folder) / "campaigns.db"
         with Store(file) as store:
             tell(store, "eventful", policy)
+            if chosen.isdigit() and chosen >= "0005":
+                regions_campaign(store, "regional", "switchback")
             exported = export_campaign(store, "eventful")
         if chosen.isdigit():
             with contextlib.closing(sqlite3.connect(file)) as plain:

@@ -37,6 +37,31 @@ def test_the_shop_finds_its_winner(follow, tmp_path, capsys):
         assert len({row["option"] for row in status["timeline"][start : start + 7]}) == 1
 
 
+@pytest.fixture
+def regions(monkeypatch):
+    folder = ROOT / "examples" / "regions"
+    monkeypatch.syspath_prepend(str(folder))
+    spec = importlib.util.spec_from_file_location("follow_regions", folder / "follow.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    yield module
+    sys.modules.pop("regions_shop", None)
+
+
+def test_the_shop_in_four_regions_finds_its_winner(regions, tmp_path, capsys):
+    status = regions.follow(tmp_path)
+    printed = capsys.readouterr().out
+    assert status["winner"] == "a gift"
+    effects = {each["option"]: each for each in status["market"]["effects"]}
+    assert effects["a gift"]["low90"] < 0.12 < effects["a gift"]["high90"]
+    assert 1.2 < status["market"]["delay"] < 2.4  # it is 1.6, and was told as about two
+    assert {row["state"] for row in status["timeline"]} == {"known"}
+    east = [row["option"] for row in status["timeline"] if row["region"] == "east"]
+    assert east[11:15] == ["free shipping"] * 4
+    assert east[15] != "free shipping"
+    assert "168 of 168 decisions come out the same" in printed
+
+
 def test_the_documentation_shows_commands_that_exist():
     """Every `latesum campaign` command and option in the guide is one that the program has."""
     import typer

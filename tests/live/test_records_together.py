@@ -95,7 +95,7 @@ def test_a_bucket_that_is_revised_often_stays_small(opened):
     one, _ = opened
     for total in range(20):
         say(one, float(total))
-    assert len(one._states.states[1].value.reports) == 1
+    assert len(one._states.states["", 1].value.reports) == 1
     assert len(one.ledger().value(1).reports) == 20
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from latesum.errors import BadField, UnknownBucket
 from latesum.live.deciding import told_plays
 from latesum.policies import Play
 
@@ -95,6 +98,8 @@ def test_a_total_at_the_limit_is_not_refused_for_its_last_digit(new_campaign, cl
     campaign.decide()
     clock.pass_by(days=1)
     assert campaign.record(1, rounds=3, total=2.1).verdict == "new"
+    with pytest.raises(BadField, match="more than 3 rounds can bring"):
+        campaign.record(1, total=2.2)
 
 
 def test_late_totals_of_a_pending_bucket_do_not_make_it_known(new_campaign, clock):
@@ -106,3 +111,56 @@ def test_late_totals_of_a_pending_bucket_do_not_make_it_known(new_campaign, cloc
     campaign.record(2, rounds=0, total=40)
     campaign.record(3, rounds=0)
     assert told(campaign) == [Play(0, 5000, None, "learn", 1)]
+
+
+def test_a_held_campaign_does_not_hold_on_to_an_option_that_was_dropped(new_campaign, clock):
+    campaign = new_campaign()
+    held = campaign.decide().option
+    campaign.hold(**ME)
+    clock.pass_by(days=1)
+    assert campaign.decide().option == held
+    clock.pass_by(days=1)
+    campaign.drop(held, **ME)
+    assert campaign.decide().option != held
+
+
+def test_an_older_file_does_not_make_a_final_value_provisional(new_campaign, clock):
+    campaign = new_campaign(usable_after="9 days")
+    campaign.decide()
+    clock.pass_by(days=1)
+    campaign.record(1, rounds=5000, total=1500, status="final")
+    assert campaign.record(1, total=1500, status="provisional").verdict == "same"
+    assert campaign.ledger().value(1).status == "final"
+    assert told(campaign)[0].total == 1500
+
+
+def test_a_final_value_that_is_corrected_to_a_provisional_one_must_settle(new_campaign, clock):
+    campaign = new_campaign(usable_after="2 days")
+    campaign.decide()
+    clock.pass_by(days=1)
+    campaign.record(1, rounds=5000, total=1500, status="final")
+    assert told(campaign)[0].total == 1500
+    campaign.record(1, status="missing", even_if_final=True)
+    campaign.record(1, total=1400)
+    assert campaign.ledger().value(1).status == "provisional"
+    assert told(campaign)[0].total is None
+    clock.pass_by(days=2)
+    assert told(campaign)[0].total == 1400
+
+
+def test_a_missing_bucket_has_no_total(new_campaign, clock):
+    campaign = new_campaign()
+    campaign.decide()
+    clock.pass_by(days=1)
+    campaign.record(1, rounds=5000, total=1500)
+    campaign.record(1, status="missing")
+    assert campaign.ledger().value(1).total is None
+
+
+def test_the_present_bucket_is_not_taken_to_be_over(new_campaign, clock):
+    campaign = new_campaign()
+    campaign.decide()
+    clock.pass_by(days=2)
+    assert campaign.record(2, rounds=5000, total=1500).verdict == "new"  # yesterday went on
+    with pytest.raises(UnknownBucket):
+        campaign.record(3, rounds=5000, total=1500)

@@ -10,7 +10,7 @@ from latesum.markets import (
     NOT_KNOWN,
     NOTHING,
     MarketSettings,
-    Row,
+    RegionRow,
     ToldDelay,
     decide,
     readings,
@@ -37,7 +37,7 @@ def made(regions=REGIONS, days=40, *, seed=1, effects=(0.0, 0.15, -0.1), scale=1
             shown = 0 if day < 0 else (place + day // 4) % 3
             mean = level[region] * np.exp(effects[shown] + 0.1 * (day % 7 == 5))
             total = scale * float(rng.poisson(mean))
-            rows.append(Row(region, day, 30.0 * level[region], OPTIONS[shown], total))
+            rows.append(RegionRow(region, day, 30.0 * level[region], OPTIONS[shown], total))
     return settings, rows
 
 
@@ -47,7 +47,7 @@ def test_a_decision_is_a_function_of_the_rows_whatever_their_order():
     search_file._MEMORY.clear()
     shuffled = [rows[place] for place in np.random.default_rng(2).permutation(len(rows))]
     assert decide(shuffled, 40, settings) == first
-    later = [Row(region, 40, 9000.0, "bold", 999.0) for region in REGIONS]
+    later = [RegionRow(region, 40, 9000.0, "bold", 999.0) for region in REGIONS]
     assert decide(rows + later, 40, settings) == first
 
 
@@ -122,7 +122,7 @@ def test_a_choice_stays_for_its_dwell():
     settings, rows = made(days=8)
     assert settings.dwell == 2
     started = decide(rows, 8, settings)
-    rows += [Row(region, 8, 3000.0, started[region].option, None) for region in REGIONS]
+    rows += [RegionRow(region, 8, 3000.0, started[region].option, None) for region in REGIONS]
     went_on = decide(rows, 9, settings)
     for region in REGIONS:
         assert (went_on[region].option, went_on[region].purpose) == (
@@ -190,7 +190,7 @@ def test_a_wild_level_is_warned_of():
     settings = MarketSettings(OPTIONS, 90, before="old", rounds_known=False)
     level = np.cumsum(0.12 * rng.standard_normal(70))
     rows = [
-        Row("", day, 1.0, OPTIONS[day // 4 % 3] if day >= 0 else "old",
+        RegionRow("", day, 1.0, OPTIONS[day // 4 % 3] if day >= 0 else "old",
             float(rng.poisson(5000 * np.exp(level[day + 30]))))
         for day in range(-30, 40)
     ]  # fmt: skip
@@ -211,7 +211,9 @@ def test_hours_have_a_pattern_of_hours_and_weekdays():
     for hour in range(-24 * 7, 24 * 4):
         at = hour + 7
         mean = 200 * np.exp(0.5 * (at % 24 == 12) - 0.4 * (at // 24 % 7 == 6))
-        rows.append(Row("", hour, 5000.0, "old" if hour < 48 else "new", float(rng.poisson(mean))))
+        rows.append(
+            RegionRow("", hour, 5000.0, "old" if hour < 48 else "new", float(rng.poisson(mean)))
+        )
     pattern = readings(rows, 24 * 4, settings).pattern
     assert len(pattern) == 31
     assert int(np.argmax(pattern[:24])) in (12, 13)
@@ -240,12 +242,12 @@ def test_settings_refuse(change, words):
 @pytest.mark.parametrize(
     ("row", "words"),
     [
-        (Row("nord", 0, 9, "old", 1), "did you mean 'north'"),
-        (Row("north", 0, 9, "olde", 1), "no option 'olde'"),
-        (Row("north", 0, 9, {"old": 0.5, "new": 0.2}, 1), "add up to 1"),
-        (Row("north", 0, -1, "old", 1), "rounds"),
-        (Row("north", 0, 9, "old", -1), "a total"),
-        (Row("north", 0, 9, "old", float("nan")), "a total"),
+        (RegionRow("nord", 0, 9, "old", 1), "did you mean 'north'"),
+        (RegionRow("north", 0, 9, "olde", 1), "no option 'olde'"),
+        (RegionRow("north", 0, 9, {"old": 0.5, "new": 0.2}, 1), "add up to 1"),
+        (RegionRow("north", 0, -1, "old", 1), "rounds"),
+        (RegionRow("north", 0, 9, "old", -1), "a total"),
+        (RegionRow("north", 0, 9, "old", float("nan")), "a total"),
     ],
 )
 def test_rows_refuse(row, words):
@@ -253,20 +255,24 @@ def test_rows_refuse(row, words):
     with pytest.raises(InvalidInput, match=words):
         decide([row], 1, settings)
     with pytest.raises(InvalidInput, match="two rows"):
-        decide([Row("north", 0, 9, "old", 1)] * 2, 1, settings)
+        decide([RegionRow("north", 0, 9, "old", 1)] * 2, 1, settings)
 
 
 def test_what_is_not_known_of_the_past_is_held_loosely():
     """Nothing ran before and one is told so: the first totals are late, and no option is to blame."""
+    weights = np.cumsum(lag_weights(ToldDelay(4.0)))
+
+    def total(day):
+        return float(round(3000 * weights[min(day, len(weights) - 1)]))
+
     effects = {}
     for before in (NOTHING, "old", NOT_KNOWN):
         settings = MarketSettings(("old", "new"), 60, delay=ToldDelay(4.0), before=before)
-        weights = np.cumsum(lag_weights(ToldDelay(4.0)))
         rows = [
-            Row("", day, 1e5, "old" if day < 8 else "new", float(round(3000 * weights[day])))
-            for day in range(24)
+            RegionRow("", day, 1e5, "old" if day % 16 < 8 else "new", total(day))
+            for day in range(40)
         ]
-        effects[before] = readings(rows, 24, settings).effects[1]
+        effects[before] = readings(rows, 40, settings).effects[1]
     assert abs(effects[NOTHING].effect) < 0.02
     assert effects["old"].effect > 0.04
     assert effects[NOT_KNOWN].low95 < 0 < effects[NOT_KNOWN].high95

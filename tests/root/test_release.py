@@ -1,4 +1,4 @@
-"""The wheel as users install it: alone, with extras, and with the oldest libraries it says it takes.
+"""The wheel as users install it: alone, with extras, on every Python that is there, and with the oldest libraries it says it takes.
 
 `make test-release` runs this; it needs the package index.
 """
@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tomllib
 from pathlib import Path
 
@@ -29,8 +30,9 @@ print(plan(options=2, rate=0.1, lift="50%", traffic="1000 per day", late="4 hour
 """
 
 
-def _run(*command, code=0, **more):
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+def _run(*command, code=0, environment=None, **more):
+    if environment is None:
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(
         [str(part) for part in command], capture_output=True, text=True, check=False,
         env=environment, **more,
@@ -53,12 +55,43 @@ def wheel(tmp_path_factory):
     return built
 
 
+@pytest.fixture(scope="session")
+def sdist(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sdist")
+    _run(sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", folder, cwd=ROOT)
+    (built,) = folder.glob("*.tar.gz")
+    return built
+
+
+def _pythons():
+    """Every Python of this machine that pyproject.toml allows, one for each version, by its version."""
+    places = [
+        sys.executable,
+        "/usr/bin/python3",
+        *map(str, Path.home().glob(".pyenv/versions/3.*/bin/python3")),
+    ]
+    places += [shutil.which(f"python3.{minor}") for minor in range(11, 15)]
+    found = {}
+    for place in filter(None, places):
+        said = subprocess.run(
+            [place, "-c", "import platform; print(platform.python_version())"],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        version = said.stdout.strip()
+        if said.returncode == 0 and tuple(map(int, version.split(".")[:2])) >= (3, 11):
+            found.setdefault(version, place)
+    return found
+
+
+PYTHONS = _pythons()
+
+
 class Environment:
     """A virtual environment with nothing in it but what is installed here."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, python=sys.executable):
         self.folder = folder
-        _uv("venv", "--quiet", "--python", sys.executable, folder)
+        _uv("venv", "--quiet", "--python", python, folder)
 
     def install(self, *what):
         _uv("pip", "install", "--quiet", "--python", self.folder, *what)
@@ -91,7 +124,59 @@ def test_the_core_alone(wheel, environment):
     )
 
 
-@pytest.mark.parametrize("extra", ["cli", "lab", "live", "server", "plots", "cluster", "postgres"])
+@pytest.mark.parametrize("version", sorted(PYTHONS))
+def test_every_python_that_is_there(wheel, tmp_path, version):
+    environment = Environment(tmp_path / "venv", PYTHONS[version])
+    environment.install(f"{wheel}[cli,lab,plots]")
+    environment.python(CORE)
+    # Every policy and baseline, built and run: signatures differ between versions of Python.
+    environment.latesum("demo", "--replications", "1")
+    assert (environment.folder / "demo-output" / "regret.png").stat().st_size > 10_000
+
+
+def test_the_source_archive_installs_and_has_what_its_tests_need(sdist, environment):
+    environment.install(sdist)
+    environment.python(CORE)
+    with tarfile.open(sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {"CHANGELOG.md", "LICENSE", "Makefile", "tests/conftest.py", "docs/index.md"} <= names
+
+
+def test_without_a_compiler_a_home_a_locale_or_a_path(wheel, environment):
+    environment.install(f"{wheel}[cli]")
+    bare = {"PATH": "/nonexistent"}
+    python = environment.folder / "bin" / "python"
+    assert "GO" in _run(python, "-c", CORE, environment=bare, cwd=environment.folder).stdout
+    command = [environment.folder / "bin" / "latesum", "compare", "--arms", "0.3,0.6"]
+    command += [
+        "--delay",
+        "uniform(0,10)",
+        "--horizon",
+        "500",
+        "--replications",
+        "2",
+        "--policies",
+        "flow",
+    ]
+    said = _run(*command, environment=bare, cwd=environment.folder)
+    assert "± s.e." in said.stdout
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [
+        "cli",
+        "cluster",
+        "excel",
+        "gymnasium",
+        "lab",
+        "live",
+        "parquet",
+        "plots",
+        "postgres",
+        "server",
+    ],
+)
 def test_an_extra_brings_what_it_says(wheel, environment, extra):
     environment.install(f"{wheel}[{extra}]")
     environment.python(f"from latesum._extras import need; need({extra!r})")

@@ -1,5 +1,6 @@
 """A service in this process, and clients with tokens of each scope."""
 
+import shutil
 import sys
 import warnings
 from pathlib import Path
@@ -25,6 +26,7 @@ class Service:
 
     def __init__(self, store, **configuration):
         self.store = store
+        self.clock = configuration.get("clock")
         tokens = Tokens(store)
         self.secrets = {scope: tokens.new(scope, scope) for scope in SCOPES}
         self.app = create_app(store, Configuration(**configuration))
@@ -101,3 +103,24 @@ def daily(operator):
     settings = {**SETTINGS, "every": "day", "start": "2026-03-02"}
     assert operator.put("/v1/campaigns/daily", json=settings).status_code == 201
     return "/v1/campaigns/daily"
+
+
+CHROMIUM = next(
+    (
+        path
+        for path in ("/usr/bin/chromium", shutil.which("chromium"), shutil.which("google-chrome"))
+        if path and Path(path).exists()
+    ),
+    None,
+)
+
+
+@pytest.fixture(scope="module")  # as long as it lives no other event loop can run in this thread
+def browser():
+    if CHROMIUM is None:
+        pytest.skip("Chromium was not found: install it, or put it on the path.")
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as running:
+        opened = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield opened
+        opened.close()

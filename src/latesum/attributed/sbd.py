@@ -1,4 +1,4 @@
-"""SBD: QPM-D that lets a heuristic choose while its base waits."""
+"""SBD, which its authors call SDB: QPM-D that lets a heuristic choose while its base waits."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ _HEURISTICS = {
 
 
 class SBD(AttributedPolicy):
-    """SBD (stochastic bandits with delay): must be told the largest delay.
+    """SBD: must be told the largest delay. Its authors call it SDB (stochastic delayed bandits).
+
+    "SBD" is a slip of the ODAAF paper for the SDB of Mandel et al.
 
     QPM-D, but while the base waits for an arm, a heuristic that uses every received reward at once
     may play another one. It may not when that arm already has `max_delay` rewards that the base

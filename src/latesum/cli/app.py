@@ -94,6 +94,11 @@ COMMANDS = {
     "token": Command(
         "tokens:app", "Tokens for `latesum serve`; only their hashes are kept.", ("live",)
     ),
+    "webhook": Command(
+        "webhooks:app",
+        "Where `latesum serve` sends alerts: health, winners, ends of campaigns.",
+        ("live", "server"),
+    ),
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,6 +14,7 @@ from latesum.cli.campaign_new import new_campaign
 from latesum.cli.campaign_options import (
     AsJson,
     CampaignName,
+    Region,
     Who,
     choose_store,
     clock,
@@ -34,6 +35,9 @@ from latesum.cli.file_options import (
     Thousands,
 )
 
+if TYPE_CHECKING:
+    from latesum.live import Decision
+
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 app.callback()(choose_store)
 
@@ -46,23 +50,76 @@ def next_option(
     bucket: Annotated[
         str | None, typer.Argument(help="A date, time or number; now if none.")
     ] = None,
+    region: Region = None,
     campaign: CampaignName = None,
     as_json: AsJson = False,
 ) -> None:
-    """Which option to show; asked again, the answer is the same."""
+    """Which option to show, in every region; asked again, the answer is the same."""
     with opened(campaign) as found:
-        decision = found.decide(bucket)
+        wanted = None if region is None else found.settings.region(region)
+        decisions = found.decide_all(bucket)
+        if wanted is not None:
+            decisions = {wanted: decisions[wanted]}
         health = found.health()
         if as_json:
             alarm = next((each.sentence for each in health if each.level == "alarm"), None)
-            said = {**decision._asdict(), "at": decision.at.isoformat(), "alarm": alarm}
-            said["health"] = [each._asdict() for each in health]
+            told = [{**each._asdict(), "at": each.at.isoformat()} for each in decisions.values()]
+            said = {"regions": told} if found.settings.regions else told[0]
+            said |= {"alarm": alarm, "health": [each._asdict() for each in health]}
             print(json.dumps(said, indent=2))
         else:
-            print(f"{decision.label}: {decision.option}\n{decision.reason}")
+            _say_decisions(list(decisions.values()))
             for each in health:
                 if each.level != "note":  # `status` has those too
                     print(f"{'ALARM:' if each.level == 'alarm' else '!'} {each.sentence}")
+
+
+def _say_decisions(decisions: list[Decision]) -> None:
+    """What is shown, and why; a table where there are regions."""
+    first = decisions[0]
+    if not first.region:
+        print(f"{first.label}: {first.option}\n{first.reason}")
+        return
+    from latesum._terminal import new_table, terminal
+
+    table = new_table(None, ["region", "option", "why"])
+    for column in table.columns:
+        column.justify, column.no_wrap = "left", False
+    for each in decisions:
+        table.add_row(each.region, each.option, each.reason)
+    print(first.label)
+    terminal().print(table)
+
+
+@app.command("check")
+def check(
+    campaign: Annotated[str | None, typer.Argument(help="One campaign; all without.")] = None,
+    level: Annotated[
+        str, typer.Option(help="What counts: alarm; or warning, and alarms too.")
+    ] = "warning",
+    as_json: AsJson = False,
+) -> None:
+    """Exit with 1 and say why if a campaign is not well; silent otherwise. For cron and mail."""
+    from latesum._checks import known_name
+    from latesum.live import Campaign
+
+    known_name(level, ("alarm", "warning"), "level of health")
+    counting = ("alarm",) if level == "alarm" else ("alarm", "warning")
+    found = []
+    with opened_store() as store:
+        there = [store.find(campaign)] if campaign is not None else store.campaigns()
+        for stored in there:
+            if stored.moved_to is None and not stored.archived:
+                health = Campaign.open(stored.name, store=store, clock=clock).health()
+                found += [(stored.name, each) for each in health if each.level in counting]
+    if as_json:
+        rows = [{"campaign": name, **each._asdict()} for name, each in found]
+        print(json.dumps(rows, indent=2))
+    else:
+        for name, each in found:
+            print(f"{name}: {'ALARM: ' if each.level == 'alarm' else ''}{each.sentence}")
+    if found:
+        raise typer.Exit(1)
 
 
 @app.command("record")
@@ -71,7 +128,11 @@ def record(
     rounds: Annotated[int | None, typer.Option(help="How many rounds it had.")] = None,
     total: Annotated[float | None, typer.Option(help="The total that arrived in it.")] = None,
     status: Annotated[str | None, typer.Option(help="provisional, final or missing.")] = None,
-    shown: Annotated[str | None, typer.Option(help="What was shown, if not as decided.")] = None,
+    shown: Annotated[
+        str | None,
+        typer.Option(help="What was shown, if not as decided; or shares, as in 'a:0.7 b:0.3'."),
+    ] = None,
+    region: Region = None,
     even_if_final: Annotated[bool, typer.Option(help="Correct a final value.")] = False,
     beyond_range: Annotated[bool, typer.Option(help="The total is right all the same.")] = False,
     campaign: CampaignName = None,
@@ -80,13 +141,12 @@ def record(
     """Set the rounds and the total of a bucket, apart or together."""
     with opened(campaign) as found:
         result = found.record(
-            bucket, rounds=rounds, total=total, status=status, shown=shown, by=user(who),
+            bucket, rounds=rounds, total=total, status=status, shown=shown, by=user(who), region=region,
             even_if_final=even_if_final, beyond_range=beyond_range,
         )  # fmt: skip
         marks = f" ({', '.join(result.marks)})" if result.marks else ""
-        print(
-            f"{result.label}: {result.verdict}{marks}" + (f"; {result.note}" if result.note else "")
-        )
+        label = f"{result.label} {result.region}".rstrip()
+        print(f"{label}: {result.verdict}{marks}" + (f"; {result.note}" if result.note else ""))
 
 
 @app.command("import")
@@ -137,7 +197,8 @@ def import_file(
         table = new_table(None, ["row", "bucket", "verdict", ""])
         table.columns[3].no_wrap = False
         for line, row in result.rows:
-            table.add_row(f"{line}", row.label, row.verdict, row.note or ", ".join(row.marks))
+            label = f"{row.label} {row.region}".rstrip()
+            table.add_row(f"{line}", label, row.verdict, row.note or ", ".join(row.marks))
         terminal().print(table)
         if result.ignored:
             print(f"Not used, because of their names: {', '.join(result.ignored)}.")

@@ -11,6 +11,7 @@ import typer
 from latesum._checks import InvalidInput
 from latesum.cli.campaign_options import (
     CampaignName,
+    Region,
     Who,
     Why,
     address,
@@ -23,18 +24,18 @@ from latesum.cli.campaign_options import (
 )
 
 
-def hold(why: Why, campaign: CampaignName = None, who: Who = None) -> None:
+def hold(why: Why, region: Region = None, campaign: CampaignName = None, who: Who = None) -> None:
     """Keep showing the present option until `resume`."""
     with opened(campaign) as found:
-        done = found.hold(who=user(who), why=why)
+        done = found.hold(who=user(who), why=why, region=region)
         said("Held: the present option stays until `latesum campaign resume`.", done)
 
 
-def resume(why: Why, campaign: CampaignName = None, who: Who = None) -> None:
+def resume(why: Why, region: Region = None, campaign: CampaignName = None, who: Who = None) -> None:
     """Let the policy decide again. An override goes on after a hold; without a hold it ends."""
     with opened(campaign) as found:
-        done = found.resume(who=user(who), why=why)
-        if found.ledger().order is None:
+        done = found.resume(who=user(who), why=why, region=region)
+        if all(part.order is None for part in found.ledger().parts_of(region or "")):
             said("The policy decides again, from the next bucket on.", done)
         else:
             said("The hold has ended.", done)
@@ -44,45 +45,52 @@ def override(
     option: Annotated[str, typer.Argument(help="The option to show.")],
     why: Why,
     buckets: Annotated[int, typer.Option(help="For how many buckets.")] = 1,
+    region: Region = None,
     campaign: CampaignName = None,
     who: Who = None,
 ) -> None:
     """Show this option in the next buckets that are decided."""
     with opened(campaign) as found:
-        found.override(option, buckets=buckets, who=user(who), why=why)
+        found.override(option, buckets=buckets, who=user(who), why=why, region=region)
         which = (
             "the next bucket that is" if buckets == 1 else f"the next {buckets} buckets that are"
         )
-        print(f"{option} is shown in {which} decided.")
+        where = f" in {region}" if region else ""
+        print(f"{option} is shown{where} in {which} decided.")
 
 
-def cancel_override(why: Why, campaign: CampaignName = None, who: Who = None) -> None:
+def cancel_override(
+    why: Why, region: Region = None, campaign: CampaignName = None, who: Who = None
+) -> None:
     """End an override that is not over; a hold goes on."""
     with opened(campaign) as found:
-        said("The override has ended.", found.cancel_override(who=user(who), why=why))
+        done = found.cancel_override(who=user(who), why=why, region=region)
+        said("The override has ended.", done)
 
 
 def drop(
     option: Annotated[str, typer.Argument(help="The option to take away.")],
     why: Why,
+    region: Region = None,
     campaign: CampaignName = None,
     who: Who = None,
 ) -> None:
     """Take an option away, until `bring-back`."""
     with opened(campaign) as found:
-        done = found.drop(option, who=user(who), why=why)
+        done = found.drop(option, who=user(who), why=why, region=region)
         said(f"{option} is not decided on any more.", done)
 
 
 def bring_back(
     option: Annotated[str, typer.Argument(help="The option that was dropped.")],
     why: Why,
+    region: Region = None,
     campaign: CampaignName = None,
     who: Who = None,
 ) -> None:
     """Undo a drop: the policy goes on as if the option had never been away."""
     with opened(campaign) as found:
-        done = found.bring_back(option, who=user(who), why=why)
+        done = found.bring_back(option, who=user(who), why=why, region=region)
         said(f"{option} is in the race again.", done)
 
 

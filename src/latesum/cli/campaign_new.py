@@ -34,7 +34,8 @@ FIELDS = {
     "time_basis": "'arrival' or 'decision': by what your totals are dated.",
     "zone": "The time zone of hours, days and weeks; by default UTC.",
     "start": "The first bucket; by default now.",
-    "policy": "A name from `latesum policies`; by default the plan's, or unmix.",
+    "regions": "Regions that show options of their own, separated by commas.",
+    "policy": "A name from `latesum policies`; by default the plan's, unmix, or with regions switchback.",
     "range": "The least and the most that a round can bring; by default 0,1.",
     "unit": "What totals count; by default successes.",
     "usable_after": "How old a total must be to be used; by default 0 days.",
@@ -44,6 +45,11 @@ FIELDS = {
     "seed": "For policies that draw at random.",
     "status_quo": "What was shown before the start: an option, other, none or unknown (the default).",
     "history": "A file of totals before the start, with the columns of `import`.",
+}
+#: Options that are parameters of the policy, as people say them.
+_SAID = {
+    "run_for": "How long it is planned to run, such as '12 weeks': the policy's horizon.",
+    "late": "How late sales come: '2 days', or as a guess 'about 2 days'.",
 }
 
 
@@ -87,6 +93,8 @@ def new_campaign(
     thousands: Thousands = None,
     skip_lines: SkipLines = None,
     sheet: Sheet = None,
+    run_for: Annotated[str | None, typer.Option(help=_SAID["run_for"])] = None,
+    late: Annotated[str | None, typer.Option(help=_SAID["late"])] = None,
     **given: str | None,
 ) -> None:
     """Set up a campaign. How its files are written may be said here or at the first import."""
@@ -100,10 +108,13 @@ def new_campaign(
     past = given.pop("history", None)
     settings = read_fields(given)
     if past is not None:
-        settings["history"] = _history(Path(past), form, settings.get("time_basis"))
+        settings["history"] = _history(
+            Path(past), form, settings.get("time_basis"), regions=bool(settings.get("regions"))
+        )
     if plan is not None:
         settings = _planned(plan, settings)
     parameters = {**settings.pop("parameters", {}), **read_parameters(parameter)}
+    parameters |= _said_parameters(settings, run_for, late)
     if "expected_rounds" not in settings:
         raise InvalidInput("say how many --expected-rounds a bucket has.")
     with opened_store() as store:
@@ -119,12 +130,36 @@ def new_campaign(
             else f"{key}={value:,}"
             for key, value in found.parameters.items()
         )
-        print(f"Campaign {name}: {', '.join(found.options)}; {found.policy} with {told}.")
+        where = f" in {', '.join(found.regions)}" if found.regions else ""
+        print(f"Campaign {name}: {', '.join(found.options)}{where}; {found.policy} with {told}.")
         print(f"It is kept in {store.place}.")
         if found.note is not None:
             print(f"Note: {found.note}")
-        if found.time_basis == "decision":
+        if found.time_basis == "decision" and not found.is_market:
             print(f"Warning: {made.status().warnings[0]}")
+
+
+def _said_parameters(
+    settings: Mapping[str, Any], run_for: str | None, late: str | None
+) -> dict[str, Any]:
+    """The parameters that say how long it runs and how late sales come, for the policy that it has."""
+    from latesum.live.market_fields import SWITCHBACK, read_late
+    from latesum.policies import registry
+
+    policy = settings.get("policy") or (SWITCHBACK if settings.get("regions") else "unmix")
+    found: dict[str, Any] = {} if run_for is None else {"horizon": run_for}
+    if late is None:
+        return found
+    if policy == SWITCHBACK:
+        return {**found, "late": late}
+    span, sure = read_late(late)
+    accepted = registry.accepted_parameters(registry.checked_name(policy))
+    if "mean_delay" not in accepted:
+        raise InvalidInput(f"{policy} is not told how late sales come; leave --late out.")
+    found["mean_delay"] = span
+    if sure == "guess" and "uncertainty" in accepted:
+        found["uncertainty"] = _GUESS
+    return found
 
 
 def read_fields(given: Mapping[str, str | None]) -> dict[str, Any]:
@@ -149,6 +184,11 @@ def _planned(path: Path, given: dict[str, Any]) -> dict[str, Any]:
     """The settings that a plan recommends, with what was given besides."""
     try:
         planned = json.loads(read_text(path))
+        if isinstance(planned.get("recommendation"), str):
+            raise InvalidInput(
+                f"{path} is a plan with regions, which hands over no parameters: say --regions, --history, "
+                "--late and --run-for in place of --plan."
+            )
         handed: dict[str, Any] = dict(planned.get("recommendation", planned))
         parameters = dict(handed["parameters"])
         policy = str(handed["policy"])
@@ -205,24 +245,34 @@ def _curve(text: str) -> dict[str, float] | str:
         ) from None
 
 
-def _history(path: Path, form: FileForm, time_basis: Any) -> list[dict[str, Any]]:
+def _history(path: Path, form: FileForm, time_basis: Any, *, regions: bool) -> list[dict[str, Any]]:
     from latesum.errors import BadFile
     from latesum.live.totals_file import read_totals
 
-    totals = read_totals(path, form, time_basis=time_basis)
+    totals = read_totals(path, form, time_basis=time_basis, regions=regions)
     if totals.problems:
         raise BadFile([sentence for _, sentence in totals.problems])
     for note in totals.notes:
         print(note)
     return [
-        {"bucket": row.bucket, "rounds": row.rounds, "total": row.total, "shown": row.shown}
+        {
+            "bucket": row.bucket,
+            "rounds": row.rounds,
+            "total": row.total,
+            "shown": row.shown,
+            **({"region": row.region} if regions else {}),
+        }
         for _, row in totals.rows
     ]
 
 
+#: By what share a guess of the mean delay may be wrong.
+_GUESS = 0.7
+
 #: How the text of an option is read, where it is not a text.
 _READ: Mapping[str, Callable[[str], Any]] = {
     "options": lambda text: [each.strip() for each in text.split(",")],
+    "regions": lambda text: [each.strip() for each in text.split(",")],
     "expected_rounds": _value,
     "range": _pair,
     "fills_up": _curve,

@@ -28,6 +28,9 @@ CampaignName = Annotated[
 ]
 Why = Annotated[str, typer.Option(help="Why; it is kept in the history.")]
 Who = Annotated[str | None, typer.Option(help="Who; by default your user name.")]
+Region = Annotated[
+    str | None, typer.Option(help="The region, in a campaign that has some; otherwise all.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.")]
 
 

@@ -18,7 +18,6 @@ from latesum.cli.options import Dask, Kept, Seed, Workers, check_folder, worker_
 def plan_campaign(
     options: Annotated[int, typer.Option(help="How many options there are.")],
     lift: Annotated[str, typer.Option(help='Smallest lift worth having: "10%", "0.2 points".')],
-    traffic: Annotated[str, typer.Option(help='Decisions, such as "5000 per day".')],
     late: Annotated[
         str,
         typer.Option(
@@ -27,6 +26,9 @@ def plan_campaign(
         ),
     ],
     run_for: Annotated[str, typer.Option(help='How long you are willing to run: "12 weeks".')],
+    traffic: Annotated[
+        str | None, typer.Option(help='Decisions, such as "5000 per day"; not with --regions.')
+    ] = None,
     rate: Annotated[float | None, typer.Option(help="Today's conversion rate.")] = None,
     mean: Annotated[float | None, typer.Option(help="Or today's mean reward.")] = None,
     low: Annotated[float, typer.Option(help="The smallest single reward.")] = 0.0,
@@ -39,14 +41,22 @@ def plan_campaign(
         str | None, typer.Option(help="What runs today and still pays later: option or other.")
     ] = None,
     history: Annotated[
-        str | None, typer.Option(help='How long its totals are known: "4 weeks".')
+        str | None,
+        typer.Option(
+            help='How long its totals are known: "4 weeks"; with --regions, a file of them.'
+        ),
+    ] = None,
+    regions: Annotated[
+        int | None, typer.Option(help="So many regions, each with its own totals: see --history.")
     ] = None,
     ends_right: Annotated[float, typer.Option(help="A go ends right so often at least.")] = 0.8,
     percentile: Annotated[float, typer.Option(help="And gains even at this percentile.")] = 0.05,
     longer: Annotated[
         float, typer.Option(help='How many times as long a "go, but" may run.')
     ] = 2.0,
-    replications: Annotated[int, typer.Option(help="How often each policy is run.")] = 1000,
+    replications: Annotated[
+        int | None, typer.Option(help="How often each policy is run: 1000, with --regions 100.")
+    ] = None,
     policies: Annotated[
         str | None, typer.Option(help="What is tried: candidates, policies, package.module:Class.")
     ] = None,
@@ -63,6 +73,26 @@ def plan_campaign(
     """Will it work, how long will it take, which policy: answered by simulating your campaign."""
     from latesum.planning import plan
 
+    if regions is not None:
+        given = {
+            "--traffic": traffic, "--rate": rate, "--mean": mean, "--high": high, "--sd": sd,
+            "--low": low or None, "--switch-cost": switch_cost or None, "--delay-unit": delay_unit,
+            "--status-quo": status_quo, "--policies": policies, "--out": out or None,
+            "--bucket": None if bucket == "day" else bucket,
+        }  # fmt: skip
+        if unused := [name for name, value in given.items() if value is not None]:
+            raise InvalidInput(
+                f"with --regions, what is true of the market is in --history: leave {', '.join(unused)} out."
+            )
+        _plan_regions(
+            regions, history, options, lift, late, run_for, replications or 100, seed, workers, dask,
+            store, as_json,
+        )  # fmt: skip
+        return
+    if traffic is None:
+        raise InvalidInput(
+            'say --traffic, such as "5000 per day"; or --regions with --history FILE.'
+        )
     for path in out or []:
         check_folder(path)
         if path.suffix.lower() not in (".html", ".htm", ".json"):
@@ -81,7 +111,7 @@ def plan_campaign(
             delay_unit=delay_unit, status_quo=status_quo, history=history, ended_well=ends_right,
             percentile=percentile, longer=longer,
             policies=None if policies is None else split_list(policies),
-            check_beliefs=not quick, replications=replications, seed=seed, **how,
+            check_beliefs=not quick, replications=replications or 1000, seed=seed, **how,
         )  # fmt: skip
     for path in out or []:
         found.save(path)
@@ -91,3 +121,37 @@ def plan_campaign(
     print(found)
     for path in out or []:
         print(f"The plan: {path}")
+
+
+def _plan_regions(
+    regions: int, history: str | None, options: int, lift: str, late: str, run_for: str, replications: int,
+    seed: int, workers: int | None, dask: str | None, store: Path | None, as_json: bool,
+) -> None:  # fmt: skip
+    from latesum.markets import ToldDelay
+    from latesum.planning import plan_regions
+    from latesum.planning.words import read_duration
+
+    if history is None or not Path(history).is_file():
+        raise InvalidInput(
+            "--regions needs --history FILE: rows before the start with date, region, rounds and total."
+        )
+    text = late.strip().removeprefix("about ").strip()
+    share = lift.strip()
+    if not share.endswith("%"):
+        raise InvalidInput(f'with --regions the lift is a share, such as "10%", not {lift!r}.')
+    with working(worker_count(workers), dask, store) as how:
+        how["announce"] = None
+        found = plan_regions(
+            Path(history), regions=regions, options=options, lift=_share(share),
+            days=round(read_duration(run_for, "the run") / 24),
+            late=ToldDelay(read_duration(text, "how late sales are") / 24),
+            replications=replications, seed=seed, **how,
+        )  # fmt: skip
+    print(json.dumps(found.to_json(), indent=2) if as_json else found)
+
+
+def _share(text: str) -> float:
+    try:
+        return float(text.removesuffix("%")) / 100
+    except ValueError:
+        raise InvalidInput(f'the lift is a share, such as "10%", not {text!r}.') from None

@@ -47,6 +47,12 @@ def serve(
             help="A proxy before the service: an address or network; by default this machine."
         ),
     ] = None,
+    webhook_network: Annotated[
+        list[str] | None, typer.Option(help="A private network to which alerts may be sent.")
+    ] = None,
+    site: Annotated[
+        str | None, typer.Option(help="The page's address as others see it, for links in alerts.")
+    ] = None,
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
 ) -> None:
     """Serve campaigns over HTTP, and a page that shows what runs and why."""
@@ -68,7 +74,12 @@ def serve(
     )
     if proxy is not None:
         configuration = dataclasses.replace(configuration, proxies=tuple(proxy))
+    configuration = dataclasses.replace(
+        configuration, webhook_networks=tuple(webhook_network or ()),
+        site=None if site is None else site.rstrip("/"),
+    )  # fmt: skip
     read_networks(configuration.proxies)
+    read_networks(configuration.webhook_networks)
     listening = listen(host, port)
     with contextlib.ExitStack() as stack:
         stack.callback(listening.close)
@@ -83,7 +94,7 @@ def serve(
             shown = stack.enter_context(DemoCampaign(opened, seconds_per_day))
             configuration = dataclasses.replace(
                 configuration, clock=shown.clock, speed=shown.clock.speed, status_kept=0.3,
-                page_every=1.0,
+                page_every=1.0, forecast_every=5.0,
             )  # fmt: skip
         else:
             opened = stack.enter_context(

@@ -200,6 +200,10 @@ def coverage(
         raise typer.Exit(1)
 
 
+#: The table of `latesum markets` that has problems of the league.
+_FIELD = "field problems"
+
+
 def markets(
     tables: Annotated[
         list[str] | None, typer.Argument(help="Some of the tables, such as worlds; all without.")
@@ -215,19 +219,37 @@ def markets(
 ) -> None:
     """Late totals of regions with weekdays and drift: what is lost, and do intervals hold; 1 if not."""
     from latesum.lab.studies.market_cells import CELLS
+    from latesum.lab.studies.market_field import FieldRow, run_field
     from latesum.lab.studies.markets import COLUMNS, cells_of, run_markets, write_markdown
 
-    chosen = [known_name(table, CELLS, "table") for table in tables or CELLS]
+    chosen = [known_name(table, (*CELLS, _FIELD), "table") for table in tables or (*CELLS, _FIELD)]
+    field: list[FieldRow] = []
     with working(worker_count(workers), dask, out, again) as how:
-        rows = run_markets(chosen, replications=replications, seed=seed, **how)
+        cells = [table for table in chosen if table != _FIELD]
+        rows = run_markets(cells, replications=replications, seed=seed, **how) if cells else []
+        if _FIELD in chosen:
+            field = run_field(replications=min(replications or 200, 200), seed=seed, **how)
     for name, group in groupby(rows, key=lambda row: row.cell.table):
-        table = new_table(name.capitalize(), list(COLUMNS))
-        for row in group:
-            table.add_row(*cells_of(row))
+        texts = [cells_of(row) for row in group]
+        filled = [place for place in range(len(COLUMNS)) if any(text[place] for text in texts)]
+        table = new_table(name.capitalize(), [COLUMNS[place] for place in filled])
+        for text in texts:
+            table.add_row(*(text[place] for place in filled))
+        terminal().print(table)
+    if field:
+        table = new_table(
+            "Regret on problems of the league", ["problem", "policy", "mean", "± s.e.", "goal"]
+        )
+        for each in field:
+            goal = "" if each.goal is None else f"{each.goal:,.0f}"
+            table.add_row(
+                each.problem, each.policy, f"{each.mean:,.0f}", f"{each.error:,.0f}", goal
+            )
         terminal().print(table)
     print(
         "Of split: what was lost over what an equal split loses. 90%, 95%: shares of true effects inside "
         f"their intervals.\nThe same as Markdown: {write_markdown(rows, out)}"
     )
-    if not all(row.holds for row in rows):
+    missed = [each for each in field if each.goal is not None and each.mean > each.goal]
+    if missed or not all(row.holds for row in rows):
         raise typer.Exit(1)

@@ -240,7 +240,7 @@ class Delay(ABC):
         doublings = np.arange(0 if bounded else 62 - spread.bit_length())
         return Table(spread, cdf, guide, self.survival(spread * 2**doublings))
 
-    def _fits_table(self) -> bool:
+    def fits_table(self) -> bool:
         """Whether next to no delay lies beyond the table."""
         return self.table.spread < LARGEST_TABLE
 

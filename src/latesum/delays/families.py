@@ -274,7 +274,7 @@ class TruncatedNormalDelay(Delay):
         return as_floats(ndtr((self._location - at) / self._sd) / kept)
 
     def draw(self, count: int, rng: np.random.Generator) -> Integers:
-        if self._fits_table():
+        if self.fits_table():
             return self._draw_by_table(count, rng)
         from scipy.special import ndtr, ndtri
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
 from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
@@ -72,13 +73,13 @@ class Run:
         #: The arm of every stretch.
         self.arms = [play[0] for play in plays]
         #: The rounds after which the arm could change: 0, and the end of every stretch.
-        self.ends = np.cumsum([0] + [play[1] for play in plays])
+        self.ends = np.array(list(accumulate([play[1] for play in plays], initial=0)))
         gaps = problem.gaps
         if problem.changes:
             lost = [self._lost(index, np.array([play[1]]))[0] for index, play in enumerate(plays)]
         else:
             lost = [gaps[play[0]] * play[1] for play in plays]
-        self._regret_at_ends = np.cumsum([0.0, *lost])
+        self._regret_at_ends = np.array(list(accumulate(lost, initial=0.0)))
 
     @property
     def horizon(self) -> int:

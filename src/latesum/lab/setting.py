@@ -38,7 +38,7 @@ Integers = NDArray[np.int64]
 AnyPolicy = Policy | AttributedPolicy
 
 #: Part of every digest: a change in how runs are drawn or kept makes old results unusable.
-RUNS_VERSION = 3
+RUNS_VERSION = 4
 #: Functions that draw a problem from a generator.
 LAWS = Registry("law of problems", "latesum.problems")
 #: What is kept of a run unless a setting says otherwise.

@@ -15,11 +15,14 @@ import numpy as np
 
 from latesum._compile import cache_folder
 from latesum.attributed import QPMD
+from latesum.lab.markets.setting import MarketSetting
 from latesum.lab.play import InBuckets
 from latesum.lab.setting import Setting
+from latesum.markets.model import DENSE_REGIONS
 from latesum.policies import registry
 from latesum.policies.spec import PolicySpec
 from latesum.world import Beta, Problem
+from latesum.world.market import Market
 
 _ROUNDS = 2_000
 _LATE = Problem([0.2, 0.6, 0.4], "uniform(0, 9)")
@@ -58,6 +61,9 @@ def warm_up() -> WarmedUp:
                 made.policy.estimates()
                 Setting(_LATE, spec, _ROUNDS, reports=InBuckets(100, 200)).run(0)
         Setting(_OTHER_REWARDS, PolicySpec.parse("round-robin"), _ROUNDS).run(0)
+        for regions in (1, 2, DENSE_REGIONS + 1):
+            MarketSetting(Market(regions=regions, buckets=8), "switchback").run(0)
+            MarketSetting(Market(regions=regions, buckets=8), "switchback(lags='same')").run(0)
         steps = QPMD("ucb1", n_arms=2).start(rng=np.random.default_rng(1))
         steps.observe([(steps.choose(), 1.0)])
     kernels = list(_kernels())

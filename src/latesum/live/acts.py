@@ -48,12 +48,16 @@ class OperatorAct(NamedTuple):
     body: dict[str, Any]
     #: Whether the option was chosen for the operator: sent again, it may be another one.
     any_option: bool = False
+    #: The region that it is for; empty for all.
+    region: str = ""
 
     @classmethod
-    def read(cls, kind: str, who: object, why: object, key: str | None, **body: Any) -> OperatorAct:
+    def read(
+        cls, kind: str, who: object, why: object, key: str | None, region: str = "", **body: Any
+    ) -> OperatorAct:
         """The act, refused without who and why."""
         said = read_who_and_why(who, why)
-        return cls(kind, key, {"who": said[0], **body, "why": said[1]})
+        return cls(kind, key, {"who": said[0], **body, "why": said[1]}, region=region)
 
     def write(self, writer: Writer, ledger: Ledger, at: datetime) -> Acted:
         """Write it down, unless it cannot be done or was done under this key before."""
@@ -61,14 +65,16 @@ class OperatorAct(NamedTuple):
         repeated = entry is not None
         note = ""
         if entry is None:
-            for reason in self._obstacles(ledger):
-                raise NotPossible(f"the campaign cannot do that: {reason}.")
-            more, note = self._particulars(ledger)
+            parts = ledger.parts_of(self.region)
+            obstacles = [next(self._obstacles(part), None) for part in parts]
+            if None not in obstacles:  # what can be done in one region at least is done there
+                raise NotPossible(f"the campaign cannot do that: {obstacles[0]}.")
+            more, note = self._particulars(parts[obstacles.index(None)])
             if self.kind == "reopen":
                 _fill_the_pause(writer, ledger, at)
             # The key is in the act's own entry, so that both are written or neither.
             key = {} if self.key is None else {"key": self.key}
-            entry = writer.append(at, self.kind, None, {**self.body, **more, **key})
+            entry = writer.append(at, self.kind, None, {**self.body, **more, **key}, self.region)
             ledger.take(entry)
         arm = entry.body.get("option")
         name = entry.body.get("name") if arm is None else ledger.settings.options[arm]
@@ -83,7 +89,10 @@ class OperatorAct(NamedTuple):
         said = {name: value for name, value in self.body.items() if name != "who"}
         if self.any_option:
             said["option"] = entry.body.get("option")
-        if entry.kind != self.kind or any(entry.body[name] != said[name] for name in said):
+        asked = self.kind, self.region
+        if (entry.kind, entry.region) != asked or any(
+            entry.body[name] != said[name] for name in said
+        ):
             raise NotPossible("this Idempotency-Key was used for another act; choose a new one.")
         return entry
 
@@ -178,17 +187,18 @@ def _fill_the_pause(writer: Writer, ledger: Ledger, at: datetime) -> None:
 
     The present bucket is a part of that: what was answered for it stands.
     """
-    finished, last, buckets = ledger.finished, ledger.last, ledger.settings.buckets
-    if finished is None or last is None or not buckets.timed:
-        return
-    present = buckets.number(at)
-    if present - last > _LONGEST_PAUSE:
-        raise InvalidInput(
-            f"{present - last:,} buckets have passed since the last decision; is the clock right?"
-        )
-    for bucket in range(last + 1, present + 1):
-        before = ledger.decisions[bucket - 1]
-        ended_before = buckets.end(bucket) <= finished.at
-        choice = carry(before) if ended_before else after_the_end(ledger, bucket)
-        body = choice.body(buckets.label(bucket), before)
-        ledger.take(writer.append(at, "decision", bucket, body))
+    for region, part in ledger.parts.items():
+        finished, last, buckets = part.finished, part.last, part.settings.buckets
+        if finished is None or last is None or not buckets.timed:
+            return
+        present = buckets.number(at)
+        if present - last > _LONGEST_PAUSE:
+            raise InvalidInput(
+                f"{present - last:,} buckets have passed since the last decision; is the clock right?"
+            )
+        for bucket in range(last + 1, present + 1):
+            before = part.decisions[bucket - 1]
+            ended_before = buckets.end(bucket) <= finished.at
+            choice = carry(before) if ended_before else after_the_end(part, bucket)
+            body = choice.body(buckets.label(bucket), before)
+            ledger.take(writer.append(at, "decision", bucket, body, region))

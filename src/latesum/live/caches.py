@@ -7,12 +7,17 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
 from latesum.live.entries import Entry
-from latesum.live.ledger import Ledger
+from latesum.live.ledger import Ledger, new_ledger
 from latesum.live.settings import Settings
 from latesum.live.store import Store, Writer
 from latesum.policies import Play, Policy
+
+if TYPE_CHECKING:
+    from latesum.live.market import MarketChoice
 
 #: What a policy is told in order: a play, or (a number alone) that an option was taken away.
 Told = Play | int
@@ -26,7 +31,7 @@ class LedgerCache:
         self._store = store
         self._campaign = campaign
         self._settings = settings  # as at the campaign's beginning
-        self._ledger = Ledger(settings)
+        self._ledger = new_ledger(settings)
 
     def refresh(self) -> Ledger:
         """What the log adds up to now."""
@@ -45,7 +50,7 @@ class LedgerCache:
             written = True
         finally:
             if not written:  # the ledger may hold entries that were never written
-                self._ledger = Ledger(self._settings)
+                self._ledger = new_ledger(self._settings)
 
     def _catch_up(self, read: Callable[[int], list[Entry]]) -> Ledger:
         """Take in what is new. The newest entry is read again: is this still the log we know?"""
@@ -55,7 +60,7 @@ class LedgerCache:
             if entries[:1] == [known]:
                 del entries[0]
             else:  # the database was put back to an earlier state
-                self._ledger = Ledger(self._settings)
+                self._ledger = new_ledger(self._settings)
                 entries = read(0)
         for entry in entries:
             self._ledger.take(entry)
@@ -101,6 +106,8 @@ class PolicyCache:
     def __init__(self) -> None:
         self._settings: Settings | None = None
         self._replays: ReplayCache | None = None
+        #: What `switchback` last decided, for all regions, and from what.
+        self._choices: tuple[Any, dict[str, MarketChoice]] | None = None
 
     def after(self, settings: Settings, told: list[Told]) -> Policy:
         """The policy of these settings that was told all this."""
@@ -108,3 +115,16 @@ class PolicyCache:
             self._replays = ReplayCache(settings.build_policy())
         self._settings = settings
         return self._replays.after(told)
+
+    def market_choices(
+        self, ledger: Ledger, bucket: int, now: datetime, rules: int
+    ) -> dict[str, MarketChoice]:
+        """What `switchback` shows in every region: decided together, and asked for one by one."""
+        from latesum.live.market import choose_all, market_rows
+
+        found = market_rows(ledger, now, bucket, rules)
+        gone = [sorted(part.dropped) for part in ledger.parts.values()]
+        asked = (bucket, found, gone)
+        if self._choices is None or self._choices[0] != asked:
+            self._choices = asked, choose_all(ledger, bucket, found)
+        return self._choices[1]

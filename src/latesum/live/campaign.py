@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, overload
 
 from latesum._checks import InvalidInput, known_name
-from latesum.errors import BadRows
+from latesum.errors import BadRows, NotPossible
 from latesum.files import FileForm
 from latesum.live.acts import Acted, OperatorAct, read_who_and_why
 from latesum.live.batches import CheckWanted, always_wanted
@@ -29,10 +29,10 @@ from latesum.live.deciding import (
 )
 from latesum.live.entries import Entry
 from latesum.live.health import Finding, find_health
-from latesum.live.ledger import Decision, Ledger, decision_of
-from latesum.live.maturity import Maturity
+from latesum.live.ledger import Decision, Ledger, decision_of, new_ledger
 from latesum.live.operating import Operated
-from latesum.live.recorder import BucketState, Recorder, check_gap, why_unknown
+from latesum.live.own_delay import find_own_delay
+from latesum.live.recorder import BucketState, Recorder, RegionBucket, check_gap, why_unknown
 from latesum.live.rules import check_rules
 from latesum.live.settings import Settings
 from latesum.live.store import Store, Stored, Writer
@@ -49,6 +49,7 @@ from latesum.policies import Estimate, Policy
 
 if TYPE_CHECKING:
     from latesum.files.written import TableOut
+    from latesum.live.market_view import MarketView
     from latesum.live.status import Status
 
 Clock = Callable[[], datetime]
@@ -70,7 +71,7 @@ def system_clock() -> datetime:
 class _States(NamedTuple):
     """What the log says about some buckets up to its entry `newest`."""
 
-    states: dict[int, BucketState]
+    states: dict[RegionBucket, BucketState]
     newest: Entry | None
 
 
@@ -190,54 +191,80 @@ class Campaign(Operated):
 
     # Deciding.
 
-    def decide(self, when: When | None = None) -> Decision:
+    def decide(self, when: When | None = None, *, region: str = "") -> Decision:
         """The option for a bucket: taken once, and the same whenever it is asked for again.
 
         Args:
             when: The bucket: a number, a date or a time. By default it is the bucket of now; of
                 numbered ones the last, until something is recorded for it, and then the next.
+            region: The region, in a campaign that has some; `decide_all` answers for all of them.
         """
+        region = self.settings.region(region or None)
+        return self.decide_all(when)[region]
+
+    def decide_all(self, when: When | None = None) -> dict[str, Decision]:
+        """The option for a bucket in every region; a campaign without regions has one without a name.
+
+        Args:
+            when: As for `decide`.
+        """
+        regions = self.settings.regions or ("",)
         with self._lock:
             now = self.clock()
             if when is not None:
-                found = self.store.decision(self.stored.id, self.settings.buckets.number(when))
-                if found is not None:
-                    return decision_of(found, self.current_settings().options)
+                number = self.settings.buckets.number(when)
+                found = self.store.decisions(self.stored.id, number)
+                if found.keys() >= set(regions):
+                    options = self.current_settings().options
+                    return {region: decision_of(found[region], options) for region in regions}
             ledger = self._refreshed()
             bucket = bucket_to_decide(ledger, when, now)
-            if bucket in ledger.decisions:
-                return ledger.decisions[bucket]
+            if all(bucket in part.decisions for part in ledger.parts.values()):
+                return {region: part.decisions[bucket] for region, part in ledger.parts.items()}
             if ledger.finished is not None:
-                return final_decision(ledger, bucket)
+                return {region: final_decision(ledger, bucket, region) for region in regions}
             check_open(ledger)
-            choose(ledger, self._policies, bucket, now)  # the long part, unlocked
+            choose(
+                ledger, self._policies, bucket, now, region=regions[0]
+            )  # the long part, unlocked
             with self._ledgers.writing() as (writer, ledger):
                 if ledger.finished is not None:
-                    return final_decision(ledger, bucket)
+                    return {region: final_decision(ledger, bucket, region) for region in regions}
                 check_open(ledger)
-                self._carry_up_to(bucket, now, writer, ledger)
-                if bucket not in ledger.decisions:
-                    check_next(ledger, bucket)
-                    choice = choose(ledger, self._policies, bucket, now)
-                    self._write_decision(bucket, choice, now, writer, ledger)
-                return ledger.decisions[bucket]
+                for region in regions:
+                    self._carry_up_to(bucket, now, writer, ledger, region)
+                for region, part in ledger.parts.items():
+                    if bucket not in part.decisions:
+                        check_next(ledger, bucket)
+                        choice = choose(ledger, self._policies, bucket, now, region=region)
+                        self._write_decision(bucket, choice, now, writer, ledger, region)
+                return {region: part.decisions[bucket] for region, part in ledger.parts.items()}
 
-    def _carry_up_to(self, bucket: int, now: datetime, writer: Writer, ledger: Ledger) -> None:
+    def _carry_up_to(
+        self, bucket: int, now: datetime, writer: Writer, ledger: Ledger, region: str
+    ) -> None:
         """No one asked for some buckets before this one: what ran before went on."""
-        last = ledger.last
+        part = ledger.parts[region]
+        last = part.last
         if last is None or not self.settings.buckets.timed:
             return
         check_gap(bucket - last)
         for missed in range(last + 1, bucket):
-            choice = carry(ledger.decisions[missed - 1])
-            self._write_decision(missed, choice, now, writer, ledger)
+            choice = carry(part.decisions[missed - 1])
+            self._write_decision(missed, choice, now, writer, ledger, region)
 
     def _write_decision(
-        self, bucket: int, choice: Choice, now: datetime, writer: Writer, ledger: Ledger
+        self,
+        bucket: int,
+        choice: Choice,
+        now: datetime,
+        writer: Writer,
+        ledger: Ledger,
+        region: str,
     ) -> None:
-        before = ledger.decisions.get(bucket - 1)
+        before = ledger.parts[region].decisions.get(bucket - 1)
         body = choice.body(self.settings.buckets.label(bucket), before)
-        ledger.take(writer.append(now, "decision", bucket, body))
+        ledger.take(writer.append(now, "decision", bucket, body, region))
 
     # Recording.
 
@@ -250,6 +277,7 @@ class Campaign(Operated):
         status: str | None = None,
         shown: str | None = None,
         by: str | None = None,
+        region: str | None = None,
         even_if_final: bool = False,
         beyond_range: bool = False,
     ) -> Recorded:
@@ -264,11 +292,12 @@ class Campaign(Operated):
             status: "provisional", "final" or "missing" (it will never be known; that is not zero).
             shown: What was really shown, where that is not what was decided.
             by: Who reports it.
+            region: The region, in a campaign that has some.
             even_if_final: Whether a final value may be changed.
             beyond_range: Whether a total may lie outside its range.
         """
         allowed = Allowed(even_if_final, beyond_range)
-        row = Row(bucket, rounds, total, status, shown, by, allowed)
+        row = Row(bucket, rounds, total, status, shown, by, allowed, region)
         try:
             return self.record_many([row])[0].accepted()
         except BadRows as bad:
@@ -408,10 +437,23 @@ class Campaign(Operated):
 
     def policy(self) -> Policy:
         """The policy as it stands now, told everything that is known."""
+        if self.settings.is_market:
+            raise NotPossible(
+                "switchback keeps no state; `market()` says what it is told and finds."
+            )
         with self._lock:
             ledger = self._refreshed()
             told = told_plays(ledger, self.clock())
             return self._policies.after(ledger.settings, told).copy()
+
+    def market(self) -> MarketView:
+        """What the model of `switchback` finds: effects, chances, the delay, outliers, warnings."""
+        from latesum.live.market_view import view_market
+
+        if not self.settings.is_market:
+            raise NotPossible(f"{self.settings.policy} has no model of a market; switchback has.")
+        with self._lock:
+            return view_market(self._refreshed(), self.clock())
 
     def estimates(self, level: float = 0.95) -> list[Estimate]:
         """What is believed of each option, per round in the campaign's own unit.
@@ -419,6 +461,8 @@ class Campaign(Operated):
         Args:
             level: The confidence level of the intervals.
         """
+        if self.settings.is_market:
+            return self.market().estimates(self.ledger(), level)
         rescale = self.settings.per_round
         return [
             each._replace(
@@ -431,6 +475,8 @@ class Campaign(Operated):
 
     def leading(self) -> int:
         """The option that looks best now, of those that may still be shown."""
+        if self.settings.is_market:
+            return self.market().leading(self.ledger())
         rows = [each for each in self.policy().estimates() if each.arm not in self.ledger().dropped]
         known = [each for each in rows if each.mean is not None and each.active]
         known = known or [each for each in rows if each.mean is not None]
@@ -447,8 +493,12 @@ class Campaign(Operated):
         """
         with self._lock:
             ledger = self._refreshed()
+            if self.settings.is_market:
+                return self._explain_market(ledger, bucket)
             if bucket is None:
-                return self.policy().explain()
+                own = find_own_delay(ledger, self.clock())
+                *findings, following = self.policy().explain()
+                return [*findings, *([] if own is None else [own.sentence]), following]
             number = self.settings.buckets.number(bucket)
             if number not in ledger.decisions:
                 raise InvalidInput(why_unknown(self.settings, number, self.clock()))
@@ -459,6 +509,23 @@ class Campaign(Operated):
             told = told_plays(earlier, decision.at, number, decision.rules)
             findings = PolicyCache().after(earlier.settings, told).findings()
             return [*findings, f"{decision.label}: {decision.option}. {decision.reason}"]
+
+    def _explain_market(self, ledger: Ledger, bucket: When | None) -> list[str]:
+        from latesum.live.market_view import view_market
+
+        if bucket is None:
+            shown = [part.decisions[part.last] for part in ledger.parts.values() if part.last]
+            return [*self.market().sentences(), *_reasons(shown)]
+        number = self.settings.buckets.number(bucket)
+        taken = [
+            part.decisions[number] for part in ledger.parts.values() if number in part.decisions
+        ]
+        if not taken:
+            raise InvalidInput(why_unknown(self.settings, number, self.clock()))
+        first = min(taken, key=lambda each: each.sequence or 0)
+        assert first.sequence is not None
+        earlier = self.ledger_before(first.sequence)
+        return [*view_market(earlier, first.at, number).sentences(), *_reasons(taken)]
 
     def status(self, level: float = 0.95) -> Status:
         """Everything that a page about the campaign shows.
@@ -494,9 +561,7 @@ class Campaign(Operated):
     def health(self) -> list[Finding]:
         """What is wrong or worrying now, the worst first, each with what to do about it."""
         with self._lock:
-            ledger = self._refreshed()
-            maturity = Maturity(ledger, self.clock())
-            return find_health(ledger, maturity, self.store.free_bytes())
+            return find_health(self._refreshed(), self.clock(), self.store.free_bytes())
 
     def alarm(self) -> str | None:
         """What must be seen to now, such as that nothing is learned, and what to do; None if nothing."""
@@ -517,12 +582,19 @@ class Campaign(Operated):
         Args:
             sequence: The entry's place in the log.
         """
-        ledger = Ledger(self.first_settings)
+        ledger = new_ledger(self.first_settings)
         for entry in self.history():
             if entry.sequence >= sequence:
                 break
             ledger.take(entry)
         return ledger
+
+
+def _reasons(decisions: Iterable[Decision]) -> list[str]:
+    return [
+        f"{' '.join((each.label, each.region)).strip()}: {each.option}. {each.reason}"
+        for each in decisions
+    ]
 
 
 class _SettingsChanged(Exception):

@@ -15,6 +15,7 @@ from latesum._checks import InvalidInput, known_name
 from latesum.errors import NotPossible
 from latesum.live.before import NO_OPTION
 from latesum.live.entries import Entry
+from latesum.live.market_fields import SWITCHBACK
 from latesum.live.setting_fields import read_option_name
 from latesum.live.settings import Settings
 from latesum.policies import registry
@@ -65,7 +66,7 @@ def check_new_name(settings: Settings, name: object, renamed: int | None = None)
 
 def check_addition(settings: Settings, name: str) -> None:
     """Refuse an option that the policy cannot take in while it runs."""
-    if not registry.takes_new_options(settings.policy):
+    if not settings.is_market and not registry.takes_new_options(settings.policy):
         able = [each for each in registry.available() if registry.takes_new_options(each)]
         raise NotPossible(
             f"{settings.policy} cannot take in an option while it runs; {', '.join(able)} can. "
@@ -108,7 +109,18 @@ def changed_fields(
     wanted = dict(given)
     parameters = {**settings.parameters, **wanted.get("parameters", {})}
     parameters = {key: value for key, value in parameters.items() if value is not None}
-    if "policy" in wanted:
+    if "policy" in wanted and settings.is_market != (wanted["policy"] == SWITCHBACK):
+        # Its parameters are in buckets, those of the others in rounds: none can be taken over.
+        named = wanted.get("parameters", {})
+        unwritten = {} if settings.is_market else registry.newer_parameters(settings.policy)
+        left = [key for key in parameters if key not in named]
+        parameters = {key: value for key, value in parameters.items() if key in named}
+        if settings.is_market:
+            parameters = {**registry.newer_parameters(wanted["policy"]), **parameters}
+        left = [key for key in left if key not in unwritten]
+        if left:
+            notes.append(f"Not taken over, because they are counted otherwise: {', '.join(left)}.")
+    elif "policy" in wanted and not settings.is_market:
         accepted = registry.accepted_parameters(registry.checked_name(wanted["policy"]))
         named = wanted.get("parameters", {})
         left = [key for key in parameters if key not in accepted and key not in named]
@@ -119,6 +131,10 @@ def changed_fields(
         left = [key for key in left if key not in registry.newer_parameters(settings.policy)]
         if left:
             notes.append(f"{wanted['policy']} does not take {', '.join(left)}: left out.")
+    if "late" in wanted.get("parameters", {}):  # it says both of these
+        parameters = {
+            key: each for key, each in parameters.items() if key not in ("mean_delay", "sure")
+        }
     wanted["parameters"] = parameters
     after = settings.changed_by(wanted)
     saved, saved_after = settings.to_json(), after.to_json()
@@ -129,7 +145,9 @@ def changed_fields(
     in_rounds = [
         key
         for key in ("horizon", "mean_delay", "delay_bound", "delay_variance")
-        if key in after.parameters and key not in given.get("parameters", {})
+        if key in after.parameters
+        and key not in given.get("parameters", {})
+        and not after.is_market
     ]
     if "expected_rounds" in changes and in_rounds:
         stay = ", ".join(f"{key} = {after.parameters[key]:,}" for key in in_rounds)

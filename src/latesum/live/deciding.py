@@ -109,9 +109,15 @@ def choose(
     bucket: int,
     now: datetime,
     rules: int = RULES_VERSION,
+    region: str = "",
 ) -> Choice:
-    """The option for the next bucket, from what is known now by these rules. It never waits."""
+    """The option for the next bucket of a region, from what is known now by these rules.
+
+    It never waits.
+    """
     settings = ledger.settings
+    if settings.is_market:
+        return _choose_in_market(ledger, policies, bucket, now, rules, region)
     last = ledger.decisions.get(bucket - 1)
     if _goes_on(settings, ledger, last, bucket):
         assert last is not None
@@ -137,6 +143,28 @@ def choose(
     return Choice(arm, purpose, source, asked.rounds, reason, rules, number if goes_on else bucket)
 
 
+def _choose_in_market(
+    ledger: Ledger, policies: PolicyCache, bucket: int, now: datetime, rules: int, region: str
+) -> Choice:
+    """The same for `switchback`, which decides for all regions together."""
+    settings, part = ledger.settings, ledger.parts[region]
+    last = part.decisions.get(bucket - 1)
+    asked = policies.market_choices(ledger, bucket, now, rules)[region]
+    arm, reason = asked.arm, asked.reason
+    source: Source = "policy"
+    if part.order is not None:
+        arm, source = part.order.arm, "override"
+        reason = f"{settings.options[arm]} as ordered: {part.order.why}"
+    elif part.hold is not None and last is not None and last.arm not in part.dropped:
+        arm, source = last.arm, "held"
+        held = f"{region} is held" if region else "The campaign is held"
+        reason = f"{held}, so {last.option} stays: {part.hold.body['why']}"
+    purpose: Purpose = asked.purpose if arm == asked.arm else "override"
+    goes_on = last is not None and (last.arm, last.purpose) == (arm, purpose)
+    number = last.number if last is not None and goes_on else bucket
+    return Choice(arm, purpose, source, None, reason, rules, number)
+
+
 def bucket_to_decide(ledger: Ledger, when: When | None, now: datetime) -> int:
     """The bucket that is asked for; refused where it cannot be decided now."""
     buckets = ledger.settings.buckets
@@ -147,7 +175,7 @@ def bucket_to_decide(ledger: Ledger, when: When | None, now: datetime) -> int:
     elif ledger.last is None:
         bucket = 1
     else:
-        bucket = ledger.last + (1 if ledger.value(ledger.last).recorded else 0)
+        bucket = ledger.last + (1 if ledger.recorded(ledger.last) else 0)
     first = ledger.first or 1
     if bucket < first:
         raise InvalidInput(
@@ -177,7 +205,7 @@ def check_next(ledger: Ledger, bucket: int) -> None:
         raise InvalidInput(f"bucket {bucket} cannot be decided yet; the next one is {following}.")
 
 
-def final_decision(ledger: Ledger, bucket: int) -> Decision:
+def final_decision(ledger: Ledger, bucket: int, region: str = "") -> Decision:
     """The option for a bucket of a finished campaign; it is not in the log."""
     assert ledger.finished is not None
     settings = ledger.settings
@@ -186,7 +214,7 @@ def final_decision(ledger: Ledger, bucket: int) -> Decision:
     reason = f"The campaign is finished: {ledger.finished.body['why']}"
     return Decision(
         bucket, label, settings.options[arm], arm, "commit", "finished", None, reason,
-        ledger.finished.at, None, RULES_VERSION,
+        ledger.finished.at, None, RULES_VERSION, region=region,
     )  # fmt: skip
 
 

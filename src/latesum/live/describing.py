@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from latesum.live.entries import Entry
+from latesum.live.ledger import shown_of
 from latesum.live.settings import Settings
-from latesum.live.status import act_sentence
+from latesum.live.status import act_sentence, shown_text
 
 
 def describe_entry(entry: Entry, settings: Settings) -> str:
     """What happened, for people."""
     if entry.kind == "decision":
         body = entry.body
-        what = f"decided {body['label']}: {settings.options[body['option']]}. {body['reason']}"
+        label = f"{body['label']} {entry.region}".rstrip()
+        what = f"decided {label}: {settings.options[body['option']]}. {body['reason']}"
         if "rules_before" in body:
             what += (
                 f" (From here on the log is read by version {body['rules']} of the rules, not "
@@ -33,11 +35,12 @@ def _record(entry: Entry, settings: Settings) -> str:
     if "total" in body:
         said.append(f"total {body['total']:,g}" + (" (negative)" if body["total"] < 0 else ""))
     if "shown" in body:
-        said.append(f"shown was {settings.options[body['shown']]}")
+        said.append(f"shown was {shown_text(shown_of(body['shown']), settings)}")
     if "status" in body:
         said.append(body["status"])
     buckets = settings.buckets
     if "total" in body and buckets.timed and entry.at < buckets.end(entry.bucket):
         said.append("early: the bucket had not ended")
     by = f", by {body['by']}" if "by" in body else ""
-    return f"recorded {buckets.label(entry.bucket)}: {', '.join(said)} ({body['verdict']}{by})"
+    label = f"{buckets.label(entry.bucket)} {entry.region}".rstrip()
+    return f"recorded {label}: {', '.join(said)} ({body['verdict']}{by})"

@@ -15,6 +15,7 @@ class Entry(NamedTuple):
         kind: "decision", "record" or the name of an operator's act.
         bucket: The bucket that it is about, if it is about one.
         body: What it says, as JSON values.
+        region: The region that it is about; empty if that is all, or the campaign has none.
     """
 
     sequence: int
@@ -22,3 +23,4 @@ class Entry(NamedTuple):
     kind: str
     bucket: int | None
     body: dict[str, Any]
+    region: str = ""

@@ -7,6 +7,7 @@ none of them finds out anything by itself.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from latesum.live.learning import (
@@ -20,6 +21,7 @@ from latesum.live.learning import (
 )
 from latesum.live.ledger import Ledger
 from latesum.live.maturity import Maturity
+from latesum.live.own_delay import OwnDelay, find_own_delay
 from latesum.live.vocabulary import HealthLevel
 
 #: After this many buckets without a new report, a question or a change, something may be forgotten.
@@ -58,18 +60,33 @@ def worst_level(findings: list[Finding]) -> HealthLevel | None:
     return next((level for level in levels if any(f.level == level for f in findings)), None)
 
 
-def find_health(ledger: Ledger, maturity: Maturity, free_bytes: int | None) -> list[Finding]:
+def find_health(
+    ledger: Ledger,
+    now: datetime,
+    free_bytes: int | None,
+) -> list[Finding]:
     """Everything that should be known about a campaign now, the worst first.
 
     Args:
         ledger: What its log adds up to.
-        maturity: How its totals are read at this moment.
+        now: The time.
         free_bytes: The space that is left for its store; None if that is not known.
     """
     found = list(_store(free_bytes))
     if ledger.finished is None and ledger.archived is None:
-        for look in (_learning, _not_asked, _planned_end, _held, _data, _comparison, _rounds):
-            found += look(ledger, maturity)
+        # What is so in some regions names them; what is the same in all is said once.
+        regions: dict[Finding, list[str]] = {}
+        for region, part in ledger.parts.items():
+            maturity = Maturity(part, now)
+            for look in (_learning, _not_asked, _planned_end, _held, _data, _comparison, _rounds):
+                for finding in look(part, maturity):
+                    regions.setdefault(finding, []).append(region)
+        for finding, where in regions.items():
+            named = "" if len(where) == len(ledger.parts) else f"{', '.join(where)}: "
+            found.append(finding._replace(sentence=f"{named}{finding.sentence}"))
+        own_delay = find_own_delay(ledger, now)
+        if own_delay is not None and own_delay.off:
+            found.append(_delay_off(own_delay))
     rank = {"alarm": 0, "warning": 1, "note": 2}
     return sorted(found, key=lambda finding: rank[finding.level])
 
@@ -84,6 +101,35 @@ def _store(free_bytes: int | None) -> Iterator[Finding]:
         f"There are {free_bytes / 1e6:,.0f} MB left where the campaigns are kept; when that is full, "
         "nothing can be decided or recorded. Make room, or move the campaigns "
         "(`latesum campaign move`).",
+    )
+
+
+def _delay_off(own: OwnDelay) -> Finding:
+    """The delay that was told is outside the limits of what the data show.
+
+    One that is too long costs little: rewards after a switch are then waited for longer.
+    """
+    assert own.told is not None
+    level: HealthLevel = "warning"
+    if own.source == "switches":
+        level = "warning" if own.told < own.low else "note"
+        effect = (
+            "options look better or worse than they are after a switch"
+            if own.told < own.low
+            else "stretches are longer than they need to be"
+        )
+        remedy = "latesum campaign change --parameter mean_delay=..."
+    else:
+        effect = (
+            "totals are scaled up too much"
+            if own.told > own.high
+            else "totals are scaled up too little"
+        )
+        remedy = "latesum campaign change --fills-up ..."
+    return Finding(
+        "delay off",
+        level,
+        f"{own.sentence} So {effect}: set it right (`{remedy}`).",
     )
 
 
@@ -150,17 +196,18 @@ def _planned_end(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
     present = max(last, settings.buckets.number(maturity.now)) if timed else last
     played = 0
     for bucket in range(ledger.first or 1, present):  # the present one is not over
-        played += maturity.rounds(bucket)
+        played += 1 if settings.is_market else maturity.rounds(bucket)
         if played >= horizon:
             past = present - 1 - bucket
             break
     else:
         return
+    planned = f"{horizon:,.0f} {'buckets' if settings.is_market else 'rounds'}"
     ago = "now" if past == 0 else f"{counted(past, bucket_word(settings))} ago"
     yield Finding(
         "planned end passed",
         "warning",
-        f"The planned end, {horizon:,.0f} rounds, was {ago} ({settings.buckets.label(bucket)}). "
+        f"The planned end, {planned}, was {ago} ({settings.buckets.label(bucket)}). "
         "Finish the campaign (`latesum campaign finish`), or extend it (`latesum campaign change "
         '--parameter "horizon=..."`).',
     )
@@ -199,6 +246,8 @@ def _held(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
 
 def _data(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
     settings = ledger.settings
+    if settings.is_market and settings.time_basis == "decision":
+        return  # the model knows how totals grow
     if settings.time_basis == "decision":
         yield Finding(
             "dated by decision",
@@ -221,6 +270,8 @@ def _data(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
 
 def _comparison(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
     settings = ledger.settings
+    if settings.is_market:
+        return  # it compares regions on the same days and knows weekdays; its winner waits for two periods
     visits = count_visits(ledger)
     once = [
         name
@@ -248,7 +299,7 @@ def _comparison(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
 def _rounds(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
     settings = ledger.settings
     rounds = [value.rounds for value in ledger.values.values() if value.rounds]
-    if len(rounds) < _FEWEST:
+    if len(rounds) < _FEWEST or settings.is_market:  # it has no use for what was expected
         return
     mean = sum(rounds) / len(rounds)
     if 2 / 3 <= mean / settings.expected_rounds <= 3 / 2:

@@ -64,7 +64,7 @@ def import_totals(
     settings = campaign.settings
     totals = read_totals(
         source, form, time_basis=settings.time_basis, every=settings.every, most_rows=most_rows,
-        check_wanted=check_wanted,
+        check_wanted=check_wanted, regions=bool(settings.regions),
     )  # fmt: skip
     rows = _checked(campaign, totals, by, allowed, check_wanted, add_up=bool(form.add_up))
     try:
@@ -116,8 +116,8 @@ def _checked(
     settings = campaign.current_settings()
     buckets = settings.buckets
     rows: list[tuple[int, CheckedRow]] = []
-    #: The place in `rows` of the first row of each bucket.
-    first: dict[int, int] = {}
+    #: The place in `rows` of the first row of each bucket and region.
+    first: dict[tuple[int, str], int] = {}
     problems = list[tuple[int, str]]()
     for line, given in in_batches(totals.rows, check_wanted):
         if len(problems) >= MOST_PROBLEMS:
@@ -127,12 +127,12 @@ def _checked(
         except BadField as bad:
             problems.append((line, f"row {line}, column {_column(totals, bad)}: {bad}"))
             continue
-        place = first.setdefault(row.bucket, len(rows))
+        place = first.setdefault((row.bucket, row.region), len(rows))
         if place == len(rows):
             rows.append((line, row))
             continue
         earlier_line, earlier = rows[place]
-        label = buckets.label(row.bucket)
+        label = " ".join((buckets.label(row.bucket), row.region)).strip()
         if not add_up:
             if earlier == row:
                 rows.append((line, row))

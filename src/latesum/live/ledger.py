@@ -6,6 +6,7 @@ entries taken in one after the other, so that it can be made again at any time, 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -37,6 +38,7 @@ class Decision(NamedTuple):
             entries of earlier versions, where it follows from what was told.
         stays: In entries of earlier versions, whether this is a "learn" stretch that follows
             another one of the same option.
+        region: The region that it is for; empty in a campaign without regions.
     """
 
     bucket: int
@@ -52,6 +54,11 @@ class Decision(NamedTuple):
     rules: int
     number: int | None = None
     stays: bool = False
+    region: str = ""
+
+
+#: What was shown in a bucket: an option's number, or the share of each of several.
+Shown = int | tuple[tuple[int, float], ...]
 
 
 class ReportedTotal(NamedTuple):
@@ -68,7 +75,7 @@ class Value:
     rounds: int | None = None
     total: float | None = None
     status: RecordStatus = "provisional"
-    shown: int | None = None
+    shown: Shown | None = None
     reports: list[ReportedTotal] = field(default_factory=list)
     #: When the newest total became known, and when the value was last said to be final.
     known_at: datetime | None = None
@@ -92,7 +99,7 @@ class Value:
         if "rounds" in body:
             self.rounds = body["rounds"]
         if "shown" in body:
-            self.shown = body["shown"]
+            self.shown = shown_of(body["shown"])
         if "status" in body:
             self.status = body["status"]
             self.final_at = at if self.status == "final" else None
@@ -105,9 +112,20 @@ class Value:
             self.reports.append(ReportedTotal(at, body["total"]))
 
 
+def shown_of(written: Any) -> Shown:
+    """What was shown, as the log has it: a number, or pairs of a number and a share."""
+    if isinstance(written, int):
+        return written
+    return tuple((int(arm), float(share)) for arm, share in written)
+
+
 def said(body: dict[str, Any]) -> frozenset[tuple[str, Any]]:
     """What a record says, without who said it."""
-    return frozenset((key, value) for key, value in body.items() if key != "by")
+    return frozenset(
+        (key, shown_of(value) if key == "shown" else value)
+        for key, value in body.items()
+        if key != "by"
+    )
 
 
 class Order(NamedTuple):
@@ -120,7 +138,7 @@ class Order(NamedTuple):
 
 
 class Ledger:
-    """Everything that the log says, up to its newest entry."""
+    """Everything that the log says of a campaign without regions, up to its newest entry."""
 
     def __init__(self, settings: Settings) -> None:
         #: What the campaign is set up with after the newest entry.
@@ -146,12 +164,30 @@ class Ledger:
         """The last bucket that was decided; all between the first and it are decided."""
         return next(reversed(self.decisions), None)
 
+    @property
+    def parts(self) -> Mapping[str, Ledger]:
+        """What the log says of each region; without regions there is one, which has no name."""
+        return {"": self}
+
+    def parts_of(self, region: str) -> list[Ledger]:
+        """The part of a region, or all where it is not named."""
+        return [self.parts[region]] if region else list(self.parts.values())
+
+    def recorded(self, bucket: int) -> bool:
+        """Whether something is recorded for a bucket, in all regions."""
+        return all(part.value(bucket).recorded for part in self.parts.values())
+
     def value(self, bucket: int) -> Value:
         """What is recorded for a bucket so far."""
         return self.values.get(bucket) or Value()
 
     def shown(self, bucket: int) -> int:
-        """What was really shown: as recorded, otherwise as decided."""
+        """What was really shown: as recorded, otherwise as decided; of several the largest share."""
+        shown = self.shares(bucket)
+        return shown if isinstance(shown, int) else max(shown, key=lambda pair: pair[1])[0]
+
+    def shares(self, bucket: int) -> Shown:
+        """What was really shown, with the shares where it was several options."""
         shown = self.value(bucket).shown
         return self.decisions[bucket].arm if shown is None else shown
 
@@ -159,6 +195,9 @@ class Ledger:
         """Take in the next entry of the log."""
         assert entry.sequence == (1 if self.newest is None else self.newest.sequence + 1)
         self.newest = entry
+        self._take(entry)
+
+    def _take(self, entry: Entry) -> None:
         if entry.kind == "decision":
             self._take_decision(entry)
         elif entry.kind == "record":
@@ -173,7 +212,9 @@ class Ledger:
         reported_late = self.last is not None and entry.bucket < self.last
         self.decisions[entry.bucket] = decision
         if reported_late:  # a bucket before the first question was filled in
-            self.decisions = dict(sorted(self.decisions.items()))
+            in_order = sorted(self.decisions.items())
+            self.decisions.clear()
+            self.decisions.update(in_order)
             return
         order = self.order
         if order is not None and (order.begun or decision.source == "override"):
@@ -198,7 +239,7 @@ class Ledger:
                 self.order = None
         elif entry.kind == "bring-back":
             # From now on the policy is told as if the option had never been away.
-            del self.dropped[body["option"]]
+            self.dropped.pop(body["option"], None)
         elif entry.kind == "finish":
             self.finished = entry
         elif entry.kind == "archive":
@@ -222,6 +263,48 @@ class Ledger:
                 self.decisions[bucket] = decision._replace(option=name)
 
 
+class RegionalLedger(Ledger):
+    """Everything that the log says of a campaign with regions: a ledger for each of them.
+
+    Its own decisions are those of the first region: all regions are decided together. What is held,
+    ordered or dropped is so if it is in all regions.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._parts = {region: Ledger(settings) for region in settings.regions}
+        super().__init__(settings)
+        first = next(iter(self._parts.values()))
+        self.decisions, self.values = first.decisions, first.values
+
+    @property
+    def parts(self) -> Mapping[str, Ledger]:
+        """What the log says of each region."""
+        return self._parts
+
+    def _take(self, entry: Entry) -> None:
+        if entry.kind in ("decision", "record"):
+            self._parts[entry.region]._take(entry)
+            return
+        for part in self.parts_of(entry.region):
+            part._take_act(entry)
+        self.acts.append(entry)
+        parts = list(self._parts.values())
+        first = parts[0]
+        self.settings, self.finished, self.archived = first.settings, first.finished, first.archived
+        self.hold = first.hold if all(part.hold for part in parts) else None
+        self.order = first.order if all(part.order for part in parts) else None
+        self.dropped = {
+            arm: since
+            for arm, since in first.dropped.items()
+            if all(arm in part.dropped for part in parts)
+        }
+
+
+def new_ledger(settings: Settings) -> Ledger:
+    """An empty ledger, of a campaign with or without regions."""
+    return RegionalLedger(settings) if settings.regions else Ledger(settings)
+
+
 def decision_of(entry: Entry, options: tuple[str, ...]) -> Decision:
     """The decision that an entry of the log holds. "stay" is an earlier version's word for "learn"."""
     body = entry.body
@@ -231,5 +314,5 @@ def decision_of(entry: Entry, options: tuple[str, ...]) -> Decision:
     return Decision(
         entry.bucket, body["label"], options[body["option"]], body["option"], purpose,
         body["source"], body["rounds"], body["reason"], entry.at, entry.sequence,
-        rules_of(body), body.get("number"), stays,
+        rules_of(body), body.get("number"), stays, entry.region,
     )  # fmt: skip

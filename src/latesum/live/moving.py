@@ -11,7 +11,7 @@ from latesum.errors import UnknownCampaign
 from latesum.live.caches import PolicyCache
 from latesum.live.deciding import carry, choose
 from latesum.live.entries import Entry
-from latesum.live.ledger import Ledger, decision_of
+from latesum.live.ledger import decision_of, new_ledger
 from latesum.live.rules import check_rules, rules_of
 from latesum.live.settings import Settings
 from latesum.live.store import Store, Stored
@@ -36,7 +36,14 @@ def export_campaign(store: Store, name: str) -> dict[str, Any]:
         "created_at": stored.created_at.isoformat(),
         "settings": stored.settings,
         "log": [
-            [entry.sequence, entry.at.isoformat(), entry.kind, entry.bucket, entry.body]
+            [
+                entry.sequence,
+                entry.at.isoformat(),
+                entry.kind,
+                entry.bucket,
+                entry.body,
+                *([entry.region] if entry.region else []),
+            ]
             for entry in store.log(stored.id)
         ],
     }
@@ -99,8 +106,8 @@ def restore_campaign(store: Store, exported: dict[str, Any], name: str | None = 
 def exported_log(exported: dict[str, Any]) -> list[Entry]:
     """The log of an export."""
     return [
-        Entry(sequence, datetime.fromisoformat(at), kind, bucket, body)
-        for sequence, at, kind, bucket, body in exported["log"]
+        Entry(sequence, datetime.fromisoformat(at), kind, bucket, *rest)
+        for sequence, at, kind, bucket, *rest in exported["log"]
     ]
 
 
@@ -123,7 +130,7 @@ def move_campaign(source: Store, target: Store, name: str) -> int:
                     f"{target.place} has another campaign {name!r}; nothing was moved."
                 )
             for entry in entries[len(already) :]:
-                arriving.append(entry.at, entry.kind, entry.bucket, entry.body)
+                arriving.append(entry.at, entry.kind, entry.bucket, entry.body, entry.region)
         if target.log(there.id) != entries:
             raise InvalidInput(f"the copy in {target.place} differs; nothing was removed.")
         leaving.move_away(target.place)
@@ -143,7 +150,7 @@ def replay_log(settings: Settings, entries: list[Entry]) -> list[Mismatch]:
     Each is taken by the version of the rules and by the settings by which it was taken; `settings` are
     those of the beginning.
     """
-    ledger = Ledger(settings)
+    ledger = new_ledger(settings)
     policies = PolicyCache()
     found = []
     for entry in entries:
@@ -153,11 +160,11 @@ def replay_log(settings: Settings, entries: list[Entry]) -> list[Mismatch]:
                 ledger.take(entry)
                 continue
             if entry.body["source"] == "carried":
-                choice = carry(ledger.decisions[entry.bucket - 1])
+                choice = carry(ledger.parts[entry.region].decisions[entry.bucket - 1])
             else:
                 rules = rules_of(entry.body)
                 check_rules(rules)
-                choice = choose(ledger, policies, entry.bucket, entry.at, rules)
+                choice = choose(ledger, policies, entry.bucket, entry.at, rules, entry.region)
             decided = decision_of(entry, ledger.settings.options)
             then = decided.arm, decided.purpose, decided.source
             # Entries of earlier versions have no number.
@@ -165,7 +172,7 @@ def replay_log(settings: Settings, entries: list[Entry]) -> list[Mismatch]:
             if (choice.arm, choice.purpose, choice.source) != then or not same_number:
                 found.append(
                     Mismatch(
-                        entry.bucket, entry.body["label"],
+                        entry.bucket, f"{entry.body['label']} {entry.region}".rstrip(),
                         f"{decided.option} ({decided.purpose})",
                         f"{ledger.settings.options[choice.arm]} ({choice.purpose})",
                     )

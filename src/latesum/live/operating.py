@@ -32,29 +32,40 @@ class Operated(ABC):
     def _act(self, act: OperatorAct) -> Acted:
         """Do it, in one transaction."""
 
-    def hold(self, *, who: str, why: str, key: str | None = None) -> Acted:
+    def _region(self, name: str | None) -> str:
+        """The region that an act is for; empty for all."""
+        return "" if name is None else self.current_settings().region(name)
+
+    def hold(
+        self, *, who: str, why: str, key: str | None = None, region: str | None = None
+    ) -> Acted:
         """Keep showing the present option until `resume`. An override that runs goes on first.
 
         Args:
             who: Who does it.
             why: The reason.
             key: Under one key an act happens once, however often it is sent.
+            region: The region that it is for, in a campaign that has some; otherwise all.
         """
-        return self._act(OperatorAct.read("hold", who, why, key))
+        return self._act(OperatorAct.read("hold", who, why, key, self._region(region)))
 
-    def resume(self, *, who: str, why: str, key: str | None = None) -> Acted:
+    def resume(
+        self, *, who: str, why: str, key: str | None = None, region: str | None = None
+    ) -> Acted:
         """Let the policy decide again. An override goes on after a hold; without a hold it ends.
 
         Args:
             who: Who does it.
             why: The reason.
             key: As for `hold`.
+            region: As for `hold`.
         """
-        return self._act(OperatorAct.read("resume", who, why, key))
+        return self._act(OperatorAct.read("resume", who, why, key, self._region(region)))
 
     def override(
-        self, option: str, *, buckets: int = 1, who: str, why: str, key: str | None = None
-    ) -> Acted:
+        self, option: str, *, buckets: int = 1, who: str, why: str, key: str | None = None,
+        region: str | None = None,
+    ) -> Acted:  # fmt: skip
         """Show this option in the next buckets that are decided.
 
         Args:
@@ -63,22 +74,31 @@ class Operated(ABC):
             who: Who does it.
             why: The reason.
             key: As for `hold`.
+            region: As for `hold`.
         """
         arm = self.current_settings().option(option)
         count = whole_number(buckets, "the number of buckets", at_least=1)
-        return self._act(OperatorAct.read("override", who, why, key, option=arm, buckets=count))
+        where = self._region(region)
+        return self._act(
+            OperatorAct.read("override", who, why, key, where, option=arm, buckets=count)
+        )
 
-    def cancel_override(self, *, who: str, why: str, key: str | None = None) -> Acted:
+    def cancel_override(
+        self, *, who: str, why: str, key: str | None = None, region: str | None = None
+    ) -> Acted:
         """End an override that is not over; a hold goes on.
 
         Args:
             who: Who does it.
             why: The reason.
             key: As for `hold`.
+            region: As for `hold`.
         """
-        return self._act(OperatorAct.read("cancel-override", who, why, key))
+        return self._act(OperatorAct.read("cancel-override", who, why, key, self._region(region)))
 
-    def drop(self, option: str, *, who: str, why: str, key: str | None = None) -> Acted:
+    def drop(
+        self, option: str, *, who: str, why: str, key: str | None = None, region: str | None = None
+    ) -> Acted:
         """Take an option away, until `bring_back`.
 
         Args:
@@ -86,11 +106,15 @@ class Operated(ABC):
             who: Who does it.
             why: The reason.
             key: As for `hold`.
+            region: As for `hold`.
         """
         arm = self.current_settings().option(option)
-        return self._act(OperatorAct.read("drop", who, why, key, option=arm))
+        where = self._region(region)
+        return self._act(OperatorAct.read("drop", who, why, key, where, option=arm))
 
-    def bring_back(self, option: str, *, who: str, why: str, key: str | None = None) -> Acted:
+    def bring_back(
+        self, option: str, *, who: str, why: str, key: str | None = None, region: str | None = None
+    ) -> Acted:
         """Undo a drop: the policy goes on as if the option had never been away.
 
         Args:
@@ -98,9 +122,11 @@ class Operated(ABC):
             who: Who does it.
             why: The reason.
             key: As for `hold`.
+            region: As for `hold`.
         """
         arm = self.current_settings().option(option)
-        return self._act(OperatorAct.read("bring-back", who, why, key, option=arm))
+        where = self._region(region)
+        return self._act(OperatorAct.read("bring-back", who, why, key, where, option=arm))
 
     def add(self, option: str, *, who: str, why: str, key: str | None = None) -> Acted:
         """Add an option; its first stretch is asked for next. Policies that cannot do that refuse.
@@ -117,6 +143,9 @@ class Operated(ABC):
         done = self._act(act)
         if done.note or done.repeated:
             return done
+        if self.current_settings().is_market:
+            note = f"{done.option} is shown in a region as soon as something changes there."
+            return done._replace(note=note)
         policy = self.policy()
         first = policy.names[policy.ask().arm]
         if first == done.option:

@@ -26,8 +26,12 @@ _LONGEST_GAP = 100_000
 _MOST_AT_ONCE = 500
 
 
+#: A region and the number of a bucket.
+RegionBucket = tuple[str, int]
+
+
 class BucketState(NamedTuple):
-    """What the log says about one bucket."""
+    """What the log says about one bucket of one region."""
 
     decision: Decision | None
     value: Value
@@ -47,14 +51,18 @@ class Recorder:
     """
 
     def __init__(
-        self, settings: Settings, writer: Draft, now: datetime, states: dict[int, BucketState]
+        self,
+        settings: Settings,
+        writer: Draft,
+        now: datetime,
+        states: dict[RegionBucket, BucketState],
     ) -> None:
         self.settings = settings
         self.writer = writer
         self.now = now
         self.states = states
-        self._last: Entry | None = None
-        self._last_is_read = False
+        #: The last decision of each region that was asked for.
+        self._last: dict[str, Entry | None] = {}
 
     def record_all(
         self, rows: Sequence[CheckedRow | Refusal], check_wanted: CheckWanted = always_wanted
@@ -94,30 +102,33 @@ class Recorder:
 
     def _read_ahead(self, rows: Iterable[CheckedRow], check_wanted: CheckWanted) -> None:
         """Read at once what will be needed: the rows' buckets, and after numbered ones the next."""
-        numbers = {row.bucket for row in rows if 1 <= row.bucket < _LARGEST_BUCKET}
+        places = {(row.region, row.bucket) for row in rows if 1 <= row.bucket < _LARGEST_BUCKET}
         if not self.settings.buckets.timed:
-            numbers |= {number + 1 for number in numbers}
-        unread = sorted(numbers - self.states.keys())
+            places |= {(region, number + 1) for region, number in places}
+        unread = sorted({number for _, number in places - self.states.keys()})
         for start in range(0, len(unread), _MOST_AT_ONCE):
             check_wanted()
             self._read(unread[start : start + _MOST_AT_ONCE])
 
     def _record(self, row: CheckedRow) -> Recorded:
         """Judge a row, write down what it changes, and say what became of it."""
-        buckets, bucket = self.settings.buckets, row.bucket
+        buckets, bucket, region = self.settings.buckets, row.bucket, row.region
         label = buckets.label(bucket)
-        decision, value = self._decided_state(bucket)
+        if region and region not in self.settings.regions:
+            note = f"there is no region {region!r}; the regions are {', '.join(self.settings.regions)}."
+            return Recorded(bucket, label, "unknown bucket", note=note, region=region)
+        decision, value = self._decided_state(region, bucket)
         filled_in = decision is None and self._fill_in(row)
         if filled_in:
-            decision, value = self._state(bucket)
+            decision, value = self._state(region, bucket)
         if decision is None:
-            return Recorded(
-                bucket, label, "unknown bucket", note=why_unknown(self.settings, bucket, self.now)
-            )
+            note = why_unknown(self.settings, bucket, self.now)
+            return Recorded(bucket, label, "unknown bucket", note=note, region=region)
         ledger = Ledger(self.settings)
         ledger.decisions[bucket] = decision
         ledger.values[bucket] = value
-        if not buckets.timed and (following := self._state(bucket + 1).decision) is not None:
+        following = None if buckets.timed else self._state(region, bucket + 1).decision
+        if following is not None:
             ledger.decisions[bucket + 1] = following
         maturity = Maturity(ledger, self.now)
         verdict, body = judge(row, decision.arm, value, maturity)
@@ -126,12 +137,12 @@ class Recorder:
         note = _note(verdict, label, value)
         if body is not None:
             body = body if row.by is None else {**body, "by": row.by}
-            self._take(self.writer.append(self.now, "record", bucket, body))
+            self._take(self.writer.append(self.now, "record", bucket, body, region))
         marks: tuple[str, ...] = ("negative",) if row.total is not None and row.total < 0 else ()
         if row.total is not None and not note and maturity.early(bucket):
             marks += ("early",)
             note = f"{label} has not ended: this counts once it has, unless another value comes."
-        return Recorded(bucket, label, verdict, marks, note)
+        return Recorded(bucket, label, verdict, marks, note, region)
 
     def move_to(self, writer: Writer) -> bool:
         """Write what was drafted; False, and nothing, if it might come out otherwise by now.
@@ -143,19 +154,22 @@ class Recorder:
         if known is not None and since[:1] != [known]:
             return False  # the database was put back to an earlier state
         others = since if known is None else since[1:]
-        if any(entry.kind != "record" or entry.bucket in self.states for entry in others):
+        if any(
+            entry.kind != "record" or (entry.region, entry.bucket) in self.states
+            for entry in others
+        ):
             return False
         for entry in self.writer.appended:
-            writer.append(entry.at, entry.kind, entry.bucket, entry.body)
+            writer.append(entry.at, entry.kind, entry.bucket, entry.body, entry.region)
         return True
 
-    def _decided_state(self, bucket: int) -> BucketState:
+    def _decided_state(self, region: str, bucket: int) -> BucketState:
         """The state of a bucket; buckets that merely were not asked for are decided now."""
-        state = self._state(bucket)
+        state = self._state(region, bucket)
         if state.decision is not None:
             return state
         buckets = self.settings.buckets
-        last = self._running_on() if buckets.timed else None
+        last = self._running_on(region) if buckets.timed else None
         if (
             last is None
             or last.bucket is None
@@ -166,10 +180,11 @@ class Recorder:
         before = decision_of(last, self.settings.options)
         for missed in range(last.bucket + 1, bucket + 1):
             body = carry(before).body(buckets.label(missed), before)
-            self._last = self.writer.append(self.now, "decision", missed, body)
-            self._take(self._last)
-            before = decision_of(self._last, self.settings.options)
-        return self._state(bucket)
+            last = self.writer.append(self.now, "decision", missed, body, region)
+            self._last[region] = last
+            self._take(last)
+            before = decision_of(last, self.settings.options)
+        return self._state(region, bucket)
 
     def _fill_in(self, row: CheckedRow) -> bool:
         """Fill in a bucket before the first question, if it is said or known what was shown in it.
@@ -179,11 +194,13 @@ class Recorder:
         """
         settings, bucket = self.settings, row.bucket
         buckets, arm = settings.buckets, row.shown
+        if arm is not None and not isinstance(arm, int):
+            arm = max(arm, key=lambda pair: pair[1])[0]
         if arm is None and settings.status_quo in settings.options:
             arm = settings.option(settings.status_quo)
         if arm is None or not buckets.timed or not 1 <= bucket < buckets.number(self.now):
             return False
-        first = self.writer.first_decided()
+        first = self.writer.first_decided(row.region)
         if first is None:
             until = bucket + 1
         elif first.bucket is not None and bucket < first.bucket:
@@ -193,44 +210,47 @@ class Recorder:
         check_gap(until - bucket)
         for missed in range(bucket, until):
             body = fill_in(settings, arm, missed).body(buckets.label(missed), None)
-            entry = self.writer.append(self.now, "decision", missed, body)
+            entry = self.writer.append(self.now, "decision", missed, body, row.region)
             self._take(entry)
         if first is None:
-            self._last_is_read = False  # it is the last decision too
+            self._last.pop(row.region, None)  # it is the last decision too
         return True
 
-    def _running_on(self) -> Entry | None:
+    def _running_on(self, region: str) -> Entry | None:
         """The last decision, which holds for the buckets after it; None if the campaign is finished.
 
         It is read once and not for every row: no one else writes in the meantime.
         """
-        if not self._last_is_read:
-            last = self.writer.last_decided()
+        if region not in self._last:
+            last = self.writer.last_decided(region)
             finished = last is not None and self.writer.finished(last.sequence)
-            self._last, self._last_is_read = None if finished else last, True
-        return self._last
+            self._last[region] = None if finished else last
+        return self._last[region]
 
-    def _state(self, bucket: int) -> BucketState:
+    def _state(self, region: str, bucket: int) -> BucketState:
         if not 1 <= bucket < _LARGEST_BUCKET:
             return BucketState(None, Value())
-        if bucket not in self.states:
+        if (region, bucket) not in self.states:
             self._read([bucket])
-        return self.states[bucket]
+        return self.states[region, bucket]
 
     def _read(self, buckets: list[int]) -> None:
-        self.states.update({bucket: BucketState(None, Value()) for bucket in buckets})
+        """Read all that is known of buckets, of every region."""
+        for region in self.settings.regions or ("",):
+            self.states.update({(region, bucket): BucketState(None, Value()) for bucket in buckets})
         for entry in self.writer.of_buckets(buckets):
             self._take(entry)
 
     def _take(self, entry: Entry) -> None:
         assert entry.bucket is not None
-        state = self.states.get(entry.bucket) or BucketState(None, Value())
+        place = entry.region, entry.bucket
+        state = self.states.get(place) or BucketState(None, Value())
         if entry.kind == "decision":
             state = BucketState(decision_of(entry, self.settings.options), state.value)
         else:
             state.value.take(entry.at, entry.body)
             del state.value.reports[:-1]  # no verdict needs more, and a state may be kept for long
-        self.states[entry.bucket] = state
+        self.states[place] = state
 
 
 def check_gap(missed: int) -> None:

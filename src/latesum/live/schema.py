@@ -8,7 +8,7 @@ from __future__ import annotations
 from sqlalchemy import Column, ForeignKey, Index, Integer, MetaData, String, Table, Text, text
 
 #: The newest migration; a store of another version is brought to it, or refused if it is newer.
-SCHEMA_VERSION = "0004"
+SCHEMA_VERSION = "0005"
 
 metadata = MetaData()
 
@@ -39,12 +39,15 @@ log = Table(
     Column("kind", String(16), nullable=False),
     Column("bucket", Integer),
     Column("body", Text, nullable=False),
+    # The region that the entry is about; empty in a campaign without regions, and if it is about all.
+    Column("region", String(64), nullable=False, server_default=text("''")),
     Index("log_by_bucket", "campaign", "bucket"),
-    # One decision for a bucket, however many processes ask at once. PostgreSQL has the same condition, by
+    # One decision for a bucket of a region, however many processes ask at once. PostgreSQL has the same condition, by
     # the migrations; named here it would load that dialect at every start, asyncio and all.
     Index(
         "one_decision_for_a_bucket",
         "campaign",
+        "region",
         "bucket",
         unique=True,
         sqlite_where=text("kind = 'decision'"),

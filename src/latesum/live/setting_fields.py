@@ -20,12 +20,15 @@ from latesum._checks import InvalidInput, finite_number, whole_number
 from latesum._durations import duration_text, parse_duration
 from latesum.live.before import PastBucket, check_history, check_status_quo
 from latesum.live.buckets import Buckets
+from latesum.live.market_fields import SWITCHBACK, read_market_parameters
+from latesum.policies import registry
 
 #: The age of a value and the share of the final total that is in by then, in order of age.
 Curve = tuple[tuple[timedelta, float], ...]
 NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 MOST_ROUNDS = 10**12
 LONGEST_TEXT = 100
+MOST_REGIONS = 200
 DATED = (
     "say by which time your totals are dated, time_basis='arrival' or 'decision'. By "
     "arrival: a sale counts on the day it came in, which is what latesum needs. By decision "
@@ -137,6 +140,11 @@ def read_range(value: Any) -> tuple[float, float]:
 
 def read_align(value: Any, info: ValidationInfo) -> str | int | None:
     """ "week", or a number of buckets."""
+    if value is not None and info.data.get("policy") == SWITCHBACK:
+        raise InvalidInput(
+            "switchback knows weekdays by itself and needs no align; for how long a choice stays is its "
+            "parameter stay."
+        )
     if value is None or (value == "week" and info.data.get("every") != "number"):
         return None if value is None else "week"
     if isinstance(value, str):
@@ -169,6 +177,8 @@ def read_parameters(value: Any, info: ValidationInfo) -> dict[str, Any]:
     if every is None or expected is None:
         return dict(value)  # refused already
     value = _without_arms(value, info.data.get("options", ()))
+    if info.data.get("policy") == SWITCHBACK:
+        return read_market_parameters(value, Buckets(every))
     return {key: _in_rounds(key, each, Buckets(every), expected) for key, each in value.items()}
 
 
@@ -250,5 +260,36 @@ def read_history(value: Any, info: ValidationInfo) -> tuple[PastBucket, ...]:
         return ()  # nothing is given, or something else is refused already
     buckets = Buckets(known["every"], known.get("zone", "UTC"), known["start"])
     return check_history(
-        value, known["options"], known["status_quo"], buckets, known["expected_rounds"]
-    )
+        value, known["options"], known["status_quo"], buckets, known["expected_rounds"],
+        known.get("regions", ()), as_rows=known.get("policy") == SWITCHBACK,
+    )  # fmt: skip
+
+
+def read_regions(value: Any) -> tuple[str, ...]:
+    """The names of the regions; none, or two and more."""
+    if value is None or value == "":
+        return ()
+    if isinstance(value, str) or not isinstance(value, list | tuple):
+        raise InvalidInput("the regions are a list of names, such as ['north', 'south'].")
+    names = tuple(read_text(each, "a region's name") for each in value)
+    if len(names) == 1:
+        raise InvalidInput("one region is no region: leave the regions out, or name two and more.")
+    if len(names) > MOST_REGIONS:
+        raise InvalidInput(f"a campaign has at most {MOST_REGIONS} regions, not {len(names)}.")
+    if any(len(name) > 64 for name in names):
+        raise InvalidInput("a region's name has at most 64 characters.")
+    if len({name.casefold() for name in names}) < len(names):
+        raise InvalidInput("each region needs a name of its own.")
+    return names
+
+
+def read_policy(value: Any, info: ValidationInfo) -> str:
+    """The name of a policy; regions need one that decides for all of them."""
+    if value == SWITCHBACK:
+        return SWITCHBACK
+    name = registry.checked_name(value)
+    if info.data.get("regions"):
+        raise InvalidInput(
+            f"{name} decides for one stream; a campaign with regions has the policy switchback."
+        )
+    return name

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from pydantic import (
@@ -27,7 +27,11 @@ from latesum._durations import parse_duration
 from latesum.live import setting_fields as fields
 from latesum.live.before import PastBucket
 from latesum.live.buckets import KINDS, Buckets, Every
+from latesum.live.market_fields import SWITCHBACK, pattern_of
 from latesum.policies import Policy, registry
+
+if TYPE_CHECKING:
+    from latesum.markets import MarketSettings
 
 TimeBasis = Literal["arrival", "decision"]
 
@@ -77,8 +81,16 @@ class Settings(BaseModel):
     ] = Field(
         None, validate_default=True, description="The first bucket, a date or time; by default now."
     )
-    policy: Annotated[str, BeforeValidator(registry.checked_name)] = Field(
-        "unmix", description="A name from `latesum policies`.", examples=["odaaf"]
+    regions: Annotated[tuple[str, ...], BeforeValidator(fields.read_regions)] = Field(
+        (),
+        max_length=fields.MOST_REGIONS,
+        description="The regions, each of which shows an option of its own; none for one stream.",
+        examples=[["north", "south"]],
+    )
+    policy: Annotated[str, BeforeValidator(fields.read_policy)] = Field(
+        "unmix",
+        description="A name from `latesum policies`, or switchback, which campaigns with regions have.",
+        examples=["odaaf"],
     )
     parameters: Annotated[dict[str, Any], BeforeValidator(fields.read_parameters)] = Field(
         default_factory=dict,
@@ -153,19 +165,29 @@ class Settings(BaseModel):
             now: The start of timed buckets, where none is given.
         """
         given = dict(given)
+        if given.get("policy") is None:
+            given["policy"] = SWITCHBACK if given.get("regions") else "unmix"
+        given.setdefault(
+            "parameters", {}
+        )  # a default is not read, and `switchback` has usual values
         if given.get("start") is None and given.get("every") != "number" and now is not None:
             given["start"] = now
         try:
             settings = cls.model_validate(given)
         except ValidationError as error:
             raise InvalidInput(_sentence(error, cls)) from None
-        newer = registry.newer_parameters(settings.policy)
+        newer = {} if settings.is_market else registry.newer_parameters(settings.policy)
         settings = settings.model_copy(update={"parameters": {**newer, **settings.parameters}})
         settings.check_policy()
         return settings
 
     def check_policy(self) -> None:
         """Refuse a policy that cannot be built or cannot decide: now, not at the first bucket."""
+        if self.is_market:
+            from latesum.markets import decide
+
+            decide([], 0, self.build_market())
+            return
         if self.history and "history" not in registry.accepted_parameters(self.policy):
             raise InvalidInput(
                 f"{self.policy} cannot be told what was played before the start; leave the "
@@ -203,6 +225,11 @@ class Settings(BaseModel):
         return Buckets(self.every, self.zone, self.start)
 
     @property
+    def is_market(self) -> bool:
+        """Whether decisions come from the model of markets, `latesum.markets`, and not from a policy."""
+        return self.policy == SWITCHBACK
+
+    @property
     def n_options(self) -> int:
         """The number of options."""
         return len(self.options)
@@ -220,12 +247,26 @@ class Settings(BaseModel):
     @property
     def note(self) -> str | None:
         """What the campaign does not use of what ran before it; None if it uses all."""
-        if self.status_quo == "none" or "before" in registry.accepted_parameters(self.policy):
+        if (
+            self.is_market
+            or self.status_quo == "none"
+            or "before" in registry.accepted_parameters(self.policy)
+        ):
             return None
         return (
             f"{self.policy} takes it that nothing ran before the start: what arrives late from then is "
             "counted for the first options that are shown."
         )
+
+    def region(self, name: object) -> str:
+        """The region of this name; the one without a name where the campaign has none."""
+        if not self.regions:
+            if name:
+                raise InvalidInput("this campaign has no regions; leave the region out.")
+            return ""
+        if name is None:
+            raise InvalidInput(f"say which region: {', '.join(self.regions)}.")
+        return known_name(name, self.regions, "region")
 
     def option(self, name: object) -> int:
         """The number of the option of this name."""
@@ -262,16 +303,54 @@ class Settings(BaseModel):
         parameters = {**extra, **self.written_parameters, "n_arms": self.n_options}
         return registry.build(self.policy, **parameters)
 
+    def build_market(self, first: int = 1, *, rounds_known: bool = True) -> MarketSettings:
+        """What the model of markets is told of the campaign.
+
+        Args:
+            first: The bucket that is the model's bucket 0: the first that was asked for.
+            rounds_known: Whether the rounds of buckets are reported.
+        """
+        from latesum.markets import NOT_KNOWN, NOTHING, MarketSettings, ToldDelay
+
+        told, quo = self.parameters, self.status_quo
+        is_option = quo in self.options
+        pattern, phase = pattern_of(self.buckets, first)
+        return MarketSettings(
+            self.options,
+            told["horizon"],
+            self.regions or ("",),
+            delay=ToldDelay(told["mean_delay"], told["sure"]),
+            before=quo if is_option else NOTHING if quo == "none" else NOT_KNOWN,
+            status_quo=quo if is_option else None,
+            pattern=pattern,
+            phase=phase,
+            holidays=tuple(self.buckets.number(day) - first for day in told.get("holidays", ())),
+            novelty=told.get("novelty", 0.0),
+            dated=self.time_basis,
+            amounts=told.get("amounts", "counts"),
+            lags=told.get("lags", "auto"),
+            rounds_known=rounds_known,
+            report_lag=told.get("report_lag", 0),
+            stay=told.get("stay"),
+            seed=self.seed,
+        )
+
     @property
     def written_parameters(self) -> dict[str, Any]:
         """The parameters, with those that an earlier version did not write as they were then."""
+        if self.is_market:
+            return dict(self.parameters)
         return {**registry.unwritten_parameters(self.policy), **self.parameters}
 
     def to_json(self) -> dict[str, Any]:
         """As plain values, as stores keep it. What ran before is there if something did."""
         before: dict[str, Any] = {}
         if self.status_quo != "none" or self.history:
-            before = {"status_quo": self.status_quo, "history": [list(row) for row in self.history]}
+            before = {
+                "status_quo": self.status_quo, "history": [row.to_json() for row in self.history],
+            }  # fmt: skip
+        if self.regions:
+            before["regions"] = list(self.regions)
         return {
             "name": self.name,
             "options": list(self.options),
@@ -315,7 +394,8 @@ class Settings(BaseModel):
             else tuple((timedelta(seconds=age), share) for age, share in curve),
             # Campaigns of earlier versions took it that nothing ran before.
             status_quo=saved.get("status_quo", "none"),
-            history=tuple(PastBucket(*row) for row in saved.get("history", ())),
+            history=tuple(PastBucket.from_json(row) for row in saved.get("history", ())),
+            regions=tuple(saved.get("regions", ())),
         )
 
 

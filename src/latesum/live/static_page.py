@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from latesum import _extras, _pages
 from latesum.live import charts
+from latesum.live.glossary import GLOSSARY, term_id
+from latesum.live.outlook import Words, make_outlook, percent
 from latesum.live.status import BucketRow, Status
 from latesum.live.terminal_page import gain_sentence
 
@@ -47,8 +49,27 @@ def status_html(status: Status, phase_of: dict[int, int] | None = None) -> str:
     )
 
 
-def status_section(status: Status, phase_of: dict[int, int]) -> str:
-    """The part of a page that says all about a campaign, without a head and scripts."""
+def status_section(
+    status: Status,
+    phase_of: dict[int, int],
+    *,
+    last: int | None = None,
+    decision: tuple[str, str] | None = None,
+    name: str | None = None,
+    undecided: str | None = None,
+) -> str:
+    """The part of a page that says all about a campaign, without a head and scripts.
+
+    Args:
+        status: What is shown.
+        phase_of: The policy's phase in each bucket, from `charts.phases`.
+        last: How many of the last buckets the charts show; all without.
+        decision: When it will be decided: a `figure`, and the `words` for it.
+        name: The campaign's name on a page that can show other parts of the timeline.
+        undecided: The present bucket, where it can be asked for on the page and no one has.
+    """
+    shares = status.range == (0.0, 1.0)
+    window = charts.window_of(status.timeline, last)
     return _pages.render(
         "live/templates/status.html",
         status=status,
@@ -56,13 +77,33 @@ def status_section(status: Status, phase_of: dict[int, int]) -> str:
         lag=_lag(status),
         counts=_counts(status.timeline),
         gain=None if status.gain is None else gain_sentence(status),
-        timeline=charts.timeline_chart(status, phase_of),
-        totals=charts.totals_chart(status),
+        timeline=charts.timeline_chart(status, phase_of, window),
+        totals=charts.totals_chart(status, window),
         estimates=charts.estimates_chart(status),
         last=status.timeline[: -_LAST_BUCKETS - 1 : -1],
         acts=status.acts[::-1],
         offered=[[row.name, row.place == "dropped"] for row in status.options],
+        outlook=make_outlook(status),
+        words=Words(status.every, status.expected_rounds, shares=shares),
+        percent=percent,
+        decision=decision,
+        glossary=GLOSSARY,
+        term_id=term_id,
+        spans=[] if name is None else spans_of(len(status.timeline)),
+        span=last,
+        name=name,
+        undecided=undecided,
     )
+
+
+def spans_of(buckets: int) -> list[int | None]:
+    """The parts of a timeline that can be chosen: the last so many buckets, and None for all.
+
+    >>> spans_of(100)
+    [30, 90, None]
+    """
+    shorter: list[int | None] = [each for each in (30, 90, 365) if each < buckets]
+    return [*shorter, None] if shorter else []
 
 
 def _lag(status: Status) -> str:

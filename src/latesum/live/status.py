@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from latesum import _html
+from latesum._json_values import finite
 from latesum._terminal import new_table
 from latesum.files import FileForm
 from latesum.live.entries import Entry
 from latesum.live.health import Finding, count_visits, find_health
 from latesum.live.learning import counted
-from latesum.live.ledger import Decision, Ledger
+from latesum.live.ledger import Decision, Ledger, Shown
 from latesum.live.maturity import Maturity
+from latesum.live.own_delay import OwnDelay, find_own_delay
 from latesum.live.settings import Settings
 from latesum.live.vocabulary import (
     CampaignState,
@@ -27,6 +29,7 @@ from latesum.policies import Estimate
 
 if TYPE_CHECKING:
     from latesum.live.campaign import Campaign
+    from latesum.live.market_view import MarketView
 
 
 class BucketRow(NamedTuple):
@@ -52,6 +55,9 @@ class BucketRow(NamedTuple):
     too_late: int
     reason: str
     early: bool
+    region: str = ""
+    #: What was shown with its shares, where it was several options; otherwise the option.
+    shown: str = ""
 
     @property
     def total_state(self) -> str:
@@ -94,15 +100,32 @@ class Status:
     health: list[Finding]
     timeline: list[BucketRow]
     data: str
+    #: What the campaign's own data show of the delay, beside what it was told.
+    own_delay: OwnDelay | None
     gain: float | None
     acts: list[str]
     explanation: list[str]
     level: float
+    #: The least and the most that a round can bring, the rounds expected in a bucket, and what was shown
+    #: before the start.
+    range: tuple[float, float]
+    expected_rounds: int
+    status_quo: str
+    #: The regions, and what was decided last in each; a campaign without regions has none.
+    regions: dict[str, Decision] = field(default_factory=dict)
+    #: What the model of `switchback` finds; of other policies None.
+    market: MarketView | None = None
 
     def to_json(self) -> dict[str, Any]:
         """As plain values, for other programs."""
-        whole = asdict(self)
+        whole = asdict(replace(self, market=None, regions={}))
+        whole["regions"] = {
+            region: {**each._asdict(), "at": each.at.isoformat()}
+            for region, each in self.regions.items()
+        }
+        whole["market"] = None if self.market is None else self.market.to_json()
         whole["now"] = self.now.isoformat()
+        whole["own_delay"] = None if self.own_delay is None else finite(self.own_delay._asdict())
         whole["health"] = [each._asdict() for each in self.health]
         whole["options"] = [row._asdict() for row in self.options]
         whole["timeline"] = [row._asdict() for row in self.timeline]
@@ -128,25 +151,41 @@ def make_status(campaign: Campaign, level: float) -> Status:
     """The status of a campaign as its clock has it now."""
     now, ledger = campaign.clock(), campaign.ledger()
     settings = ledger.settings
-    maturity = Maturity(ledger, now)
-    timeline = [_bucket_row(settings, ledger, maturity, bucket) for bucket in ledger.decisions]
-    policy = campaign.policy()
-    estimates = campaign.estimates(level)
-    visits = count_visits(ledger)
-    leading = campaign.leading()
-    commits = policy.ask().purpose == "commit"
-    winner, why_not = _winner(settings, ledger, estimates, visits, leading, commits)
+    timeline = []
+    for region, part in ledger.parts.items():
+        maturity = Maturity(part, now)
+        timeline += [
+            _bucket_row(settings, part, maturity, bucket)._replace(region=region)
+            for bucket in part.decisions
+        ]
+    market = campaign.market() if settings.is_market else None
+    visits = [sum(each) for each in zip(*map(count_visits, ledger.parts.values()), strict=True)]
+    estimates, leading = campaign.estimates(level), campaign.leading()
+    if market is None:
+        policy = campaign.policy()
+        commits = policy.ask().purpose == "commit"
+        winner, why_not = _winner(settings, ledger, estimates, visits, leading, commits)
+        explanation = policy.explain()
+    else:
+        winner, why_not = _market_winner(market)
+        explanation = market.sentences()
     options = [
         _option_row(each, timeline, visits, ledger, estimates[leading], winner)
         for each in estimates
     ]
     current = None if ledger.last is None else ledger.decisions[ledger.last]
     state = _state(ledger)
-    health = find_health(ledger, maturity, campaign.store.free_bytes())
+    health = find_health(ledger, now, campaign.store.free_bytes())
     return Status(
         name=settings.name,
         state=state,
         headline=_headline(settings, ledger, current, state, winner),
+        regions={
+            region: part.decisions[part.last]
+            for region, part in ledger.parts.items()
+            if region and part.last is not None
+        },
+        market=market,
         now=now,
         unit=settings.unit,
         every=settings.buckets.every,
@@ -159,10 +198,14 @@ def make_status(campaign: Campaign, level: float) -> Status:
         health=health,
         timeline=timeline,
         data=_data_sentence(timeline),
+        own_delay=find_own_delay(ledger, now),
         gain=_gain(timeline, estimates),
         acts=[act_sentence(act, settings) for act in ledger.acts[-8:]],
-        explanation=policy.explain(),
+        explanation=explanation,
         level=level,
+        range=settings.range,
+        expected_rounds=settings.expected_rounds,
+        status_quo=settings.status_quo,
     )
 
 
@@ -178,7 +221,30 @@ def _bucket_row(settings: Settings, ledger: Ledger, maturity: Maturity, bucket: 
         bucket, decision.label, settings.options[arm], arm, decision.option, decision.purpose,
         decision.source, value.rounds, value.total, known.total, known.share, state, value.status,
         value.revisions, len(value.late), decision.reason, maturity.early(bucket),
+        shown=shown_text(ledger.shares(bucket), settings),
     )  # fmt: skip
+
+
+def shown_text(shown: Shown, settings: Settings) -> str:
+    """What was shown, as files have it: a name, or names with shares."""
+    if isinstance(shown, int):
+        return settings.options[shown]
+    return " ".join(f"{settings.options[arm]}:{share:g}" for arm, share in shown)
+
+
+def _market_winner(market: MarketView) -> tuple[str | None, str | None]:
+    found = market.winner
+    if found.option is not None:
+        return found.option, None
+    if found.waits_for:
+        return None, (
+            "No winner is named before every option in the race was shown in two periods; "
+            f"{_list(list(found.waits_for))} {'was' if len(found.waits_for) == 1 else 'were'} not."
+        )
+    return None, (
+        f"No winner yet: the best option is as good as any with a chance of {found.chance:.0%}; it "
+        "takes 95%."
+    )
 
 
 def _option_row(
@@ -260,6 +326,13 @@ def _headline(
     if current is None:
         return "Nothing has been decided yet."
     found = f"The winner is {winner}. " if winner else ""
+    if settings.regions:
+        shown = [
+            f"{region} shows {part.decisions[part.last].option}"
+            for region, part in ledger.parts.items()
+            if part.last is not None
+        ]
+        return f"{found}{current.label}: {', '.join(shown)}."
     return f"{found}{current.label}: {current.option} is shown. {current.reason}"
 
 
@@ -292,9 +365,9 @@ def _gain(timeline: list[BucketRow], estimates: list[Estimate]) -> float | None:
 
 def act_sentence(act: Entry, settings: Settings) -> str:
     """An operator's act, for people."""
-    return (
-        f"{act.at:%Y-%m-%d %H:%M} UTC: {act.body['who']} {_deed(act, settings)}: {act.body['why']}"
-    )
+    where = f" in {act.region}" if act.region else ""
+    done = f"{act.body['who']} {_deed(act, settings)}{where}"
+    return f"{act.at:%Y-%m-%d %H:%M} UTC: {done}: {act.body['why']}"
 
 
 def _deed(act: Entry, settings: Settings) -> str:

@@ -77,13 +77,21 @@ _LOG_OF_BUCKETS = (
 )
 _LAST_DECIDED = (
     select(_log)
-    .where(_log.c.campaign == bindparam("of"), _log.c.kind == "decision")
+    .where(
+        _log.c.campaign == bindparam("of"),
+        _log.c.kind == "decision",
+        _log.c.region == bindparam("region"),
+    )
     .order_by(_log.c.bucket.desc())
     .limit(1)
 )
 _FIRST_DECIDED = (
     select(_log)
-    .where(_log.c.campaign == bindparam("of"), _log.c.kind == "decision")
+    .where(
+        _log.c.campaign == bindparam("of"),
+        _log.c.kind == "decision",
+        _log.c.region == bindparam("region"),
+    )
     .order_by(_log.c.bucket)
     .limit(1)
 )
@@ -230,7 +238,7 @@ class Store:
                 assert made is not None
                 writer = Writer(connection, made.id)
                 for entry in entries:
-                    writer.append(entry.at, entry.kind, entry.bucket, entry.body)
+                    writer.append(entry.at, entry.kind, entry.bucket, entry.body, entry.region)
                 writer.flush()
         except IntegrityError:
             with self.engine.connect() as connection:
@@ -348,8 +356,8 @@ class Store:
             row = connection.execute(query.order_by(table.c.sequence.desc()).limit(1)).first()
         return None if row is None else _entry(row)
 
-    def decision(self, campaign: int, bucket: int) -> Entry | None:
-        """The decision for a bucket, if it was taken.
+    def decisions(self, campaign: int, bucket: int) -> dict[str, Entry]:
+        """The decisions for a bucket that were taken, by region.
 
         Args:
             campaign: The campaign's id.
@@ -360,8 +368,7 @@ class Store:
             table.c.campaign == campaign, table.c.bucket == bucket, table.c.kind == "decision"
         )
         with self.engine.connect() as connection:
-            row = connection.execute(query).one_or_none()
-        return None if row is None else _entry(row)
+            return {row.region: _entry(row) for row in connection.execute(query)}
 
     @contextlib.contextmanager
     def writing(self, campaign: int) -> Iterator[Writer]:
@@ -439,17 +446,19 @@ class Draft:
         asked = {"of": self._campaign, "buckets": list(buckets)}
         return [_entry(row) for row in self._connection.execute(_LOG_OF_BUCKETS, asked)]
 
-    def last_decided(self) -> Entry | None:
-        """The decision for the last bucket that has one."""
+    def last_decided(self, region: str = "") -> Entry | None:
+        """The decision for the last bucket of a region that has one."""
         self.flush()
-        found = self._connection.execute(_LAST_DECIDED, {"of": self._campaign})
+        asked = {"of": self._campaign, "region": region}
+        found = self._connection.execute(_LAST_DECIDED, asked)
         row = found.one_or_none()
         return None if row is None else _entry(row)
 
-    def first_decided(self) -> Entry | None:
-        """The decision for the first bucket that has one."""
+    def first_decided(self, region: str = "") -> Entry | None:
+        """The decision for the first bucket of a region that has one."""
         self.flush()
-        row = self._connection.execute(_FIRST_DECIDED, {"of": self._campaign}).one_or_none()
+        asked = {"of": self._campaign, "region": region}
+        row = self._connection.execute(_FIRST_DECIDED, asked).one_or_none()
         return None if row is None else _entry(row)
 
     def finished(self, after: int) -> bool:
@@ -465,10 +474,12 @@ class Draft:
             self._newest = _entry(self._connection.execute(_NEWEST, asked).one())
         return self._newest
 
-    def append(self, at: datetime, kind: str, bucket: int | None, body: dict[str, Any]) -> Entry:
+    def append(
+        self, at: datetime, kind: str, bucket: int | None, body: dict[str, Any], region: str = ""
+    ) -> Entry:
         """Add the next entry."""
         self.head += 1
-        entry = self._newest = Entry(self.head, at.astimezone(UTC), kind, bucket, body)
+        entry = self._newest = Entry(self.head, at.astimezone(UTC), kind, bucket, body, region)
         self.appended.append(entry)
         return entry
 
@@ -497,6 +508,7 @@ class Writer(Draft):
                     "kind": entry.kind,
                     "bucket": entry.bucket,
                     "body": _json(entry.body),
+                    "region": entry.region,
                 }
                 for entry in self.appended
             ]
@@ -569,7 +581,7 @@ def _stored(row: Any) -> Stored:
 
 def _entry(row: Any) -> Entry:
     at = datetime.fromisoformat(row.at)
-    return Entry(row.sequence, at, row.kind, row.bucket, json.loads(row.body))
+    return Entry(row.sequence, at, row.kind, row.bucket, json.loads(row.body), row.region)
 
 
 def _text(at: datetime) -> str:

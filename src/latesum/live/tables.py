@@ -33,6 +33,8 @@ _BUCKETS: dict[str, ColumnType] = {
     "early": "truth",
     "reason": "text",
 }
+#: Of a campaign with regions.
+_REGION: dict[str, ColumnType] = {"region": "text"}
 _DECISIONS: dict[str, ColumnType] = {
     "bucket": "text",
     "number": "whole",
@@ -65,14 +67,16 @@ def decisions_table(ledger: Ledger) -> TableOut:
     Args:
         ledger: What its log adds up to.
     """
+    regional = bool(ledger.settings.regions)
     return TableOut(
-        _DECISIONS,
+        {**_DECISIONS, **_REGION} if regional else _DECISIONS,
         [
             (
                 each.label, each.bucket, each.option, each.purpose, each.source, each.rounds,
-                each.at, each.number, each.rules, each.reason,
+                each.at, each.number, each.rules, each.reason, *([each.region] if regional else []),
             )
-            for each in ledger.decisions.values()
+            for part in ledger.parts.values()
+            for each in part.decisions.values()
         ],
     )  # fmt: skip
 
@@ -101,13 +105,14 @@ def buckets_table(status: Status) -> TableOut:
     Args:
         status: Of the campaign.
     """
+    regional = bool(status.regions)
     return TableOut(
-        _BUCKETS,
+        {**_BUCKETS, **_REGION} if regional else _BUCKETS,
         [
             (
-                row.label, row.bucket, row.option, row.decided, row.purpose, row.source, row.rounds,
+                row.label, row.bucket, row.shown, row.decided, row.purpose, row.source, row.rounds,
                 row.total, row.status, row.state, row.used_total, row.share, row.revisions,
-                row.too_late, row.early, row.reason,
+                row.too_late, row.early, row.reason, *([row.region] if regional else []),
             )
             for row in status.timeline
         ],

@@ -33,13 +33,17 @@ def status_page(status: Status, width: int = 100) -> RenderableType:
     parts += [Text(line, style=_STYLES[level]) for level, line in health_lines(status.health)]
     if status.health:
         parts.append(Text(""))
-    parts.append(_options_table(status))
+    parts.append(_options_table(status) if status.market is None else _effects_table(status))
     if status.why_no_winner and status.timeline:
         parts.append(Text(status.why_no_winner))
     if status.gain is not None:
         parts.append(Text(gain_sentence(status)))
     parts.append(Text(status.data))
-    if status.timeline:
+    if status.own_delay is not None:
+        parts.append(Text(status.own_delay.sentence))
+    if status.regions:
+        parts += [Text(""), *regions_grid(status, width)]
+    elif status.timeline:
         parts += [Text(""), *timeline(status, width)]
     if status.explanation:
         parts += [Text(""), Text("What the policy says", style="bold")]
@@ -89,6 +93,60 @@ def _options_table(status: Status) -> Table:
             row.place if row.place != "winner" else Text("winner", style="bold green"),
         )
     return table
+
+
+def _effects_table(status: Status) -> Table:
+    """What the model of `switchback` finds of each option, against the status quo."""
+    assert status.market is not None
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("option")
+    for column in ("shown in", "rounds", f"against {status.market.reference}"):
+        table.add_column(column, justify="right")
+    table.add_column("between (90% sure)", no_wrap=True)
+    table.add_column("best with", justify="right")
+    table.add_column("")
+    for row, effect in zip(status.options, status.market.readings.effects, strict=True):
+        known = effect.option != status.market.reference
+        table.add_row(
+            Text(row.name, style=COLOURS[row.arm % len(COLOURS)]),
+            f"{row.buckets} {status.every if status.every != 'number' else 'bucket'}"
+            + ("" if row.buckets == 1 else "s"),
+            f"{row.rounds:,}",
+            f"{effect.effect:+.1%}" if known else "",
+            f"{effect.low90:+.1%} to {effect.high90:+.1%}" if known else "",
+            f"{effect.chance:.0%}",
+            row.place if row.place != "winner" else Text("winner", style="bold green"),
+        )
+    return table
+
+
+def regions_grid(status: Status, width: int) -> list[Text]:
+    """A row per region and a column per bucket: a letter for the option, in its colour."""
+    regions = list(status.regions)
+    name_width = min(max(len(region) for region in regions), 20)
+    columns = max(width - name_width - 3, 20)
+    letters = {row.arm: chr(ord("A") + row.arm % 26) for row in status.options}
+    shown = {(row.region, row.bucket): row for row in status.timeline}
+    buckets = sorted({row.bucket for row in status.timeline})
+    labels = {row.bucket: row.label for row in status.timeline}
+    lines = [Text("Which option was shown where and when", style="bold")]
+    for start in range(0, len(buckets), columns):
+        block = buckets[start : start + columns]
+        for region in regions:
+            line = Text(f"{region[:20]:<{name_width}}  ")
+            for bucket in block:
+                row = shown.get((region, bucket))
+                letter = "·" if row is None else letters[row.arm]
+                if row is not None and row.state in ("pending", "running"):
+                    letter = letter.lower()
+                line.append(letter, "" if row is None else COLOURS[row.arm % len(COLOURS)])
+            lines.append(line)
+        first, last = labels[block[0]], labels[block[-1]]
+        gap = " " * max(len(block) - len(first) - len(last), 1)
+        lines.append(Text(f"{'':<{name_width}}  {first}" + (gap + last if len(block) > 1 else "")))
+    names = "   ".join(f"{letters[row.arm]} {row.name}" for row in status.options)
+    lines.append(Text(f"{names}   (small: the total is awaited)"))
+    return lines
 
 
 def interval_scale(options: list[OptionRow]) -> tuple[float, float]:

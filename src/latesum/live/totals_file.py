@@ -36,6 +36,8 @@ LAYOUT = Layout(
     keys=("bucket",),
     enough=tuple(frozenset({"bucket", name}) for name in _FIELDS),
 )
+#: In a campaign with regions; otherwise such a column is ignored.
+LAYOUT_OF_REGIONS = LAYOUT._replace(fields={**LAYOUT.fields, "region": ("region",)})
 
 
 class FileRow(NamedTuple):
@@ -70,6 +72,7 @@ def read_totals(
     every: Every | None = None,
     most_rows: int | None = None,
     check_wanted: CheckWanted = always_wanted,
+    regions: bool = False,
 ) -> Totals:
     """The rows of a file of totals.
 
@@ -80,13 +83,22 @@ def read_totals(
         every: What a bucket is: a row that is for more than one is refused.
         most_rows: A file of more rows is refused; without it there is no limit.
         check_wanted: Called before every batch of rows; what it raises ends the reading.
+        regions: Whether a column says which region a row is of.
 
     >>> read_totals(b"date;rounds;total\\n1.3.2026;5000;1512,5\\n").rows[0].row[:3]
     ('2026-03-01', 5000, 1512.5)
     """
     form = form or FileForm()
-    table = open_table(source, LAYOUT, form, time_basis)
+    table = open_table(source, LAYOUT_OF_REGIONS if regions else LAYOUT, form, time_basis)
     _check_columns(table)
+    if regions and "region" not in table.places:
+        raise BadFile(
+            [
+                f"row {table.line}: no column says which region a row is of, and this campaign has regions; "
+                "name one 'region', or say which it is with --columns region=NAME. The columns are: "
+                f"{shown_names(table.names)}."
+            ]
+        )
     _check_weeks(table, every)
     if most_rows is not None and (table.source.count or 0) > most_rows:
         raise _too_long(most_rows)
@@ -222,4 +234,5 @@ def _row(table: FileTable, cells: list[Cell]) -> Row:
         number("total"),
         table.text(cell("status")).lower() or None,
         table.text(cell("shown")) or None,
+        region=table.text(cell("region")) or None,
     )

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from latesum._checks import finite_number, known_name, whole_number
+from latesum._checks import finite_number, known_name, shortened, whole_number
 from latesum.errors import BadField, Conflicting, InvalidInput, UnknownBucket
 from latesum.live.batches import CheckWanted, in_batches
+from latesum.live.before import read_shown
 from latesum.live.buckets import When
-from latesum.live.ledger import Value, said
+from latesum.live.ledger import Shown, Value, said
 from latesum.live.maturity import Maturity
 from latesum.live.settings import Settings
 from latesum.live.vocabulary import STATUSES, Verdict
@@ -48,6 +49,7 @@ class Row(NamedTuple):
         shown: What was really shown, where that is not what was decided.
         by: Who reports it.
         allowed: What the row may do.
+        region: The region, in a campaign that has some.
     """
 
     bucket: When
@@ -57,18 +59,23 @@ class Row(NamedTuple):
     shown: str | None = None
     by: str | None = None
     allowed: Allowed = NO_EXCEPTIONS
+    region: str | None = None
 
 
 class CheckedRow(NamedTuple):
-    """A row whose values were checked: the bucket is its number, what was shown an option's number."""
+    """A row whose values were checked: the bucket is its number, what was shown an option's number.
+
+    Whether its region is one of the campaign's, the verdict says.
+    """
 
     bucket: int
     rounds: int | None
     total: float | None
     status: str | None
-    shown: int | None
+    shown: Shown | None
     by: str | None
     allowed: Allowed
+    region: str = ""
 
 
 class Recorded(NamedTuple):
@@ -80,6 +87,7 @@ class Recorded(NamedTuple):
         verdict: What became of the row, in one word.
         marks: What is unusual about it.
         note: What to know about it, in a sentence.
+        region: Its region; empty in a campaign without regions.
     """
 
     bucket: int
@@ -87,6 +95,7 @@ class Recorded(NamedTuple):
     verdict: Verdict
     marks: tuple[str, ...] = ()
     note: str = ""
+    region: str = ""
 
     def stops(self, allowed: Allowed) -> bool:
         """Whether nothing can be written because of this row.
@@ -127,10 +136,32 @@ def check_row(row: Row | CheckedRow | Mapping[str, Any], settings: Settings) -> 
             raise BadField("total", f"a total is at most {MOST_TOTAL:g}; use another unit.")
     if row.status is not None:
         _field("status", known_name, row.status, STATUSES, "status")
-    arm = None if shown is None else _field("shown", settings.option, shown)
+    arm = None if shown is None else _field("shown", _shown, shown, settings)
+    region = ""
+    if settings.regions:
+        region = _field("region", _region, row.region, settings)
+    elif row.region:
+        raise BadField("region", "this campaign has no regions; leave the region out.")
     if row.status == "missing" and total is not None:
         raise BadField("total", "a missing total has no value; leave it empty, or the status out.")
-    return CheckedRow(bucket, rounds, total, row.status, arm, row.by, row.allowed)
+    return CheckedRow(bucket, rounds, total, row.status, arm, row.by, row.allowed, region)
+
+
+def _shown(text: object, settings: Settings) -> Shown:
+    shown = read_shown(text, settings.options)
+    if not isinstance(shown, int) and not settings.is_market:
+        raise InvalidInput(
+            f"{shortened(str(text))!r} is several options in one bucket, and {settings.policy} learns "
+            "from buckets of one option only; record it as missing (--status missing), or use the policy "
+            "switchback."
+        )
+    return shown
+
+
+def _region(name: object, settings: Settings) -> str:
+    if not isinstance(name, str) or not name.strip():
+        raise InvalidInput(f"say which region the row is of: {', '.join(settings.regions)}.")
+    return name.strip()
 
 
 def _row_of(given: Mapping[str, Any]) -> Row:
@@ -182,7 +213,7 @@ def judge(
     if row.total is not None and row.total != value.total:
         changes["total"] = row.total
     if shown is not None and shown != (decided if value.shown is None else value.shown):
-        changes["shown"] = shown
+        changes["shown"] = shown if isinstance(shown, int) else [list(pair) for pair in shown]
     status = _status(row, value)
     if status != value.status:
         changes["status"] = status

@@ -5,21 +5,21 @@ to save. A revised total, a missing one or a late one is just another row.
 """
 
 from latesum.markets.readings import Effect, Origin, Outlier, Readings, readings
-from latesum.markets.rows import Row
-from latesum.markets.rule import Choice, decide
+from latesum.markets.rows import RegionRow
+from latesum.markets.rule import RegionChoice, decide
 from latesum.markets.settings import NOT_KNOWN, NOTHING, MarketSettings, ToldDelay
 from latesum.markets.winner import Winner, winner
 
 __all__ = [
     "NOTHING",
     "NOT_KNOWN",
-    "Choice",
     "Effect",
     "MarketSettings",
     "Origin",
     "Outlier",
     "Readings",
-    "Row",
+    "RegionChoice",
+    "RegionRow",
     "ToldDelay",
     "Winner",
     "decide",

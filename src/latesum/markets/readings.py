@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from latesum.markets.filter_kernels import CLIP
 from latesum.markets.model import Posterior, fit
-from latesum.markets.rows import Panel, Row
+from latesum.markets.rows import Panel, RegionRow
 from latesum.markets.rule import root_of
 from latesum.markets.search import FIRST_SEARCH, learned
 from latesum.markets.settings import PATTERNS, MarketSettings
@@ -114,7 +114,7 @@ class Readings(NamedTuple):
     warnings: tuple[str, ...]
 
 
-def readings(rows: Iterable[Row], bucket: int, settings: MarketSettings) -> Readings:
+def readings(rows: Iterable[RegionRow], bucket: int, settings: MarketSettings) -> Readings:
     """What is known of a market from the rows before a bucket.
 
     Args:
@@ -123,7 +123,7 @@ def readings(rows: Iterable[Row], bucket: int, settings: MarketSettings) -> Read
         settings: The market's.
 
     >>> settings = MarketSettings(("old", "new"), 60, before="old")
-    >>> rows = [Row("", day, 9000, "old" if day % 8 < 4 else "new", 300 + 60 * (day % 8 >= 5))
+    >>> rows = [RegionRow("", day, 9000, "old" if day % 8 < 4 else "new", 300 + 60 * (day % 8 >= 5))
     ...     for day in range(-16, 24)]
     >>> found = readings(rows, 24, settings)
     >>> [effect.option for effect in found.effects], found.effects[0].effect, found.effects[1].low90 > 0

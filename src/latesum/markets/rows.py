@@ -21,7 +21,7 @@ _ROUNDING = 0.01
 FIRST_BUCKETS = 7
 
 
-class Row(NamedTuple):
+class RegionRow(NamedTuple):
     """One bucket of one region.
 
     Args:
@@ -75,7 +75,7 @@ class Panel:
         return np.asarray(np.isfinite(self.totals).any(axis=1))
 
     @classmethod
-    def of(cls, rows: Iterable[Row], settings: MarketSettings, until: int) -> Panel:
+    def of(cls, rows: Iterable[RegionRow], settings: MarketSettings, until: int) -> Panel:
         """The table of all rows before a bucket.
 
         A bucket without a row is taken to have had the mean rounds of its region and to have shown
@@ -88,13 +88,13 @@ class Panel:
                 serves all decisions.
 
         >>> settings = MarketSettings(("old", "new"), 90, before="old")
-        >>> rows = [Row("", -2, 900, "old", 31), Row("", 0, 1000, {"old": 0.3, "new": 0.7}, 40)]
+        >>> rows = [RegionRow("", -2, 900, "old", 31), RegionRow("", 0, 1000, {"old": 0.3, "new": 0.7}, 40)]
         >>> Panel.of(rows, settings, 1).totals.ravel()
         array([31., nan, 40.])
         """
         regions = {name: place for place, name in enumerate(settings.regions)}
         options = {name: place for place, name in enumerate(settings.options)}
-        kept: dict[tuple[int, int], Row] = {}
+        kept: dict[tuple[int, int], RegionRow] = {}
         for row in rows:
             if row.region not in regions:
                 known_name(row.region, regions, "region")

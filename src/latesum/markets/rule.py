@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput, known_name, whole_number
 from latesum.markets.model import Posterior
-from latesum.markets.rows import Panel, Row
+from latesum.markets.rows import Panel, RegionRow
 from latesum.markets.search import posterior
 from latesum.markets.settings import MarketSettings
 
@@ -30,7 +30,7 @@ _DRAWS = 2000
 _ORDER, _CHOICES, _CHANCES = range(3)
 
 
-class Choice(NamedTuple):
+class RegionChoice(NamedTuple):
     """What a region shows next.
 
     Args:
@@ -48,12 +48,12 @@ class Choice(NamedTuple):
 
 
 def decide(
-    rows: Iterable[Row],
+    rows: Iterable[RegionRow],
     bucket: int,
     settings: MarketSettings,
     *,
     barred: Mapping[str, Collection[str]] | None = None,
-) -> dict[str, Choice]:
+) -> dict[str, RegionChoice]:
     """What every region shows in a bucket: a pure function of the rows before it, and the settings.
 
     Args:
@@ -65,11 +65,11 @@ def decide(
     >>> from latesum.markets import ToldDelay
     >>> settings = MarketSettings(
     ...     ("old", "new"), 60, regions=("north", "south"), delay=ToldDelay(1.0), before="old")
-    >>> past = [Row(region, day, 1000, "old", 30) for day in range(-14, 0) for region in ("north", "south")]
+    >>> past = [RegionRow(region, day, 1000, "old", 30) for day in range(-14, 0) for region in ("north", "south")]
     >>> choices = decide(past, 0, settings)
     >>> sorted(choice.option for choice in choices.values()), choices["north"].purpose
     (['new', 'old'], 'sweep')
-    >>> shown = [Row(r, day, 1000, choices[r].option, 33 if choices[r].option == "new" else 30)
+    >>> shown = [RegionRow(r, day, 1000, choices[r].option, 33 if choices[r].option == "new" else 30)
     ...     for day in range(2) for r in ("north", "south")]
     >>> decide(past + shown, 2, settings)["south"].purpose
     'draw'
@@ -78,15 +78,15 @@ def decide(
     panel = Panel.of(rows, settings, bucket)
     allowed = _allowed(settings, barred or {})
     return {
-        region: Choice(settings.options[option], purpose, until, chance)
+        region: RegionChoice(settings.options[option], purpose, until, chance)
         for region, (option, purpose, until, chance) in zip(
             settings.regions, decide_panel(panel, bucket, settings, allowed), strict=True
         )
     }
 
 
-class Decided(NamedTuple):
-    """A `Choice` by the number of its option."""
+class ChosenOption(NamedTuple):
+    """A `RegionChoice` by the number of its option."""
 
     option: int
     purpose: Literal["sweep", "draw", "dwell", "best"]
@@ -101,7 +101,7 @@ def decide_panel(
     allowed: NDArray[np.bool_] | None = None,
     *,
     chances: bool = True,
-) -> list[Decided]:
+) -> list[ChosenOption]:
     """`decide` for the table of all rows before a bucket, without names.
 
     Args:
@@ -117,12 +117,12 @@ def decide_panel(
     dwell = settings.dwell
     number, within = divmod(bucket, dwell)
     until = (number + 1) * dwell
-    decided: list[Decided | None] = [None] * n_regions
+    decided: list[ChosenOption | None] = [None] * n_regions
     if within and panel.end == bucket and panel.first < bucket:
         for region in range(n_regions):
             shown = int(np.argmax(panel.shares[-1, region]))
             if allowed[region, shown]:
-                decided[region] = Decided(shown, "dwell", until, math.nan)
+                decided[region] = ChosenOption(shown, "dwell", until, math.nan)
     left = [region for region in range(n_regions) if decided[region] is None]
     if left and number < settings.sweep and bucket < settings.horizon:
         options = swept(panel, settings, number)
@@ -130,7 +130,7 @@ def decide_panel(
             may = np.flatnonzero(allowed[region])
             option = options[region]
             option = option if allowed[region, option] else int(may[number % len(may)])
-            decided[region] = Decided(option, "sweep", until, math.nan)
+            decided[region] = ChosenOption(option, "sweep", until, math.nan)
     elif left:
         found = posterior(panel, settings)
         for region in left:
@@ -161,7 +161,7 @@ def swept(panel: Panel, settings: MarketSettings, number: int) -> list[int]:
 def _drawn(
     found: Posterior, region: int, bucket: int, until: int, settings: MarketSettings,
     allowed: NDArray[np.bool_], chances: bool,
-) -> Decided:  # fmt: skip
+) -> ChosenOption:  # fmt: skip
     mean, covariance = found.effects(region)
     root = root_of(covariance)
     left = max(0, settings.horizon - bucket)
@@ -176,7 +176,7 @@ def _drawn(
         rng = np.random.default_rng([settings.seed, _CHANCES, bucket, name])
         draws = mean + rng.standard_normal((_DRAWS, len(mean))) @ root.T
         chance = float(np.mean(np.argmax(np.where(may, draws, -np.inf), axis=1) == option))
-    return Decided(option, "draw" if left else "best", until, chance)
+    return ChosenOption(option, "draw" if left else "best", until, chance)
 
 
 def root_of(covariance: Floats) -> Floats:

@@ -9,7 +9,7 @@ import numpy as np
 
 from latesum._checks import finite_number
 from latesum.markets.readings import widening
-from latesum.markets.rows import Panel, Row
+from latesum.markets.rows import Panel, RegionRow
 from latesum.markets.rule import root_of
 from latesum.markets.search import posterior
 from latesum.markets.settings import MarketSettings
@@ -38,7 +38,7 @@ class Winner(NamedTuple):
 
 
 def winner(
-    rows: Iterable[Row], bucket: int, settings: MarketSettings, *, lift: float = 0.01
+    rows: Iterable[RegionRow], bucket: int, settings: MarketSettings, *, lift: float = 0.01
 ) -> Winner:
     """The option that can be kept, if there is one already.
 
@@ -49,7 +49,7 @@ def winner(
         lift: A difference that is too small to matter, as a share.
 
     >>> settings = MarketSettings(("old", "new"), 60, before="old")
-    >>> rows = [Row("", day, 9000, "old" if day % 8 < 4 else "new", 300 + 60 * (day % 8 >= 5))
+    >>> rows = [RegionRow("", day, 9000, "old" if day % 8 < 4 else "new", 300 + 60 * (day % 8 >= 5))
     ...     for day in range(-16, 24)]
     >>> winner(rows, 24, settings).option, winner(rows, 3, settings).option
     ('new', None)

@@ -1,6 +1,21 @@
 """Before a campaign: will it work, how long will it take, and with which policy?"""
 
 from latesum.planning.planner import plan
+from latesum.planning.regions import (
+    RegionForecast,
+    RegionPlan,
+    fitted_market,
+    plan_regions,
+    read_history,
+)
 from latesum.planning.result import Plan
 
-__all__ = ["Plan", "plan"]
+__all__ = [
+    "Plan",
+    "RegionForecast",
+    "RegionPlan",
+    "fitted_market",
+    "plan",
+    "plan_regions",
+    "read_history",
+]

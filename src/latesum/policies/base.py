@@ -78,8 +78,8 @@ class Play(NamedTuple):
 
 
 # What the named tuples' own constructors do, without a second call: these are made all the time.
-_stretch: Callable[[type[Stretch], tuple[Any, ...]], Stretch] = tuple.__new__
-_play: Callable[[type[Play], tuple[Any, ...]], Play] = tuple.__new__
+new_stretch: Callable[[type[Stretch], tuple[Any, ...]], Stretch] = tuple.__new__
+new_play: Callable[[type[Play], tuple[Any, ...]], Play] = tuple.__new__
 
 
 class Estimate(NamedTuple):
@@ -177,7 +177,7 @@ class Policy(KeepsArguments, ABC):
                 number = last[4]
             else:
                 number = self._highest + 1
-            asked = self._asked = _stretch(Stretch, (arm, rounds, purpose, number, part))
+            asked = self._asked = new_stretch(Stretch, (arm, rounds, purpose, number, part))
         return asked
 
     def tell(
@@ -222,7 +222,7 @@ class Policy(KeepsArguments, ABC):
                         total = last[2] + total
                 else:
                     self._before = self._memory()
-        self._open = play = _play(Play, (arm, rounds, total, purpose, number))
+        self._open = play = new_play(Play, (arm, rounds, total, purpose, number))
         self._asked = None
         self.rounds_told += rounds
         self._learn(play)

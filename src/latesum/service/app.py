@@ -15,25 +15,26 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute
 
 from latesum.live.store import Store
+from latesum.service.alerts import Outbox
 from latesum.service.auth import AuthMiddleware, Holders
 from latesum.service.cache import CampaignCache
 from latesum.service.configuration import Configuration
+from latesum.service.connections import read_networks
 from latesum.service.errors import set_up_errors
+from latesum.service.forecasts import Forecasts
 from latesum.service.logs import log
 from latesum.service.metrics import Metrics
-from latesum.service.routes import acts, admin, campaigns, operations, page, totals
+from latesum.service.routes import acts, admin, campaigns, forms, operations, page, plans, totals
+from latesum.service.sending import Sender, SendingTask
+from latesum.service.simulations import Simulations
 from latesum.service.watching import Watch
 from latesum.service.workers import Workers
 
 #: All routes there are; those that are asked for most come first.
 ROUTERS = (
-    campaigns.router,
-    totals.router,
-    acts.router,
-    admin.router,
-    operations.router,
-    page.router,
-)
+    campaigns.router, totals.router, acts.router, plans.router, admin.router, operations.router,
+    page.router, forms.router,
+)  # fmt: skip
 _ABOUT = """Which option to show, decided from totals that arrive late.
 
 Every request but `/livez` needs a token, as `Authorization: Bearer <token>`; `latesum token new`
@@ -51,8 +52,13 @@ def create_app(store: Store, configuration: Configuration | None = None) -> Fast
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         log("started", store=store.place)
         watch.start()
+        if not store.read_only:
+            sending.start()
         yield
+        await sending.stop()
         await watch.stop()
+        await app.state.forecasts.close()
+        await simulations.close()
         await asyncio.to_thread(workers.close)
         store.close()
         log("stopped")
@@ -68,7 +74,11 @@ def create_app(store: Store, configuration: Configuration | None = None) -> Fast
         generate_unique_id_function=lambda route: route.name,
     )
     app.state.campaigns = campaign_cache = CampaignCache(store, configuration, workers)
-    watch = Watch(campaign_cache, configuration.watch_every)
+    app.state.simulations = simulations = Simulations()
+    app.state.forecasts = Forecasts(simulations, configuration.forecast_every)
+    watch = Watch(campaign_cache, Outbox(store, configuration.site), configuration.watch_every)
+    networks = read_networks(configuration.webhook_networks)
+    sending = SendingTask(Sender(store, networks, workers.background), configuration.send_every)
     for router in ROUTERS:
         app.include_router(router)
     set_up_errors(app, _methods_of)

@@ -50,7 +50,7 @@ _LONGEST_LOGIN = 2_000
 _MOST_REMEMBERED = 10_000
 #: In bytes; a body is read and checked in the loop that answers all requests, unless it is an upload.
 _LARGEST_UNLESS_UPLOAD = 100_000
-_HEADERS = [(b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer")]
+_HEADERS = [(b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"same-origin")]
 
 
 class HolderCache:

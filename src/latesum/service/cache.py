@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import json
 import time
+import zlib
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple, TypeVar
@@ -17,6 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 from starlette.types import Receive
 
 from latesum.errors import UnknownCampaign
+from latesum.live import charts
 from latesum.live.batches import CheckWanted
 from latesum.live.campaign import Campaign
 from latesum.live.ledger import Decision
@@ -73,6 +75,7 @@ class CachedCampaign:
         self._answer: KeptAnswer | None = None
         self._deciding = asyncio.Lock()
         self._status: KeptStatus | None = None
+        self._phases: tuple[Status, dict[int, int]] | None = None
         self._summary: Summary | None = None
         self._summary_until = datetime.max.replace(tzinfo=UTC)
         self._watching = asyncio.Lock()
@@ -121,12 +124,14 @@ class CachedCampaign:
         content = {
             "campaign": self.campaign.name,
             **{name: getattr(decision, name) for name in named},
+            **({"region": decision.region} if decision.region else {}),
             "decided_at": decision.at.isoformat(),
             "begins": None if begins is None else begins.isoformat(),
             "ends": None if ends is None else ends.isoformat(),
         }
         body = json.dumps(content, ensure_ascii=False).encode()
-        tag = f'"{self.campaign.stored.id}-{decision.bucket}-{decision.sequence or "end"}"'
+        which = decision.sequence or f"end{zlib.crc32(decision.region.encode()):x}"
+        tag = f'"{self.campaign.stored.id}-{decision.bucket}-{which}"'
         return KeptAnswer(body, tag, begins, ends, head)
 
     def seconds_left(self, answer: KeptAnswer) -> int:
@@ -173,12 +178,21 @@ class CachedCampaign:
         return kept
 
     async def renew_summary(self, head: int) -> Summary:
-        """The summary as it is at this moment: health changes with time, too."""
+        """The summary as it is at this moment: health changes with time, too, unless it is over."""
+        kept = self._summary
+        if kept is not None and kept.head == head and kept.state == "finished":
+            return kept
         status, settings = await self.status(), self.reader.settings
         self._summary = make_summary(status, settings, head)
         if settings.buckets.timed:
             self._summary_until = settings.buckets.end(settings.buckets.number(status.now))
         return self._summary
+
+    def phases(self, status: Status) -> dict[int, int]:
+        """The policy's phase in each bucket of a status; kept, because the policy is told everything for it."""
+        if self._phases is None or self._phases[0] is not status:
+            self._phases = (status, charts.phases(self.reader))
+        return self._phases[1]
 
     def forget_status(self) -> None:
         """Make the status anew next time, because something has changed."""

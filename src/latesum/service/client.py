@@ -105,7 +105,7 @@ class Client:
         )
         self._attempts = attempts
         self._sleep = sleep
-        self._kept: dict[str, tuple[float, Shown]] = {}
+        self._kept: dict[tuple[str, str | None], tuple[float, Shown]] = {}
         self._down_until = 0.0
 
     def __enter__(self) -> Self:
@@ -136,21 +136,25 @@ class Client:
         return found
 
     def option(
-        self, campaign: str, bucket: Bucket | None = None, *, fallback: str | None = None
-    ) -> Shown:
+        self, campaign: str, bucket: Bucket | None = None, *, region: str | None = None,
+        fallback: str | None = None,
+    ) -> Shown:  # fmt: skip
         """The option to show; kept for as long as the service says.
 
         Args:
             campaign: Its name.
             bucket: Which bucket; the present one without.
+            region: Which region, in a campaign that has some.
             fallback: What is returned, within a second, when the service cannot be reached, so that an
                 application always has something to show. For the next second the service is not
                 asked again.
         """
-        kept = self._kept.get(campaign) if bucket is None else None
+        kept = self._kept.get((campaign, region)) if bucket is None else None
         if kept is not None and time.monotonic() < kept[0]:
             return kept[1]
         parameters = {} if bucket is None else {"bucket": _text(bucket)}
+        if region is not None:
+            parameters["region"] = region
         path = _path(campaign, "option")
         if fallback is None:
             answer = self._send("GET", path, params=parameters)
@@ -167,7 +171,7 @@ class Client:
         named = ("option", "bucket", "label", "purpose", "reason")
         shown = Shown(**{name: found[name] for name in named}, ends=ends)
         if bucket is None:
-            self._kept[campaign] = (time.monotonic() + _max_age(answer), shown)
+            self._kept[campaign, region] = (time.monotonic() + _max_age(answer), shown)
         return shown
 
     # Totals.
@@ -181,6 +185,7 @@ class Client:
         total: float | None = None,
         status: str | None = None,
         shown: str | None = None,
+        region: str | None = None,
         even_if_final: bool = False,
         beyond_range: bool = False,
     ) -> RowVerdict:
@@ -193,6 +198,7 @@ class Client:
             total: What arrived.
             status: "provisional", "final" or "missing".
             shown: What was shown, if not what was decided.
+            region: Which region, in a campaign that has some.
             even_if_final: Correct a final value.
             beyond_range: The total is right, though out of its range.
         """
@@ -201,7 +207,8 @@ class Client:
             "even_if_final": even_if_final, "beyond_range": beyond_range,
         }  # fmt: skip
         given = {key: value for key, value in body.items() if value not in (None, False)}
-        found = self._json("PUT", _path(campaign, "buckets", _text(bucket)), json=given)
+        where = () if region is None else ("regions", region)
+        found = self._json("PUT", _path(campaign, *where, "buckets", _text(bucket)), json=given)
         return _verdict(found)
 
     def upload(

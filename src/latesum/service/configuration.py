@@ -35,8 +35,16 @@ class Configuration:
     status_kept: float = 1.0
     #: How often the page asks for what is new, in seconds.
     page_every: float = 2.0
+    #: Private networks to which alerts may be sent, also over http.
+    webhook_networks: tuple[str, ...] = ()
+    #: The address of the page as others see it, for links in alerts.
+    site: str | None = None
+    #: How often the outbox of alerts is looked at, in seconds.
+    send_every: float = 2.0
     #: How often all campaigns are looked after, in seconds.
     watch_every: float = 20.0
+    #: The least seconds between two forecasts of a campaign that is looked at.
+    forecast_every: float = 30.0
     clock: Clock = system_clock
     #: How many times faster than the world's the clock runs; the demo's does.
     speed: float = 1.0

@@ -45,6 +45,9 @@ def _number(value: Any) -> Any:
 Number = BeforeValidator(_number)
 Rounds = Annotated[int, Field(ge=0, le=_MOST), Number]
 Total = Annotated[float, Field(ge=-_MOST, le=_MOST, allow_inf_nan=False), Number]
+#: A name, or names with shares: "a gift:0.7 free shipping:0.3".
+ShownText = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1000)]
+RegionName = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=64)]
 Flag = Annotated[bool, Field(strict=True)]
 
 
@@ -137,9 +140,19 @@ class OptionAnswer(BaseModel):
     source: Source
     rounds: int | None = Field(description="What the policy asked for, where it was asked.")
     reason: str
+    region: str | None = Field(None, description="The region, in a campaign that has some.")
     decided_at: datetime
     begins: datetime | None
     ends: datetime | None
+
+
+class OptionsAnswer(BaseModel):
+    """The option for a bucket in every region; a campaign without regions has one."""
+
+    campaign: str
+    bucket: int
+    label: str
+    options: list[OptionAnswer]
 
 
 class Record(Body):
@@ -148,7 +161,10 @@ class Record(Body):
     rounds: Rounds | None = None
     total: Total | None = None
     status: RecordStatus | None = None
-    shown: Text | None = Field(None, description="What was shown, if not what was decided.")
+    shown: ShownText | None = Field(
+        None,
+        description="What was shown, if not what was decided; several options with their shares.",
+    )
     even_if_final: Flag = Field(False, description="Correct a final value.")
     beyond_range: Flag = Field(False, description="The total is right, though out of its range.")
 
@@ -160,7 +176,8 @@ class BulkRow(Body):
     rounds: Rounds | None = None
     total: Total | None = None
     status: RecordStatus | None = None
-    shown: Text | None = None
+    shown: ShownText | None = None
+    region: RegionName | None = Field(None, description="In a campaign that has regions.")
 
 
 class Bulk(Body):
@@ -177,6 +194,7 @@ class RecordAnswer(BaseModel):
     verdict: Verdict
     marks: list[str]
     note: str
+    region: str = Field("", description="Empty in a campaign without regions.")
 
 
 class RowAnswer(RecordAnswer):
@@ -229,6 +247,7 @@ class HistoryEntry(BaseModel):
     kind: str
     bucket: int | None
     body: dict[str, Any]
+    region: str = Field("", description="The region that it is about; empty for all.")
     sentence: str
 
 
@@ -252,7 +271,13 @@ class Act(Body):
     who: Text | None = Field(None, description="Who, if that is not the token's own name.")
 
 
-class OptionAct(Act):
+class RegionAct(Act):
+    """An act in one region, or in all."""
+
+    region: RegionName | None = Field(None, description="In a campaign that has regions.")
+
+
+class OptionAct(RegionAct):
     """An act about one option."""
 
     option: Text
@@ -276,9 +301,10 @@ class Addition(Act):
     option: Text
 
 
-class Renaming(OptionAct):
+class Renaming(Act):
     """An option and its new name."""
 
+    option: Text
     name: Text
 
 

@@ -71,6 +71,7 @@ async def while_wanted(
     request: Request, handle: Callable[[Request], Coroutine[Any, Any, Response]]
 ) -> Response:
     """Handle a request for as long as its client waits; what is queued for a thread is taken back."""
+    await request.body()  # what comes after it is that the client has left
     handling = asyncio.create_task(handle(request))
     watching = asyncio.create_task(until_gone(request.receive))
     try:

@@ -11,6 +11,7 @@ import contextlib
 from sqlalchemy.exc import DBAPIError, TimeoutError
 
 from latesum._checks import InvalidInput
+from latesum.service.alerts import Outbox
 from latesum.service.cache import CampaignCache
 from latesum.service.errors import Refused
 from latesum.service.logs import LOGGER
@@ -24,11 +25,13 @@ class Watch:
 
     Args:
         campaigns: The campaigns of the service.
+        outbox: Where alerts about changes are put.
         every: The seconds between two rounds.
     """
 
-    def __init__(self, campaigns: CampaignCache, every: float) -> None:
+    def __init__(self, campaigns: CampaignCache, outbox: Outbox, every: float) -> None:
         self._campaigns = campaigns
+        self._outbox = outbox
         self._every = every
         self._task: asyncio.Task[None] | None = None
 
@@ -55,5 +58,10 @@ class Watch:
             await asyncio.sleep(self._every)
 
     async def look(self) -> None:
-        """Look after every campaign once."""
-        await self._campaigns.renew_summaries(_PAUSE)
+        """Look after every campaign once, and put alerts about what has changed into the outbox."""
+        summaries = await self._campaigns.renew_summaries(_PAUSE)
+        workers = self._campaigns.workers
+        heads = await workers.run(workers.readers, self._campaigns.store.heads)
+        if not self._campaigns.store.read_only:
+            ids = {each.name: each.id for each in heads}
+            await workers.run(workers.background, self._outbox.notice, ids, summaries)

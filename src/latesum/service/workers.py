@@ -85,8 +85,10 @@ class Workers:
         self.metrics = metrics
         self.writers = ThreadPoolExecutor(4, "writer")
         self.readers = ThreadPoolExecutor(2, "reader")
+        #: For what no one waits for.
+        self.background = ThreadPoolExecutor(2, "background")
         self.uploads = Uploads()
-        self._under_way = {self.writers: 0, self.readers: 0}
+        self._under_way = {self.writers: 0, self.readers: 0, self.background: 0}
 
     async def run(
         self, threads: ThreadPoolExecutor, work: Callable[..., T], *arguments: Any, **more: Any
@@ -108,3 +110,4 @@ class Workers:
         self.uploads.close()
         self.writers.shutdown(wait=True)
         self.readers.shutdown(wait=True)
+        self.background.shutdown(wait=True)

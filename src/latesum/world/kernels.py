@@ -7,7 +7,7 @@ from latesum._compile import compiled
 
 
 @compiled
-def _take_arrivals(carry, rounds):
+def take_arrivals(carry, rounds):
     """Sum what was due during the next `rounds` rounds, and move the rest to the front."""
     size = len(carry)
     passed = min(rounds, size)
@@ -38,7 +38,7 @@ def spill_bernoulli(carry, rounds, uniforms, mean, cdf, guide, beyond):
     divided by `mean` where the reward is 1, for the delay. Returns what arrived, and how many
     rewards have a delay beyond the table: their places are written into `beyond`.
     """
-    arrived = _take_arrivals(carry, rounds)
+    arrived = take_arrivals(carry, rounds)
     late = 0
     for place in range(len(uniforms)):
         if uniforms[place] < mean:
@@ -58,7 +58,7 @@ def spill_bernoulli(carry, rounds, uniforms, mean, cdf, guide, beyond):
 @compiled
 def spill_rewards(carry, rounds, rewards, uniforms, cdf, guide, beyond):
     """The same for any rewards, drawn beforehand."""
-    arrived = _take_arrivals(carry, rounds)
+    arrived = take_arrivals(carry, rounds)
     late = 0
     for place in range(len(uniforms)):
         if uniforms[place] >= cdf[-1]:

@@ -6,13 +6,13 @@ of the other L - D is one draw. So a stretch costs O(D), whatever L is, exactly 
 Delays with a longer tail than their table are exact too. A play at distance i >= D from the end
 spills over only if its delay exceeds i. Distances are taken in blocks [D, 2D), [2D, 4D), ...; in
 the block from s on, a binomial number of plays has a delay above s, and only those are looked at
-one by one. With a finite mean delay they are few, and there are log2(L / D) blocks.
+one by one. Next to none is: where more than a few delays are longer than a table, plays are kept in cohorts
+(`latesum.world.cohorts`), and a stretch costs about the square root of D.
 """
 
 from __future__ import annotations
 
 import functools
-import heapq
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -23,6 +23,8 @@ from latesum._checks import InvalidInput, whole_number
 from latesum._terminal import new_table
 from latesum.delays import Delay, parse
 from latesum.delays.base import Integers, Table
+from latesum.world.cohorts import Cohorts
+from latesum.world.later import Later
 from latesum.world.reward_text import parse_reward
 from latesum.world.rewards import Bernoulli, Floats, Reward
 
@@ -177,6 +179,7 @@ class Problem:
                 delay,
                 delay.table,
                 len(delay.table.tail) == 0,
+                len(delay.table.tail) > 0 and not delay.fits_table(),
             )
             for reward, delay in zip(self.arms, self.delays, strict=True)
         )
@@ -190,6 +193,7 @@ class _Channel(NamedTuple):
     delay: Delay
     table: Table
     bounded: bool
+    long: bool  # its plays are kept in cohorts
 
 
 class World:
@@ -217,11 +221,13 @@ class World:
         self._channels = problem._channels
         self._rng = rng
         self.rounds_played = at
-        size = max(channel.table.spread for channel in self._channels)
-        #: carry[s] is due s + 1 rounds from now; rewards due later still are on the heap.
+        size = max((each.table.spread for each in self._channels if not each.long), default=0)
+        #: carry[s] is due s + 1 rounds from now; what is due later still is in `_later`, and what is
+        #: due in a round that need not be known yet is in a cohort.
         self._carry = np.zeros(size)
         self._beyond = np.empty(size, dtype=np.int64)
-        self._heap: list[tuple[int, float]] = []
+        self._later = Later()
+        self._cohorts: dict[tuple[int, int], tuple[Cohorts, Reward | None]] = {}
         if before is not None:
             self._fill(before)
 
@@ -237,7 +243,13 @@ class World:
     @property
     def outstanding(self) -> float:
         """The rewards earned so far that have not arrived yet."""
-        return float(self._carry.sum()) + sum(reward for _, reward in self._heap)
+        counted = 0
+        for cohorts, reward in self._cohorts.values():
+            if reward is None:
+                counted += cohorts.left
+            else:  # what each of them is was not drawn yet
+                self._postpone(cohorts.resolve(self._rng), reward)
+        return float(self._carry.sum()) + self._later.total + counted
 
     def play(self, arm: int, rounds: int) -> float:
         """Play `arm` for `rounds` rounds and return the total that arrives during them.
@@ -246,19 +258,33 @@ class World:
             arm: The arm.
             rounds: The number of rounds.
         """
-        channel, rounds = self._check(arm, rounds)
-        if rounds == 0:
+        if type(arm) is int and type(rounds) is int and 0 <= arm < len(self._channels):
+            channel = self._channels[arm]
+        else:
+            channel, rounds = self._check(arm, rounds)
+        if rounds <= 0:
+            self._check(arm, rounds)
             return 0.0
-        rng, table = self._rng, channel.table
-        end = self.rounds_played = self.rounds_played + rounds
+        self.rounds_played += rounds
+        arrived = self._send_long(channel, rounds) if channel.long else self._send(channel, rounds)
+        if self._cohorts:
+            arrived += self._arrived_of_cohorts()
+        return float(arrived + self._later.take(self.rounds_played))
+
+    def _send(self, channel: _Channel, rounds: int) -> float:
+        """What arrives of a stretch that was just played, and of what was due in the next rounds.
+
+        Only the last plays can spill over the end, up to the largest delay of the table: these are
+        drawn one by one.
+        """
+        rng, table, mean = self._rng, channel.table, channel.bernoulli_mean
         one_by_one = min(rounds, table.spread)
         uniforms = rng.random(one_by_one)
-        if channel.bernoulli_mean is not None:
+        if mean is not None:
             rewards = None
             arrived, late = self._kernels.spill_bernoulli(
-                self._carry, rounds, uniforms, channel.bernoulli_mean,
-                table.cdf, table.guide, self._beyond,
-            )  # fmt: skip
+                self._carry, rounds, uniforms, mean, table.cdf, table.guide, self._beyond
+            )
         else:
             rewards = channel.reward.draw(one_by_one, rng)
             arrived, late = self._kernels.spill_rewards(
@@ -267,17 +293,51 @@ class World:
         if late:
             places = self._beyond[:late].copy()
             waits = channel.delay.draw_beyond(np.full(late, table.spread), rng) - places
-            self._postpone(end, waits, np.ones(late) if rewards is None else rewards[places])
+            paid = np.ones(late) if rewards is None else rewards[places]
+            self._later.add(self.rounds_played + waits, paid)
         rest = rounds - one_by_one
         if rest and not channel.bounded:
-            looked_at, total = self._play_far_tail(channel, rounds, end)
+            looked_at, total = self._play_far_tail(channel, rounds, self.rounds_played)
             rest -= looked_at
             arrived += total
         if rest:
-            arrived += channel.reward.draw_sum(rest, rng)
-        while self._heap and self._heap[0][0] <= end:
-            arrived += heapq.heappop(self._heap)[1]
+            arrived += (
+                channel.reward.draw_sum(rest, rng) if mean is None else rng.binomial(rest, mean)
+            )
         return float(arrived)
+
+    def _send_long(self, channel: _Channel, rounds: int) -> float:
+        """The same where delays are longer than a table: the plays are kept in cohorts.
+
+        A short stretch is drawn play by play: what of it arrives in it is due with all the rest.
+        """
+        arrived = self._kernels.take_arrivals(self._carry, rounds) if len(self._carry) else 0.0
+        cohorts, reward = self._cohorts_of(channel)
+        mean = 1.0 if channel.bernoulli_mean is None else channel.bernoulli_mean
+        rng, end = self._rng, self.rounds_played
+        if rounds >= 2 * cohorts.shortest:
+            cohorts.send(end, rounds, mean, rng)
+        else:
+            plays = np.flatnonzero(rng.random(rounds) < mean)
+            arrivals = end - rounds + 1 + plays + channel.delay.draw(len(plays), rng)
+            self._postpone(arrivals, reward)
+        return arrived
+
+    def _cohorts_of(self, channel: _Channel) -> tuple[Cohorts, Reward | None]:
+        """The cohorts of all rewards of 1 that have this delay, or of all rewards of this kind."""
+        reward = None if channel.bernoulli_mean is not None else channel.reward
+        key = (id(channel.delay), id(reward))
+        if key not in self._cohorts:
+            self._cohorts[key] = (Cohorts(channel.delay), reward)
+        return self._cohorts[key]
+
+    def _arrived_of_cohorts(self) -> float:
+        total = 0.0
+        for cohorts, reward in self._cohorts.values():
+            arrived, rounds = cohorts.move_to(self.rounds_played, self._rng)
+            self._postpone(rounds, reward)
+            total += arrived if reward is None else reward.draw_sum(arrived, self._rng)
+        return total
 
     def play_rounds(self, arm: int, rounds: int) -> Floats:
         """Play `arm` for `rounds` rounds and return what arrives in each (the paper's X_t).
@@ -290,22 +350,21 @@ class World:
         """
         channel, rounds = self._check(arm, rounds)
         start = self.rounds_played
+        for cohorts, kind in self._cohorts.values():
+            self._postpone(cohorts.resolve(self._rng), kind)
         seen = np.zeros(rounds)
         due = min(rounds, len(self._carry))
         seen[:due] = self._carry[:due]
         self._carry = np.concatenate([self._carry[due:], np.zeros(due)])
         self.rounds_played += rounds
-        while self._heap and self._heap[0][0] <= self.rounds_played:
-            arrival, reward = heapq.heappop(self._heap)
-            seen[arrival - start - 1] += reward
+        arrivals, rewards = self._later.take_each(self.rounds_played)
+        np.add.at(seen, arrivals - start - 1, rewards)
         rewards = channel.reward.draw(rounds, self._rng)
         arrivals = np.arange(rounds) + channel.delay.draw(rounds, self._rng)
         inside = arrivals < rounds
         np.add.at(seen, arrivals[inside], rewards[inside])
         waits, rewards = arrivals[~inside] - rounds + 1, rewards[~inside]
-        near = waits <= len(self._carry)
-        np.add.at(self._carry, waits[near] - 1, rewards[near])
-        self._postpone(self.rounds_played, waits[~near], rewards[~near])
+        self._carry_on(waits, rewards)
         return seen
 
     def _play_far_tail(self, channel: _Channel, rounds: int, end: int) -> tuple[int, float]:
@@ -338,7 +397,7 @@ class World:
         waits = channel.delay.draw_beyond(np.repeat(starts, counts), rng) - places
         rewards = channel.reward.draw(looked_at, rng)
         later = waits > 0
-        self._postpone(end, waits[later], rewards[later])
+        self._later.add(end + waits[later], rewards[later])
         return looked_at, float(rewards[~later].sum())
 
     def _fill(self, before: Reward | float | str) -> None:
@@ -364,21 +423,23 @@ class World:
         wait, place = np.concatenate(waits), np.concatenate(places)
         wait, place = wait[wait > 0], place[wait > 0]
         earned = self._earned_before(what, place)
-        wait, earned = wait[earned != 0], earned[earned != 0]
-        near = wait <= len(self._carry)
-        np.add.at(self._carry, wait[near] - 1, earned[near])
-        self._postpone(self.rounds_played, wait[~near], earned[~near])
+        self._carry_on(wait, earned)
 
     def _earned_before(self, what: Reward | int, places: Integers) -> Floats:
         """What an arm or a reward earned in rounds before the start, counted backwards from it."""
         reward = self._channels[what].reward if isinstance(what, int) else what
         return reward.draw(len(places), self._rng)
 
-    def _postpone(self, end: int, waits: Integers, rewards: Floats) -> None:
-        """Let each reward arrive `waits` rounds after the end of the stretch."""
-        for wait, reward in zip(waits.tolist(), rewards.tolist(), strict=True):
-            if reward:
-                heapq.heappush(self._heap, (end + wait, reward))
+    def _carry_on(self, waits: Integers, rewards: Floats) -> None:
+        """Let each reward arrive `waits` rounds from now."""
+        near = waits <= len(self._carry)
+        np.add.at(self._carry, waits[near] - 1, rewards[near])
+        self._later.add(self.rounds_played + waits[~near], rewards[~near])
+
+    def _postpone(self, rounds: Integers, reward: Reward | None) -> None:
+        """Let a reward of this kind, or one of 1, arrive in each of these rounds."""
+        count = len(rounds)
+        self._later.add(rounds, np.ones(count) if reward is None else reward.draw(count, self._rng))
 
     def _check(self, arm: int, rounds: int) -> tuple[_Channel, int]:
         if not (type(arm) is int and 0 <= arm < len(self._channels)):

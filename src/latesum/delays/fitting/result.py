@@ -22,7 +22,7 @@ QUANTILES = (0.5, 0.75, 0.9, 0.95, 0.99)
 RESAMPLES = 400
 #: Another curve that the data allow widens the limits by this share of its distance: it is further
 #: from the estimate than the truth is.
-_OTHER_SHARE = 0.5
+_OTHER_SHARE = 0.25
 
 
 class Limited(NamedTuple):

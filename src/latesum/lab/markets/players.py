@@ -78,7 +78,12 @@ class SwitchbackPlayer:
         #: The option that was named first, and the bucket.
         self.winner: tuple[int, int] | None = None
 
-    def _panel(self, bucket: int) -> Panel:
+    def panel(self, bucket: int) -> Panel:
+        """The rows before a bucket as they are known at its start.
+
+        Args:
+            bucket: The bucket.
+        """
         world = self._world
         shares = np.eye(world.law.options)[world.shown(bucket)]
         return Panel(world.first, world.rounds(bucket), shares, world.totals(bucket))
@@ -92,7 +97,7 @@ class SwitchbackPlayer:
         settings = self.settings
         if bucket % settings.dwell and bucket:
             return [int(option) for option in self._world.shown(bucket)[-1]]
-        panel = self._panel(bucket)
+        panel = self.panel(bucket)
         if self._looks and self.winner is None and bucket >= settings.sweep * settings.dwell:
             found = winner_of(panel, settings)
             if found.option is not None:
@@ -100,7 +105,7 @@ class SwitchbackPlayer:
         return [each.option for each in decide_panel(panel, bucket, settings, chances=False)]
 
     def _posterior(self) -> Posterior:
-        return posterior(self._panel(self._world.law.buckets), self.settings)
+        return posterior(self.panel(self._world.law.buckets), self.settings)
 
     def answer(self) -> int:
         """The option with the highest mean, all regions together."""

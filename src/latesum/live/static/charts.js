@@ -4,8 +4,6 @@
 const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const faint = (colour, share) => Chart.helpers.color(colour).alpha(share).rgbString();
 const rowHeight = 34; // of an option, in pixels
-const leastBucket = 3; // pixels for each bucket, so that a long campaign scrolls ...
-const widest = 16000; // ... as far as browsers draw
 
 // Read once for a chart, not for each of its bars.
 function withColours(content) {
@@ -115,6 +113,10 @@ function axis(more = {}) {
   };
 }
 
+// 0.025 is 2.5% to most people.
+const inPercent = (content) =>
+  content.percent ? { callback: (value) => `${Number((100 * value).toPrecision(3))}%` } : {};
+
 const bucketAxis = () =>
   axis({ grid: { display: false }, ticks: { maxRotation: 0, autoSkipPadding: 24 } });
 
@@ -166,7 +168,13 @@ const makers = {
     options.layout = { padding: { top: 10 } };
     options.scales = {
       x: bucketAxis(),
-      y: axis({ afterFit: sameLeft, grace: "5%", ticks: { maxTicksLimit: 6 } }),
+      y: axis({
+        afterFit: sameLeft,
+        suggestedMin: content.low,
+        suggestedMax: content.high, // of the whole run, whatever part of it is shown
+        grace: "5%",
+        ticks: { maxTicksLimit: 6, ...inPercent(content) },
+      }),
     };
     const revised = (bar) => (bar.revised ? bar.rate : undefined);
     const missing = (bar) => (bar.state === "missing" ? 0 : undefined);
@@ -192,7 +200,7 @@ const makers = {
     options.scales = {
       x: axis({
         beginAtZero: false,
-        ticks: { maxRotation: 0, maxTicksLimit: 7 },
+        ticks: { maxRotation: 0, maxTicksLimit: 7, ...inPercent(content) },
         title: { display: true, text: content.unit, color: style("--soft") },
       }),
       y: axis({
@@ -249,10 +257,6 @@ function drawCharts(root) {
     const content = withColours(JSON.parse(box.dataset.chart));
     const { height, ...chart } = makers[content.kind](content);
     box.style.height = `${height}px`;
-    if (content.labels) {
-      const wide = content.labels.length * leastBucket + 120;
-      box.style.minWidth = `${Math.min(wide, widest / devicePixelRatio)}px`;
-    }
     new Chart(box.querySelector("canvas"), chart);
   }
 }

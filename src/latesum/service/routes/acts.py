@@ -18,6 +18,7 @@ from latesum.service.models import (
     Finish,
     OptionAct,
     Override,
+    RegionAct,
     Renaming,
     SettingsChange,
 )
@@ -44,14 +45,14 @@ Key = Annotated[
 
 @router.post("/hold")
 @needs("operate")
-async def hold(cached: NamedCampaign, act: Act, who: Who, key: Key = None) -> ActAnswer:
+async def hold(cached: NamedCampaign, act: RegionAct, who: Who, key: Key = None) -> ActAnswer:
     """Keep showing the present option until an operator resumes."""
     return await _act(cached, who, act, key, "hold")
 
 
 @router.post("/resume")
 @needs("operate")
-async def resume(cached: NamedCampaign, act: Act, who: Who, key: Key = None) -> ActAnswer:
+async def resume(cached: NamedCampaign, act: RegionAct, who: Who, key: Key = None) -> ActAnswer:
     """Let the policy decide again. An override goes on after a hold; without a hold it ends."""
     return await _act(cached, who, act, key, "resume")
 
@@ -72,7 +73,9 @@ async def drop(cached: NamedCampaign, act: OptionAct, who: Who, key: Key = None)
 
 @router.post("/cancel-override")
 @needs("operate")
-async def cancel_override(cached: NamedCampaign, act: Act, who: Who, key: Key = None) -> ActAnswer:
+async def cancel_override(
+    cached: NamedCampaign, act: RegionAct, who: Who, key: Key = None
+) -> ActAnswer:
     """End an override that is not over; a hold goes on."""
     return await _act(cached, who, act, key, "cancel_override")
 
@@ -151,6 +154,8 @@ async def _act(
     cached: CachedCampaign, token: Token, sent: Act, key: str | None, kind: str, **arguments: Any
 ) -> ActAnswer:
     act = getattr(cached.campaign, kind)
+    if isinstance(sent, RegionAct):
+        arguments["region"] = sent.region
     done = await cached.write(act, who=_name_of(token, sent), why=sent.why, key=key, **arguments)
     cached.forget_status()
     status = await cached.status()

@@ -1,22 +1,25 @@
-"""Routes for those who administer the service: its tokens, and who has logged in."""
+"""Routes for those who administer the service: its tokens, who has logged in, where alerts are sent."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Path
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, StringConstraints
 
 from latesum._checks import InvalidInput
+from latesum.service.alerts import Outbox
 from latesum.service.auth import Holders
 from latesum.service.cache import CampaignCache
+from latesum.service.connections import read_networks
 from latesum.service.errors import ON_ANY_ROUTE, Refused, documented
 from latesum.service.models import Body, Text
 from latesum.service.routing import AllCampaigns, AllHolders, ScopedRoute, Who, needs
 from latesum.service.sessions import Sessions
 from latesum.service.tokens import Scope, Token, Tokens
+from latesum.service.webhooks import Shape, Webhook, Webhooks
 
 router = APIRouter(
     prefix="/v1",
@@ -131,6 +134,100 @@ async def end_session(id: Id, campaigns: AllCampaigns, holders: AllHolders) -> N
             raise Refused(404, "there is no such session; it may have ended.") from None
 
     await _change(campaigns, holders, end)
+
+
+class NewWebhook(Body):
+    """Where alerts are to be sent."""
+
+    name: Text
+    address: Annotated[str, StringConstraints(min_length=1, max_length=2000)] = Field(
+        description="https, and public unless its network is listed.",
+        examples=["https://hooks.example.com/latesum"],
+    )
+    shape: Shape = Field("json", description="What a message looks like.")
+
+
+class WebhookLine(BaseModel):
+    """Where alerts are sent, without what may be secret in the address."""
+
+    id: str
+    name: str
+    address: str
+    shape: Shape
+    created_at: datetime
+    created_by: str
+
+
+class WebhookMade(WebhookLine):
+    """A webhook that was made, with the secret that signs its messages; it is never shown again."""
+
+    secret: str
+
+
+class WebhookList(BaseModel):
+    """Where alerts are sent."""
+
+    webhooks: list[WebhookLine]
+
+
+def _line(webhook: Webhook) -> dict[str, Any]:
+    named = ("id", "name", "shape", "created_at", "created_by")
+    return {**{name: getattr(webhook, name) for name in named}, "address": webhook.shown_address}
+
+
+def webhooks_of(campaigns: CampaignCache) -> Webhooks:
+    """The webhooks of the service."""
+    return Webhooks(campaigns.store, read_networks(campaigns.configuration.webhook_networks))
+
+
+@router.get("/webhooks")
+@needs("admin")
+async def list_webhooks(campaigns: AllCampaigns) -> WebhookList:
+    """Where alerts are sent."""
+    found = await campaigns.workers.run(campaigns.workers.readers, webhooks_of(campaigns).all)
+    return WebhookList(webhooks=[WebhookLine(**_line(each)) for each in found])
+
+
+@router.post("/webhooks", status_code=201)
+@needs("admin")
+async def make_webhook(new: NewWebhook, who: Who, campaigns: AllCampaigns) -> WebhookMade:
+    """Send alerts to an address from now on. The secret that signs them is in this answer alone."""
+
+    def make() -> Webhook:
+        return webhooks_of(campaigns).new(new.name, new.address, new.shape, by=who.name)
+
+    made = await campaigns.workers.run(campaigns.workers.writers, make)
+    return WebhookMade(**_line(made), secret=made.secret)
+
+
+@router.post("/webhooks/{id}/remove", responses=documented(404), status_code=204)
+@needs("admin")
+async def remove_webhook(id: Id, campaigns: AllCampaigns) -> None:
+    """Send nothing more there."""
+
+    def remove() -> None:
+        webhooks = webhooks_of(campaigns)
+        webhooks.remove(_there(webhooks, id).id)
+
+    await campaigns.workers.run(campaigns.workers.writers, remove)
+
+
+@router.post("/webhooks/{id}/test", responses=documented(404), status_code=202)
+@needs("admin")
+async def test_webhook(id: Id, campaigns: AllCampaigns) -> None:
+    """Send a message there, to see whether it arrives."""
+
+    def put() -> None:
+        Outbox(campaigns.store).put_test(_there(webhooks_of(campaigns), id))
+
+    await campaigns.workers.run(campaigns.workers.writers, put)
+
+
+def _there(webhooks: Webhooks, id: str) -> Webhook:
+    found = next((each for each in webhooks.all() if each.id == id), None)
+    if found is None:
+        raise Refused(404, "there is no such webhook; it may have been removed.")
+    return found
 
 
 async def _change(campaigns: CampaignCache, holders: Holders, work: Callable[[], T]) -> T:

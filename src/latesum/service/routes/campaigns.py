@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request, Response
@@ -30,6 +31,9 @@ router = APIRouter(
     responses=documented(*ON_ANY_ROUTE),
 )
 Level = Annotated[float, Query(ge=0.5, le=0.999, description="How sure the intervals are.")]
+RegionQuery = Annotated[
+    str, Query(min_length=1, max_length=64, description="The region, in a campaign that has some.")
+]
 Bucket = Annotated[str, Query(min_length=1, max_length=40, description="A date, time or number.")]
 
 
@@ -126,16 +130,22 @@ async def _answer(cached: CachedCampaign) -> models.CampaignAnswer:
     },
 )
 @needs("read")
-async def option(cached: NamedCampaign, request: Request, bucket: Bucket | None = None) -> Response:
+async def option(
+    cached: NamedCampaign,
+    request: Request,
+    bucket: Bucket | None = None,
+    region: RegionQuery | None = None,
+) -> Response:
     """The option to show now, or in a bucket; asked again, the answer is the same.
 
     It may be kept until the bucket ends (Cache-Control); numbered buckets end when something is
     recorded, so that theirs has to be asked for each time, with If-None-Match.
     """
-    if bucket is None:
+    if bucket is None and region is None:
         answer = await cached.option_now()
     else:
-        answer = cached.answer(await cached.write(cached.campaign.decide, bucket))
+        decide = cached.campaign.decide
+        answer = cached.answer(await cached.write(decide, bucket, region=region or ""))
     left = cached.seconds_left(answer)
     kept = f"private, max-age={left}" if left else "private, no-cache"
     headers = {"cache-control": kept, "etag": answer.tag, "vary": "Authorization, Cookie"}
@@ -143,6 +153,37 @@ async def option(cached: NamedCampaign, request: Request, bucket: Bucket | None 
     if tags is not None and answer.tag in [tag.strip() for tag in tags.split(",")]:
         return Response(None, 304, headers)
     return Response(answer.body, 200, headers, "application/json")
+
+
+@router.get(
+    "/{campaign}/options",
+    response_model=models.OptionsAnswer,
+    responses={
+        304: {"description": "The options are those whose ETag was sent in If-None-Match."},
+        **documented(404, 409),
+    },
+)
+@needs("read")
+async def options(
+    cached: NamedCampaign, request: Request, bucket: Bucket | None = None
+) -> Response:
+    """The option to show in every region, now or in a bucket; asked again, the answer is the same."""
+    decisions = await cached.write(cached.campaign.decide_all, bucket)
+    answers = [cached.answer(each) for each in decisions.values()]
+    first = next(iter(decisions.values()))
+    left = cached.seconds_left(answers[0])
+    kept = f"private, max-age={left}" if left else "private, no-cache"
+    tag = f'"{"-".join(each.tag.strip(chr(34)) for each in answers)}"'
+    headers = {"cache-control": kept, "etag": tag, "vary": "Authorization, Cookie"}
+    tags = request.headers.get("if-none-match")
+    if tags is not None and tag in [each.strip() for each in tags.split(",")]:
+        return Response(None, 304, headers)
+    content = {
+        "campaign": cached.campaign.name, "bucket": first.bucket, "label": first.label,
+        "options": [json.loads(each.body) for each in answers],
+    }  # fmt: skip
+    body = json.dumps(content, ensure_ascii=False).encode()
+    return Response(body, 200, headers, "application/json")
 
 
 @router.get("/{campaign}/status", responses=documented(404))

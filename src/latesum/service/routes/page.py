@@ -16,9 +16,11 @@ from markupsafe import Markup
 from latesum import _pages
 from latesum.errors import UnknownCampaign
 from latesum.live import charts
+from latesum.live.outlook import without_commands
 from latesum.live.static_page import chart_library, chart_library_version, status_section
-from latesum.service.auth import COOKIE, read_secret
+from latesum.live.status import Status
 from latesum.live.vocabulary import CampaignState
+from latesum.service.auth import COOKIE, read_secret
 from latesum.service.cache import CachedCampaign, CampaignCache
 from latesum.service.logs import log
 from latesum.service.routing import AllCampaigns, AllHolders, ScopedRoute, Who, needs
@@ -27,6 +29,8 @@ from latesum.service.tokens import Token
 
 #: Campaigns on one page of the list.
 _LINES = 25
+#: A longer timeline is shown from its end first; all of it can be chosen.
+_MOST_AT_FIRST = 120
 
 router = APIRouter(route_class=ScopedRoute, include_in_schema=False)
 #: Everything comes from the service itself, and nothing that stands in a page is ever run.
@@ -38,8 +42,10 @@ _HEADERS = {"content-security-policy": _POLICY, "cache-control": "no-store"}
 #: The style and scripts by their names, with their places and kinds.
 _STATIC = {
     "page.css": ("live/static/page.css", "text/css"),
+    "forms.css": ("service/static/forms.css", "text/css"),
     "charts.js": ("live/static/charts.js", "text/javascript"),
     "page.js": ("service/static/page.js", "text/javascript"),
+    "forms.js": ("service/static/forms.js", "text/javascript"),
 }
 
 
@@ -86,7 +92,7 @@ async def front(campaigns: AllCampaigns, who: Who, asked: AskedFor) -> Response:
     """All campaigns."""
     every = campaigns.configuration.page_every
     html = await _list(campaigns, asked, who)
-    return _page(
+    return show_page(
         "list.html", title="Campaigns", who=who, every=every, live=Markup(html), asked=asked,
         states=get_args(CampaignState), glances=GLANCES, here="campaigns",
     )  # fmt: skip
@@ -109,40 +115,68 @@ async def _list(campaigns: CampaignCache, asked: ListQuestion, who: Token) -> st
     return _render(
         "list_live.html", lines=found[(page - 1) * _LINES : page * _LINES], found=len(found),
         counts=count_glances(everything), all=len(everything), asked=asked, page=page, pages=pages,
-        n_colours=charts.N_COLOURS, who=who,
+        n_colours=charts.N_COLOURS, who=who, advice=without_commands,
     )  # fmt: skip
+
+
+Span = Annotated[str, Query(max_length=10, description="How many of the last buckets, or all.")]
 
 
 @router.get("/campaigns/{campaign}")
 @needs("read", long=True)
 async def campaign_page(
-    request: Request, campaign: str, campaigns: AllCampaigns, who: Who
+    request: Request, campaign: str, campaigns: AllCampaigns, who: Who, span: Span = ""
 ) -> Response:
     """One campaign."""
     try:
         cached = await campaigns.of(campaign)
+        live = await _campaign(request, cached, span)
     except UnknownCampaign as unknown:
-        return _page(
-            "missing.html", 404, title="Not found", who=who, every=0, sentence=unknown, here=""
-        )
-    return _page(
+        return not_found(who, str(unknown))
+    return show_page(
         "campaign.html", title=cached.campaign.name, who=who,
         every=campaigns.configuration.page_every, name=cached.campaign.name,
-        may_operate=who.may("operate"), here="campaigns",
-        live=Markup(await _campaign(cached)),
+        may_operate=who.may("operate"), may_record=who.may("record"), here="campaigns",
+        settings=cached.reader.settings, live=Markup(live), span=span,
     )  # fmt: skip
 
 
 @router.get("/campaigns/{campaign}/live")
 @needs("read", long=True)
-async def campaign_live(request: Request, campaign: str, campaigns: AllCampaigns) -> Response:
+async def campaign_live(
+    request: Request, campaign: str, campaigns: AllCampaigns, span: Span = ""
+) -> Response:
     """The part of a campaign's page that changes."""
-    return _fragment(request, await _campaign(await campaigns.of(campaign)))
+    return _fragment(request, await _campaign(request, await campaigns.of(campaign), span))
 
 
-async def _campaign(cached: CachedCampaign) -> str:
+async def _campaign(request: Request, cached: CachedCampaign, span: str) -> str:
     status = await cached.status()
-    return await cached.read(lambda: status_section(status, charts.phases(cached.reader)))
+    decided = request.app.state.forecasts.of(cached, status)
+    buckets = len(status.timeline)
+    last = int(span) if span.isdigit() and 0 < int(span) < buckets else None
+    if not span and buckets > _MOST_AT_FIRST:
+        last = 90
+
+    def render() -> str:
+        phases = cached.phases(status)
+        return status_section(
+            status, phases, last=last, decision=decided, name=cached.campaign.name,
+            undecided=_undecided(cached, status),
+        )  # fmt: skip
+
+    return await cached.read(render)
+
+
+def _undecided(cached: CachedCampaign, status: Status) -> str | None:
+    """The present bucket, if no one has asked what to show in it."""
+    buckets = cached.reader.settings.buckets
+    if status.state in ("finished", "archived") or not buckets.timed:
+        return None
+    present = buckets.number(status.now)
+    if present < 1 or (status.current is not None and status.current.bucket >= present):
+        return None
+    return buckets.label(present)
 
 
 @router.get("/static/chart-library.js")
@@ -184,9 +218,17 @@ async def log_out(request: Request, who: Who, holders: AllHolders) -> Response:
     return answer
 
 
-def _page(template: str, status: int = 200, **values: Any) -> HTMLResponse:
+def show_page(template: str, code: int = 200, /, **values: Any) -> HTMLResponse:
+    """A whole page, which only the service's own scripts and styles are allowed in."""
     html = _render(template, **values)
-    return HTMLResponse(html, status, _HEADERS)
+    return HTMLResponse(html, code, _HEADERS)
+
+
+def not_found(who: Token, sentence: str) -> HTMLResponse:
+    """A page that says that something is not there."""
+    return show_page(
+        "missing.html", 404, title="Not found", who=who, every=0, sentence=sentence, here=""
+    )
 
 
 def _fragment(request: Request, html: str) -> Response:

@@ -16,10 +16,12 @@ from latesum.live.batches import CheckWanted, in_batches
 from latesum.live.campaign import Campaign
 from latesum.live.importing import Imported, import_totals, imported
 from latesum.live.verdicts import Allowed, Recorded, Row
+from latesum.service.cache import CachedCampaign
 from latesum.service.errors import ON_ANY_ROUTE, Refused, documented
 from latesum.service.models import MOST_ROWS, BulkAnswer, BulkRow, Record, RecordAnswer, RefusedRows
 from latesum.service.routing import NamedCampaign, ScopedRoute, Who, needs
 from latesum.service.sentences import of_problem
+from latesum.service.tokens import Token
 
 router = APIRouter(
     prefix="/v1/campaigns/{campaign}",
@@ -38,8 +40,31 @@ async def record(
     who: Who,
 ) -> Response:
     """Set the rounds and the total of a bucket, apart or together; sent twice it changes nothing."""
+    return await _record(cached, bucket, None, record, who)
+
+
+@router.put(
+    "/regions/{region}/buckets/{bucket}", response_model=RecordAnswer, responses=documented(409)
+)
+@needs("record")
+async def record_in_region(
+    region: Annotated[str, Path(max_length=64, description="The region.")],
+    bucket: Annotated[str, Path(max_length=40, description="A date, time or number.")],
+    record: Record,
+    cached: NamedCampaign,
+    who: Who,
+) -> Response:
+    """Set the rounds and the total of a bucket of a region."""
+    return await _record(cached, bucket, region, record, who)
+
+
+async def _record(
+    cached: CachedCampaign, bucket: str, region: str | None, record: Record, who: Token
+) -> Response:
     allowed = Allowed(record.even_if_final, record.beyond_range)
-    row = Row(bucket, record.rounds, record.total, record.status, record.shown, who.name, allowed)
+    row = Row(
+        bucket, record.rounds, record.total, record.status, record.shown, who.name, allowed, region
+    )
     result = (await cached.records.record(row)).accepted()
     cached.forget_status()
     return Response(json.dumps(_verdict(result)), media_type="application/json")

@@ -110,16 +110,38 @@ const acts = {
   add: ["Add an option", "The policy asks for it next.", "Add"],
   drop: ["Drop an option", "It is not shown again until it is brought back.", "Drop"],
   "bring-back": ["Bring an option back", "It is in the race again.", "Bring it back"],
+  rename: ["Rename an option", "Nothing else changes.", "Rename"],
+  change: ["Change settings", "From the next decision on; all that is known is used again.", "Change"],
+  archive: ["Put it into the archive", "The list leaves it out. To reopen it takes it back.", "Archive"],
+  delete: [
+    "Delete the campaign",
+    "Its whole log is deleted, and that cannot be undone. Type its name to confirm.",
+    "Delete it",
+  ],
   finish: ["Finish the campaign", "From now on one option is shown.", "Finish"],
   reopen: ["Reopen the campaign", "The policy decides again, from the next bucket on.", "Reopen"],
 };
 
-const choosing = ["override", "drop", "bring-back", "finish"];
+const choosing = ["override", "drop", "bring-back", "finish", "rename"];
+const naming = { add: "Its name", rename: "Its new name", delete: "The campaign's name" };
 
 // The options that an act can be about: those that were dropped can only be brought back.
 function fillIn(select, dropped) {
   for (const old of [...select.options].slice(1)) old.remove();
   for (const [name, gone] of offered()) if (gone === dropped) select.add(new Option(name));
+}
+
+// What was filled in of the settings that can be changed.
+function changed(fields) {
+  const settings = {};
+  if (fields.expected_rounds.value) settings.expected_rounds = Number(fields.expected_rounds.value);
+  if (fields.align.value) settings.align = fields.align.value === "none" ? null : fields.align.value;
+  const parameters = {};
+  for (const name of ["horizon", "mean_delay"]) {
+    if (fields[name].value.trim()) parameters[name] = fields[name].value.trim();
+  }
+  if (Object.keys(parameters).length) settings.parameters = parameters;
+  return settings;
 }
 
 function newKey() {
@@ -147,15 +169,18 @@ function setUpActs() {
       form.reset();
       const chooses = choosing.includes(act);
       fillIn(form.elements.option, act === "bring-back");
-      document.getElementById("name-field").hidden = act !== "add";
-      form.elements.name.required = act === "add";
+      document.getElementById("name-field").hidden = !(act in naming);
+      document.getElementById("name-label").textContent = naming[act] ?? "";
+      document.getElementById("change-field").hidden = act !== "change";
+      form.elements.name.required = act in naming;
       document.getElementById("option-field").hidden = !chooses;
       document.getElementById("buckets-field").hidden = act !== "override";
       const best = document.getElementById("best-option");
       best.hidden = best.disabled = act !== "finish";
       form.elements.option.selectedIndex = act === "finish" ? 0 : 1;
       dialog.showModal();
-      form.elements[chooses ? "option" : act === "add" ? "name" : "why"].focus();
+      const first = chooses ? "option" : act in naming ? "name" : act === "change" ? "expected_rounds" : "why";
+      form.elements[first].focus();
     });
   }
   document.getElementById("cancel").addEventListener("click", () => dialog.close());
@@ -165,6 +190,8 @@ function setUpActs() {
     const option = form.elements.option.value;
     if (choosing.includes(act) && option) body.option = option;
     if (act === "add") body.option = form.elements.name.value;
+    if (act === "rename" || act === "delete") body.name = form.elements.name.value;
+    if (act === "change") body.settings = changed(form.elements);
     if (act === "override") body.buckets = Number(form.elements.buckets.value);
     confirm.disabled = true;
     problem.textContent = "";
@@ -179,7 +206,8 @@ function setUpActs() {
         },
         body: JSON.stringify(body),
       });
-      if (answer.ok) {
+      if (answer.ok && act === "delete") location.assign("/");
+      else if (answer.ok) {
         dialog.close();
         await refresh();
       } else {
@@ -191,6 +219,17 @@ function setUpActs() {
     confirm.disabled = false;
   });
 }
+
+// To ask what to show takes the decision, once; an application does it every day by itself.
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("[data-decide]");
+  if (!button) return;
+  button.disabled = true;
+  const address = `/v1/campaigns/${encodeURIComponent(button.dataset.decide)}/option`;
+  const answer = await fetch(address, { cache: "no-store" });
+  if (answer.ok) await refresh();
+  else button.replaceWith((await answer.json()).error);
+});
 
 document.getElementById("logout").addEventListener("click", async () => {
   await fetch("/logout", { method: "POST", headers: { "X-Latesum-Page": "1" } });

@@ -1,0 +1,199 @@
+"""What is believed of the options, in the words of those who decide: uplift, chance to be best, worth."""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import timedelta
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from latesum.live.status import OptionRow, Status
+
+#: The worth of a decision is told for this many days.
+WORTH_DAYS = 30
+_POINTS = 2001
+_LENGTHS = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(weeks=1)}
+
+
+class OptionOutlook(NamedTuple):
+    """An option beside the status quo.
+
+    `uplift` is the relative difference of the means, with its interval; None for the status quo itself
+    and where one of them is not known, or is not above 0. `chance` is the chance to be best.
+    """
+
+    row: OptionRow
+    chance: float | None
+    uplift: float | None
+    low: float | None
+    high: float | None
+    is_status_quo: bool
+
+
+class Worth(NamedTuple):
+    """What it is worth to show the leading option in place of the status quo, in `days` days."""
+
+    option: str
+    value: float
+    low: float
+    high: float
+    days: int
+
+
+class Outlook(NamedTuple):
+    """All options beside the status quo; `assumed`: it is not known, so the first option stands for it."""
+
+    options: list[OptionOutlook]
+    status_quo: str
+    assumed: bool
+    worth: Worth | None
+
+
+def make_outlook(status: Status) -> Outlook:
+    """What a status means for a decision, by a normal approximation of what is believed.
+
+    Args:
+        status: The campaign's status.
+    """
+    names = [row.name for row in status.options]
+    known = status.status_quo in names
+    base = status.options[names.index(status.status_quo) if known else 0]
+    chances = _chances(status.options, status.level)
+    options = [
+        OptionOutlook(row, chance, *_uplift(row, base, status.level), row is base)
+        for row, chance in zip(status.options, chances, strict=True)
+    ]
+    return Outlook(options, base.name, not known, _worth(status, base))
+
+
+def _deviation(row: OptionRow, level: float) -> float:
+    return float((row.high - row.low) / (2 * ndtri((1 + level) / 2)))
+
+
+def _chances(rows: list[OptionRow], level: float) -> list[float | None]:
+    """The chance of each option to have the largest mean; None unless something is known of all."""
+    racing = [row for row in rows if row.place != "dropped"]
+    if any(row.mean is None for row in racing):
+        return [None] * len(rows)
+    means = np.array([row.mean for row in racing], dtype=float)
+    widths = np.array([max(_deviation(row, level), 1e-12) for row in racing])
+    low, high = float(np.min(means - 8 * widths)), float(np.max(means + 8 * widths))
+    # Each option's own grid is where its density is; a common one would miss narrow ones.
+    found = {}
+    for index, row in enumerate(racing):
+        grid = np.linspace(-8, 8, _POINTS)
+        points = np.clip(means[index] + widths[index] * grid, low, high)
+        others = np.delete(np.arange(len(racing)), index)
+        below = np.prod(ndtr((points[:, None] - means[others]) / widths[others]), axis=1)
+        density = np.exp(-(grid**2) / 2) / math.sqrt(2 * math.pi)
+        found[row.arm] = float(np.trapezoid(below * density, grid))
+    total = sum(found.values())
+    return [found[row.arm] / total if row.arm in found else 0.0 for row in rows]
+
+
+def _uplift(
+    row: OptionRow, base: OptionRow, level: float
+) -> tuple[float | None, float | None, float | None]:
+    if row is base or row.mean is None or base.mean is None or base.mean <= 0:
+        return None, None, None
+    ratio = row.mean / base.mean
+    spread = math.hypot(_deviation(row, level), ratio * _deviation(base, level)) / base.mean
+    half = float(ndtri((1 + level) / 2)) * spread
+    return ratio - 1, ratio - 1 - half, ratio - 1 + half
+
+
+def _worth(status: Status, base: OptionRow) -> Worth | None:
+    length = _LENGTHS.get(status.every)
+    rows = [row for row in status.options if row.mean is not None and row.place != "dropped"]
+    if length is None or base.mean is None or not rows:
+        return None
+    best = max(rows, key=lambda row: row.mean or 0.0)
+    if best is base or best.mean is None:
+        return None
+    rounds = status.expected_rounds * (timedelta(days=WORTH_DAYS) / length)
+    spread = math.hypot(_deviation(best, status.level), _deviation(base, status.level))
+    half = float(ndtri((1 + status.level) / 2)) * spread * rounds
+    value = (best.mean - base.mean) * rounds
+    return Worth(best.name, value, value - half, value + half, WORTH_DAYS)
+
+
+class Words:
+    """Turns what policies say about rounds and shares into what people say.
+
+    Args:
+        every: What a bucket is.
+        expected_rounds: The rounds in a bucket.
+        shares: Whether a round brings between 0 and 1, so that a mean is a share.
+
+    >>> words = Words("day", 5000, shares=True)
+    >>> words.plain("red is shown for 15,000 rounds: 0.0253 against 0.02.")
+    'red is shown for about 3 days: 2.53% against 2%.'
+    """
+
+    def __init__(self, every: str, expected_rounds: int, *, shares: bool) -> None:
+        self._every = every
+        self._expected = expected_rounds
+        self._shares = shares
+
+    def plain(self, sentence: str) -> str:
+        """A sentence without rounds, and with percent."""
+        if self._shares:
+            sentence = re.sub(r"(?<![\w.])0\.(\d+) below", self._points, sentence)
+            sentence = re.sub(r"(?<![\w.])0\.\d{2,}(?!\w)", self._percent, sentence)
+        if self._every != "number":
+            sentence = re.sub(r"(for )?(?:about )?([\d,]*\d) rounds?\b", self._time, sentence)
+        return sentence
+
+    def rate(self, value: float) -> str:
+        """What a round brings."""
+        return percent(value) if self._shares else f"{value:,.4g}"
+
+    def _time(self, found: re.Match[str]) -> str:
+        number = int(found[2].replace(",", "")) / self._expected
+        if found[1]:  # an option is shown for whole buckets
+            number = max(1.0, number)
+        shown = f"{number:,.0f}" if number >= 10 else f"{number:.2g}"
+        return f"{found[1] or ''}about {shown} {self._every}{'' if shown == '1' else 's'}"
+
+    def _points(self, found: re.Match[str]) -> str:
+        return f"{100 * float('0.' + found[1]):.3g} percentage points below"
+
+    def advice(self, sentence: str) -> str:
+        """A finding for people who have buttons, without the commands that do the same."""
+        return self.plain(without_commands(sentence))
+
+    def _percent(self, found: re.Match[str]) -> str:
+        return percent(float(found[0]))
+
+
+def percent(value: float, digits: int = 3) -> str:
+    """A share as percent, with as many digits as matter.
+
+    >>> percent(0.02533), percent(0.5), percent(-0.1234, 2)
+    ('2.53%', '50%', '-12%')
+    """
+    return f"{100 * value:.{digits}g}%" if abs(value) < 1 else f"{100 * value:,.0f}%"
+
+
+#: What findings say for those who type commands, and what they say to those who have a page.
+_ADVICE = (
+    (r"Record totals with `[^`]*` or `[^`]*`", "Bring in totals"),
+    (r"ask with `latesum campaign next`, or over HTTP,", "ask for it, here or over HTTP,"),
+    (r"align='week' makes every period whole weeks", "periods of whole weeks avoid that"),
+    (r" \(`latesum [^)]*\)", ""),
+    (r"`latesum campaign ([a-z-]+)[^`]*`", r"\1"),
+)
+
+
+def without_commands(sentence: str) -> str:
+    """A finding as a page says it.
+
+    >>> without_commands("If the reason is gone, `latesum campaign resume`.")
+    'If the reason is gone, resume.'
+    """
+    for command, words in _ADVICE:
+        sentence = re.sub(command, words, sentence)
+    return sentence

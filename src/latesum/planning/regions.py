@@ -1,0 +1,318 @@
+"""A plan from a history: what regions buy, and which policy loses least, by simulating the market that it shows.
+
+Levels, weekdays, noise and drift are fitted to the rows of the history; the delay is what was told, because rows of
+one option hardly show it. Then markets like it are simulated with the model's rule, with the test of half the time that people would run otherwise, and as one stream.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple, Unpack
+
+import numpy as np
+
+from latesum._checks import InvalidInput, finite_number, whole_number
+from latesum._terminal import TextTable, new_table
+from latesum.files.form import FileForm
+from latesum.files.table import Layout, open_table
+from latesum.lab.engine import RunOptions, run
+from latesum.lab.markets.setting import MarketSetting
+from latesum.lab.studies.markets import AS_GOOD
+from latesum.markets import MarketSettings, RegionRow, ToldDelay, readings
+from latesum.markets.rows import Panel
+from latesum.markets.search import FIRST_SEARCH, learned
+from latesum.planning.words import as_time
+from latesum.world.market import Market
+
+_LAYOUT = Layout(
+    {
+        "bucket": ("date", "day", "bucket"),
+        "region": ("region", "market", "store", "country"),
+        "rounds": ("rounds", "visitors", "visits", "sessions"),
+        "total": ("total", "sales", "orders", "conversions"),
+    },
+    ("bucket",),
+    (frozenset({"bucket", "total"}),),
+)
+#: What is tried: the policy, whether with all regions or as one stream, and what it is called.
+_TRIED = (
+    ("switchback(winner=True)", True, "switchback"),
+    ("half-time-test", True, "a test of half the time"),
+    ("switchback(winner=True)", False, "switchback, as one stream"),
+    ("half-time-test", False, "a test of half the time, as one stream"),
+    ("flow", False, "flow, as one stream"),
+)
+#: A history shows the level and the weekdays of this many days at least.
+_LEAST_DAYS = FIRST_SEARCH
+
+
+class RegionForecast(NamedTuple):
+    """What a policy does in markets like the one of the history.
+
+    Args:
+        policy: Its name.
+        regions: In how many regions.
+        lost: What it loses of the sales of the best option, as a share.
+        of_split: The same over what an equal split loses.
+        ends_right: The share of runs that end on the best option, or within 2% of it.
+        decided: The share of runs in which a winner was named; NaN where none is looked for.
+        days: After how many days half of those were named; NaN where there are none.
+    """
+
+    policy: str
+    regions: int
+    lost: float
+    of_split: float
+    ends_right: float
+    decided: float
+    days: float
+
+
+@dataclass(frozen=True)
+class RegionPlan:
+    """The answer of `plan_regions`.
+
+    Args:
+        market: The law of markets that was fitted to the history.
+        forecasts: What was tried, the one that loses least first.
+        warnings: What the history says against it.
+        sentence: What to do, in words.
+    """
+
+    market: Market
+    forecasts: tuple[RegionForecast, ...]
+    warnings: tuple[str, ...]
+    sentence: str
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON values."""
+        rows = [
+            {key: None if value != value else value for key, value in row._asdict().items()}
+            for row in self.forecasts
+        ]
+        return {
+            "market": self.market.plain(), "policies": rows, "warnings": list(self.warnings),
+            "recommendation": self.sentence,
+        }  # fmt: skip
+
+    def table(self) -> TextTable:
+        """One row per policy, the best first."""
+        columns = [
+            "policy",
+            "regions",
+            "lost",
+            "of an equal split's",
+            "ends right",
+            "decided",
+            "half after",
+        ]
+        table = new_table("Markets like the one of the history", columns)
+        for row in self.forecasts:
+            known = row.decided == row.decided
+            table.add_row(
+                row.policy, f"{row.regions}", f"{row.lost:.1%}", f"{row.of_split:.2f}",
+                f"{row.ends_right:.0%}", f"{row.decided:.0%}" if known else "",
+                "" if row.days != row.days else f"{row.days:.0f} days",
+            )  # fmt: skip
+        return table
+
+    def __str__(self) -> str:
+        law = self.market
+        told = (
+            f"The history: {law.sales:,.0f} sales a day in {law.regions} region{'s' * (law.regions > 1)}, "
+            f"weekdays up to {law.weekday:.0%} apart from the mean, levels that walk by "
+            f"{math.hypot(law.walk, law.region_walk):.1%} a day, noise of {law.noise:.1%}, sales about "
+            f"{law.delay:.2g} days late as was told."
+        )
+        return "\n".join([told, str(self.table()), *self.warnings, self.sentence])
+
+
+def read_history(source: Path | bytes) -> list[RegionRow]:
+    """Rows before the start from a file with the columns date, total, and region and rounds where there are any.
+
+    Args:
+        source: The file, or its content.
+
+    >>> rows = read_history(b"date,region,rounds,total\\n2026-03-01,north,900,31\\n2026-03-02,north,950,29\\n")
+    >>> [(row.bucket, row.region, row.total) for row in rows]
+    [(-2, 'north', 31.0), (-1, 'north', 29.0)]
+    """
+    table = open_table(source, _LAYOUT, FileForm())
+    found = []
+    for line, cells in table.rows():
+        try:
+            day = datetime.date.fromisoformat(table.day(cells[table.places["bucket"]]))
+            values = {
+                name: table.number(cells[table.places[name]])
+                for name in ("rounds", "total")
+                if name in table.places
+            }
+        except ValueError as error:
+            raise InvalidInput(f"row {line} of the history: {error}") from None
+        region = table.text(cells[table.places["region"]]) if "region" in table.places else ""
+        found.append((day, region, values.get("rounds"), values.get("total")))
+    if table.problems:
+        raise InvalidInput(table.problems[0][1])
+    if not found:
+        raise InvalidInput("the history has no rows below the names of its columns.")
+    end = max(day for day, *_ in found) + datetime.timedelta(days=1)
+    return [
+        RegionRow(region, (day - end).days, rounds, "today", total)
+        for day, region, rounds, total in found
+    ]
+
+
+def fitted_market(
+    rows: Sequence[RegionRow],
+    *,
+    regions: int,
+    options: int,
+    lift: float,
+    days: int,
+    late: ToldDelay,
+) -> tuple[Market, tuple[str, ...]]:
+    """The law of markets that a history shows, and what it says against a campaign.
+
+    Args:
+        rows: The history, of days before 0, all with the same option "today".
+        regions: How many regions there will be: as many as the history has, or some where it has one.
+        options: How many options.
+        lift: What the better option sells more, as a share.
+        days: How long the campaign runs.
+        late: How late sales are.
+
+    >>> rng = np.random.default_rng(1)
+    >>> rows = [RegionRow("", day, 1000, "today", float(rng.poisson(60))) for day in range(-42, 0)]
+    >>> law, _ = fitted_market(rows, regions=1, options=2, lift=0.1, days=60, late=ToldDelay(1.0))
+    >>> 55 < law.sales < 65
+    True
+    """
+    names = tuple(sorted({row.region for row in rows}))
+    if len(names) not in (1, regions):
+        raise InvalidInput(
+            f"the history has {len(names)} regions ({', '.join(names[:5])}), and {regions} are asked for."
+        )
+    known_rounds = any(row.rounds is not None for row in rows)
+    settings = MarketSettings(
+        ("today", "new"), days, regions=names, delay=late, before="today", rounds_known=known_rounds
+    )
+    panel = Panel.of(rows, settings, 0)
+    if int(panel.known.sum()) < _LEAST_DAYS:
+        raise InvalidInput(
+            f"the history has {int(panel.known.sum())} days with a total; {_LEAST_DAYS} or more are needed."
+        )
+    hyper = learned(panel, settings)
+    shown = readings(rows, 0, settings)
+    totals = np.nanmean(panel.totals, axis=0)
+    rounds = panel.exposure.mean(axis=0)
+    split = regions > 1 and len(names) == 1  # one stream now, several regions then
+    law = Market(
+        options=options, regions=regions, buckets=days, history=min(-panel.first, 56),
+        sales=float(totals.sum()), visitors=float(rounds.sum()), effects=lift, one_better=True,
+        delay=late.mean,
+        spread=1.0 if split or regions == 1 else float(max(totals.max() / max(totals.min(), 1e-9), 1.0)),
+        weekday=float(max(np.abs(np.log1p(shown.pattern)).max(), 0.0)), traffic=0.0,
+        traffic_noise=0.0 if not known_rounds else float(np.std(np.log(np.maximum(panel.exposure, 1)), axis=0).mean()),
+        walk=hyper.common_walk if regions > 1 and not split else hyper.region_walk,
+        region_walk=hyper.region_walk if regions > 1 and not split else 0.0,
+        shocks=hyper.shocks if regions > 1 and not split else 0.0, noise=hyper.noise,
+        rounds="visitors" if known_rounds else "constant",
+    )  # fmt: skip
+    return law, tuple(words for words in shown.warnings if "Demand walks" in words)
+
+
+def plan_regions(
+    history: Iterable[RegionRow] | Path | bytes,
+    *,
+    regions: int,
+    options: int,
+    lift: float,
+    days: int,
+    late: ToldDelay,
+    replications: int = 100,
+    seed: int = 1,
+    **how: Unpack[RunOptions],
+) -> RegionPlan:
+    """What regions buy and which policy loses least, by simulating markets like that of a history.
+
+    Args:
+        history: Rows before the start, or a file of them (`read_history`).
+        regions: How many regions there will be.
+        options: How many options.
+        lift: What the better option sells more, as a share.
+        days: How long the campaign runs.
+        late: How late sales are, as far as it is known.
+        replications: How often each policy is run.
+        seed: The same seed gives the same plan.
+        how: Where and how runs are made.
+
+    >>> rng = np.random.default_rng(1)
+    >>> rows = [RegionRow(region, day, 9000, "today", float(rng.poisson(300)))
+    ...     for day in range(-28, 0) for region in ("north", "south")]
+    >>> found = plan_regions(
+    ...     rows, regions=2, options=2, lift=0.2, days=35, late=ToldDelay(1.0), replications=3, workers=1)
+    >>> found.market.regions, len(found.forecasts)
+    (2, 5)
+    """
+    rows = read_history(history) if isinstance(history, (Path, bytes)) else list(history)
+    lift = finite_number(lift, "the lift", above=0, at_most=5)
+    regions = whole_number(regions, "the number of regions", at_least=1)
+    days = whole_number(days, "the days of the campaign", at_least=14)
+    replications = whole_number(replications, "the number of replications", at_least=1)
+    law, warnings = fitted_market(
+        rows, regions=regions, options=options, lift=lift, days=days, late=late
+    )
+    alone = replace(
+        law, regions=1, spread=1.0, walk=math.hypot(law.walk, law.region_walk / math.sqrt(regions)),
+        region_walk=0.0, noise=law.noise / math.sqrt(regions),
+    )  # fmt: skip
+    tried = [each for each in _TRIED if each[1] or regions > 1 or each[0] == "flow"]
+    settings = [
+        MarketSetting(
+            law if together else alone, policy, seed, problem_name="plan", policy_name=name
+        )
+        for policy, together, name in tried
+    ]
+    results = run(settings, replications, what="policies", **how)
+    forecasts = [
+        _forecast(name, setting.market.regions, results["plan", name].measured)
+        for setting, (_, _, name) in zip(settings, tried, strict=True)
+    ]
+    forecasts.sort(key=lambda row: row.lost)
+    return RegionPlan(law, tuple(forecasts), warnings, _sentence(forecasts))
+
+
+def _forecast(name: str, regions: int, measured: Any) -> RegionForecast:
+    lost, split, named = measured["lost"], measured["lost_by_split"], measured["named"][:, 0]
+    looked = name.startswith("switchback")
+    found = np.isfinite(named)
+    return RegionForecast(
+        name, regions, float(lost.mean()), float(lost.mean() / split.mean()),
+        float(np.mean(measured["within"] < AS_GOOD)), float(found.mean()) if looked else math.nan,
+        float(np.median(named[found])) if found.any() else math.nan,
+    )  # fmt: skip
+
+
+def _sentence(forecasts: list[RegionForecast]) -> str:
+    best = forecasts[0]
+    by_name = {row.policy: row for row in forecasts}
+    test = by_name["a test of half the time"]
+    words = [
+        f"Use {best.policy}: it loses {best.lost:.1%} of the best option's sales, and a test of half the time "
+        f"{test.lost:.1%}."
+    ]
+    together, alone = by_name["switchback"], by_name.get("switchback, as one stream")
+    if alone is not None and together.days == together.days:
+        instead = (
+            f"instead of {as_time(24 * alone.days)}" if alone.days == alone.days and alone.decided >= 0.5
+            else f"where one stream is decided in {alone.decided:.0%} of runs"
+        )  # fmt: skip
+        words.append(
+            f"{together.regions} regions: decided in {together.decided:.0%} of runs, half of them within "
+            f"{as_time(24 * together.days)} {instead}."
+        )
+    return " ".join(words)

@@ -1,0 +1,117 @@
+"""When campaigns will be decided, in the words of a page: simulated in the background, kept until the log grows."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from datetime import date
+from typing import Any, NamedTuple
+from zoneinfo import ZoneInfo
+
+from latesum._checks import InvalidInput
+from latesum.live.settings import Settings
+from latesum.live.status import Status
+from latesum.service.cache import CachedCampaign
+from latesum.service.errors import Refused
+from latesum.service.forecasting import MOST_BUCKETS, question_of
+from latesum.service.simulations import Simulations
+
+
+class Decided(NamedTuple):
+    """When it is decided: a figure, and the words for it."""
+
+    figure: str
+    words: str
+
+
+class _Kept(NamedTuple):
+    key: tuple[int, int]  # the newest decision, and how many totals are known
+    at: float
+    found: Decided
+
+
+_WORKING = Decided("being worked out", "The rest of the campaign is being simulated.")
+_UNKNOWN = Decided("not known yet", "Once totals of the options are in.")
+
+
+class Forecasts:
+    """The forecasts of campaigns that were looked at.
+
+    Args:
+        simulations: What simulates.
+        every: The seconds between two forecasts of a campaign.
+    """
+
+    def __init__(self, simulations: Simulations, every: float) -> None:
+        self._simulations = simulations
+        self._every = every
+        self._kept: dict[str, _Kept] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+
+    def of(self, cached: CachedCampaign, status: Status) -> Decided | None:
+        """When a campaign is decided, as far as it is known; to find it out is begun, and not waited for."""
+        if status.state in ("finished", "archived", "not begun"):
+            return None
+        if status.winner is not None:
+            return Decided("now", f"{status.winner} is the winner; finish the campaign to keep it.")
+        if status.state == "held":
+            return Decided("not while it is held", "It learns nothing of other options meanwhile.")
+        name = cached.campaign.name
+        kept = self._kept.get(name)
+        last = 0 if status.current is None else status.current.bucket
+        key = (last, sum(row.state == "known" for row in status.timeline))
+        fresh = kept is not None and (kept.key == key or time.monotonic() - kept.at < self._every)
+        if not fresh and name not in self._tasks:
+            task = asyncio.create_task(self._find(cached, status, key))
+            self._tasks[name] = task
+            task.add_done_callback(lambda _: self._tasks.pop(name, None))
+        return _WORKING if kept is None else kept.found
+
+    async def close(self) -> None:
+        """Give up what is being worked out."""
+        tasks = list(self._tasks.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _find(self, cached: CachedCampaign, status: Status, key: tuple[int, int]) -> None:
+        question = await cached.read(lambda: question_of(cached.reader.ledger(), status))
+        found = _UNKNOWN
+        if question is not None:
+            try:
+                answer = await self._simulations.ask("forecast", question._asdict())
+                found = in_words(answer, cached.reader.settings, key[0])
+            except (InvalidInput, Refused):
+                found = Decided("not known", "This campaign cannot be simulated.")
+        self._kept[cached.campaign.name] = _Kept(key, time.monotonic(), found)
+
+
+def in_words(answer: dict[str, Any], settings: Settings, last: int) -> Decided:
+    """A forecast as a date with its range; of numbered buckets, as their number."""
+    low, middle, high = answer["buckets"]
+    simulated = f"in {answer['replications']} simulations of the rest of the campaign"
+    if middle is None:
+        share = f"{answer['decided']:.0%}"
+        unit = "buckets" if settings.buckets.every == "number" else settings.buckets.every + "s"
+        return Decided(
+            "not soon",
+            f"Within {MOST_BUCKETS} more {unit} it is decided only {share} of the time, {simulated}.",
+        )
+    if not settings.buckets.timed:
+        most = "much later" if high is None else f"{high}"
+        return Decided(f"about {middle} more buckets", f"Between {low} and {most}, {simulated}.")
+    zone = ZoneInfo(settings.buckets.zone_name)
+    dates = [
+        None if each is None else settings.buckets.begin(last + each).astimezone(zone).date()
+        for each in (low, middle, high)
+    ]
+    today = settings.buckets.begin(last).astimezone(zone).date()
+    first, middle_day, latest = (
+        "much later" if each is None else _day(each, today) for each in dates
+    )
+    return Decided(f"about {middle_day}", f"Between {first} and {latest}, {simulated}.")
+
+
+def _day(day: date, today: date) -> str:
+    """A day in words, with its year where that is not this one."""
+    return f"{day.day} {day:%B}" + ("" if day.year == today.year else f" {day.year}")

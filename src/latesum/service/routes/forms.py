@@ -1,0 +1,146 @@
+"""Pages with forms: plan a campaign, set one up, bring in totals, look through its history, administer.
+
+The forms are sent by a script to the interface for programs, so that there is one way in for everything.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Response
+
+from latesum.errors import UnknownCampaign
+from latesum.files.presets import PRESETS
+from latesum.live.describing import describe_entry
+from latesum.live.entries import Entry
+from latesum.live.outlook import Words
+from latesum.live.settings import Settings
+from latesum.service.routes.admin import webhooks_of
+from latesum.service.routes.page import not_found, show_page
+from latesum.service.routing import AllCampaigns, ScopedRoute, Who, needs
+from latesum.service.sessions import Sessions
+from latesum.service.tokens import SCOPES, Tokens
+
+router = APIRouter(route_class=ScopedRoute, include_in_schema=False)
+#: Entries on one page of the history.
+_ENTRIES = 100
+#: What entries can be filtered by, with the kinds of each.
+_GROUPS = {
+    "decisions": ("decision",),
+    "totals": ("record", "file form"),
+    "people": (
+        "hold", "resume", "override", "cancel-override", "drop", "bring-back", "add", "rename",
+        "change", "finish", "reopen", "archive", "file form",
+    ),
+}  # fmt: skip
+
+
+@router.get("/plan")
+@needs("operate")
+async def plan_page(who: Who) -> Response:
+    """Will a campaign work?"""
+    return show_page("plan.html", title="Plan", who=who, every=0, here="plan")
+
+
+@router.get("/new")
+@needs("operate")
+async def new_page(
+    who: Who,
+    campaigns: AllCampaigns,
+    policy: Annotated[str, Query(max_length=100)] = "",
+    parameters: Annotated[str, Query(max_length=4000)] = "",
+    options: Annotated[int, Query(ge=2, le=100)] = 2,
+    expected_rounds: Annotated[str, Query(max_length=20)] = "",
+    every: Annotated[str, Query(max_length=10)] = "day",
+    run_for: Annotated[str, Query(max_length=50)] = "",
+    late: Annotated[str, Query(max_length=100)] = "",
+    status_quo: Annotated[str, Query(max_length=20)] = "",
+) -> Response:
+    """Set up a campaign, from a plan or from nothing."""
+    planned = _is_object(parameters)
+    return show_page(
+        "new.html", title="New campaign", who=who, every=0, here="new", planned=planned,
+        policy=policy if planned else "", parameters=parameters if planned else "",
+        options=options, expected_rounds=expected_rounds, bucket=every, run_for=run_for, late=late,
+        status_quo=status_quo, today=campaigns.configuration.clock().date().isoformat(),
+    )  # fmt: skip
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except ValueError:
+        return False
+
+
+@router.get("/campaigns/{campaign}/totals")
+@needs("record")
+async def totals_page(campaign: str, campaigns: AllCampaigns, who: Who) -> Response:
+    """Bring in totals: one that is typed, or a file."""
+    try:
+        cached = await campaigns.of(campaign)
+        status = await cached.status()
+    except UnknownCampaign as unknown:
+        return not_found(who, str(unknown))
+    open_rows = [row for row in status.timeline if row.total is None][-14:]
+    return show_page(
+        "totals.html", title=f"Totals of {campaign}", who=who, every=0, here="campaigns",
+        name=cached.campaign.name, status=status, waiting=open_rows, presets=sorted(PRESETS),
+        form=await cached.read(cached.campaign.file_form),
+    )  # fmt: skip
+
+
+@router.get("/campaigns/{campaign}/history")
+@needs("read", long=True)
+async def history_page(
+    campaign: str,
+    campaigns: AllCampaigns,
+    who: Who,
+    kind: Annotated[str, Query(max_length=20)] = "",
+    search: Annotated[str, Query(max_length=100)] = "",
+    page: Annotated[int, Query(ge=1, le=10**6)] = 1,
+) -> Response:
+    """The log of a campaign, newest first."""
+    try:
+        cached = await campaigns.of(campaign)
+        found = await cached.read(_find_entries, cached.reader, kind, search.strip())
+    except UnknownCampaign as unknown:
+        return not_found(who, str(unknown))
+    pages = max(1, -(-len(found) // _ENTRIES))
+    page = min(page, pages)
+    return show_page(
+        "history.html", title=f"History of {campaign}", who=who, every=0, here="campaigns",
+        name=cached.campaign.name, entries=found[(page - 1) * _ENTRIES : page * _ENTRIES],
+        found=len(found), page=page, pages=pages, kind=kind, search=search, kinds=list(_GROUPS),
+    )  # fmt: skip
+
+
+def _find_entries(campaign: Any, kind: str, search: str) -> list[tuple[Entry, str]]:
+    """The entries of a kind that have the searched text in their sentence, newest first."""
+    settings: Settings = campaign.current_settings()
+    kinds = _GROUPS.get(kind)
+    entries = [each for each in reversed(campaign.history()) if not kinds or each.kind in kinds]
+    words = Words(
+        settings.buckets.every, settings.expected_rounds, shares=settings.range == (0.0, 1.0)
+    )
+    told = []
+    for entry in entries:
+        sentence = describe_entry(entry, settings)
+        # The rounds of a record are what was counted; those of a decision are a time.
+        told.append((entry, words.plain(sentence) if entry.kind == "decision" else sentence))
+    text = search.casefold()
+    return [each for each in told if text in each[1].casefold()]
+
+
+@router.get("/admin")
+@needs("admin")
+async def admin_page(campaigns: AllCampaigns, who: Who) -> Response:
+    """Tokens, and who has logged in."""
+    run, readers = campaigns.workers.run, campaigns.workers.readers
+    tokens = await run(readers, Tokens(campaigns.store).all)
+    sessions = await run(readers, Sessions(campaigns.store).all)
+    return show_page(
+        "admin.html", title="Administration", who=who, every=0, here="admin", scopes=SCOPES,
+        tokens=tokens, sessions=sessions, webhooks=await run(readers, webhooks_of(campaigns).all),
+    )  # fmt: skip

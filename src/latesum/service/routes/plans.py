@@ -1,0 +1,51 @@
+"""Routes: will a campaign work? Answered by simulating it, in a process of its own."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Request
+from pydantic import Field, StringConstraints
+
+from latesum.service.errors import ON_ANY_ROUTE, Refused, documented
+from latesum.service.models import Body, Number
+from latesum.service.routing import ScopedRoute, needs
+
+router = APIRouter(
+    prefix="/v1", route_class=ScopedRoute, tags=["plans"], responses=documented(*ON_ANY_ROUTE)
+)
+#: Words with numbers and units: neither the place of a file nor of a class can be written with them.
+Phrase = Annotated[
+    str,
+    StringConstraints(
+        strip_whitespace=True, min_length=1, max_length=100, pattern=r"^[A-Za-z0-9 .,%()+-]+$"
+    ),
+]
+
+
+class PlanQuestion(Body):
+    """A campaign that is thought of, in the words of `latesum plan`."""
+
+    options: Annotated[int, Number] = Field(ge=2, le=20, description="How many there are.")
+    rate: Annotated[float, Number] = Field(
+        gt=0, lt=1, description="Today's rate of conversions, such as 0.025."
+    )
+    lift: Phrase = Field(description="The smallest difference worth having.", examples=["10%"])
+    traffic: Phrase = Field(description="Decisions per time.", examples=["5000 per day"])
+    late: Phrase = Field(description="How late results come.", examples=["2 days"])
+    run_for: Phrase = Field(description="How long it may run.", examples=["12 weeks"])
+    bucket: Literal["hour", "day", "week"] = Field("day", description="How totals are reported.")
+    status_quo: Literal["option", "other"] | None = Field(
+        None, description="What runs today: one of the options, something else, or nothing."
+    )
+
+
+@router.post("/plans", response_model=None)
+@needs("operate", long=True)
+async def make_plan(question: PlanQuestion, request: Request) -> dict[str, Any]:
+    """Simulate a campaign many times: go, go but, or no-go, and with which policy."""
+    given = question.model_dump(exclude_none=True)
+    if given["late"].lower().endswith((".csv", ".xlsx", ".parquet", ".pq")):
+        raise Refused(422, 'late: say it in words, such as "2 days"; the service reads no files.')
+    found: dict[str, Any] = await request.app.state.simulations.ask("plan", given)
+    return found

@@ -1,0 +1,67 @@
+"""The process that simulates for the service: one question per line comes in, one answer goes out.
+
+It is a process of its own, so that plans and forecasts never hold up a decision, and so that one that
+is not wanted any longer can be ended.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+from typing import Any
+
+from latesum._checks import InvalidInput
+from latesum._json_values import finite
+
+#: Runs of each policy in a plan, and the policies that are tried: a verdict while someone waits.
+#: `latesum plan` tries more, more often.
+REPLICATIONS = 100
+POLICIES = ("unmix", "half test")
+
+
+def answer(question: dict[str, Any]) -> dict[str, Any]:
+    """The answer to a question: {"found": ...}, or {"refused": a sentence}."""
+    try:
+        if question["about"] == "plan":
+            return {"found": _plan(question["given"])}
+        from latesum.service.forecasting import Question, forecast
+
+        return {"found": forecast(Question(**question["given"]))}
+    except InvalidInput as refused:
+        return {"refused": str(refused)}
+
+
+def _plan(given: dict[str, Any]) -> dict[str, Any]:
+    from latesum.planning import plan
+
+    found = plan(
+        **given, policies=POLICIES, replications=REPLICATIONS, check_beliefs=False, workers=1
+    )
+    recommended = found.recommended
+    return {
+        "plan": found.to_json(),
+        "ended_well": recommended.ended_well._asdict(),
+        "settled_hours": finite(recommended.settled_late._asdict()),
+        "gain": recommended.gain._asdict(),
+    }
+
+
+def main() -> None:
+    """Answer until no more questions come."""
+    with contextlib.suppress(OSError, AttributeError):
+        os.nice(5)
+    answers = sys.stdout
+    sys.stdout = sys.stderr  # what a library prints is no answer
+    for line in sys.stdin:
+        try:
+            said = answer(json.loads(line))
+        except Exception as error:  # the next question may be a better one
+            said = {"failed": f"{type(error).__name__}: {error}"}
+        answers.write(json.dumps(said) + "\n")
+        answers.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,131 @@
+"""What newcomers type first works as it stands on the page: the README and the five-minute pages.
+
+Code and commands are taken from the pages and run in an empty folder, in the order in which they stand
+there. CONTRIBUTING.md has tests of its own (tests/lab/test_contributing.py).
+"""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import latesum
+from latesum._compile import cache_folder
+
+ROOT = Path(__file__).parents[2]
+RUN = [
+    "README.md",
+    "docs/start-researcher.md",
+    "docs/start-practitioner.md",
+    "docs/how-to/other-libraries.md",
+]
+#: What must be among the answers.
+SAID = {
+    "docs/start-practitioner.md": ("GO. ", "2026-03-05: ", "All rows were taken in", "offers.html")
+}
+NAMED = [
+    *RUN,
+    *(f"docs/{page}.md" for page in ("install", "when-not", "results", "what-can-go-wrong")),
+    *(f"docs/how-to/{path.name}" for path in sorted((ROOT / "docs" / "how-to").glob("*.md"))),
+]
+
+
+def _text(page):
+    return (ROOT / page).read_text(encoding="utf-8")
+
+
+def _blocks(page):
+    """The fenced blocks that are code or commands, in order, without what installs."""
+    for language, block in re.findall(
+        r"^```(python|bash)\n(.*?)^```", _text(page), re.DOTALL | re.MULTILINE
+    ):
+        kept = "\n".join(line for line in block.splitlines() if not line.startswith("pip install"))
+        if kept.strip():
+            yield language, kept
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """An empty folder, a home that is empty too, and the command `latesum` of the code that is tested."""
+    commands = tmp_path / "bin"
+    commands.mkdir()
+    command = commands / "latesum"
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m latesum.cli "$@"\n')
+    command.chmod(0o755)
+    source = str(Path(latesum.__file__).parents[1])
+    monkeypatch.setenv("PATH", f"{commands}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("PYTHONPATH", source)
+    # Compiled code is taken from where it is: compiling it again in an empty home takes a minute.
+    if (compiled := cache_folder()) is not None:
+        monkeypatch.setenv("LATESUM_CACHE_DIR", str(compiled.parents[1]))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("LATESUM_DATABASE_URL", raising=False)
+    folder = tmp_path / "work"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.mark.parametrize("page", RUN)
+def test_what_stands_there_runs(page, place):
+    blocks = list(_blocks(page))
+    assert blocks
+    # Commands share one shell, so that what is exported in one block holds in the next.
+    commands = "\n".join(block for language, block in blocks if language == "bash")
+    if commands:
+        done = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", commands],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "Traceback" not in done.stderr
+        assert all(sentence in done.stdout for sentence in SAID.get(page, ()))
+    code = "\n".join(block for language, block in blocks if language == "python")
+    exec(compile(code, page, "exec"), {"__name__": "newcomer"})
+
+
+def test_two_commands_are_targets_of_make():
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
+    named = set(
+        re.findall(
+            r"^    make ([\w-]+)", _text("README.md") + _text("docs/install.md"), flags=re.MULTILINE
+        )
+    )
+    assert named
+    assert named <= targets
+
+
+def _named_commands():
+    """Whole commands in the text, in tables and in indented blocks; those with dots are sketches."""
+    for page in NAMED:
+        text = re.sub(r"\\\n\s*", " ", _text(page))
+        fenced = "\n".join(re.findall(r"^ *```bash\n(.*?)^ *```", text, re.DOTALL | re.MULTILINE))
+        found = re.findall(r"`(?:time )?(latesum [^`\n]+)`", text)
+        found += re.findall(r"^ *(latesum [^#\n]+)", fenced, re.MULTILINE)
+        found += re.findall(r"^    (latesum [^#\n]+)", text, re.MULTILINE)
+        for command in dict.fromkeys(found):
+            if "..." not in command and not re.search(r"[\[\]{}]", command):
+                yield command.strip()
+
+
+@pytest.mark.parametrize("command", sorted(set(_named_commands())))
+def test_a_command_that_is_named_is_understood(command):
+    from latesum.cli.app import COMMANDS, load
+
+    name, *arguments = shlex.split(command)[1:]
+    if name.startswith("--"):
+        assert name in ("--install-completion", "--show-completion", "--version")
+        return
+    assert name in COMMANDS
+    loaded = load(name)
+    while hasattr(loaded, "commands") and arguments:
+        loaded = loaded.commands[arguments.pop(0)]
+    if hasattr(loaded, "commands") or not arguments:
+        return  # it is named, and not called
+    loaded.make_context(name, arguments)

@@ -1,0 +1,119 @@
+"""A service in a thread, with a clock that the test sets, and a browser that looks at it."""
+
+import contextlib
+import threading
+
+import pytest
+
+from latesum.live import Store
+from latesum.service import SCOPES, Configuration, Tokens
+from latesum.service.app import create_app
+from latesum.service.connections import Gate, guarded_protocol
+from latesum.service.running import address_of, listen
+
+LOOKS = [("light", 1200, 900), ("dark", 1200, 900), ("light", 390, 844), ("dark", 390, 844)]
+
+
+class Site:
+    """A running service: its address, its store, and a token of each scope."""
+
+    def __init__(self, address, store, secrets, app):
+        self.address = address
+        self.store = store
+        self.secrets = secrets
+        self.app = app
+
+
+@contextlib.contextmanager
+def running_site(folder, clock, **configuration):
+    """Serve a store until the block ends."""
+    import uvicorn
+
+    with Store(folder / "campaigns.db") as store:
+        tokens = Tokens(store)
+        secrets = {scope: tokens.new(scope, scope) for scope in SCOPES}
+        given = {"clock": clock, "status_kept": 0.0, "page_every": 0.3, "forecast_every": 0.0}
+        app = create_app(store, Configuration(**{**given, **configuration}))
+        gate = Gate(200, 1000, 10.0)
+        listening = listen("127.0.0.1", 0)
+        settings = uvicorn.Config(app, http=guarded_protocol(gate), ws="none", log_config=None)
+        server = uvicorn.Server(settings)
+        ready = threading.Event()
+        begin = server.startup
+
+        async def startup(sockets=None):
+            await begin(sockets)
+            ready.set()
+
+        server.startup = startup
+        thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
+        thread.start()
+        assert ready.wait(60)
+        yield Site(address_of(listening), store, secrets, app)
+        server.should_exit = True
+        thread.join(30)
+        assert not thread.is_alive()
+
+
+class Visitor:
+    """A browser that is logged in, and everything that it complained about."""
+
+    def __init__(self, browser, address, token, scheme="light", width=1200, height=900):
+        self.address = address
+        self.context = browser.new_context(
+            color_scheme=scheme, viewport={"width": width, "height": height}
+        )
+        self.width = width
+        self.context.set_default_timeout(120_000)  # a slow machine is not an error
+        self.page = self.context.new_page()
+        self.complaints = []
+        self.foreign = []
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("request", self._watch)
+        self.page.goto(self.address)
+        self.page.on("console", self._listen)
+        self.page.fill("#token", token)
+        self.page.click("text=Log in")
+        self.page.wait_for_selector("#campaigns")
+        assert token not in self.page.url
+
+    def _watch(self, request):
+        if not request.url.startswith((self.address, "data:")):
+            self.foreign.append(request.url)
+
+    def _listen(self, message):
+        if message.type in ("error", "warning") and "409" not in message.text:
+            self.complaints.append(message.text)
+
+    def goto(self, path):
+        self.page.goto(self.address.rstrip("/") + path)
+
+    def wait_for(self, selector, seconds=60):
+        self.page.wait_for_selector(selector, timeout=1000 * seconds)
+
+    def act(self, name, why, **fields):
+        button = self.page.locator(f"[data-act={name}]")
+        if not button.is_visible():
+            self.page.click("details.more summary")
+        button.click()
+        for id, value in fields.items():
+            locator = self.page.locator(f"#{id.replace('_', '-')}")
+            if locator.evaluate("each => each.tagName") == "SELECT":
+                locator.select_option(value)
+            else:
+                locator.fill(value)
+        self.page.fill("#why", why)
+        self.page.click("#confirm")
+        self.page.wait_for_selector("#dialog", state="hidden")
+
+    def check_look(self):
+        """What axe finds, and whether the page is wider than the window."""
+        assert violations(self.page) == []
+        assert self.page.evaluate("document.documentElement.scrollWidth") <= self.width
+
+
+def violations(page):
+    """What axe finds."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    found = axe.Axe().run(page).response["violations"]
+    return [(each["id"], each["impact"], each["nodes"][0]["html"][:200]) for each in found]

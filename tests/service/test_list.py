@@ -1,0 +1,126 @@
+"""The list of many campaigns, and the page of a long one: what they cost and what they show."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from service_settings import SETTINGS
+
+from latesum.live import Campaign
+from latesum.live.entries import Entry
+from latesum.live.health import Finding
+from latesum.live.settings import Settings
+from latesum.service.summaries import Summary, Wanted, count_glances
+
+
+def summary(name, options=("red", "blue"), state="running", health=()):
+    return Summary(
+        name, state, "", tuple(options), "odaaf", "day", None, list(health), "red", 0, None, 3, None, 1
+    )  # fmt: skip
+
+
+ALARM = Finding("data stale", "alarm", "The last total came in 6 days ago.")
+WARNING = Finding("held long", "warning", "It has been held for long.")
+NOTE = Finding("weekdays", "note", "Options are compared on different days.")
+
+
+def names(found):
+    return [each.name for each in found]
+
+
+def test_the_worst_come_first_and_then_the_newest():
+    every = [
+        summary("old"), summary("warned", health=[NOTE, WARNING]), summary("new", health=[NOTE]),
+        summary("ill", health=[ALARM]),
+    ]  # fmt: skip
+    assert names(Wanted().among(every)) == ["ill", "warned", "new", "old"]
+    assert count_glances(every) == {"alarm": 1, "warning": 1, "healthy": 2}
+
+
+def test_campaigns_are_found_by_name_option_state_and_health():
+    every = [
+        summary("Banner"), summary("prices", ["9.99", "Blue"]),
+        summary("over", state="finished", health=[WARNING]),
+    ]  # fmt: skip
+    assert names(Wanted("bann").among(every)) == ["Banner"]
+    assert names(Wanted("BLUE").among(every)) == ["over", "prices", "Banner"]
+    assert names(Wanted(state="finished").among(every)) == ["over"]
+    assert names(Wanted(glance="healthy").among(every)) == ["prices", "Banner"]
+    assert names(Wanted("x").among(every)) == []
+
+
+@pytest.fixture
+def counted(make_service, monkeypatch):
+    """A service of 30 campaigns of days, and how often a status was made."""
+    service = make_service(watch_every=3600.0)
+    made = []
+    whole = Campaign.status
+
+    def counting(self, *arguments):
+        made.append(self.name)
+        return whole(self, *arguments)
+
+    monkeypatch.setattr(Campaign, "status", counting)
+    settings = {**SETTINGS, "every": "day", "start": "2026-03-02"}
+    for number in range(30):
+        Campaign.create(
+            name=f"many-{number}", **settings, store=service.store, clock=service.clock
+        ).decide()
+    return service, made
+
+
+def test_a_list_looks_only_at_campaigns_whose_log_has_grown(counted):
+    """So that 200 campaigns of 60 days cost milliseconds: nothing of them is worked out again."""
+    service, made = counted
+    reader = service.as_("read")
+    assert reader.get("/v1/campaigns").json()["total"] == 30
+    made.clear()
+    for path in ("/v1/campaigns", "/live", "/metrics", "/v1/campaigns?search=many-7"):
+        assert reader.get(path).status_code == 200
+    assert made == []
+    service.as_("operate").post("/v1/campaigns/many-7/hold", json={"why": "a look"})
+    made.clear()
+    line = reader.get("/v1/campaigns?search=many-7").json()["campaigns"][0]
+    assert line["state"] == "held"
+    assert set(made) <= {"many-7"}
+    assert len(reader.get("/v1/campaigns?limit=10&offset=25").json()["campaigns"]) == 5
+
+
+def test_time_alone_changes_the_health_in_a_list(counted, clock):
+    service, _ = counted
+    reader = service.as_("read")
+    assert "not asked for" not in reader.get("/v1/campaigns").text
+    clock.pass_by(days=5)
+    assert "not asked for" in reader.get("/v1/campaigns").text
+    assert "30</b> with a warning" in reader.get("/live").text
+
+
+def test_a_page_of_10000_buckets_is_small_and_shows_all_of_them(make_service, clock):
+    service = make_service(watch_every=3600.0)
+    start = datetime(2025, 1, 1, tzinfo=UTC)
+    settings = Settings.read(
+        {**SETTINGS, "name": "long", "every": "hour", "start": "2025-01-01 00:00"}
+    )
+    entries = []
+    for bucket in range(1, 10_001):
+        arm = bucket // 37 % 2
+        begin = start + timedelta(hours=bucket - 1)
+        body = {
+            "label": settings.buckets.label(bucket), "option": arm, "purpose": "learn",
+            "source": "policy", "rounds": 1000, "rules": 2, "number": bucket,
+            "reason": f"{settings.options[arm]} for 1,000 rounds, to learn more about it.",
+        }  # fmt: skip
+        entries.append(Entry(0, begin, "decision", bucket, body))
+        record = {"rounds": 1000, "total": 300 + bucket % 50, "verdict": "new", "by": "shop"}
+        entries.append(Entry(0, begin + timedelta(hours=1), "record", bucket, record))
+    service.store.create("long", settings.to_json(), start, entries)
+    clock.now = start + timedelta(hours=10_000, minutes=5)
+    reader = service.as_("read")
+    for span in ("", "?span=all", "?span=30", "?span=nonsense"):
+        page = reader.get(f"/campaigns/long{span}")
+        assert page.status_code == 200
+        assert len(page.content) < 300_000
+    whole = reader.get("/campaigns/long?span=all").text
+    assert "all 10,000" in whole
+    label = settings.buckets.label
+    assert f"{label(1)} to {label(34)}" in whole  # a column of several buckets
+    assert label(10_000) in whole

@@ -1,0 +1,280 @@
+"""A campaign by the page alone, from its plan to its winner, in a real browser."""
+
+import re
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+from browsing import LOOKS, Visitor, running_site
+
+from latesum.live import Campaign, Row
+from latesum.world import Problem
+
+
+class DayClock:
+    """A clock that stands still until it is set."""
+
+    def __init__(self):
+        self.now = datetime(2026, 3, 2, 8, 0, tzinfo=UTC)
+
+    def __call__(self):
+        return self.now
+
+    def next_day(self):
+        self.now += timedelta(days=1)
+
+
+@pytest.fixture(scope="module")
+def clock():
+    return DayClock()
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory, clock):
+    with running_site(tmp_path_factory.mktemp("site"), clock) as running:
+        yield running
+
+
+@pytest.fixture
+def visitor(browser, site):
+    """Someone who may do everything, at a desk."""
+    visitor = Visitor(browser, site.address, site.secrets["admin"])
+    yield visitor
+    assert visitor.complaints == []
+    assert visitor.foreign == []
+    visitor.context.close()
+
+
+def set_up(visitor, name, options="red\nblue"):
+    """Set up a campaign without a plan."""
+    page = visitor.page
+    visitor.goto("/new")
+    page.fill("#new-name", name)
+    page.fill("#new-options", options)
+    page.select_option("#new-before", "first")
+    page.fill("#new-rounds", "5000")
+    page.check("input[value=arrival]")
+    page.click("#new-form button.main")
+    page.wait_for_selector("#now[data-state=running]")
+
+
+def test_from_a_plan_to_a_winner_by_the_page_alone(visitor, clock, tmp_path):
+    page = visitor.page
+    page.click("nav >> text=Plan")
+    page.locator("#plan-rate").fill("90")  # about 32%: a campaign that is soon decided
+    page.click("#plan-form button.main")
+    visitor.wait_for("#verdict .answer", 125)
+    assert page.inner_text("#verdict .answer") == "Go"
+    page.click("#set-up")
+    assert "As planned: the method is unmix" in page.inner_text(".note")
+    page.fill("#new-name", "banner")
+    page.fill("#new-options", "red\nblue")
+    page.check("input[value=arrival]")
+    page.click("#new-form button.main")
+    visitor.wait_for("#now[data-state=running]")
+
+    rng = np.random.default_rng(1)
+    world = Problem([0.25, 0.45], "exponential(4000)").start(rng=rng, before=0)
+    rows = []
+    for day in range(14):
+        if day:
+            page.click("[data-decide]")
+            page.wait_for_selector("[data-decide]", state="detached")
+        label, shown = clock().date().isoformat(), page.inner_text("#now .big").split()[0]
+        rows.append(f"{label},5000,{world.play(('red', 'blue').index(shown), 5000):.0f}")
+        clock.next_day()
+        if day == 0:  # the first total is typed, the others come as a file
+            page.click("text=Bring in totals")
+            assert page.input_value("#record-bucket") == "2026-03-02"
+            page.fill("#record-rounds", "5000")
+            page.fill("#record-total", rows[0].split(",")[2])
+            page.click("text=Store it")
+            page.wait_for_selector("#record-form .done >> text=2026-03-02: new")
+        if day == 6:
+            file = tmp_path / "report.csv"
+            file.write_text("bucket,rounds,total\n" + "\n".join([*rows, "2026-05-01,1,1"]))
+            page.click("text=Bring in totals")
+            page.set_input_files("#file", file)
+            page.click("#check")
+            page.wait_for_selector("#verdicts td.bad")
+            assert "1 of 8 rows stand in the way" in page.inner_text("#upload-form .problem")
+            assert page.locator("#store").is_hidden()
+            file.write_text("bucket,rounds,total\n" + "\n".join(rows))
+            page.set_input_files("#file", file)
+            page.click("#check")
+            page.wait_for_selector("text=Nothing is stored yet")
+            assert page.locator("#verdicts tbody tr").count() == 7
+            page.click("#store")
+            page.wait_for_selector("text=7 rows are stored")
+        visitor.goto("/campaigns/banner")
+        if page.locator(".badge.winner").count():
+            break
+    visitor.goto("/campaigns/banner/totals")
+    file = tmp_path / "rest.csv"
+    file.write_text("bucket,rounds,total\n" + "\n".join(rows))
+    page.set_input_files("#file", file)
+    page.click("#check")
+    page.wait_for_selector("#store:visible")
+    page.click("#store")
+    page.wait_for_selector("text=rows are stored")
+    visitor.goto("/campaigns/banner")
+    page.wait_for_selector(".badge.winner >> text=blue wins")
+    assert re.search(r"\+\d+\.\d%", page.inner_text("#options"))  # the uplift
+    assert ">99%" in page.inner_text("#options")
+    visitor.act("finish", "it is clear")
+    page.wait_for_selector("#now[data-state=finished]")
+    assert "finished with blue" in page.inner_text("#now .headline")
+
+
+def test_every_act(visitor, site):
+    page = visitor.page
+    set_up(visitor, "acts", "red\nblue\ngreen")
+    visitor.act("hold", "one")
+    page.wait_for_selector("#now[data-state=held]")
+    visitor.act("resume", "two")
+    page.wait_for_selector("#now[data-state=running]")
+    visitor.act("override", "three", option="blue", buckets="2")
+    page.wait_for_selector("#now[data-state=overridden]")
+    visitor.act("cancel-override", "four")
+    page.wait_for_selector("#now[data-state=running]")
+    visitor.act("drop", "five", option="green")
+    page.wait_for_selector("#options >> text=dropped")
+    visitor.act("bring-back", "six", option="green")
+    visitor.act("rename", "seven", option="green", new_option="teal")
+    page.wait_for_selector("#options >> text=teal")
+    visitor.act("add", "eight", new_option="pink")
+    page.wait_for_selector("#options >> text=pink")
+    visitor.act("change", "nine", change_align="week")
+    visitor.act("finish", "ten", option="blue")
+    page.wait_for_selector("#now[data-state=finished]")
+    visitor.act("archive", "eleven")
+    page.wait_for_selector("#now[data-state=archived]")
+    visitor.act("reopen", "twelve")
+    page.wait_for_selector("#now[data-state=running]")
+    page.click("text=The whole history")
+    page.select_option("#kind", "people")
+    page.click(".filter button")
+    told = page.inner_text(".history")
+    for why in ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"):
+        assert f": {why}" in told
+    page.fill("#search", "teal")
+    page.click(".filter button")
+    found = page.locator(".history li").all_inner_texts()  # entries are told with the names of now
+    assert len(found) == 3
+    assert all("teal" in each for each in found)
+    visitor.goto("/campaigns/acts")
+    with page.expect_download() as download:
+        page.click("text=Decisions as CSV")
+    assert download.value.suggested_filename == "acts-decisions.csv"
+    page.click("details.more summary")
+    page.click("[data-act=delete]")
+    page.fill("#new-option", "act")
+    page.fill("#why", "thirteen")
+    page.click("#confirm")
+    page.wait_for_selector("#problem >> text=type its name")
+    page.fill("#new-option", "acts")
+    page.click("#confirm")
+    page.wait_for_selector("#campaigns")
+    assert page.locator("text=acts").count() == 0
+    visitor.complaints = [each for each in visitor.complaints if "422" not in each]
+
+
+def test_the_date_of_the_decision_is_simulated_beside_the_page(visitor, site, clock):
+    campaign = grown(site, clock, "dated", days=8, means=(0.025, 0.027))
+    visitor.goto("/campaigns/dated")
+    visitor.page.wait_for_selector("text=simulations of the rest of the campaign", timeout=60_000)
+    words = visitor.page.inner_text("#facts")
+    assert re.search(r"about \d+ \w+|not soon", words)
+    campaign.hold(who="ada", why="a look")
+
+
+def grown(site, clock, name, days, means=(0.25, 0.3)):
+    """A campaign of past days, with all totals but the last."""
+    now = [clock() - timedelta(days=days)]
+    campaign = Campaign.create(
+        name=name, options=["red", "blue"], every="day", expected_rounds=5000, unit="sales",
+        parameters={"horizon": "90 days", "mean_delay": "12 hours"}, time_basis="arrival",
+        status_quo="red", seed=1, store=site.store, clock=lambda: now[0],
+    )  # fmt: skip
+    world = Problem(list(means), "exponential(2500)").start(rng=np.random.default_rng(1), before=0)
+    for day in range(1, days + 2):
+        arm = campaign.decide(day).arm
+        total = world.play(arm, 5000)
+        now[0] += timedelta(days=1)
+        if day <= days:
+            campaign.record_many([Row(day, 5000, total)])
+    return campaign
+
+
+def test_tokens_and_sessions_on_the_page(visitor, browser, site):
+    page = visitor.page
+    page.click("nav >> text=Administration")
+    page.fill("#token-name", "shop")
+    page.select_option("#token-scope", "read")
+    page.click("#token-form button.main")
+    secret = page.inner_text("#token-made code")
+    guest = Visitor(browser, site.address, secret)
+    assert guest.page.locator("nav a").all_text_contents() == ["Campaigns"]
+    page.reload()
+    page.click("button:has-text('Revoke shop')")
+    page.click("#confirm-dialog button[value=yes]")
+    page.wait_for_selector("td >> text=revoked")
+    guest.page.wait_for_selector("#token")  # the page notices by itself
+    guest.context.close()
+
+
+def test_the_list_is_searched_filtered_and_paged(visitor, site, clock):
+    for number in range(27):
+        Campaign.create(
+            name=f"many-{number}", options=["a", "b"], every="day", expected_rounds=100,
+            parameters={"horizon": "90 days", "mean_delay": "1 day"}, time_basis="arrival",
+            store=site.store, clock=clock,
+        )  # fmt: skip
+    page = visitor.page
+    page.fill("#search", "MANY-")
+    page.click(".filter button")
+    assert page.locator("#campaigns article").count() == 25
+    page.click("text=Next")
+    assert page.locator("#campaigns article").count() == 2
+    page.fill("#search", "many-26")
+    page.click(".filter button")
+    assert page.locator("#campaigns h2 a").all_text_contents() == ["many-26"]
+    page.select_option("#health", "alarm")
+    page.click(".filter button")
+    assert "No campaign is like that" in page.inner_text("#campaigns")
+
+
+@pytest.mark.parametrize(
+    ("scheme", "width", "height"),
+    [
+        LOOKS[0],
+        LOOKS[3],
+        *(pytest.param(*look, marks=pytest.mark.slow) for look in LOOKS[1:3]),
+    ],
+)
+def test_every_page_in_both_themes_and_on_a_phone(browser, site, clock, scheme, width, height):
+    if "looked-at" not in {each.name for each in site.store.heads()}:
+        grown(site, clock, "looked-at", days=6)
+    visitor = Visitor(browser, site.address, site.secrets["admin"], scheme, width, height)
+    page = visitor.page
+    for path in (
+        "/", "/plan", "/new", "/admin", "/campaigns/looked-at", "/campaigns/looked-at/totals",
+        "/campaigns/looked-at/history", "/campaigns/nothing",
+    ):  # fmt: skip
+        visitor.goto(path)
+        page.wait_for_selector("h1")
+        visitor.check_look()
+    visitor.goto("/campaigns/looked-at")
+    script = """() => [...document.querySelectorAll("#options tbody tr:first-child td")]
+        .slice(1, 4).map((each) => each.getBoundingClientRect().right)"""
+    assert max(page.evaluate(script)) <= width  # mean, interval, uplift and chance are in sight
+    page.locator("#options button.term").first.focus()
+    page.keyboard.press("Enter")  # what a term means, by the keyboard
+    meaning = page.locator(".meaning:popover-open")
+    assert "In the race" in meaning.inner_text()
+    visitor.check_look()
+    page.keyboard.press("Escape")
+    assert meaning.count() == 0
+    complaints = [each for each in visitor.complaints if "404" not in each]
+    assert complaints == []
+    visitor.context.close()
