@@ -303,7 +303,7 @@ class Unmix(Policy):
     def _reconsider(self) -> None:
         if self.reconsider and self._laws is None:
             self._scale, self._wide, self._rows = second_opinion(
-                self._rows, self._scale, self._wide
+                self._rows, self._scale, self._wide, self._told_scale
             )
         self._search_at = _OPINION_AGAIN * self._rows.clock
 

@@ -26,7 +26,8 @@ _PLAUSIBLE = 6.0
 _STEPS = 4
 #: Delays up to this multiple of the rounds so far are considered.
 _BEYOND_CLOCK = 4.0
-#: A second opinion tries wide curves of these multiples of the present scale. Another curve is taken
+#: A second opinion tries wide curves of these multiples of the told scale: not of the present one, which
+#: would drift away by halves. Another curve is taken
 #: if minus twice its log-likelihood is lower by more than the margin.
 _OTHER_SCALES = (0.5, 1.0, 2.0)
 _MARGIN = 6.0
@@ -82,29 +83,30 @@ class Opinion(NamedTuple):
     rows: PartRows
 
 
-def second_opinion(rows: PartRows, scale: float, wide: bool) -> Opinion:
+def second_opinion(rows: PartRows, scale: float, wide: bool, told: float) -> Opinion:
     """The rows explained anew: as now, or by another curve where that is clearly likelier.
 
     Args:
         rows: What was played and seen, and how it is explained now.
         scale: The scale of the present curve.
         wide: Whether that curve is a wide one.
+        told: The scale that was told.
 
     >>> rows = PartRows(2, told_mean(20.0, 0.1, 2), 0.05)
     >>> seen = (0, 18), (0, 38), (0, 46), (0, 48), (1, 31), (1, 12), (1, 4), (1, 2)
     >>> for arm, total in 2 * seen:  # from delays of about 100 rounds
     ...     rows.add(arm, 100, float(total), 1e9)
     >>> rows.fit()
-    >>> second_opinion(rows, 20.0, False)[:2]
+    >>> second_opinion(rows, 20.0, False, 20.0)[:2]
     (40.0, True)
     """
     anew = rows.under(rows.curve, _STEPS, rows)
     best = Opinion(scale, wide, anew if anew.objective < rows.objective else rows)
     least = best.rows.objective - _MARGIN
     for factor in _OTHER_SCALES:
-        if wide and factor == 1.0:
+        if wide and factor * told == scale:
             continue
-        other = rows.under(told_mean(factor * scale, UNCERTAINTY, rows.n_arms), _STEPS)
+        other = rows.under(told_mean(factor * told, UNCERTAINTY, rows.n_arms), _STEPS)
         if other.objective < least:
-            best, least = Opinion(factor * scale, True, other), other.objective
+            best, least = Opinion(factor * told, True, other), other.objective
     return best
