@@ -67,7 +67,9 @@ def _command_line() -> None:
     from latesum.cli.app import COMMANDS, app, load
 
     whole = get_command(app)
-    whole.commands.update({name: load(name) for name in COMMANDS})
+    for name in COMMANDS:
+        whole.commands[name] = load(name)
+        whole.commands[name].name = name
     text = get_docs_for_click(obj=whole, ctx=typer.Context(whole), name="latesum")
     text = text.replace("# `latesum`", "# The command line", 1)
     for name, command in COMMANDS.items():  # whole sentences in the list

@@ -64,6 +64,7 @@ class Visitor:
             color_scheme=scheme, viewport={"width": width, "height": height}
         )
         self.width = width
+        self.context.set_default_timeout(120_000)  # a slow machine is not an error
         self.page = self.context.new_page()
         self.complaints = []
         self.foreign = []

@@ -115,7 +115,7 @@ CHROMIUM = next(
 )
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # as long as it lives no other event loop can run in this thread
 def browser():
     if CHROMIUM is None:
         pytest.skip("Chromium was not found: install it, or put it on the path.")

@@ -359,3 +359,32 @@ def test_check_exits_with_1_and_says_why(latesum, store, clock, monkeypatch):
     assert found[0]["campaign"] == "daily"
     code, _, errors = latesum(*later, "check", "--level", "notes")
     assert (code, errors.count("\n")) == (2, 1)
+
+
+def test_sessions_and_alerts_on_both_kinds_of_database(store_address):
+    from datetime import timedelta
+
+    from latesum.service.sessions import Sessions
+    from latesum.service.tokens import Tokens, hash_of
+
+    with Store(store_address) as store:
+        tokens, sessions = Tokens(store), Sessions(store)
+        secret = sessions.new(tokens.find(tokens.new("ada", "admin")), timedelta(hours=1))
+        assert sessions.valid()[hash_of(secret)].name == "ada"
+        sessions.end_id(sessions.all()[0].id)
+        assert sessions.valid() == {}
+        made = Campaign.create(name="banner", **SETTINGS, store=store)
+        webhooks = Webhooks(store)
+        webhook = webhooks.new("chat", "https://hooks.example.com/x", "teams", by="ada")
+        outbox, ids = Outbox(store), {"banner": made.stored.id}
+        assert outbox.notice(ids, [summary()]) == 0
+        assert outbox.notice(ids, [summary(health=[STALE])]) == 1
+        assert Outbox(store).notice(ids, [summary(health=[STALE])]) == 0
+        with ThreadPoolExecutor(1) as threads:
+            sender = Sender(store, (), threads)
+            (waiting,) = sender._claim()
+            assert sender._claim() == []  # no other process sends it meanwhile
+            sender._ended(waiting, None)
+        assert waiting.webhook == webhook
+        webhooks.remove(webhook.id)
+        assert webhooks.all() == []

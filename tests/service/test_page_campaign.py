@@ -63,7 +63,7 @@ def test_from_a_plan_to_a_winner_by_the_page_alone(visitor, clock, tmp_path):
     page.click("nav >> text=Plan")
     page.locator("#plan-rate").fill("90")  # about 32%: a campaign that is soon decided
     page.click("#plan-form button.main")
-    visitor.wait_for("#verdict .answer", 110)
+    visitor.wait_for("#verdict .answer", 125)
     assert page.inner_text("#verdict .answer") == "Go"
     page.click("#set-up")
     assert "As planned: the method is unmix" in page.inner_text(".note")

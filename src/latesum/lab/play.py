@@ -155,6 +155,8 @@ class _LateFeed:
         self._now = 0
         self._waiting: list[Play] = []  # played, and in no report yet
         self._reports: deque[_Report] = deque()
+        #: The copy that decided last, told all since: it decides again unless a total became known.
+        self._ahead: Policy | None = None
 
     def ask(self, left: int) -> _Next:
         arm, rounds, purpose, number, part = self._decide()
@@ -176,8 +178,11 @@ class _LateFeed:
             play = self._reports.popleft().play
             purpose = "override" if play.total is None else play.purpose
             self._policy.tell(play.arm, play.rounds, play.total, purpose, play.number)
+            self._ahead = None
         if not self._reports and not self._waiting:
             return self._policy.ask()
+        if self._ahead is not None:
+            return self._ahead.ask()
         deciding = self._policy.copy()
         known = [
             report.play._replace(total=report.first if report.known_at <= now else None)
@@ -187,6 +192,8 @@ class _LateFeed:
             known + [play._replace(total=None) for play in self._waiting], deciding
         ):
             deciding.tell(*play)
+        if self._reporting == Reporting():  # otherwise what is pending may change too
+            self._ahead = deciding
         return deciding.ask()
 
     def tell(
@@ -194,6 +201,8 @@ class _LateFeed:
     ) -> None:
         self._now += rounds
         self._waiting.append(Play(arm, rounds, total, purpose, number))
+        if self._ahead is not None:
+            self._ahead.tell(arm, rounds, None, purpose, number)
         if len(self._waiting) == self._reporting.together:
             known_at = self._now + self._lag
             final_at = known_at + self._reporting.final_after * self._bucket

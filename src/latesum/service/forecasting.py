@@ -22,9 +22,9 @@ from latesum.policies import Estimate, Play, Policy
 from latesum.world import Problem
 
 #: Simulated continuations; enough to tell a week from a month.
-REPLICATIONS = 60
+REPLICATIONS = 40
 #: A campaign that is not decided after this many more buckets is said not to be decided soon.
-MOST_BUCKETS = 400
+MOST_BUCKETS = 180
 _LEVEL = 0.95
 
 

@@ -1,0 +1,137 @@
+"""Plans over HTTP and the date of a decision: simulated in a process of their own."""
+
+import asyncio
+import sys
+from datetime import timedelta
+
+import numpy as np
+import pytest
+
+from latesum.live import Campaign, Row
+from latesum.service import forecasting, simulations
+from latesum.service.errors import Refused
+from latesum.service.forecasting import forecast, question_of
+from latesum.service.forecasts import in_words
+from latesum.service.simulations import Simulations
+from latesum.world import Problem
+
+
+@pytest.fixture
+def grown(tmp_path, clock):
+    """A campaign of some days, whose options bring this; all totals but the last are known."""
+
+    def make(means, days=8):
+        campaign = Campaign.create(
+            name="banner", options=["red", "blue"], every="day", expected_rounds=5000,
+            parameters={"horizon": "90 days", "mean_delay": "12 hours"}, time_basis="arrival",
+            status_quo="red", seed=1, store=tmp_path / f"{days}.db", clock=clock,
+        )  # fmt: skip
+        rng = np.random.default_rng(1)
+        world = Problem(means, "exponential(2500)").start(rng=rng, before=0)
+        for day in range(1, days + 1):
+            total = world.play(campaign.decide(day).arm, 5000)
+            clock.pass_by(days=1)
+            if day < days:
+                campaign.record_many([Row(day, 5000, total)])
+        return campaign
+
+    return make
+
+
+def test_options_that_are_close_are_decided_later(grown, monkeypatch):
+    monkeypatch.setattr(forecasting, "REPLICATIONS", 8)
+    monkeypatch.setattr(forecasting, "MOST_BUCKETS", 30)
+    close = grown([0.0250, 0.0265], 6)
+    asked = question_of(close.ledger(), close.status())
+    assert asked is not None
+    assert asked.lag == 1
+    found = forecast(asked)
+    assert found == forecast(asked)  # the same question, the same answer
+    assert found["replications"] == 8
+    low, middle, high = (1e9 if each is None else each for each in found["buckets"])
+    assert 1 + asked.lag <= low <= middle <= high
+    clear = grown([0.20, 0.23], 4)
+    question = question_of(clear.ledger(), clear.status())
+    if question is not None:  # otherwise it is decided
+        assert (forecast(question)["buckets"][1] or 1e9) < middle
+
+
+def test_what_is_over_or_unknown_is_not_simulated(grown, clock):
+    campaign = grown([0.02, 0.03], 1)
+    assert question_of(campaign.ledger(), campaign.status()) is None  # no total is known
+    campaign.record_many([Row(1, 5000, 100.0)])
+    assert question_of(campaign.ledger(), campaign.status()) is not None
+    campaign.hold(who="ada", why="a look")
+    assert question_of(campaign.ledger(), campaign.status()) is None
+
+
+def test_a_forecast_in_words(grown):
+    settings = grown([0.02, 0.03], 1).settings  # it begins on 2 March 2026
+    answer = {"buckets": [3, 20, 40], "decided": 1.0, "replications": 60}
+    said = in_words(answer, settings, 1)
+    assert said.figure == "about 22 March"
+    assert said.words.startswith("Between 5 March and 11 April, in 60 simulations")
+    late = in_words({**answer, "buckets": [3, 330, None]}, settings, 1)
+    assert late.figure == "about 26 January 2027"
+    assert "and much later" in late.words
+    never = in_words({**answer, "buckets": [3, None, None], "decided": 0.3}, settings, 1)
+    assert never.figure == "not soon"
+    assert "30% of the time" in never.words
+
+
+def test_plans_over_http(service):
+    operator = service.as_("operate")
+    question = {
+        "options": 2, "rate": 0.1, "lift": "50%", "traffic": "1000 per day", "late": "4 hours",
+        "run_for": "8 weeks",
+    }  # fmt: skip
+    found = operator.post("/v1/plans", json=question).json()
+    assert found["plan"]["verdict"]["answer"] == "go"
+    assert found["ended_well"]["value"] > 0.8
+    for wrong, says in (
+        ({"run_for": "8 wombats"}, "wombats"),
+        ({"late": "delays.csv"}, "reads no files"),
+        ({"late": "/etc/passwd"}, "pattern"),
+        ({"late": "os:system"}, "pattern"),
+        ({"rate": 2}, "rate: it must be below 1"),
+    ):
+        answer = operator.post("/v1/plans", json={**question, **wrong})
+        assert answer.status_code == 422, answer.text
+        assert says in answer.json()["error"]
+
+
+def test_the_process_is_ended_when_no_one_waits_any_longer(monkeypatch):
+    async def leave():
+        asked = Simulations()
+        waiting = asyncio.create_task(asked.ask("forecast", {}))
+        while asked._process is None:
+            await asyncio.sleep(0.01)
+        process = asked._process
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+        return process.returncode
+
+    assert asyncio.run(leave()) is not None
+
+
+def test_what_takes_too_long_or_dies_is_refused(monkeypatch):
+    monkeypatch.setattr(simulations, "LONGEST", 0.05)
+    with pytest.raises(Refused, match="took more than"):
+        asyncio.run(Simulations().ask("forecast", {}))
+    monkeypatch.setattr(simulations, "LONGEST", 20.0)
+    monkeypatch.setattr(sys, "executable", "/bin/true")
+    with pytest.raises(Refused, match="cannot be simulated"):
+        asyncio.run(Simulations().ask("forecast", {}))
+
+
+def test_only_some_may_wait(monkeypatch):
+    monkeypatch.setattr(simulations, "MOST_WAITING", 0)
+    with pytest.raises(Refused, match="under way"):
+        asyncio.run(Simulations().ask("plan", {}))
+
+
+def test_days_that_pass_do_not_change_a_question(grown, clock):
+    campaign = grown([0.02, 0.03], 5)
+    first = question_of(campaign.ledger(), campaign.status())
+    clock.now += timedelta(hours=1)
+    assert question_of(campaign.ledger(), campaign.status()) == first
