@@ -19,7 +19,8 @@ COPY --from=build /opt/latesum /opt/latesum
 # The service runs as a user of its own, without rights, and writes to one folder only.
 RUN useradd --create-home --uid 10001 latesum \
     && mkdir /data && chown latesum:latesum /data
-USER latesum
+# By number, so that a host without this user knows it too.
+USER 10001
 ENV PATH=/opt/latesum/bin:$PATH \
     LATESUM_DATA_DIR=/data \
     LATESUM_CACHE_DIR=/data/cache \

@@ -4,7 +4,8 @@
 
 The argument is the folder that holds the other version's `latesum` package, such as a worktree's
 `src`. Each version runs in a process of its own; the two take turns, and the ratio is the median of
-the ratios of the turns, since machines are noisy.
+the ratios of the turns, since machines are noisy. Both do the same work: Flow by its first rule, and
+a plan with candidates that every version has.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ CASES = {
         "compare(two, {'': flow}, 25_000, replications=runs, seed=1, bucket=100, report_lag=500)",
     ),
     "QPM-D, two arms": (4, "compare(two, {'': qpmd}, 250_000, replications=runs, seed=1)"),
-    "a plan": (20, "plan(**asked, replications=runs, workers=1)"),
+    "a plan": (20, "plan(**asked, replications=runs, workers=1, policies=candidates)"),
     "figure 3a of the paper": (12, "paper(runs // 12)"),
 }
 _WORKER = """
@@ -42,10 +43,17 @@ except ImportError:  # an earlier version
 two = Problem([0.5, 0.6], "uniform(0, 100)")
 ten = Problem([0.6] + [0.5] * 9, "uniform(0, 100)")
 bounded = ODAAF.bounded(2, 250_000, mean_delay=50, delay_bound=100)
-flow, flow10 = Flow(2, 250_000, mean_delay=50), Flow(10, 250_000, mean_delay=50)
+try:
+    Flow(2, 250_000, mean_delay=50, thinned=False)
+    rule = {"thinned": False}
+except TypeError:  # an earlier version, which has no other
+    rule = {}
+flow, flow10 = (Flow(arms, 250_000, mean_delay=50, **rule) for arms in (2, 10))
 qpmd = QPMD("ucb1", n_arms=2)
 asked = dict(options=3, rate=0.03, lift="15%", traffic="6000 per day", run_for="10 weeks",
              late="half within 4 hours, 95% within 4 days")
+candidates = ["flow(thinned=False)" if rule else "flow", "odaaf", "ars-ucb", "quarter test",
+              "half test", "equal split"]
 
 
 def paper(replications):

@@ -1,7 +1,6 @@
 """The site: `make docs`. Warnings are errors there; nothing is fetched."""
 
 import datetime
-import inspect
 import re
 from pathlib import Path
 
@@ -68,7 +67,9 @@ def _command_line() -> None:
     from latesum.cli.app import COMMANDS, app, load
 
     whole = get_command(app)
-    whole.commands.update({name: load(name) for name in COMMANDS})
+    for name in COMMANDS:
+        whole.commands[name] = load(name)
+        whole.commands[name].name = name
     text = get_docs_for_click(obj=whole, ctx=typer.Context(whole), name="latesum")
     text = text.replace("# `latesum`", "# The command line", 1)
     for name, command in COMMANDS.items():  # whole sentences in the list
@@ -82,8 +83,8 @@ def _command_line() -> None:
 
 def _plain(app, what, name, obj, options, lines):
     """Docstrings are plain text: only backticks, lists, `Args:` and examples mean something there."""
-    if what in ("class", "exception") and inspect.isclass(obj) and not obj.__doc__:
-        lines.clear()
+    if what in ("attribute", "data", "property"):
+        lines.insert(0, "")  # otherwise what stands before a colon is taken for a type
     inside = False
     for number, line in enumerate(lines):
         if line.lstrip().startswith(">>>"):
@@ -94,6 +95,11 @@ def _plain(app, what, name, obj, options, lines):
             parts = re.split(r"(`[^`]*`)", line)
             parts[::2] = [re.sub(r"(?<!^)([*|])", r"\\\1", part) for part in parts[::2]]
             lines[number] = "".join(parts)
+
+
+def _skipped(app, what, name, obj, skip, options):
+    """The fields of named tuples stand in their lists of parameters."""
+    return True if type(obj).__name__ == "_tuplegetter" else None
 
 
 def _of_the_root(app, name, text):
@@ -107,4 +113,5 @@ def setup(app):
     """Called by Sphinx."""
     _command_line()
     app.connect("source-read", _of_the_root)
+    app.connect("autodoc-skip-member", _skipped)
     app.connect("autodoc-process-docstring", _plain, priority=100)

@@ -12,12 +12,21 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-@functools.cache
 def figure_class() -> type[Figure]:
-    """Matplotlib's figure, which a notebook shows as an image also where pyplot was never loaded."""
-    base = require("matplotlib.figure", "plots").Figure
+    """Matplotlib's figure, which a notebook shows as an image also where pyplot was never loaded.
 
-    class ShownFigure(base):  # type: ignore[misc, valid-type]
+    >>> figure_class()(figsize=(2, 1))._repr_png_()[1:4]
+    b'PNG'
+    """
+    require("matplotlib", "plots")  # at every call: it may say that the extra is missing
+    return _shown_figure()
+
+
+@functools.cache
+def _shown_figure() -> type[Figure]:
+    from matplotlib.figure import Figure
+
+    class ShownFigure(Figure):
         """A figure that is its own image."""
 
         def _repr_png_(self) -> bytes:

@@ -29,10 +29,8 @@ SAID = {
 }
 NAMED = [
     *RUN,
-    "docs/install.md",
-    "docs/when-not.md",
-    "docs/results.md",
-    "docs/what-can-go-wrong.md",
+    *(f"docs/{page}.md" for page in ("install", "when-not", "results", "what-can-go-wrong")),
+    *(f"docs/how-to/{path.name}" for path in sorted((ROOT / "docs" / "how-to").glob("*.md"))),
 ]
 
 
@@ -107,9 +105,10 @@ def _named_commands():
     """Whole commands in the text, in tables and in indented blocks; those with dots are sketches."""
     for page in NAMED:
         text = re.sub(r"\\\n\s*", " ", _text(page))
-        found = re.findall(r"`(?:time )?(latesum [^`\n]+)`", text) + re.findall(
-            r"^    (latesum [^#\n]+)", text, re.MULTILINE
-        )
+        fenced = "\n".join(re.findall(r"^ *```bash\n(.*?)^ *```", text, re.DOTALL | re.MULTILINE))
+        found = re.findall(r"`(?:time )?(latesum [^`\n]+)`", text)
+        found += re.findall(r"^ *(latesum [^#\n]+)", fenced, re.MULTILINE)
+        found += re.findall(r"^    (latesum [^#\n]+)", text, re.MULTILINE)
         for command in dict.fromkeys(found):
             if "..." not in command and not re.search(r"[\[\]{}]", command):
                 yield command.strip()

@@ -463,7 +463,8 @@ def test_two_processes_change_at_once(store_address, clock):
             name="banner", options=["red", "blue"], every="number", expected_rounds=1000,
             time_basis="arrival", store=store, clock=clock, **FLOW,
         )  # fmt: skip
-    context = multiprocessing.get_context("spawn")
+    # Not spawned: a package `tests` that is installed would be taken for these.
+    context = multiprocessing.get_context("fork")
     ready = context.Barrier(2)
     workers = [context.Process(target=_add, args=(store_address, name, ready)) for name in "xy"]
     for worker in workers:

@@ -59,7 +59,7 @@ def test_the_shop_in_four_regions_finds_its_winner(regions, tmp_path, capsys):
     east = [row["option"] for row in status["timeline"] if row["region"] == "east"]
     assert east[11:15] == ["free shipping"] * 4
     assert east[15] != "free shipping"
-    assert "112 of 112 decisions come out the same" in printed
+    assert "168 of 168 decisions come out the same" in printed
 
 
 def test_the_documentation_shows_commands_that_exist():

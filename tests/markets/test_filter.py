@@ -129,7 +129,7 @@ def oracle(panel, settings, hyper):
             nu = (total - expected) / expected
             variance = hyper.dispersion / expected + hyper.noise**2
             if settings.before == NOT_KNOWN:
-                variance += old[at, region] ** 2
+                variance += (3.0 * old[at, region]) ** 2
             spread = row @ covariance @ row + variance
             clipped = max(spread, nu**2 / CLIP**2)
             likelihood += -0.5 * (math.log(clipped) + nu**2 / clipped) - eta

@@ -260,15 +260,19 @@ def test_rows_refuse(row, words):
 
 def test_what_is_not_known_of_the_past_is_held_loosely():
     """Nothing ran before and one is told so: the first totals are late, and no option is to blame."""
+    weights = np.cumsum(lag_weights(ToldDelay(4.0)))
+
+    def total(day):
+        return float(round(3000 * weights[min(day, len(weights) - 1)]))
+
     effects = {}
     for before in (NOTHING, "old", NOT_KNOWN):
         settings = MarketSettings(("old", "new"), 60, delay=ToldDelay(4.0), before=before)
-        weights = np.cumsum(lag_weights(ToldDelay(4.0)))
         rows = [
-            RegionRow("", day, 1e5, "old" if day < 8 else "new", float(round(3000 * weights[day])))
-            for day in range(24)
+            RegionRow("", day, 1e5, "old" if day % 16 < 8 else "new", total(day))
+            for day in range(40)
         ]
-        effects[before] = readings(rows, 24, settings).effects[1]
+        effects[before] = readings(rows, 40, settings).effects[1]
     assert abs(effects[NOTHING].effect) < 0.02
     assert effects["old"].effect > 0.04
     assert effects[NOT_KNOWN].low95 < 0 < effects[NOT_KNOWN].high95

@@ -8,6 +8,8 @@ import pytest
 from latesum.lab.measures import suspect
 from latesum.lab.setting import Setting
 from latesum.lab.studies.safety import HARMFUL_SHARE
+from latesum.policies.spec import PolicySpec
+from latesum.world import Problem
 
 NEAR_ONE = [0.9124717334258039, 0.9706362981869137, 0.963435904363216, 0.9965433929243288]
 THREE_NEAR_ONE = [0.9896117247837369, 0.9530122297234032, 0.9322513194735754]
@@ -55,3 +57,18 @@ def test_it_comes_back_to_a_good_arm(name):
 @pytest.mark.parametrize("name", FOUND)
 def test_campaigns_that_began_by_the_earlier_rule_go_on_by_it(name):
     assert _ends_harmful(name, reconsider=False)
+
+
+def test_a_long_visit_to_the_second_best_arm_ends():
+    """Ten arms, 2,000 rounds: it stays to ten times the horizon with an arm that is worse by 0.03.
+
+    Its visit lasts until its data have doubled, and the best arm was unlucky before.
+    """
+    means = [
+        0.3661475373408444, 0.0024682502807491405, 0.3963290447208385, 0.15548299681553263, 0.31503511177118904,
+        0.14565791510849166, 0.06534727034114311, 0.30935975313995684, 0.3227883023936439, 0.07759686446273822,
+    ]  # fmt: skip
+    delay = "mixture((0.05, constant(20)), (0.95, uniform(0, 2)))"
+    policy = PolicySpec("unmix", {"delay": None})
+    run = Setting(Problem(means, delay), policy, 2_000, seed=1).run(181)
+    assert not suspect(run.continued(30 * run.horizon), share=HARMFUL_SHARE)

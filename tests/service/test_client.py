@@ -48,6 +48,20 @@ def client(service, way):
         yield c
 
 
+def test_a_campaign_with_regions(client):
+    client.create(
+        "regional", options=["red", "blue"], regions=["north", "south"], expected_rounds=1000,
+        every="number", time_basis="arrival", seed=1,
+    )  # fmt: skip
+    shown = {
+        region: client.option("regional", region=region).option for region in ("north", "south")
+    }
+    assert set(shown.values()) == {"red", "blue"}  # the sweep shows both
+    assert client.record("regional", 1, region="north", rounds=900, total=30).verdict == "new"
+    with pytest.raises(ServiceError, match="say which region"):
+        client.option("regional")
+
+
 def test_the_whole_round(client, tmp_path):
     shown = client.option("banner")
     assert (shown.option, shown.bucket, shown.fallback) == ("red", 1, False)

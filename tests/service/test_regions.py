@@ -88,7 +88,11 @@ def test_the_page_of_a_campaign_with_regions_can_be_made(service, operator, regi
     for _ in range(3):
         operator.get(f"{regional}/options")
         clock.pass_by(days=1)
-    page = service.by_session(service.log_in("read")).get("/campaigns/offers")
+    reader = service.by_session(service.log_in("read"))
+    assert "offers" in reader.get("/").text
+    line = operator.get("/v1/campaigns").json()["campaigns"][0]
+    assert (line["policy"], line["state"]) == ("switchback", "running")
+    page = reader.get("/campaigns/offers")
     assert page.status_code == 200
     assert "north shows" in page.text
     assert "against red; best with" in page.text

@@ -1,6 +1,6 @@
 """`World.play` draws from exactly the law of the loop over rounds: singly and jointly.
 
-Three samples of the totals of three consecutive stretches are compared, for ten problems: the
+Three samples of the totals of three consecutive stretches are compared, for eleven problems: the
 shortcut, the world's own `play_rounds`, and a plain loop written here that shares no code with
 either. Every comparison makes eleven tests; a p-value below ERROR_RATE over the number of all
 tests rejects, so by Bonferroni a right shortcut fails this file with probability below 0.5%, over
@@ -41,8 +41,10 @@ class Case:
     delays: tuple[Draw, ...]
     plan: tuple[tuple[int, int], ...]
     runs: int = 4000
-    #: The largest table for this case; a small one makes short stretches reach the far tail.
+    #: The largest table for this case; with a small one short stretches are kept in cohorts.
     largest_table: int | None = None
+    #: The share of delays beyond a table; with a large one short stretches reach the far tail.
+    tail_share: float | None = None
 
 
 def bernoulli(mean: float) -> Draw:
@@ -119,6 +121,10 @@ CASES = {
         (lambda count, rng: rng.beta(2, 3, count), bernoulli(0.7)),
         (rarely(0.1, uniform(30, 200), uniform(0, 5)),) * 2,
         ((0, 150), (1, 64), (0, 37)), runs=2500, largest_table=8,
+    ),
+    "far tail of a short table": Case(
+        Problem([0.4, 0.7], "exponential(30)"), COINS, (exponential(30),) * 2,
+        ((1, 300), (0, 90), (1, 200)), tail_share=0.2,
     ),
     "rare delays beyond the table": Case(
         Problem([0.02, 0.7], "mixture((0.05, uniform(3000, 12000)), (0.95, constant(2)))"),
@@ -208,6 +214,8 @@ def small_tables(monkeypatch):
         if case.largest_table is not None:
             monkeypatch.setattr(base, "LARGEST_TABLE", case.largest_table)
             monkeypatch.setattr(cohorts_module, "SHORTEST", case.largest_table)
+        if case.tail_share is not None:
+            monkeypatch.setattr(base, "_TAIL_SHARE", case.tail_share)
         # Read from text again: a delay that has made its table before would keep it.
         return Problem(case.problem.arms, [delays.parse(d.text) for d in case.problem.delays])
 
@@ -230,8 +238,8 @@ def test_the_shortcut_has_the_law_of_the_loop(name, share, small_tables) -> None
 def test_small_tables_do_reach_the_far_tail(small_tables) -> None:
     """The cases named so exercise what they are for."""
     assert small_tables(CASES["rare delays beyond the table"]).delay.table.spread == 4096
-    for name, case in CASES.items():
-        if "far tail" in name:
+    for case in CASES.values():
+        if case.largest_table is not None:
             table = small_tables(case).delay.table
             assert table.spread == 8
             assert table.tail[0] > 0.05
@@ -252,6 +260,11 @@ def carries_one_round_late(world: World, arm: int, rounds: int) -> float:
     return total
 
 
+def forgets_the_far_tail(world: World, arm: int, rounds: int) -> float:
+    world._play_far_tail = lambda channel, rounds, end: (0, 0.0)
+    return world.play(arm, rounds)
+
+
 def forgets_what_is_not_sure(world: World, arm: int, rounds: int) -> float:
     """Takes all rewards of a cohort for arrived or for under way."""
     for cohorts, _ in world._cohorts.values():
@@ -269,6 +282,7 @@ def keeps_those_that_arrived(world: World, arm: int, rounds: int) -> float:
 MUTANTS = [
     ("short delays, long stretches", loses_what_is_under_way),
     ("stretches shorter than the delays", carries_one_round_late),
+    ("far tail of a short table", forgets_the_far_tail),
     ("far tail with a small table", forgets_what_is_not_sure),
     ("far tail with a small table", keeps_those_that_arrived),
     ("rare delays beyond the table", keeps_those_that_arrived),

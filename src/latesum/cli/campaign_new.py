@@ -184,6 +184,11 @@ def _planned(path: Path, given: dict[str, Any]) -> dict[str, Any]:
     """The settings that a plan recommends, with what was given besides."""
     try:
         planned = json.loads(read_text(path))
+        if isinstance(planned.get("recommendation"), str):
+            raise InvalidInput(
+                f"{path} is a plan with regions, which hands over no parameters: say --regions, --history, "
+                "--late and --run-for in place of --plan."
+            )
         handed: dict[str, Any] = dict(planned.get("recommendation", planned))
         parameters = dict(handed["parameters"])
         policy = str(handed["policy"])

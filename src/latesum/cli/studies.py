@@ -230,9 +230,11 @@ def markets(
         if _FIELD in chosen:
             field = run_field(replications=min(replications or 200, 200), seed=seed, **how)
     for name, group in groupby(rows, key=lambda row: row.cell.table):
-        table = new_table(name.capitalize(), list(COLUMNS))
-        for row in group:
-            table.add_row(*cells_of(row))
+        texts = [cells_of(row) for row in group]
+        filled = [place for place in range(len(COLUMNS)) if any(text[place] for text in texts)]
+        table = new_table(name.capitalize(), [COLUMNS[place] for place in filled])
+        for text in texts:
+            table.add_row(*(text[place] for place in filled))
         terminal().print(table)
     if field:
         table = new_table(

@@ -229,7 +229,8 @@ def simulate(
         seed: The same seed gives the same run.
         number: Which run of that seed: number 3 is the fourth replication that `compare` makes.
         bucket: The rounds between two decisions, where they are not taken in any round.
-        report_lag: The rounds after which a bucket's total becomes known.
+        report_lag: The rounds after which the total of a bucket, or without buckets that of a stretch,
+            becomes known.
         before: What was played until the start, and is still arriving: an arm, or a reward (or its
             mean) that is no arm. A policy that was built before is told by its own parameter.
         history: For how many rounds before the start the totals of the arm `before` are known; the
@@ -283,7 +284,8 @@ def compare(
         replications: How often each policy is run.
         seed: The same seed gives the same result.
         bucket: The rounds between two decisions, where they are not taken in any round.
-        report_lag: The rounds after which a bucket's total becomes known.
+        report_lag: The rounds after which the total of a bucket, or without buckets that of a stretch,
+            becomes known.
         before: What was played until the start, and is still arriving, as for `simulate`.
         history: For how many rounds of it the totals are known, as for `simulate`.
         random_order: Whether the order of the arms is drawn anew in every replication, the same

@@ -36,7 +36,11 @@ class AtOnce:
 @dataclass(frozen=True)
 class InBuckets:
     """Decisions are taken at the ends of buckets of `bucket` rounds, on totals that are known
-    `lag` rounds after the end of theirs."""
+    `lag` rounds after the end of theirs.
+
+    A bucket of one round is none: totals are then those of stretches, and a decision is taken when a
+    stretch is over, or when the total of an earlier one becomes known meanwhile.
+    """
 
     bucket: int
     lag: int = 0
@@ -137,7 +141,7 @@ class _Report(NamedTuple):
 
 
 class _LateFeed:
-    """One bucket at a time; what is not known yet is told to a copy, as pending.
+    """One bucket at a time, or a stretch; what is not known yet is told to a copy, as pending.
 
     A total that is missing forever is told as an override in the end: it was played, and nothing
     will be learned from it.
@@ -151,10 +155,22 @@ class _LateFeed:
         self._now = 0
         self._waiting: list[Play] = []  # played, and in no report yet
         self._reports: deque[_Report] = deque()
+        #: The copy that decided last, told all since: it decides again unless a total became known.
+        self._ahead: Policy | None = None
 
     def ask(self, left: int) -> _Next:
-        arm, _, purpose, number, _ = self._decide()
-        return arm, min(self._bucket, left), purpose, number
+        arm, rounds, purpose, number, part = self._decide()
+        if self._bucket > 1:
+            return arm, min(self._bucket, left), purpose, number
+        if part is not None:
+            rounds = min(rounds, part)
+        # Parts of one stretch bring no decision: each would cut the next one.
+        news = (each.known_at for each in self._reports if each.play.number != number)
+        wait = next((at - self._now for at in news if at > self._now), None)
+        if wait is not None:
+            waits = purpose == "bridge" and rounds == 1  # for something to become known
+            rounds = wait if waits else min(rounds, wait)
+        return arm, min(rounds, left), purpose, number
 
     def _decide(self) -> Stretch:
         now = self._now
@@ -162,8 +178,11 @@ class _LateFeed:
             play = self._reports.popleft().play
             purpose = "override" if play.total is None else play.purpose
             self._policy.tell(play.arm, play.rounds, play.total, purpose, play.number)
+            self._ahead = None
         if not self._reports and not self._waiting:
             return self._policy.ask()
+        if self._ahead is not None:
+            return self._ahead.ask()
         deciding = self._policy.copy()
         known = [
             report.play._replace(total=report.first if report.known_at <= now else None)
@@ -173,6 +192,8 @@ class _LateFeed:
             known + [play._replace(total=None) for play in self._waiting], deciding
         ):
             deciding.tell(*play)
+        if self._reporting == Reporting():  # otherwise what is pending may change too
+            self._ahead = deciding
         return deciding.ask()
 
     def tell(
@@ -180,6 +201,8 @@ class _LateFeed:
     ) -> None:
         self._now += rounds
         self._waiting.append(Play(arm, rounds, total, purpose, number))
+        if self._ahead is not None:
+            self._ahead.tell(arm, rounds, None, purpose, number)
         if len(self._waiting) == self._reporting.together:
             known_at = self._now + self._lag
             final_at = known_at + self._reporting.final_after * self._bucket

@@ -167,6 +167,9 @@ class Settings(BaseModel):
         given = dict(given)
         if given.get("policy") is None:
             given["policy"] = SWITCHBACK if given.get("regions") else "unmix"
+        given.setdefault(
+            "parameters", {}
+        )  # a default is not read, and `switchback` has usual values
         if given.get("start") is None and given.get("every") != "number" and now is not None:
             given["start"] = now
         try:

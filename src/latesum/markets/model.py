@@ -22,6 +22,10 @@ DENSE_REGIONS = 8
 PATTERN_SD, DEVIATION_SD, LEVEL_SD = 0.3, 0.2, 0.3
 #: The sd of a region's level where none of its totals is known yet.
 _UNKNOWN_LEVEL_SD = 1.5
+#: Where it is not known what ran before, V gets the square of this times the share of arrivals from then. They are off
+#: in the same direction for days, so that 1, the largest error there is, leaves intervals too narrow: where nothing ran,
+#: 90% intervals held 68% of the effects with 1, 79% with 2 and 94% with 3.
+NOT_KNOWN_SD = 3.0
 #: On a holiday, sales may differ by about this much more than on other days.
 HOLIDAY_SD = 0.3
 
@@ -180,9 +184,9 @@ class Prepared:
         self._places, self._holiday = _calendar(panel, settings)
         self._mixes: dict[float, tuple[Floats, Floats, Floats, Floats]] = {}
         self._shape = shape_of(settings.delay.law)
-        sizes = (
-            panel.exposure.mean(axis=0) if len(panel.exposure) else np.ones(panel.exposure.shape[1])
-        )
+        sizes = panel.exposure.sum(axis=0)
+        if not sizes.sum() > 0:  # no visitor yet
+            sizes = np.ones(len(sizes))
         self._weights = sizes / sizes.sum()
 
     def _mixed(self, delay: float) -> tuple[Floats, Floats, Floats, Floats]:
@@ -197,7 +201,7 @@ class Prepared:
             # Where it is not known what ran before, early arrivals say little, of the level too.
             loose = np.zeros(panel.totals.shape, dtype=bool)
             if settings.before == NOT_KNOWN:
-                extra += old**2
+                extra += (NOT_KNOWN_SD * old) ** 2
                 loose = old > 0.5
             if self._holiday.any():
                 extra += (HOLIDAY_SD * _touched(self._holiday, delay))[:, None] ** 2

@@ -37,6 +37,7 @@ _GROWTH = 16
 _LOOKS_PER_DRAW = 8
 _NONE: Integers = np.zeros(0, dtype=np.int64)
 _NEVER = np.iinfo(np.int64).max
+_TINY = np.finfo(np.float64).tiny
 
 
 class Cohorts:
@@ -82,13 +83,14 @@ class Cohorts:
     def move_to(self, end: int, rng: np.random.Generator) -> tuple[int, Integers]:
         """How many arrive by the round `end`; and rounds in which others do, which are let go."""
         self._end = end
-        survival = self._delay.survival
-        near, far = end + 1 - self._first - self._size, end - self._first
-        at_near = np.minimum(survival(near), self._alive)
-        at_far = np.minimum(survival(far), at_near)
+        survival, cohorts = self._delay.survival, len(self._first)
+        far = end - self._first
+        at_both = survival(np.concatenate([far + 1 - self._size, far]))
+        at_near = np.minimum(at_both[:cohorts], self._alive)
+        at_far = np.minimum(at_both[cohorts:], at_near)
         arrived = rng.binomial(self._left, _share(at_near, self._alive))
         unsure = rng.binomial(self._left - arrived, _share(at_far, at_near))
-        which = np.repeat(np.arange(len(unsure)), unsure)
+        which = np.repeat(np.arange(cohorts), unsure)
         between = at_near[which] - rng.random(len(which)) * (at_near - at_far)[which]
         plays = np.concatenate([self._plays, self._new_plays(which, rng)])
         levels = np.concatenate([self._levels, between])
@@ -97,7 +99,7 @@ class Cohorts:
         self._plays, self._levels = plays[under_way], levels[under_way]
         self._left, self._alive = self._left - arrived - unsure, at_far
         self._drawn = self._drawn + unsure
-        self._looked_at += len(self._first)
+        self._looked_at += cohorts
         known = _NONE
         crowded = 2 * self._drawn > self._size
         if (
@@ -179,5 +181,5 @@ def _layout(delay: Delay, shortest: int) -> tuple[int, Integers]:
 
 def _share(left: Floats, of: Floats) -> Floats:
     """The chance not to be among those left; 1 where nothing is."""
-    chance: Floats = 1.0 - np.divide(left, of, out=np.zeros_like(left), where=of > 0)
-    return np.clip(chance, 0.0, 1.0)
+    chance: Floats = 1.0 - left / np.maximum(of, _TINY)
+    return chance

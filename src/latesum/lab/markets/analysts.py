@@ -57,7 +57,7 @@ def regression(outcome: Floats, design: Floats, clusters: Integers) -> Regressio
 class SwitchbackTest:
     """Options rotate weekly in a Latin square over the regions; then a regression names the best.
 
-    log(total / rounds) on options, regions and days (one stream: weekdays and a quadratic trend), without the
+    log(total / rounds) on options, regions and days (one stream: weekdays, and a quadratic trend if every option has two weeks), without the
     first days after each switch, errors clustered by region and week.
 
     Args:
@@ -108,7 +108,8 @@ class SwitchbackTest:
             columns += [at == bucket for bucket in np.unique(at)[1:]]
         else:
             columns += [(at + world.phase) % world.law.week == day for day in range(world.law.week)]
-            columns += [at / end, (at / end) ** 2]
+            if end >= 2 * WEEK * options:  # otherwise a trend cannot be told from the options
+                columns += [at / end, (at / end) ** 2]
         design = np.column_stack(columns).astype(float)
         found = regression(outcome, design, where * 1000 + at // WEEK)
         return (

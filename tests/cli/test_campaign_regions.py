@@ -1,0 +1,92 @@
+"""A campaign with regions from the command line."""
+
+import json
+
+import pytest
+
+NEW = (
+    "new", "offers", "--options", "ten off,free shipping,a gift", "--regions", "north,south",
+    "--start", "2026-03-02", "--run-for", "12 weeks", "--status-quo", "ten off",
+    "--time-basis", "arrival", "--expected-rounds", "3000", "--seed", "1",
+)  # fmt: skip
+
+
+@pytest.fixture
+def campaign(latesum, tmp_path):
+    """Run `latesum campaign ...` on a day of March, at seven."""
+
+    def run(day, *arguments):
+        front = ["campaign", "--store", str(tmp_path / "c.db"), "--now", f"2026-03-{day:02d} 07:00"]
+        return latesum(*front, *map(str, arguments))
+
+    return run
+
+
+def test_from_the_history_to_the_status(campaign, tmp_path):
+    before = tmp_path / "before.csv"
+    rows = [
+        f"2026-02-{day:02d},{region},{rounds},{rounds // 30 + day % 4}"
+        for day in range(8, 29)
+        for region, rounds in (("north", 4000), ("south", 2000))
+    ]
+    before.write_text("\n".join(["date,region,rounds,total", *rows]))
+    code, out, _ = campaign(2, *NEW, "--late", "about 2 days", "--history", before)
+    assert code == 0
+    assert "ten off, free shipping, a gift in north, south; switchback with horizon=84" in out
+    assert "sure=guess" in out
+    code, out, _ = campaign(2, "next")
+    assert code == 0
+    assert [line.split()[0] for line in out.splitlines() if line.startswith((" north", " south"))] == [
+        "north", "south",
+    ]  # fmt: skip
+    report = tmp_path / "report.csv"
+    report.write_text(
+        "date,region,rounds,total,shown\n2026-03-02,north,4100,140,\n"
+        "2026-03-02,south,2100,70,a gift:0.7 ten off:0.3\n"
+    )
+    code, out, _ = campaign(3, "import", report)
+    assert code == 0
+    assert "2026-03-02 south" in out
+    assert campaign(3, "record", "2026-03-02", "--region", "north", "--total", 141)[0] == 0
+    code, _, err = campaign(3, "record", "2026-03-02", "--total", 141)
+    assert code == 2
+    assert "which region the row is of: north, south" in err
+    code, out, _ = campaign(3, "override", "a gift", "--region", "south", "--why", "a fair")
+    assert out == "a gift is shown in south in the next bucket that is decided.\n"
+    told = json.loads(campaign(3, "next", "--json")[1])
+    assert {each["region"]: each["source"] for each in told["regions"]} == {
+        "north": "policy", "south": "override",
+    }  # fmt: skip
+    alone = json.loads(campaign(3, "next", "--region", "south", "--json")[1])
+    assert [each["option"] for each in alone["regions"]] == ["a gift"]
+    code, out, _ = campaign(3, "status")
+    assert code == 0
+    assert "against ten off" in out
+    assert "Which option was shown where and when" in out
+    page = tmp_path / "page.html"
+    assert campaign(3, "status", "--html", page)[0] == 0
+    assert "best with" in page.read_text(encoding="utf-8")
+    code, out, _ = campaign(3, "explain", "2026-03-03")
+    assert "2026-03-03 south: a gift. a gift as ordered: a fair" in out
+    assert "south" in campaign(3, "history")[1]
+    assert "region" in campaign(3, "buckets")[1].splitlines()[0]
+    assert campaign(3, "replay")[1].startswith("4 of 4 decisions come out the same")
+
+
+def test_how_late_sales_come_is_said_for_any_policy_that_is_told(campaign, tmp_path):
+    stream = [each for each in NEW if each not in ("--regions", "north,south")]
+    code, out, _ = campaign(2, *stream, "--late", "about 2 days")
+    assert code == 0
+    assert "unmix with" in out
+    assert "horizon=252,000, mean_delay=6,000.0, uncertainty=0.7" in out
+    code, _, err = campaign(2, *stream, "--late", "2 days", "--policy", "round-robin")
+    assert code == 2
+    assert "round-robin is not told how late sales come" in err
+    code, _, err = campaign(2, *NEW, "--policy", "flow")
+    assert code == 2
+    assert "a campaign with regions has the policy switchback" in err
+    plan = tmp_path / "plan.json"
+    plan.write_text(json.dumps({"recommendation": "Use switchback.", "policies": []}))
+    code, _, err = campaign(2, *NEW, "--plan", plan)
+    assert code == 2
+    assert "a plan with regions, which hands over no parameters" in " ".join(err.split())
