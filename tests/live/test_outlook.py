@@ -84,7 +84,9 @@ def test_rounds_become_days_and_shares_percent():
     assert words.plain("red for 2,000 rounds, because it may be best.") == (
         "red for about 1 day, because it may be best."
     )
-    assert words.plain("Rewards are about 2,505 rounds late.") == "Rewards are about 0.5 days late."
+    assert words.plain("Rewards are about 2,505 rounds late (told: 2,500).") == (
+        "Rewards are about 0.5 days late (told: about 0.5 days)."
+    )
     assert words.plain("those more than 0.25 below the best") == (
         "those more than 25 percentage points below the best"
     )

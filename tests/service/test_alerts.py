@@ -20,7 +20,7 @@ from latesum.live.health import Finding
 from latesum.service import sending
 from latesum.service.alerts import Outbox, State, changes, message
 from latesum.service.sending import Sender
-from latesum.service.summaries import Summary
+from latesum.service.summaries import CampaignSummary
 from latesum.service.webhooks import Webhooks, check_address, resolve
 
 HERE = (ipaddress.ip_network("127.0.0.0/8"),)
@@ -101,7 +101,7 @@ def make_due(store):
 
 
 def summary(name="banner", health=(), winner=None, state="running"):
-    return Summary(
+    return CampaignSummary(
         name, state, "The campaign is finished with blue: clear", ("red", "blue"), "odaaf", "day",
         None, list(health), "red", 0, winner, 3, None, 1,
     )  # fmt: skip

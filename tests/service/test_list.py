@@ -9,11 +9,11 @@ from latesum.live import Campaign
 from latesum.live.entries import Entry
 from latesum.live.health import Finding
 from latesum.live.settings import Settings
-from latesum.service.summaries import Summary, Wanted, count_glances
+from latesum.service.summaries import CampaignSummary, Wanted, count_glances
 
 
 def summary(name, options=("red", "blue"), state="running", health=()):
-    return Summary(
+    return CampaignSummary(
         name, state, "", tuple(options), "odaaf", "day", None, list(health), "red", 0, None, 3, None, 1
     )  # fmt: skip
 

@@ -159,6 +159,7 @@ def run(
         what: What `progress` is told that this is.
 
     >>> from latesum import Problem
+    >>> from latesum.lab.setting import Setting
     >>> from latesum.policies import PolicySpec
     >>> problem = Problem([0.2, 0.8], "uniform(0, 9)")
     >>> one = Setting(problem, PolicySpec.parse("odaaf"), 1_000, policy_name="odaaf")

@@ -144,6 +144,7 @@ class Words:
             sentence = re.sub(r"(?<![\w.])0\.(\d+) below", self._points, sentence)
             sentence = re.sub(r"(?<![\w.])0\.\d{2,}(?!\w)", self._percent, sentence)
         if self._every != "number":
+            sentence = re.sub(r"\(told: ([\d,]*\d)\)", r"(told: \1 rounds)", sentence)
             sentence = re.sub(r"(for )?(?:about )?([\d,]*\d) rounds?\b", self._time, sentence)
         return sentence
 

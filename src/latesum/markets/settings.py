@@ -11,7 +11,7 @@ from latesum.delays import Delay
 
 #: What ran before the first row, where it is none of the options: no rewards were under way, ...
 NOTHING = "(nothing)"
-#: ... or something ran, or may have run, and nobody can say which option it was.
+#: ... or something ran, or may have run, and it is not known which option it was.
 NOT_KNOWN = "(not known)"
 
 #: How sure one is of the delay: the sd of its logarithm.

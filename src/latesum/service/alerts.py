@@ -17,7 +17,7 @@ from sqlalchemy import Connection, delete, insert, select, update
 
 from latesum.live import schema
 from latesum.live.store import Store
-from latesum.service.summaries import Summary
+from latesum.service.summaries import CampaignSummary
 from latesum.service.webhooks import Shape, Webhook, webhook_of_row
 
 Event = Literal["health", "winner", "finished", "test"]
@@ -47,7 +47,7 @@ class State(NamedTuple):
     over: bool
 
 
-def state_of(summary: Summary) -> State:
+def state_of(summary: CampaignSummary) -> State:
     """What is to be said of a campaign now."""
     by_level = {level: [f.code for f in summary.health if f.level == level] for level in _LEVELS}
     over = summary.state in ("finished", "archived")
@@ -57,7 +57,7 @@ def state_of(summary: Summary) -> State:
 _LEVELS = ("alarm", "warning")
 
 
-def changes(before: State | None, summary: Summary) -> list[Alert]:
+def changes(before: State | None, summary: CampaignSummary) -> list[Alert]:
     """The alerts that a campaign's present state makes, after what was last said of it.
 
     Of a campaign that is seen for the first time only what is wrong is said: it may be over for long.
@@ -99,7 +99,7 @@ class Outbox:
         self._site = site
         self._said: dict[str, State] = {}
 
-    def notice(self, ids: dict[str, int], summaries: Sequence[Summary]) -> int:
+    def notice(self, ids: dict[str, int], summaries: Sequence[CampaignSummary]) -> int:
         """Put alerts about all that has changed into the outbox; how many there were.
 
         Args:
@@ -129,7 +129,9 @@ class Outbox:
         self._said |= {each.name: state_of(each) for each in changed}
         return len(alerts)
 
-    def _notice(self, connection: Connection, campaign: int, summary: Summary) -> list[Alert]:
+    def _notice(
+        self, connection: Connection, campaign: int, summary: CampaignSummary
+    ) -> list[Alert]:
         query = select(_states.c.state).where(_states.c.campaign == campaign).with_for_update()
         row = connection.execute(query).one_or_none()
         before = None if row is None else State(**json.loads(row.state))

@@ -26,7 +26,7 @@ from latesum.live.status import Status
 from latesum.live.store import Store, Stored
 from latesum.service.configuration import Configuration
 from latesum.service.group_commit import GroupCommit
-from latesum.service.summaries import Summary, make_summary
+from latesum.service.summaries import CampaignSummary, make_summary
 from latesum.service.workers import Workers
 
 T = TypeVar("T")
@@ -76,7 +76,7 @@ class CachedCampaign:
         self._deciding = asyncio.Lock()
         self._status: KeptStatus | None = None
         self._phases: tuple[Status, dict[int, int]] | None = None
-        self._summary: Summary | None = None
+        self._summary: CampaignSummary | None = None
         self._summary_until = datetime.max.replace(tzinfo=UTC)
         self._watching = asyncio.Lock()
 
@@ -170,14 +170,14 @@ class CachedCampaign:
             until = min(until, buckets.end(buckets.number(status.now)))
         return KeptStatus(status, head, status.now, until, time.monotonic())
 
-    async def summary(self, head: int) -> Summary:
+    async def summary(self, head: int) -> CampaignSummary:
         """What a list shows of the campaign whose log ends with this entry."""
         kept = self._summary
         if kept is None or kept.head != head or self.configuration.clock() >= self._summary_until:
             kept = await self.renew_summary(head)
         return kept
 
-    async def renew_summary(self, head: int) -> Summary:
+    async def renew_summary(self, head: int) -> CampaignSummary:
         """The summary as it is at this moment: health changes with time, too, unless it is over."""
         kept = self._summary
         if kept is not None and kept.head == head and kept.state == "finished":
@@ -218,13 +218,13 @@ class CampaignCache:
             )
         return found
 
-    async def summaries(self, *, archived: bool = False) -> list[Summary]:
+    async def summaries(self, *, archived: bool = False) -> list[CampaignSummary]:
         """What a list shows of every campaign that was not moved away, oldest first."""
         heads = await self.workers.run(self.workers.readers, self.store.heads)
         here = [each for each in heads if not each.moved and (archived or not each.archived)]
         return [await (await self.of(each.name)).summary(each.head) for each in here]
 
-    async def renew_summaries(self, pause: float) -> list[Summary]:
+    async def renew_summaries(self, pause: float) -> list[CampaignSummary]:
         """Make every summary anew, with pauses, so that those who wait for something come first."""
         heads = await self.workers.run(self.workers.readers, self.store.heads)
         found = []

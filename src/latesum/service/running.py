@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 import socket
 from collections.abc import Callable
@@ -61,6 +62,9 @@ def run(
             await super().startup(sockets)
             if self.started:
                 self.looking = asyncio.create_task(gate.keep_looking())
+                # What was imported stays: to look through it again and again costs every request.
+                gc.collect()
+                gc.freeze()
                 when_ready()
 
     settings = uvicorn.Config(

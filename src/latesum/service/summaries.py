@@ -17,7 +17,7 @@ GLANCES: tuple[Glance, ...] = get_args(Glance)
 _RANK = {glance: rank for rank, glance in enumerate(GLANCES)}
 
 
-class Summary(NamedTuple):
+class CampaignSummary(NamedTuple):
     """One campaign in a list, as of the entry `head` of its log."""
 
     name: str
@@ -53,11 +53,11 @@ class Summary(NamedTuple):
         }
 
 
-def make_summary(status: Status, settings: Settings, head: int) -> Summary:
+def make_summary(status: Status, settings: Settings, head: int) -> CampaignSummary:
     """What a list shows of a status."""
     newest = next((row.label for row in reversed(status.timeline) if row.state == "known"), None)
     current = status.current
-    return Summary(
+    return CampaignSummary(
         status.name, status.state, status.headline, settings.options, settings.policy,
         settings.buckets.every, status.alarm, status.health,
         None if current is None else current.option, 0 if current is None else current.arm,
@@ -78,12 +78,12 @@ class Wanted(NamedTuple):
     state: CampaignState | None = None
     glance: Glance | None = None
 
-    def among(self, summaries: Iterable[Summary]) -> list[Summary]:
+    def among(self, summaries: Iterable[CampaignSummary]) -> list[CampaignSummary]:
         """Those that are looked for, the worst first and then the newest first."""
         found = [each for each in reversed(list(summaries)) if self._fits(each)]
         return sorted(found, key=lambda each: _RANK[each.glance])
 
-    def _fits(self, each: Summary) -> bool:
+    def _fits(self, each: CampaignSummary) -> bool:
         text = self.search.casefold()
         names = (each.name, *each.options)
         return (
@@ -93,7 +93,7 @@ class Wanted(NamedTuple):
         )
 
 
-def count_glances(summaries: Iterable[Summary]) -> dict[Glance, int]:
+def count_glances(summaries: Iterable[CampaignSummary]) -> dict[Glance, int]:
     """How many campaigns there are of each kind of health."""
     counted = Counter(each.glance for each in summaries)
     return {glance: counted[glance] for glance in GLANCES}
