@@ -122,7 +122,7 @@ async def list_sessions(campaigns: AllCampaigns) -> SessionList:
     return SessionList(sessions=[SessionLine(**each._asdict()) for each in found])
 
 
-@router.post("/sessions/{id}/end", responses=documented(404), status_code=204)
+@router.post("/sessions/{id}/end", responses=documented(404), status_code=204, response_model=None)
 @needs("admin")
 async def end_session(id: Id, campaigns: AllCampaigns, holders: AllHolders) -> None:
     """Log someone out."""
@@ -200,7 +200,9 @@ async def make_webhook(new: NewWebhook, who: Who, campaigns: AllCampaigns) -> We
     return WebhookMade(**_line(made), secret=made.secret)
 
 
-@router.post("/webhooks/{id}/remove", responses=documented(404), status_code=204)
+@router.post(
+    "/webhooks/{id}/remove", responses=documented(404), status_code=204, response_model=None
+)
 @needs("admin")
 async def remove_webhook(id: Id, campaigns: AllCampaigns) -> None:
     """Send nothing more there."""
