@@ -8,6 +8,7 @@ from typing import Annotated, Any, TypeVar, cast
 
 from fastapi import Depends, Path, Request, Response
 from fastapi.routing import APIRoute
+from starlette.requests import ClientDisconnect
 
 from latesum.live.setting_fields import NAME_PATTERN
 from latesum.service.auth import Holders
@@ -71,7 +72,10 @@ async def while_wanted(
     request: Request, handle: Callable[[Request], Coroutine[Any, Any, Response]]
 ) -> Response:
     """Handle a request for as long as its client waits; what is queued for a thread is taken back."""
-    await request.body()  # what comes after it is that the client has left
+    try:
+        await request.body()  # what comes after it is that the client has left
+    except ClientDisconnect:
+        raise ClientLeft from None
     handling = asyncio.create_task(handle(request))
     watching = asyncio.create_task(until_gone(request.receive))
     try:
