@@ -17,7 +17,14 @@ def test_the_notebooks_are_those_of_the_list():
     assert all(f"\n{path.stem}\n" in listed for path in NOTEBOOKS)
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, marks=pytest.mark.slow) if path.stem == "plan-a-campaign" else path
+        for path in NOTEBOOKS
+    ],
+    ids=lambda path: path.stem,
+)
 def test_a_notebook_runs(path, monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     # The kernel finds the code that is tested, wherever this process found it.

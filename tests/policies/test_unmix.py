@@ -248,7 +248,12 @@ def test_whatever_is_told_it_decides_and_its_numbers_are_finite(plays, told):
 
 
 @pytest.mark.parametrize(
-    ("name", "most"), [("unmix", 92), ("unmix-untold", 110), ("unmix(delay='exponential(50)')", 80)]
+    ("name", "most"),
+    [
+        ("unmix", 92),
+        pytest.param("unmix-untold", 110, marks=pytest.mark.slow),
+        ("unmix(delay='exponential(50)')", 80),
+    ],
 )
 def test_its_regret_on_two_arms(name, most):
     """Means are 77, 84 and 62 in 300 runs, standard errors here below 5: error rate 1e-3."""
@@ -280,7 +285,9 @@ def test_it_does_not_get_stuck(name, means, delay, horizon):
     assert np.max(result.runs[name].regrets[:, -1]) < max(gap, 0.02) * horizon / 2
 
 
-@pytest.mark.parametrize("policy", ["unmix", "unmix, law known"])
+@pytest.mark.parametrize(
+    "policy", [pytest.param("unmix", marks=pytest.mark.slow), "unmix, law known"]
+)
 def test_its_intervals_hold_about_as_often_as_stated(policy):
     """120 runs of two problems: misses of 95% intervals are between 1% and 7% (error rate 1e-3)."""
     cases = [(policy, "2a", "exponential"), (policy, "10lin", "exponential")]

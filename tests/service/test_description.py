@@ -47,6 +47,7 @@ def test_no_undescribed_answer(tmp_path):
     explore(tmp_path, 3, "fuzzing")
 
 
+@pytest.mark.slow
 def test_no_undescribed_answer_on_ways_from_one_request_to_the_next(tmp_path):
     said = explore(tmp_path, 40, "stateful")
     followed = re.search(r"API Links:\s+(\d+) covered", said)

@@ -80,6 +80,7 @@ def tooltip_of_first(page, kind):
     return page.evaluate(script, kind)
 
 
+@pytest.mark.slow
 def test_the_demo_is_followed_from_its_first_bucket_to_its_winner(browser, demo):
     visitor = Visitor(browser, *demo)
     page = visitor.page
@@ -125,6 +126,7 @@ def test_the_demo_is_followed_from_its_first_bucket_to_its_winner(browser, demo)
     visitor.context.close()
 
 
+@pytest.mark.slow
 def test_it_can_be_looked_at_in_both_themes_and_on_a_phone(browser, slower_demo, tmp_path):
     for scheme, width, height in LOOKS:
         visitor = Visitor(browser, *slower_demo, scheme, width, height)

@@ -47,7 +47,13 @@ def _as_a_third_arm(problem, mean):
     return Problem(arms, problem.delay)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow) if name == "a calendar" else name
+        for name in CASES
+    ],
+)
 def test_the_pipeline_is_that_of_a_world_in_which_it_was_really_played(name, monkeypatch):
     problem, before, long_enough, plan, largest = CASES[name]
     if largest is not None:

@@ -116,7 +116,7 @@ def _print_limit(problem: Problem, horizon: int, runs: int, seed: int) -> None:
     wasted = theory.limit_with_visits(0, problem.gaps, spreads)
     shown = ", ".join(dict.fromkeys(f"{spread:,.4g}" for spread in spreads))
     print(
-        f"Two delays are {shown} rounds apart on average: so many plays every visit to an arm wastes,\n"
+        f"Two delays are {shown} rounds apart on average: this is how many plays every visit to an arm wastes,\n"
         f"since rewards have no labels. Visiting every arm once costs {wasted:,.4g} of regret."
     )
     if runs == 0:

@@ -97,7 +97,7 @@ def status_section(
 
 
 def spans_of(buckets: int) -> list[int | None]:
-    """The parts of a timeline that can be chosen: the last so many buckets, and None for all.
+    """The parts of a timeline that can be chosen: the last `n` buckets, and None for all.
 
     >>> spans_of(100)
     [30, 90, None]

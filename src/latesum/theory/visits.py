@@ -18,7 +18,7 @@ from latesum.delays import Delay
 Floats = NDArray[np.float64]
 
 _CHUNK = 1 << 16
-#: The sums go on until what is left is below this share of them, or for so many rounds.
+#: The sums go on until what is left is below this share of them, or for this number of rounds.
 _NEGLIGIBLE = 1e-9
 _LONGEST_SUM = 1 << 24
 #: How far above the best mean the arm is raised in the other problem, in gaps: the best is taken.

@@ -33,7 +33,7 @@ SHORTEST = 64
 #: Delays up to this quantile are most delays; beyond it by d, cohorts have d / _GROWTH plays more.
 _MOST = 0.9
 _GROWTH = 16
-#: Looking at so many cohorts costs about what it costs to draw a reward's round.
+#: Looking at this number of cohorts costs about what it costs to draw a reward's round.
 _LOOKS_PER_DRAW = 8
 _NONE: Integers = np.zeros(0, dtype=np.int64)
 _NEVER = np.iinfo(np.int64).max

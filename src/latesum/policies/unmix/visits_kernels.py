@@ -82,7 +82,7 @@ def choose(present, length, order, values, mu, counts, scale, share, rewards, tr
 
 @compiled
 def stretch_length(staying, plays, known, scale, share):  # type: ignore[no-untyped-def]
-    """How long to play an arm, with so many plays and known plays, before the next decision."""
+    """How long to play an arm, with a number of plays and of known plays, before the next decision."""
     if staying:
         return whole(max(STAY_SHARE * known, PART * scale))
     rounds = max(SHORTEST_STRETCH, STRETCH * scale)
