@@ -1,8 +1,32 @@
 """A store of each kind, and a campaign to begin with."""
 
+import importlib.util
+import sys
+from pathlib import Path
+
 import pytest
 
 from latesum.live import Campaign, Store
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@pytest.fixture
+def load_example(monkeypatch):
+    """Load a script of `examples/` as a module, with the modules beside it for this test only."""
+    before = set(sys.modules)
+
+    def load(folder, name):
+        monkeypatch.syspath_prepend(str(EXAMPLES / folder))
+        spec = importlib.util.spec_from_file_location(name, EXAMPLES / folder / f"{name}.py")
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    yield load
+    for name in set(sys.modules) - before:
+        if str(EXAMPLES) in str(getattr(sys.modules[name], "__file__", "")):
+            del sys.modules[name]
 
 
 @pytest.fixture

@@ -1,28 +1,13 @@
 """The shop's campaign of the documentation, from plan to winner, command by command."""
 
-import importlib.util
 import re
-import sys
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
-EXAMPLE = ROOT / "examples" / "campaign"
 
 
-@pytest.fixture
-def follow(monkeypatch):
-    monkeypatch.syspath_prepend(str(EXAMPLE))
-    spec = importlib.util.spec_from_file_location("follow", EXAMPLE / "follow.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    yield module
-    sys.modules.pop("shop", None)
-
-
-def test_the_shop_finds_its_winner(follow, tmp_path, capsys):
-    status = follow.follow(tmp_path)
+def test_the_shop_finds_its_winner(load_example, tmp_path, capsys):
+    status = load_example("campaign", "follow").follow(tmp_path)
     printed = capsys.readouterr().out
     assert status["winner"] == "a gift"
     assert status["gain"] > 0
@@ -37,19 +22,8 @@ def test_the_shop_finds_its_winner(follow, tmp_path, capsys):
         assert len({row["option"] for row in status["timeline"][start : start + 7]}) == 1
 
 
-@pytest.fixture
-def regions(monkeypatch):
-    folder = ROOT / "examples" / "regions"
-    monkeypatch.syspath_prepend(str(folder))
-    spec = importlib.util.spec_from_file_location("follow_regions", folder / "follow.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    yield module
-    sys.modules.pop("regions_shop", None)
-
-
-def test_the_shop_in_four_regions_finds_its_winner(regions, tmp_path, capsys):
-    status = regions.follow(tmp_path)
+def test_the_shop_in_four_regions_finds_its_winner(load_example, tmp_path, capsys):
+    status = load_example("regions", "follow").follow(tmp_path)
     printed = capsys.readouterr().out
     assert status["winner"] == "a gift"
     effects = {each["option"]: each for each in status["market"]["effects"]}

@@ -1,27 +1,12 @@
 """The rehearsal of `examples/rehearsal/`: sixty days of a shop, at whose end every total is used."""
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import pytest
 
 from latesum.live.moving import replay_log
 
-FOLDER = Path(__file__).parents[2] / "examples" / "rehearsal"
 
-
-@pytest.fixture
-def rehearsal(monkeypatch):
-    monkeypatch.syspath_prepend(str(FOLDER))
-    spec = importlib.util.spec_from_file_location("rehearse", FOLDER / "rehearse.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    yield module
-    sys.modules.pop("german_shop", None)
-
-
-def test_after_sixty_days_of_daily_life_every_total_is_used(rehearsal, tmp_path):
+def test_after_sixty_days_of_daily_life_every_total_is_used(load_example, tmp_path):
+    rehearsal = load_example("rehearsal", "rehearse")
     worries = {}
     for number, campaign in enumerate(rehearsal.rehearse(tmp_path), start=1):
         found = [each for each in campaign.health() if each.level != "note"]

@@ -32,6 +32,13 @@ Region = Annotated[
     str | None, typer.Option(help="The region, in a campaign that has some; otherwise all.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.")]
+StoreAddress = Annotated[
+    str | None,
+    typer.Option(
+        help="A file or a PostgreSQL address; otherwise $LATESUM_DATABASE_URL, or a file in your "
+        "data folder."
+    ),
+]
 
 
 class Given:
@@ -42,13 +49,7 @@ class Given:
 
 
 def choose_store(
-    store: Annotated[
-        str | None,
-        typer.Option(
-            help="A file or a PostgreSQL address; otherwise $LATESUM_DATABASE_URL, or a file in your "
-            "data folder."
-        ),
-    ] = None,
+    store: StoreAddress = None,
     now: Annotated[
         str | None,
         typer.Option(

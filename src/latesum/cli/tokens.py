@@ -7,20 +7,13 @@ from typing import Annotated
 
 import typer
 
-from latesum.cli.campaign_options import AsJson, Given, opened_store
+from latesum.cli.campaign_options import AsJson, Given, StoreAddress, opened_store
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 
 @app.callback()
-def choose_store(
-    store: Annotated[
-        str | None,
-        typer.Option(
-            help="A file or a PostgreSQL address; otherwise $LATESUM_DATABASE_URL, or a file."
-        ),
-    ] = None,
-) -> None:
+def choose_store(store: StoreAddress = None) -> None:
     """Tokens for `latesum serve`; only their hashes are kept."""
     Given.store = store
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from latesum.cli.campaign_options import AsJson, Given, opened_store, user
+from latesum.cli.campaign_options import AsJson, Given, StoreAddress, opened_store, user
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 Networks = Annotated[
@@ -16,14 +16,7 @@ Networks = Annotated[
 
 
 @app.callback()
-def choose_store(
-    store: Annotated[
-        str | None,
-        typer.Option(
-            help="A file or a PostgreSQL address; otherwise $LATESUM_DATABASE_URL, or a file."
-        ),
-    ] = None,
-) -> None:
+def choose_store(store: StoreAddress = None) -> None:
     """Where `latesum serve` sends alerts: health, winners, ends of campaigns."""
     Given.store = store
 

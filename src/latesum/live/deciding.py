@@ -128,12 +128,9 @@ def choose(
     asked = policy.ask()
     arm = asked.arm
     source: Source = "policy"
-    if ledger.order is not None:
-        arm, source = ledger.order.arm, "override"
-        reason = f"{settings.options[arm]} as ordered: {ledger.order.why}"
-    elif ledger.hold is not None and last is not None and last.arm not in ledger.dropped:
-        arm, source = last.arm, "held"
-        reason = f"The campaign is held, so {last.option} stays: {ledger.hold.body['why']}"
+    ordered = _people_first(settings, ledger, last, "The campaign")
+    if ordered is not None:
+        arm, source, reason = ordered
     else:
         reason = f"{settings.options[arm]} for {rounds_text(asked.rounds)}, {policy.reason()}."
     purpose: Purpose = asked.purpose if arm == asked.arm else "override"
@@ -143,22 +140,28 @@ def choose(
     return Choice(arm, purpose, source, asked.rounds, reason, rules, number if goes_on else bucket)
 
 
+def _people_first(
+    settings: Settings, part: Ledger, last: Decision | None, what: str
+) -> tuple[int, Source, str] | None:
+    """What people ordered or held, with its reason; None if the policy decides."""
+    if part.order is not None:
+        option = settings.options[part.order.arm]
+        return part.order.arm, "override", f"{option} as ordered: {part.order.why}"
+    if part.hold is not None and last is not None and last.arm not in part.dropped:
+        why = part.hold.body["why"]
+        return last.arm, "held", f"{what} is held, so {last.option} stays: {why}"
+    return None
+
+
 def _choose_in_market(
     ledger: Ledger, policies: PolicyCache, bucket: int, now: datetime, rules: int, region: str
 ) -> Choice:
     """The same for `switchback`, which decides for all regions together."""
-    settings, part = ledger.settings, ledger.parts[region]
+    part = ledger.parts[region]
     last = part.decisions.get(bucket - 1)
     asked = policies.market_choices(ledger, bucket, now, rules)[region]
-    arm, reason = asked.arm, asked.reason
-    source: Source = "policy"
-    if part.order is not None:
-        arm, source = part.order.arm, "override"
-        reason = f"{settings.options[arm]} as ordered: {part.order.why}"
-    elif part.hold is not None and last is not None and last.arm not in part.dropped:
-        arm, source = last.arm, "held"
-        held = f"{region} is held" if region else "The campaign is held"
-        reason = f"{held}, so {last.option} stays: {part.hold.body['why']}"
+    ordered = _people_first(ledger.settings, part, last, region or "The campaign")
+    arm, source, reason = ordered or (asked.arm, "policy", asked.reason)
     purpose: Purpose = asked.purpose if arm == asked.arm else "override"
     goes_on = last is not None and (last.arm, last.purpose) == (arm, purpose)
     number = last.number if last is not None and goes_on else bucket

@@ -159,7 +159,6 @@ def _births() -> _Series:
 @functools.cache
 def _flights() -> _Series:
     data = _data("nycflights13", "flights")
-    data["date"] = data["time_hour"].str[:10]
     keys = ["year", "month", "day"]
     table = data.pivot_table(index=keys, columns="origin", values="flight", aggfunc="count")
     pandas = importlib.import_module("pandas")
