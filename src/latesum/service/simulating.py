@@ -19,6 +19,8 @@ from latesum._json_values import finite
 #: `latesum plan` tries more, more often.
 REPLICATIONS = 100
 POLICIES = ("unmix", "half test")
+#: Runs of each policy in a plan with regions.
+REGION_REPLICATIONS = 40
 
 
 def answer(question: dict[str, Any]) -> dict[str, Any]:
@@ -26,6 +28,12 @@ def answer(question: dict[str, Any]) -> dict[str, Any]:
     try:
         if question["about"] == "plan":
             return {"found": _plan(question["given"])}
+        if question["about"] == "region plan":
+            return {"found": _region_plan(question["given"])}
+        if question["about"] == "market forecast":
+            from latesum.service.market_forecasting import MarketQuestion, market_forecast
+
+            return {"found": market_forecast(MarketQuestion(**question["given"]))}
         from latesum.service.forecasting import Question, forecast
 
         return {"found": forecast(Question(**question["given"]))}
@@ -46,6 +54,22 @@ def _plan(given: dict[str, Any]) -> dict[str, Any]:
         "settled_hours": finite(recommended.settled_late._asdict()),
         "gain": recommended.gain._asdict(),
     }
+
+
+def _region_plan(given: dict[str, Any]) -> dict[str, Any]:
+    from latesum.live.market_fields import read_late
+    from latesum.markets import ToldDelay
+    from latesum.planning import past_rows, plan_regions
+    from latesum.planning.words import read_duration
+
+    late, sure = read_late(given["late"])
+    found = plan_regions(
+        past_rows(given["history"]), regions=given["regions"], options=given["options"],
+        lift=given["lift"], days=round(read_duration(given["run_for"], "the run") / 24),
+        late=ToldDelay(read_duration(late, "how late sales are") / 24, sure),
+        replications=REGION_REPLICATIONS, workers=1,
+    )  # fmt: skip
+    return found.to_json()
 
 
 def main() -> None:

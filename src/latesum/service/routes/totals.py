@@ -70,8 +70,8 @@ async def _record(
     return Response(json.dumps(_verdict(result)), media_type="application/json")
 
 
-_EXCEL = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
-_PARQUET = "application/vnd.apache.parquet"
+EXCEL = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+PARQUET = "application/vnd.apache.parquet"
 _BULK_BODY = {
     "requestBody": {
         "required": True,
@@ -81,8 +81,8 @@ _BULK_BODY = {
                 "schema": {"type": "string"},
                 "example": "bucket,rounds,total\n2026-03-01,5000,1512\n",
             },
-            _EXCEL: {"schema": {"type": "string", "format": "binary"}},
-            _PARQUET: {"schema": {"type": "string", "format": "binary"}},
+            EXCEL: {"schema": {"type": "string", "format": "binary"}},
+            PARQUET: {"schema": {"type": "string", "format": "binary"}},
         },
     }
 }
@@ -149,9 +149,9 @@ async def upload(
     """
     body = await request.body()
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind not in ("text/csv", _EXCEL, _PARQUET, "application/json"):
+    if kind not in ("text/csv", EXCEL, PARQUET, "application/json"):
         raise Refused(
-            415, f"send rows as application/json, or a file as text/csv, {_EXCEL} or {_PARQUET}."
+            415, f"send rows as application/json, or a file as text/csv, {EXCEL} or {PARQUET}."
         )
     if kind == "application/json" and not form.says_nothing:
         raise Refused(422, "how a file is written is said, and this is no file; leave it out.")
