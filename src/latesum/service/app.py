@@ -69,6 +69,7 @@ def create_app(store: Store, configuration: Configuration | None = None) -> Fast
         await watch.stop()
         await app.state.forecasts.close()
         await simulations.close()
+        await workers.uploads.end_process()
         await asyncio.to_thread(workers.close)
         store.close()
         log("stopped")

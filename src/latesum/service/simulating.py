@@ -1,4 +1,4 @@
-"""The process that simulates for the service: one question per line comes in, one answer goes out.
+"""The process that simulates for the service: plans, and when campaigns will be decided.
 
 It is a process of its own, so that plans and forecasts never hold up a decision, and so that one that
 is not wanted any longer can be ended.
@@ -6,14 +6,11 @@ is not wanted any longer can be ended.
 
 from __future__ import annotations
 
-import contextlib
-import json
-import os
-import sys
 from typing import Any
 
 from latesum._checks import InvalidInput
 from latesum._json_values import finite
+from latesum.service.helper_process import Message, answer_questions
 
 #: Runs of each policy in a plan, and the policies that are tried: a verdict while someone waits.
 #: `latesum plan` tries more, more often.
@@ -72,20 +69,12 @@ def _region_plan(given: dict[str, Any]) -> dict[str, Any]:
     return found.to_json()
 
 
-def main() -> None:
-    """Answer until no more questions come."""
-    with contextlib.suppress(OSError, AttributeError):
-        os.nice(5)
-    answers = sys.stdout
-    sys.stdout = sys.stderr  # what a library prints is no answer
-    for line in sys.stdin:
-        try:
-            said = answer(json.loads(line))
-        except Exception as error:  # the next question may be a better one
-            said = {"failed": f"{type(error).__name__}: {error}"}
-        answers.write(json.dumps(said) + "\n")
-        answers.flush()
+def _said(question: Message) -> Message:
+    try:
+        return Message(answer(question.head))
+    except Exception as error:  # the next question may be a better one
+        return Message({"failed": f"{type(error).__name__}: {error}"})
 
 
 if __name__ == "__main__":
-    main()
+    answer_questions(_said)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends, Request, Response
 
-from latesum.errors import MissingExtra
 from latesum.files import FileForm
-from latesum.live.batches import CheckWanted
-from latesum.live.past_file import PastFile, read_past
 from latesum.service.errors import ON_ANY_ROUTE, Refused, documented
-from latesum.service.models import MOST_ROWS, PastAnswer
+from latesum.service.models import PastAnswer
 from latesum.service.routes.totals import EXCEL, PARQUET, file_form
 from latesum.service.routing import AllCampaigns, ScopedRoute, needs
+from latesum.service.taking_in import Upload
 
 router = APIRouter(
     prefix="/v1", route_class=ScopedRoute, tags=["plans"], responses=documented(*ON_ANY_ROUTE)
@@ -33,13 +31,15 @@ _FILE = {
 }
 
 
-@router.post("/histories", openapi_extra=_FILE, responses=documented(415))
+@router.post(
+    "/histories", response_model=PastAnswer, openapi_extra=_FILE, responses=documented(415)
+)
 @needs("operate")
 async def read_history(
     request: Request,
     campaigns: AllCampaigns,
     form: Annotated[FileForm, Depends(file_form)],
-) -> PastAnswer:
+) -> Response:
     """The rows of a file of totals before the start, as a new campaign takes them (`history`).
 
     A column `region` says which region a row is of, if there is one. The file is read and not kept.
@@ -48,16 +48,6 @@ async def read_history(
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in ("text/csv", EXCEL, PARQUET):
         raise Refused(415, f"send a file as text/csv, {EXCEL} or {PARQUET}.")
-
-    def read(check_wanted: CheckWanted) -> PastFile:
-        try:
-            return read_past(body, form, most_rows=MOST_ROWS, check_wanted=check_wanted)
-        except MissingExtra as missing:
-            raise Refused(415, f"this service cannot read such a file: {missing}.") from None
-
-    found = await campaigns.workers.uploads.run(request.receive, read)
-    labels = sorted(str(row["bucket"]) for row in found.rows)
-    return PastAnswer(
-        rows=found.rows, regions=found.regions, first=labels[0], last=labels[-1],
-        notes=list(found.notes),
-    )  # fmt: skip
+    sent = Upload(kind, form.to_json())
+    answer = await campaigns.workers.uploads.take_history(request.receive, body, sent)
+    return Response(answer.content, answer.status, media_type="application/json")
