@@ -28,7 +28,7 @@ _ABOUT = re.compile(r"\s*(?:about|around|~)\s*(.+)", re.IGNORECASE)
 _IN_BUCKETS = re.compile(r"\s*(\d+(?:\.\d+)?)\s*buckets?\s*")
 
 
-def read_late(text: object) -> tuple[str, str]:
+def read_late(text: object) -> tuple[str, Literal["known", "guess"]]:
     """How late sales come, as people say it: the span, and "guess" or "known".
 
     >>> read_late("about 2 days"), read_late("36 hours")
