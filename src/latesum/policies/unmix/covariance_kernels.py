@@ -14,9 +14,7 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from latesum._compile import compiled
+from latesum._compile import allocation_free
 from latesum.policies.unmix.design_kernels import BAND
 
 #: u_s, the mean of row s's arm, is taken to be no larger, so that Sigma stays positive.
@@ -30,14 +28,15 @@ _LEAST_VARIANCE_SHARE = 0.01
 _LEAST_PIVOT = 0.05
 
 
-@compiled
-def whiten(first, pending, count, typical, table, design, shares, n_eps, point, equations, band):  # type: ignore[no-untyped-def]
+@allocation_free
+def whiten(first, pending, count, typical, table, design, shares, n_eps, point, equations, band, covariance):  # type: ignore[no-untyped-def]  # fmt: skip
     """Whiten the equations of rows `first` to `count` - 1; those before are whitened already.
 
     Rows from `pending` on are still to be reported: they are whitened as if they were known.
     A whitened equation has the places theta, eps, mu and the right side; `point` is where they are
     linearised. `band` takes the band of the Cholesky factor and, per row s, the loads
     q_sk = u_s sqrt(L_s) sum_g theta_g P_sgk. `typical` is m0, the mean total per round.
+    `covariance` is room for the band of one row.
     """
     n_bins, n_arms = design.shape[1], design.shape[2]
     first_mean = n_bins + n_eps
@@ -45,16 +44,18 @@ def whiten(first, pending, count, typical, table, design, shares, n_eps, point, 
     for s in range(first, count):
         own = point[first_mean + int(table[s, 2])]
         scale = min(max(own, 0.0), _LARGEST_MEAN) * math.sqrt(table[s, 1] - table[s, 0])
-        for k in range(min(BAND, count - s)):
-            share = 0.0
-            for g in range(n_bins):
-                share += point[g] * shares[s, g, k]
-            band[s, 1, k] = scale * max(share, 0.0)
-    covariance = np.zeros(BAND)
+        for k in range(BAND):
+            band[s, 1, k] = 0.0
+        for g in range(n_bins):
+            weight = point[g]
+            for k in range(BAND):
+                band[s, 1, k] += weight * shares[s, g, k]
+        for k in range(BAND):
+            band[s, 1, k] = scale * max(band[s, 1, k], 0.0)
     for c in range(first, count):
         length = table[c, 1] - table[c, 0]
-        for place in range(width + 1):
-            equations[c, place] = 0.0
+        for g in range(n_bins):
+            equations[c, g] = 0.0
         expected, known_part = 0.0, 0.0
         for i in range(n_arms):
             mean = point[first_mean + i]
