@@ -95,7 +95,7 @@ def test_one_step_is_the_constrained_least_squares_solution():
     schedule = [(arm, 24) for arm in (0, 0, 0, 1, 1, 1, 0, 0, 1, 1) for _ in range(2)]
     rows = _rows(schedule, curve, 2, rng.binomial(24, 0.5, len(schedule)), 0.05)
     rows._step(0, rows.typical)
-    bins, width = curve.n_bins, len(rows._point)
+    bins, width = curve.n_bins, len(rows._points[0])
     equations = rows._equations[: rows.count]
     matrix = equations[:, :width].T @ equations[:, :width]
     side = equations[:, :width].T @ equations[:, width]
@@ -110,7 +110,7 @@ def test_one_step_is_the_constrained_least_squares_solution():
     bordered = np.block([[matrix, border[:, None]], [border[None, :], np.zeros((1, 1))]])
     solution = np.linalg.solve(bordered, np.append(side, 1.0))[:-1]
     assert solution[:bins].min() > 0, "choose another seed: here a bin would be left out"
-    assert rows._point == pytest.approx(solution, rel=1e-6)
+    assert rows._points[0] == pytest.approx(solution, rel=1e-6)
     inverse = np.linalg.inv(matrix)
     towards = inverse @ border
     variances = np.diag(inverse) - towards**2 / (border @ towards)

@@ -338,7 +338,7 @@ class PartRows:
 
     def _new_equations(self, rows: int) -> None:
         self._equations: Floats = np.empty((rows, self._points.shape[1] + 1))
-        self._band: Floats = np.empty((rows, 2, _kernels().design_kernels.BAND))
+        self._band: Floats = np.empty((rows, 2, _kernels().design_kernels.BAND + 1))
 
 
 def _longer(array: Floats, kept: int, size: int) -> Floats:
