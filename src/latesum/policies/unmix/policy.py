@@ -34,6 +34,8 @@ _SEARCH_AGAIN = 2.0
 #: Where a mean was told: after how many of it there is a second opinion, and by what factor rounds have
 #: grown when there is another.
 _FIRST_OPINION, _OPINION_AGAIN = 20.0, 6.0
+#: From how many told means on arms may be in doubt: before that most arms are, and are visited anyway.
+_DOUBTS_FROM = 100.0
 #: A delay is looked for up to this part of the horizon, or of the usual one where none is told.
 _LONGEST_DELAY = 20
 _USUAL_HORIZON = 2_000_000
@@ -67,6 +69,8 @@ class Unmix(Policy):
             the visit to another arm has ended.
         reconsider: Whether it has second opinions on what it was told, and, where nothing was told, tries
             each arm once for longer than no reward came at the start. Earlier versions did not.
+        look_again: Whether an arm is visited once more that would be as good as the best one by another
+            delay, which is nearly as likely as the one that is believed. Earlier versions did not.
         names: The arms' names.
         rng: The generator that the order of first visits is drawn from.
 
@@ -86,7 +90,11 @@ class Unmix(Policy):
     learns_from = "parts"
     takes_new_options = True
     #: Campaigns that began before there were these rules go on without them.
-    unwritten: ClassVar[Mapping[str, Any]] = {"new_first": False, "reconsider": False}
+    unwritten: ClassVar[Mapping[str, Any]] = {
+        "new_first": False,
+        "reconsider": False,
+        "look_again": False,
+    }
 
     #: The arms that can be played, in the order of first visits, and which were dropped then.
     _ordered: tuple[frozenset[int] | None, NDArray[np.int64]]
@@ -104,6 +112,7 @@ class Unmix(Policy):
         history: Iterable[Sequence[Any]] = (),
         new_first: bool = True,
         reconsider: bool = True,
+        look_again: bool = True,
         names: Sequence[str] | None = None,
         rng: np.random.Generator | None = None,
     ) -> None:
@@ -128,10 +137,11 @@ class Unmix(Policy):
         self.delay = None if self._laws is None else _texts(self._laws)
         self.before = check_before(before, n_arms)
         self.history = check_history(history, n_arms)
-        for name, rule in (("new_first", new_first), ("reconsider", reconsider)):
+        rules = {"new_first": new_first, "reconsider": reconsider, "look_again": look_again}
+        for name, rule in rules.items():
             if not isinstance(rule, bool):
                 raise InvalidInput(f"{name} is True or False, not {rule!r}.")
-        self.new_first, self.reconsider = new_first, reconsider
+        self.new_first, self.reconsider, self.look_again = new_first, reconsider, look_again
         super().__init__(n_arms, names=names, rng=rng)
 
     @classmethod
@@ -199,6 +209,8 @@ class Unmix(Policy):
         self._wide = False
         #: Whether a part of the rewards may come at once, where the curve is wide.
         self._at_once = True
+        #: The arms that are in doubt and will be visited next.
+        self._doubted: list[int] = []
         self._arm = self._left = self._why = 0
         self._part: int | None = None  # the next part, once it is known
         if self._told_nothing:
@@ -247,6 +259,7 @@ class Unmix(Policy):
             self._ramp,
             self._wide,
             self._at_once,
+            *([list(self._doubted)] if self._doubted else []),
         ]
         return [self._order, plan, search, self._rows.to_json()]
 
@@ -256,7 +269,9 @@ class Unmix(Policy):
         self._arm, self._left, self._why = plan
         self._part = None
         self._scale, self._plausible, self._search_at, self._ramp, *curve = search
-        self._wide, self._at_once = curve or (False, True)  # earlier versions did not write it
+        # Earlier versions did not write all of it.
+        self._wide, self._at_once, doubted = (*curve, *(False, True, ())[len(curve) :])
+        self._doubted = list(doubted)
         self._rows = self._new_rows()
         self._rows.load(rows)
 
@@ -268,8 +283,9 @@ class Unmix(Policy):
             self._arm, self._why, self._left, self._part = self._rows.learn(
                 arm, rounds, total, self._plan()
             )
-            if self._why < 0:  # it is time to look for the delay's length scale
-                self._search()
+            if self._why < 0:
+                if self._rows.clock >= self._search_at:
+                    self._search()
                 self._decide()
             return
         self._add(arm, rounds, total)
@@ -286,7 +302,8 @@ class Unmix(Policy):
 
     def _plan(self) -> Plan:
         return Plan(
-            self._arm, self._left, self._why, self._scale, self._plausible, self._search_at,
+            self._arm, self._left, self._why, self._scale, self._plausible,
+            0.0 if self._doubted else self._search_at,  # who is in doubt is decided here
             self._in_order(), self.n_arms, float(self.rounds_told), float(self.horizon or 0),
             self._told_nothing, self.reconsider, self.new_first,
         )  # fmt: skip
@@ -316,9 +333,12 @@ class Unmix(Policy):
 
     def _reconsider(self) -> None:
         if self.reconsider and self._laws is None:
-            self._scale, self._wide, self._rows = second_opinion(
-                self._rows, self._scale, self._wide, self._told_scale
+            arms = self._in_order().tolist() if self.look_again else []
+            self._scale, self._wide, self._rows, doubted = second_opinion(
+                self._rows, self._scale, self._wide, self._told_scale, arms
             )
+            if self._rows.clock >= _DOUBTS_FROM * self._told_scale:
+                self._doubted = list(doubted)
         self._search_at = _OPINION_AGAIN * self._rows.clock
 
     def _decide(self) -> None:
@@ -327,7 +347,19 @@ class Unmix(Policy):
             if self._go_on_with_ramp():
                 return
             self._ramp = None
+        while self._doubted:
+            arm = self._doubted.pop(0)
+            if arm not in self._dropped:
+                self._visit_again(arm)
+                return
         self._arm, self._why, self._left = self._rows.decide(self._plan())
+
+    def _visit_again(self, arm: int) -> None:
+        visits = _visits()
+        rounds = int(visits.doubt_length(self._scale, self._share))
+        if self.horizon is not None and self.rounds_told < self.horizon:
+            rounds = min(rounds, self.horizon - self.rounds_told)
+        self._arm, self._why, self._left = arm, visits.IN_DOUBT, rounds
 
     def _go_on_with_ramp(self) -> bool:
         """Stretches of 8, 16, 32, ... on one arm after the other, until the delay can be seen."""
@@ -449,6 +481,8 @@ class Unmix(Policy):
             return "because nothing is known yet"
         if not self._known_rounds(self._arm):
             return "because nothing is known of it yet"
+        if self._why == visits.IN_DOUBT:
+            return "because it may be as good as the best one, if rewards come otherwise than it seems"
         if self._why == visits.GOES_ON:
             return "because it may still be the best"
         return "because it looks most promising"

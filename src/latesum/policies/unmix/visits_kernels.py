@@ -30,6 +30,8 @@ STRETCH = 1.0
 PART = 0.5
 FIRST_RUN_LEAST, FIRST_RUN_MOST = 2.0, 6.0
 FIRST_VISIT, LATER_VISIT = 3.0, 9.0
+#: The visit to an arm that is in doubt: its rewards must be seen also if they come twice as late as told.
+DOUBT_VISIT = 6.0
 #: The rewards that the very first arm should have shown before it is left. With fewer, "it earns
 #: nothing" explains the totals as well as "its rewards are late".
 FIRST_REWARDS = 10.0
@@ -43,7 +45,7 @@ _LEAST_PLANNED = 1000.0
 _EARLY = 3.0
 _PAST_SILENCE = 1.5
 #: Why an arm is next.
-GOES_ON, NOT_TRIED, MOST_PROMISING, NOTHING_KNOWN = 0, 1, 2, 3
+GOES_ON, NOT_TRIED, MOST_PROMISING, NOTHING_KNOWN, IN_DOUBT = 0, 1, 2, 3, 4
 
 
 @compiled
@@ -126,6 +128,12 @@ def stretch_length(staying, plays, known, scale, share):  # type: ignore[no-unty
     if plays == 0.0:
         rounds = min(rounds, max(SHORTEST_STRETCH, share))
     return whole(rounds)
+
+
+@compiled
+def doubt_length(scale, share):  # type: ignore[no-untyped-def]
+    """How long an arm that is in doubt is visited at least."""
+    return whole(min(max(SHORTEST_STRETCH, DOUBT_VISIT * scale), max(SHORTEST_STRETCH, share)))
 
 
 @compiled
