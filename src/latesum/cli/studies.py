@@ -78,7 +78,7 @@ def league(
     dask: Dask = None,
     again: Again = False,
 ) -> None:
-    """Every policy on 22 problems: regret, tails, lock-ins, the price of anonymity."""
+    """Every policy on 24 problems: regret, tails, lock-ins, the price of anonymity."""
     from latesum.lab.studies.league import as_markdown, cells_of, run_league
 
     with working(worker_count(workers), dask, out, again) as how:
@@ -104,11 +104,15 @@ def safety(
     ] = "unmix",
     told: Annotated[
         list[str] | None,
-        typer.Option(help="It is told the mean delay times this, or 'nothing': 1 and 0.8."),
+        typer.Option(
+            help="It is told the mean delay times this, or 'nothing': 1 and 0.8; in markets 1."
+        ),
     ] = None,
     law: Annotated[
         str,
-        typer.Option(help="Which random problems: usual, or wide (with horizons of their own)."),
+        typer.Option(
+            help="Which random problems: usual, wide (with horizons of their own), or markets."
+        ),
     ] = "usual",
     replications: Annotated[int, typer.Option(help="The number of runs.")] = 10_000,
     horizon: Annotated[
@@ -126,7 +130,8 @@ def safety(
     from latesum.lab.stats import number_text
     from latesum.lab.studies.safety import is_safe, measure_safety
 
-    factors = [_told_factor(text) for text in told or ["1", "0.8"]]
+    usual = ["1"] if law == "markets" else ["1", "0.8"]
+    factors = [_told_factor(text) for text in told or usual]
     with working(worker_count(workers), dask, out, again) as how:
         rows = [
             measure_safety(
@@ -145,11 +150,12 @@ def safety(
             number_text(row.worst_regret),
         )  # fmt: skip
     terminal().print(table)
+    kind = "MarketSetting" if law == "markets" else "Setting"
     for row in rows:
         for each in row.found:
             print(
                 f"Run {each.number} locked in, with a regret of {each.regret:,.0f}: "
-                f"Setting.from_json({json.dumps(each.setting)}).run({each.number})"
+                f"{kind}.from_json({json.dumps(each.setting)}).run({each.number})"
             )
     if not all(is_safe(row) for row in rows):
         raise typer.Exit(1)

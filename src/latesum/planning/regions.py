@@ -279,8 +279,8 @@ def plan_regions(
     ]
     results = run(settings, replications, what="policies", **how)
     forecasts = [
-        _forecast(name, setting.market.regions, results["plan", name].measured)
-        for setting, (_, _, name) in zip(settings, tried, strict=True)
+        _forecast(name, law.regions if together else 1, results["plan", name].measured)
+        for _, together, name in tried
     ]
     forecasts.sort(key=lambda row: row.lost)
     return RegionPlan(law, tuple(forecasts), warnings, _sentence(forecasts))
