@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from latesum._checks import InvalidInput
+from latesum.cli.campaign_choice import choose_policy
 from latesum.cli.campaign_options import clock, opened_store, read_text, user
 from latesum.cli.file_options import (
     Columns,
@@ -113,6 +114,10 @@ def new_campaign(
         )
     if plan is not None:
         settings = _planned(plan, settings)
+    chosen = choose_policy(settings, run_for, late)
+    if chosen is not None:
+        settings["policy"], why = chosen
+        print(f"Policy: {settings['policy']}, because {why}")
     parameters = {**settings.pop("parameters", {}), **read_parameters(parameter)}
     parameters |= _said_parameters(settings, run_for, late)
     if "expected_rounds" not in settings:
@@ -204,6 +209,8 @@ def _planned(path: Path, given: dict[str, Any]) -> dict[str, Any]:
             f"{path} is a plan for {planned_options} options, and here are {n_options}; plan again."
         )
     settings: dict[str, Any] = {"policy": policy, "parameters": parameters, **given}
+    if "reason" in handed and "policy" not in given:
+        print(f"Policy: {policy}, because {handed['reason']}.")
     if "expected_rounds" not in given and "bucket" in handed:
         every, planned_every = given.get("every", "day"), handed.get("every")
         if planned_every not in (None, every):
