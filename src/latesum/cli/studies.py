@@ -83,7 +83,7 @@ def league(
     dask: Dask = None,
     again: Again = False,
 ) -> None:
-    """Every policy on 22 problems: regret, tails, lock-ins, the price of anonymity."""
+    """Every policy on 24 problems: regret, tails, lock-ins, the price of anonymity."""
     from latesum.lab.studies.league import as_markdown, as_values, cells_of, run_league
     from latesum.lab.summaries import write_summary
 
@@ -111,11 +111,15 @@ def safety(
     ] = "unmix",
     told: Annotated[
         list[str] | None,
-        typer.Option(help="It is told the mean delay times this, or 'nothing': 1 and 0.8."),
+        typer.Option(
+            help="It is told the mean delay times this, or 'nothing': 1 and 0.8; in markets 1."
+        ),
     ] = None,
     law: Annotated[
         str,
-        typer.Option(help="Which random problems: usual, or wide (with horizons of their own)."),
+        typer.Option(
+            help="Which random problems: usual, wide (with horizons of their own), or markets."
+        ),
     ] = "usual",
     replications: Annotated[int, typer.Option(help="The number of runs.")] = 10_000,
     horizon: Annotated[
@@ -134,7 +138,8 @@ def safety(
     from latesum.lab.studies.safety import is_safe, measure_safety
     from latesum.lab.summaries import write_summary
 
-    factors = [_told_factor(text) for text in told or ["1", "0.8"]]
+    usual = ["1"] if law == "markets" else ["1", "0.8"]
+    factors = [_told_factor(text) for text in told or usual]
     with working(worker_count(workers), dask, out, again) as how:
         rows = [
             measure_safety(
@@ -167,11 +172,12 @@ def safety(
         same=("policy", "law", "told", "horizon", "seed"),
     )  # fmt: skip
     print(f"Added to {values}.")
+    kind = "MarketSetting" if law == "markets" else "Setting"
     for row in rows:
         for each in row.found:
             print(
                 f"Run {each.number} locked in, with a regret of {each.regret:,.0f}: "
-                f"Setting.from_json({json.dumps(each.setting)}).run({each.number})"
+                f"{kind}.from_json({json.dumps(each.setting)}).run({each.number})"
             )
     if not all(is_safe(row) for row in rows):
         raise typer.Exit(1)
