@@ -83,12 +83,11 @@ def _market_outlook(
         effect = market.effect(row.name)
         known = row.mean is not None and row is not base
         low, high = market.interval(effect, status.level)
-        uplift = (effect.effect, low, high) if known else (None, None, None)
-        options.append(
-            OptionOutlook(
-                row, effect.chance if row.mean is not None else None, *uplift, row is base
-            )
-        )
+        chance = None if row.mean is None else effect.chance
+        if known:
+            options.append(OptionOutlook(row, chance, effect.effect, low, high, False))
+        else:
+            options.append(OptionOutlook(row, chance, None, None, None, row is base))
     return Outlook(options, base.name, assumed, _market_worth(status, options, base))
 
 

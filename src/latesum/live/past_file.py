@@ -63,5 +63,5 @@ def read_past(
         }
         for _, row in totals.rows
     ]  # fmt: skip
-    found = dict.fromkeys(row["region"] for row in rows if row.get("region")) if has_regions else {}
+    found = dict.fromkeys(str(row["region"]) for row in rows if row.get("region"))
     return PastFile(rows, list(found), totals.notes)

@@ -243,7 +243,7 @@ class AuthMiddleware:
         return None, _replay(body, receive)
 
     def _refuse(self, scope: Scope, headers: Headers, *, had_secret: bool) -> Response:
-        address = str((scope.get("client") or ("unknown",))[0])
+        address = _address_of(scope)
         if wait := self._unauthenticated.wait(address):
             return _slow_down(wait)
         page = scope["method"] in _SAFE and "text/html" in headers.get("accept", "")
@@ -256,7 +256,7 @@ class AuthMiddleware:
         return error_answer(401, sentence, www_authenticate='Bearer realm="latesum"')
 
     async def _log_in(self, scope: Scope, receive: Receive, headers: Headers) -> Response:
-        address = str((scope.get("client") or ("unknown",))[0])
+        address = _address_of(scope)
         if wait := self._unauthenticated.wait(address):
             return _slow_down(wait)
         if not _same_origin(headers):
@@ -287,8 +287,13 @@ class AuthMiddleware:
         log(
             "request", level, method=method, path=scope["path"], status=status,
             milliseconds=round(seconds * 1000, 2), token=token and token.id,
-            who=token and token.name, request=scope["request_id"],
+            who=token and token.name, address=_address_of(scope), request=scope["request_id"],
         )  # fmt: skip
+
+
+def _address_of(scope: Scope) -> str:
+    """The address of the client; behind a listed proxy, as the proxy says it."""
+    return str((scope.get("client") or ("unknown",))[0])
 
 
 def _same_origin(headers: Headers) -> bool:
