@@ -12,6 +12,7 @@ from latesum.lab import stats
 from latesum.lab.measures import measures_of
 from latesum.lab.setting import Setting
 from latesum.lab.studies import safety
+from latesum.lab.summaries import read_summary
 from latesum.policies import register
 from latesum.policies.base import Stretch
 from latesum.policies.fixed import RoundRobin
@@ -112,6 +113,11 @@ def test_the_command_resumes(latesum, tmp_path, monkeypatch):
     code, again, said = latesum(*arguments)
     assert (code, again) == (0, out)
     assert "All 4 runs are there already" in said
+    (row,) = read_summary(tmp_path / "safety-results" / "safety.csv")
+    assert (row["policy"], row["told"], row["runs"], row["lock_ins"]) == ("unmix", "1", "4", "0")
+    latesum(*arguments[:-1], "0.5")
+    rows = read_summary(tmp_path / "safety-results" / "safety.csv")
+    assert [each["told"] for each in rows] == ["1", "0.5"]  # rows about something else stay
 
 
 def test_the_wide_law_is_as_wide_as_it_says():

@@ -11,6 +11,7 @@ from latesum.lab import stats
 from latesum.lab.studies import paper
 from latesum.lab.studies.paper import run_paper
 from latesum.lab.studies.paper.report import write_report
+from latesum.lab.summaries import read_summary
 from latesum.lab.sweeps import Grid
 
 PROBLEM = Problem([0.3, 0.6], "geometric(10)")
@@ -66,6 +67,8 @@ def test_the_commands_with_one_run(latesum, tmp_path, monkeypatch):
     assert code == 0
     assert "errors apart" in out
     assert "differs" not in out
+    ratios = read_summary(next(tmp_path.rglob("ratios.csv")))
+    assert {(row["figure"], row["verdict"]) for row in ratios} == {("3a", "–")}
     (tmp_path / "one.toml").write_text(
         'horizon = 500\nreplications = 1\nratio = {policy = "oracle(best_arm=0)"}\n'
         'problems = [{ arms = [0.4, 0.6], delay = "constant(3)" }]\n'

@@ -24,7 +24,17 @@ from latesum.service.errors import set_up_errors
 from latesum.service.forecasts import Forecasts
 from latesum.service.logs import log
 from latesum.service.metrics import Metrics
-from latesum.service.routes import acts, admin, campaigns, forms, operations, page, plans, totals
+from latesum.service.routes import (
+    acts,
+    admin,
+    campaigns,
+    forms,
+    histories,
+    operations,
+    page,
+    plans,
+    totals,
+)
 from latesum.service.sending import Sender, SendingTask
 from latesum.service.simulations import Simulations
 from latesum.service.watching import Watch
@@ -32,7 +42,7 @@ from latesum.service.workers import Workers
 
 #: All routes there are; those that are asked for most come first.
 ROUTERS = (
-    campaigns.router, totals.router, acts.router, plans.router, admin.router, operations.router,
+    campaigns.router, totals.router, acts.router, histories.router, plans.router, admin.router, operations.router,
     page.router, forms.router,
 )  # fmt: skip
 _ABOUT = """Which option to show, decided from totals that arrive late.
@@ -59,6 +69,7 @@ def create_app(store: Store, configuration: Configuration | None = None) -> Fast
         await watch.stop()
         await app.state.forecasts.close()
         await simulations.close()
+        await workers.uploads.end_process()
         await asyncio.to_thread(workers.close)
         store.close()
         log("stopped")

@@ -12,6 +12,7 @@ import asyncio
 import base64
 import hashlib
 import logging
+import re
 import secrets
 import time
 from collections import OrderedDict
@@ -231,7 +232,7 @@ class AuthMiddleware:
         scope["token"] = token
         if method in _SAFE:
             return None, receive
-        upload = path.startswith("/v1/") and path.endswith("/totals")
+        upload = _LARGE.fullmatch(path) is not None
         largest = self._largest if upload else min(self._largest, _LARGEST_UNLESS_UPLOAD)
         body = await _read_body(receive, headers, largest, self._body_seconds)
         if body is None:
@@ -315,6 +316,10 @@ def read_secret(headers: Headers) -> tuple[str | None, bool]:
 def _slow_down(wait: float) -> JSONResponse:
     seconds = str(max(1, round(wait + 0.5)))
     return error_answer(429, f"too many requests; try again in {seconds} s.", retry_after=seconds)
+
+
+#: What may have a file in its body, or the rows of one.
+_LARGE = re.compile(r"/v1/(campaigns/[^/]+(/totals)?|histories|plans/regions)")
 
 
 async def _read_body(
