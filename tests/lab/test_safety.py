@@ -21,9 +21,9 @@ from latesum.world import Problem
 
 
 def test_flow_does_not_lock_in():
-    """2 x 150 runs: a rate of 1% would be noticed with probability 95%. The slow test has 20,000."""
+    """2 x 50 runs: a rate of 3% would be noticed with probability 95%. The slow test has 20,000."""
     for told in (1.0, 0.8):
-        assert safety.measure_safety(150, told=told, seed=3).lock_ins == 0
+        assert safety.measure_safety(50, told=told, seed=3).lock_ins == 0
 
 
 @pytest.mark.slow
@@ -158,8 +158,8 @@ def test_runs_of_the_wide_law_have_their_own_horizons_and_can_be_replayed():
 
 
 def test_flow_does_not_lock_in_on_the_wide_law():
-    """60 runs: a rate of 5% would be noticed with probability 95%."""
-    found = safety.measure_safety(60, problems="wide", seed=3)
+    """30 runs: a rate of 10% would be noticed with probability 95%."""
+    found = safety.measure_safety(30, problems="wide", seed=3)
     assert (found.lock_ins, found.found) == (0, ())
 
 
