@@ -23,6 +23,8 @@ class BalanceState(NamedTuple):
     foreign_rounds: float  # for how long something that is no arm may still arrive ...
     foreign: Any  # ... and its equation: the weights of all arms and of itself, and the total
     weights: Any
+    leaks: Any  # the other arms with a weight in each row, by their numbers: the first ...
+    leak_counts: Any  # ... so many of it
     rounds: Any
     totals: Any
     boundaries: Any
@@ -49,6 +51,7 @@ def add(balance, arm, rounds, total, known):  # type: ignore[no-untyped-def]
         if arm != counters[PREVIOUS] or not counters[PREVIOUS_KNOWN]:
             balance.boundaries[arm] += 1.0
         _add_arrivals(balance, balance.weights[arm], arm, rounds)
+        _note_leaks(balance, arm)
     _remember(balance, arm, rounds)
     counters[PREVIOUS], counters[PREVIOUS_KNOWN] = arm, known
     counters[ROUNDS_PLAYED] += rounds
@@ -70,6 +73,36 @@ def _add_arrivals(balance, row, arm, rounds):  # type: ignore[no-untyped-def]
         if arriving > 0:
             row[balance.recent_arms[place]] += arriving / 2
         age += length
+
+
+@compiled
+def _note_leaks(balance, arm):  # type: ignore[no-untyped-def]
+    """Let the row of an arm name those of what was played recently that have a weight in it."""
+    row = balance.leaks[arm]  # what is no arm has the number after the last
+    for recent in range(balance.counters[RECENT]):
+        other = balance.recent_arms[recent]
+        if other == arm or other == len(row) or balance.weights[arm, other] == 0.0:
+            continue
+        count = balance.leak_counts[arm]
+        place = count
+        while place > 0 and row[place - 1] > other:
+            place -= 1
+        if place > 0 and row[place - 1] == other:
+            continue
+        for later in range(count, place, -1):
+            row[later] = row[later - 1]
+        row[place] = other
+        balance.leak_counts[arm] += 1
+
+
+@compiled
+def find_leaks(weights, leaks, leak_counts):  # type: ignore[no-untyped-def]
+    """Name the other arms with a weight in each row."""
+    for arm in range(len(weights)):
+        for other in range(len(weights)):
+            if other != arm and weights[arm, other] != 0.0:
+                leaks[arm, leak_counts[arm]] = other
+                leak_counts[arm] += 1
 
 
 @compiled

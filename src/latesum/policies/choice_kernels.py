@@ -46,6 +46,7 @@ class FlowState(NamedTuple):
     order: Any  # of the first tries
     available: Any  # False for arms that were taken away
     plan: Any
+    widths: Any  # what `thinned_index_values` keeps
 
 
 @compiled
@@ -100,15 +101,24 @@ def choose(state):  # type: ignore[no-untyped-def]
 def beliefs(state):  # type: ignore[no-untyped-def]
     """Per arm: the mean, the mean to take for the index, and the plays that it is worth."""
     balance = state.balance
-    means = solve_balance(balance.weights, balance.rounds, balance.totals, 1.0)
+    means = _solution(balance, 1.0)
     optimistic = means
     if state.caution > 0.0:
-        stretched = 1.0 + state.caution
-        optimistic = np.maximum(
-            means, solve_balance(balance.weights, balance.rounds, balance.totals, stretched)
-        )
+        optimistic = np.maximum(means, _solution(balance, 1.0 + state.caution))
     own = own_plays(balance)
     return means, optimistic, own * own / disturbing_plays(balance, state.noise)
+
+
+@compiled
+def _solution(balance, stretched):  # type: ignore[no-untyped-def]
+    return solve_balance(
+        balance.weights,
+        balance.leaks,
+        balance.leak_counts,
+        balance.rounds,
+        balance.totals,
+        stretched,
+    )
 
 
 @compiled
@@ -120,8 +130,9 @@ def values(state, means, counts):  # type: ignore[no-untyped-def]
         return index_values(state.index_kind, means, counts, clock, horizon)
     plays = disturbing_plays(balance, state.noise)
     return thinned_index_values(
-        state.index_kind, means, own_plays(balance), plays, balance.totals, clock, horizon
-    )
+        state.index_kind, means, own_plays(balance), plays, balance.totals, clock, horizon,
+        state.widths,
+    )  # fmt: skip
 
 
 @compiled

@@ -146,8 +146,9 @@ class FlowBalance:
         """
         from latesum.policies import flow_kernels
 
+        state = self.state
         means: Floats = flow_kernels.solve_balance(
-            self.weights, self.rounds, self.totals, stretched
+            state.weights, state.leaks, state.leak_counts, state.rounds, state.totals, stretched
         )
         return means
 
@@ -236,12 +237,19 @@ class FlowBalance:
         for place, entry in enumerate(recent):
             arms[place], lengths[place] = entry
         last = -1 if previous is None else previous
+        found = np.array(weights)
+        leaks = np.zeros((self.n_arms, self.n_arms), dtype=np.int32)
+        leak_counts = np.zeros(self.n_arms, dtype=np.int64)
+        if rounds_played:
+            _kernels().find_leaks(found, leaks, leak_counts)
         self.state = _kernels().BalanceState(
             mean_delay=float(self.mean_delay),
             late=2.0 * self.mean_delay,
             foreign_rounds=self._foreign_rounds,
             foreign=np.array(foreign, dtype=np.float64),
-            weights=np.array(weights),
+            weights=found,
+            leaks=leaks,
+            leak_counts=leak_counts,
             rounds=np.array(rounds),
             totals=np.array(totals),
             boundaries=np.array(boundaries),

@@ -82,7 +82,7 @@ class FlowPolicy(Policy):
             **self._rule(), horizon=min(self.horizon or 0, MOST_ROUNDS),
             first_rounds=self._first_rounds, later_rounds=self._later_rounds,
             balance=balance.state, order=np.array(order), available=self._available_arms(),
-            plan=np.array([arm, left]),
+            plan=np.array([arm, left]), widths=np.zeros((self.n_arms, 5)),
         )  # fmt: skip
 
     def _rule(self) -> dict[str, Any]:
