@@ -200,9 +200,7 @@ def _score(rows: Prepared, hyper: Hyper, centre: Hyper, spreads: dict[str, float
     return score
 
 
-def _delay_score(
-    rows: Prepared, hyper: Hyper, centre: Hyper, spreads: dict[str, float]
-) -> float:
+def _delay_score(rows: Prepared, hyper: Hyper, centre: Hyper, spreads: dict[str, float]) -> float:
     """The score of a common delay, whether or not options have lags of their own.
 
     With lags of their own, a delay that is much too long can fit about as well as the right one, because they

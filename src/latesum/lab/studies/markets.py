@@ -152,7 +152,12 @@ def as_values(row: MarketRow) -> dict[str, object]:
         row: The row.
     """
     cell, *values = row
-    named: dict[str, object] = {"table": cell.table, "world": cell.world, "policy": cell.called, "goal": cell.goal}
+    named: dict[str, object] = {
+        "table": cell.table,
+        "world": cell.world,
+        "policy": cell.called,
+        "goal": cell.goal,
+    }
     return named | dict(zip(row._fields[1:], values, strict=True))
 
 

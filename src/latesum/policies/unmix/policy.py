@@ -269,8 +269,8 @@ class Unmix(Policy):
         self._arm, self._left, self._why = plan
         self._part = None
         self._scale, self._plausible, self._search_at, self._ramp, *curve = search
-        # Earlier versions did not write all of it.
-        self._wide, self._at_once, doubted = (*curve, *(False, True, ())[len(curve) :])
+        unwritten: list[Any] = [False, True, ()]  # by earlier versions
+        self._wide, self._at_once, doubted = list(curve) + unwritten[len(curve) :]
         self._doubted = list(doubted)
         self._rows = self._new_rows()
         self._rows.load(rows)
@@ -482,7 +482,9 @@ class Unmix(Policy):
         if not self._known_rounds(self._arm):
             return "because nothing is known of it yet"
         if self._why == visits.IN_DOUBT:
-            return "because it may be as good as the best one, if rewards come otherwise than it seems"
+            return (
+                "because it may be as good as the best one, if rewards come otherwise than it seems"
+            )
         if self._why == visits.GOES_ON:
             return "because it may still be the best"
         return "because it looks most promising"
