@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from latesum._checks import InvalidInput
+from latesum.cli.campaign_choice import choose_policy
 from latesum.cli.campaign_options import clock, opened_store, read_text, user
 from latesum.cli.file_options import (
     Columns,
@@ -115,6 +116,10 @@ def new_campaign(
         settings["history"] = _history(
             Path(past), form, settings.get("time_basis"), regions=bool(settings.get("regions"))
         )
+    chosen = choose_policy(settings, run_for, late)
+    if chosen is not None:
+        settings["policy"], why = chosen
+        print(f"Policy: {settings['policy']}, because {why}")
     parameters = {**settings.pop("parameters", {}), **read_parameters(parameter)}
     parameters |= {} if run_for is None else {"horizon": run_for}
     parameters |= {} if late is None else {"late": late}
@@ -179,6 +184,8 @@ def _planned(path: Path, given: dict[str, Any]) -> dict[str, Any]:
     settings: dict[str, Any] = {"policy": policy, "parameters": parameters, **given}
     if "n_regions" in handed:
         settings["regions"] = _planned_regions(path, handed, given)
+    if "reason" in handed and "policy" not in given:
+        print(f"Policy: {policy}, because {handed['reason']}.")
     if "expected_rounds" not in given and "bucket" in handed:
         every, planned_every = given.get("every", "day"), handed.get("every")
         if planned_every not in (None, every):

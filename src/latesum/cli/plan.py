@@ -46,6 +46,12 @@ def plan_campaign(
             help='How long its totals are known: "4 weeks"; with --regions, a file of them.'
         ),
     ] = None,
+    effects_change: Annotated[
+        bool,
+        typer.Option(
+            "--effects-change", help="The best option and another one change places during the run."
+        ),
+    ] = False,
     regions: Annotated[
         int | None, typer.Option(help="So many regions, each with its own totals: see --history.")
     ] = None,
@@ -79,6 +85,7 @@ def plan_campaign(
             "--low": low or None, "--switch-cost": switch_cost or None, "--delay-unit": delay_unit,
             "--status-quo": status_quo, "--policies": policies, "--out": out or None,
             "--bucket": None if bucket == "day" else bucket,
+            "--effects-change": effects_change or None,
         }  # fmt: skip
         if unused := [name for name, value in given.items() if value is not None]:
             raise InvalidInput(
@@ -108,8 +115,8 @@ def plan_campaign(
         found = plan(
             options=options, lift=lift, traffic=traffic, late=late, run_for=run_for, rate=rate,
             mean=mean, low=low, high=high, sd=sd, bucket=bucket, switch_cost=switch_cost,
-            delay_unit=delay_unit, status_quo=status_quo, history=history, ended_well=ends_right,
-            percentile=percentile, longer=longer,
+            delay_unit=delay_unit, status_quo=status_quo, history=history,
+            changing=effects_change, ended_well=ends_right, percentile=percentile, longer=longer,
             policies=None if policies is None else split_list(policies),
             check_beliefs=not quick, replications=replications or 1000, seed=seed, **how,
         )  # fmt: skip

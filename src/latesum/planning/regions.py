@@ -45,7 +45,9 @@ _TRIED = (
     ("switchback(winner=True)", False, "switchback, as one stream"),
     ("half-time-test", False, "a test of half the time, as one stream"),
     ("flow", False, "flow, as one stream"),
+    ("unmix", False, "unmix, as one stream"),
 )
+_ALONE = ", as one stream"
 #: A history shows the level and the weekdays of this many days at least.
 _LEAST_DAYS = FIRST_SEARCH
 
@@ -324,7 +326,7 @@ def plan_regions(
     >>> found = plan_regions(
     ...     rows, regions=2, options=2, lift=0.2, days=35, late=ToldDelay(1.0), replications=3, workers=1)
     >>> found.market.regions, len(found.forecasts)
-    (2, 5)
+    (2, 6)
     """
     rows = read_history(history) if isinstance(history, (Path, bytes)) else list(history)
     lift = finite_number(lift, "the lift", above=0, at_most=5)
@@ -338,7 +340,13 @@ def plan_regions(
         law, regions=1, spread=1.0, walk=math.hypot(law.walk, law.region_walk / math.sqrt(regions)),
         region_walk=0.0, noise=law.noise / math.sqrt(regions),
     )  # fmt: skip
-    tried = [each for each in _TRIED if each[1] or regions > 1 or each[0] == "flow"]
+    tried = list(_TRIED)
+    if regions == 1:  # it is one stream anyway
+        tried = [
+            (policy, True, name.removesuffix(_ALONE))
+            for policy, together, name in _TRIED
+            if together or policy in ("flow", "unmix")
+        ]
     settings = [
         MarketSetting(
             law if together else alone, policy, seed, problem_name="plan", policy_name=name
@@ -347,8 +355,8 @@ def plan_regions(
     ]
     results = run(settings, replications, what="policies", **how)
     forecasts = [
-        _forecast(name, setting.market.regions, results["plan", name].measured)
-        for setting, (_, _, name) in zip(settings, tried, strict=True)
+        _forecast(name, law.regions if together else 1, results["plan", name].measured)
+        for _, together, name in tried
     ]
     forecasts.sort(key=lambda row: row.lost)
     names = tuple(sorted({row.region for row in rows}))

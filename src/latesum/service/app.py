@@ -82,7 +82,6 @@ def create_app(store: Store, configuration: Configuration | None = None) -> Fast
         redoc_url=None,
         openapi_url=None,  # a route of ours serves it, for those with a token
         lifespan=lifespan,
-        generate_unique_id_function=lambda route: route.name,
     )
     app.state.campaigns = campaign_cache = CampaignCache(store, configuration, workers)
     app.state.simulations = simulations = Simulations()
@@ -91,7 +90,8 @@ def create_app(store: Store, configuration: Configuration | None = None) -> Fast
     networks = read_networks(configuration.webhook_networks)
     sending = SendingTask(Sender(store, networks, workers.background), configuration.send_every)
     for router in ROUTERS:
-        app.include_router(router)
+        # As they are: included, each would be built once more for every application.
+        app.router.routes.extend(router.routes)
     set_up_errors(app, _methods_of)
     app.state.holders = holders = Holders(store, configuration, workers.readers)
     app.add_middleware(
