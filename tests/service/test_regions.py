@@ -1,5 +1,6 @@
 """Campaigns with regions over HTTP."""
 
+import re
 from datetime import date, timedelta
 
 import pytest
@@ -91,7 +92,10 @@ def test_the_page_of_a_campaign_with_regions_can_be_made(service, operator, regi
         operator.get(f"{regional}/options")
         clock.pass_by(days=1)
     reader = service.by_session(service.log_in("read"))
-    assert "offers" in reader.get("/").text
+    front = reader.get("/").text
+    assert "offers" in front
+    assert re.search(r"<b>\w+</b> in [12] region", front)
+    assert "3 days so far" in front
     line = operator.get("/v1/campaigns").json()["campaigns"][0]
     assert (line["policy"], line["state"]) == ("switchback", "running")
     page = reader.get("/campaigns/offers")
