@@ -158,7 +158,12 @@ def _to_new_point(more_to_come, matrices, vectors, reported, typical, prior, pri
     """
     width, n_bins, n_arms = len(point), len(prior), variances.shape[1]
     first_mean = n_bins + n_eps
-    rows, to_come, whole, upper = matrices[_ROWS], matrices[_TO_COME], matrices[_WHOLE], matrices[_UPPER]
+    rows, to_come, whole, upper = (
+        matrices[_ROWS],
+        matrices[_TO_COME],
+        matrices[_WHOLE],
+        matrices[_UPPER],
+    )
     border, right, found = vectors[_BORDER], vectors[_RIGHT], vectors[_FOUND]
     for i in range(width):
         right[i] = rows[i, width]

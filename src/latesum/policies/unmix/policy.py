@@ -486,7 +486,9 @@ class Unmix(Policy):
         if not self._known_rounds(self._arm):
             return "because nothing is known of it yet"
         if self._why == IN_DOUBT:
-            return "because it may be as good as the best one, if rewards come otherwise than it seems"
+            return (
+                "because it may be as good as the best one, if rewards come otherwise than it seems"
+            )
         if self._why == visits.GOES_ON:
             return "because it may still be the best"
         return "because it looks most promising"

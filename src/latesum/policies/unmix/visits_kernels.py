@@ -188,6 +188,6 @@ def decide(order, n_arms, scale, clock, horizon, told_nothing, reconsider, new_f
         # If the silence at the start was a delay, the arm's own rewards must be seen after it.
         silence = min(math.ceil(_PAST_SILENCE * numbers[SILENCE]), math.floor(share))
         rounds = max(rounds, silence)
-    if 0.0 < horizon and clock < horizon:
+    if horizon > 0.0 and clock < horizon:
         rounds = min(rounds, horizon - clock)
     return arm, why, int(rounds)
