@@ -146,15 +146,19 @@ def _searched(panel: Panel, settings: MarketSettings, hyper: Hyper, rounds: int)
     for _ in range(rounds):
         for name in spreads:
             step = steps.get(name, _SIZE_STEP)
+            doubtful = name == "delay" and settings.model >= 2 and "lag_spread" in spreads
+            score = _delay_score if doubtful else _score
+            least = score(rows, hyper, centre, spreads) if doubtful else best
             for factor in (step, 1 / step):
                 value = getattr(hyper, name) * factor
                 if name == "effects" and value < 0.999 * EFFECTS:  # learned upwards only
                     continue
                 tried = hyper._replace(**{name: value})
-                score = _score(rows, tried, centre, spreads)
-                if score > best:
-                    hyper, best = tried, score
+                reached = score(rows, tried, centre, spreads)
+                if reached > least:
+                    hyper, least = tried, reached
                     break
+            best = _score(rows, hyper, centre, spreads) if doubtful else least
     return hyper
 
 
@@ -194,6 +198,17 @@ def _score(rows: Prepared, hyper: Hyper, centre: Hyper, spreads: dict[str, float
     for name, spread in spreads.items():
         score -= 0.5 * (math.log(getattr(hyper, name) / getattr(centre, name)) / spread) ** 2
     return score
+
+
+def _delay_score(rows: Prepared, hyper: Hyper, centre: Hyper, spreads: dict[str, float]) -> float:
+    """The score of a common delay, whether or not options have lags of their own.
+
+    With lags of their own, a delay that is much too long can fit about as well as the right one, because they
+    make up for it. So that each of the two, all lags the same or not, counts by how likely it makes the rows.
+    """
+    own = _score(rows, hyper, centre, spreads)
+    same = {name: spread for name, spread in spreads.items() if name != "lag_spread"}
+    return float(np.logaddexp(own, _score(rows, hyper._replace(lag_spread=0.0), centre, same)))
 
 
 def _dispersion(panel: Panel) -> float:

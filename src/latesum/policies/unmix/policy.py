@@ -269,8 +269,8 @@ class Unmix(Policy):
         self._arm, self._left, self._why = plan
         self._part = None
         self._scale, self._plausible, self._search_at, self._ramp, *curve = search
-        # Earlier versions did not write all of it.
-        self._wide, self._at_once, doubted = (*curve, *(False, True, ())[len(curve) :])
+        unwritten: list[Any] = [False, True, ()]  # by earlier versions
+        self._wide, self._at_once, doubted = list(curve) + unwritten[len(curve) :]
         self._doubted = list(doubted)
         self._rows = self._new_rows()
         self._rows.load(rows)
