@@ -112,9 +112,7 @@ def changed_fields(
     if "policy" in wanted and settings.is_market != (wanted["policy"] == SWITCHBACK):
         # Its parameters are in buckets, those of the others in rounds: none can be taken over.
         named = wanted.get("parameters", {})
-        unwritten = (
-            UNWRITTEN if settings.is_market else registry.newer_parameters(settings.policy)
-        )
+        unwritten = UNWRITTEN if settings.is_market else registry.newer_parameters(settings.policy)
         left = [key for key in parameters if key not in named]
         parameters = {key: value for key, value in parameters.items() if key in named}
         newer = (

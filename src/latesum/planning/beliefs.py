@@ -203,9 +203,7 @@ class Beliefs:
 
     def to_json(self) -> dict[str, Any]:
         """The numbers, as JSON values."""
-        names = (
-            "options mean lift low high sd bucket run_hours switch_cost status_quo history_hours changing"
-        )
+        names = "options mean lift low high sd bucket run_hours switch_cost status_quo history_hours changing"
         delay = self.delay().mean
         return {
             **{name: getattr(self, name) for name in names.split()},
