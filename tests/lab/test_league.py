@@ -6,8 +6,16 @@ import pytest
 
 from latesum import Problem
 from latesum.lab.setting import ORDER, Setting, arm_order
-from latesum.lab.studies.league import ENTRANTS, Entrant, _setting, as_markdown, run_league
+from latesum.lab.studies.league import (
+    ENTRANTS,
+    Entrant,
+    _setting,
+    as_markdown,
+    as_values,
+    run_league,
+)
 from latesum.lab.studies.league_problems import PROBLEMS, LeagueProblem
+from latesum.lab.summaries import read_summary, write_summary
 from latesum.policies.spec import PolicySpec
 from latesum.world.market import Market
 
@@ -34,6 +42,10 @@ def test_every_policy_meets_every_problem_that_it_can_play(tmp_path):
     assert prices["flow"] > 1
     assert prices["odaaf"] is None
     assert "| late |" in as_markdown(rows)
+    values = read_summary(write_summary(tmp_path / "league.csv", map(as_values, rows)))
+    assert [float(row["mean"]) for row in values] == pytest.approx(
+        [row.summary.mean for row in rows], rel=1e-5
+    )
 
 
 def test_it_resumes_and_gives_the_same_table(tmp_path):

@@ -297,6 +297,8 @@ STORIES = {
     # The last one again, by the rule of Flow that came later:
     "thinned": curve_campaign,
     "changed": changed_campaign,
+    # The first one again, by the rule of Unmix that had second opinions and did not look again:
+    "reconsidered": eventful_campaign,
     "regions": regions_campaign,
     "stream": stream_campaign,
     # And again, by the second version of the markets' model:

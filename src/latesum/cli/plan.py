@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -143,6 +143,7 @@ def _plan_regions(
             "--regions needs --history FILE: rows before the start with date, region, rounds and total."
         )
     text = late.strip().removeprefix("about ").strip()
+    sure: Literal["known", "guess"] = "known" if text == late.strip() else "guess"
     share = lift.strip()
     if not share.endswith("%"):
         raise InvalidInput(f'with --regions the lift is a share, such as "10%", not {lift!r}.')
@@ -151,7 +152,7 @@ def _plan_regions(
         found = plan_regions(
             Path(history), regions=regions, options=options, lift=_share(share),
             days=round(read_duration(run_for, "the run") / 24),
-            late=ToldDelay(read_duration(text, "how late sales are") / 24),
+            late=ToldDelay(read_duration(text, "how late sales are") / 24, sure),
             replications=replications, seed=seed, **how,
         )  # fmt: skip
     print(json.dumps(found.to_json(), indent=2) if as_json else found)

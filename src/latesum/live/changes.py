@@ -135,10 +135,9 @@ def changed_fields(
         left = [key for key in left if key not in registry.newer_parameters(settings.policy)]
         if left:
             notes.append(f"{wanted['policy']} does not take {', '.join(left)}: left out.")
-    if "late" in wanted.get("parameters", {}):  # it says both of these
-        parameters = {
-            key: each for key, each in parameters.items() if key not in ("mean_delay", "sure")
-        }
+    if "late" in wanted.get("parameters", {}):  # it says all of these
+        said = {"mean_delay", "sure", "uncertainty"} - wanted["parameters"].keys()
+        parameters = {key: each for key, each in parameters.items() if key not in said}
     wanted["parameters"] = parameters
     after = settings.changed_by(wanted)
     saved, saved_after = settings.to_json(), after.to_json()

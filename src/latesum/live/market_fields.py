@@ -42,7 +42,7 @@ def newer_market_parameters() -> dict[str, int]:
     return {"model": MODEL}
 
 
-def read_late(text: object) -> tuple[str, str]:
+def read_late(text: object) -> tuple[str, Literal["known", "guess"]]:
     """How late sales come, as people say it: the span, and "guess" or "known".
 
     >>> read_late("about 2 days"), read_late("36 hours")

@@ -101,6 +101,7 @@ def decide_panel(
     allowed: NDArray[np.bool_] | None = None,
     *,
     chances: bool = True,
+    found: Posterior | None = None,
 ) -> list[ChosenOption]:
     """`decide` for the table of all rows before a bucket, without names.
 
@@ -110,6 +111,7 @@ def decide_panel(
         settings: The market's.
         allowed: What may be shown, by region and option.
         chances: Whether the chance to be best is computed; it takes longer than the decision.
+        found: The posterior of the rows, where it is known already; otherwise it is computed if it is needed.
     """
     n_regions, n_options = len(settings.regions), len(settings.options)
     if allowed is None:
@@ -132,7 +134,7 @@ def decide_panel(
             option = option if allowed[region, option] else int(may[number % len(may)])
             decided[region] = ChosenOption(option, "sweep", until, math.nan)
     elif left:
-        found = posterior(panel, settings)
+        found = posterior(panel, settings) if found is None else found
         for region in left:
             decided[region] = _drawn(found, region, bucket, until, settings, allowed, chances)
     return [each for each in decided if each is not None]

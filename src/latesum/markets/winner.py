@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from latesum._checks import finite_number
+from latesum.markets.model import Posterior
 from latesum.markets.readings import widening
 from latesum.markets.rows import Panel, RegionRow
 from latesum.markets.rule import root_of
@@ -57,16 +58,23 @@ def winner(
     return winner_of(Panel.of(rows, settings, bucket), settings, lift=lift)
 
 
-def winner_of(panel: Panel, settings: MarketSettings, *, lift: float = 0.01) -> Winner:
+def winner_of(
+    panel: Panel,
+    settings: MarketSettings,
+    *,
+    lift: float = 0.01,
+    found: Posterior | None = None,
+) -> Winner:
     """`winner` for the table of all rows.
 
     Args:
         panel: The rows.
         settings: The market's.
         lift: A difference that is too small to matter, as a share.
+        found: The posterior of the rows, where it is known already.
     """
     lift = finite_number(lift, "the lift", at_least=0, at_most=1)
-    mean, covariance = posterior(panel, settings).effects()
+    mean, covariance = (posterior(panel, settings) if found is None else found).effects()
     rng = np.random.default_rng([settings.seed, _STREAM])
     draws = mean + widening(settings) * (
         rng.standard_normal((_DRAWS, len(mean))) @ root_of(covariance).T

@@ -150,6 +150,15 @@ def cells_of(row: LeagueRow) -> list[str]:
     ]
 
 
+def as_values(row: LeagueRow) -> dict[str, object]:
+    """A row for a file of values.
+
+    Args:
+        row: The row.
+    """
+    return row.summary._asdict() | {"lock_ins": row.lock_ins, "price": row.price_of_anonymity}
+
+
 def as_markdown(rows: list[LeagueRow]) -> str:
     """Mean ± standard error (99th percentile), one row per problem, one column per policy."""
     found = {(row.summary.problem, row.summary.policy): row.summary for row in rows}
