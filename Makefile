@@ -20,6 +20,7 @@ test: $(READY)
 
 test-slow: $(READY)
 	$(BIN)/python -m pytest -n auto --dist worksteal -m slow
+	$(BIN)/python -m pytest -n auto --dist worksteal -m 'hypothesis and not slow' --hypothesis-profile=complete
 
 # Needs the package index: installs the built wheel with and without extras, as a user would.
 test-release: $(READY)

@@ -8,7 +8,8 @@ machine's cores with it. Records are acknowledged after a full synchronisation o
 the disk. Optuna runs its first 200 trials with the RandomSampler on SQLite in the same run. The
 option is also asked for while eight clients send one file of 10,000 rows after the other, and while
 1,000 sockets send half of a request's head, again and again as they are closed; and the CPU that a
-file of 40,000 columns takes is compared with that of one of 40.
+file of 40,000 columns takes is compared with that of one of 40. Where nginx is installed, both are asked for
+through HTTPS that ends there too, as docs/service.md sets it up.
 """
 
 from __future__ import annotations
@@ -17,11 +18,14 @@ import argparse
 import asyncio
 import contextlib
 import json
+import os
+import shutil
+import socket
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +70,48 @@ class Served:
         self._process.wait()
 
 
+@contextlib.contextmanager
+def behind_tls(served: Served, folder: Path) -> Iterator[str | None]:
+    """The address of the same service by HTTPS, which ends at nginx; None where that is not installed."""
+    nginx = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+    if nginx is None or shutil.which("openssl") is None:
+        yield None
+        return
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+         "-keyout", folder / "key.pem", "-out", folder / "certificate.pem", "-days", "2", "-subj", "/CN=localhost"],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port = found.getsockname()[1]
+    names = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    places = "".join(f"{name}_temp_path {folder}/{name};" for name in names)
+    (folder / "nginx.conf").write_text(
+        f"""pid {folder}/nginx.pid; error_log stderr error; daemon off;
+        {"user root;" if os.geteuid() == 0 else ""} events {{ }}
+        http {{ access_log off; {places}
+          upstream latesum {{ server {served.address.removeprefix("http://")}; keepalive 32; }}
+          server {{
+            listen 127.0.0.1:{port} ssl; keepalive_requests 1000000;
+            ssl_certificate {folder}/certificate.pem; ssl_certificate_key {folder}/key.pem;
+            location / {{
+              proxy_pass http://latesum; proxy_http_version 1.1;
+              proxy_set_header Host $http_host; proxy_set_header Connection "";
+              proxy_set_header X-Forwarded-For $remote_addr; proxy_set_header X-Forwarded-Proto $scheme;
+            }}
+          }}
+        }}"""
+    )
+    process = subprocess.Popen([nginx, "-p", folder, "-c", folder / "nginx.conf"])
+    try:
+        time.sleep(1)
+        yield f"https://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait()
+
+
 @contextlib.asynccontextmanager
 async def slow_sockets(served: Served, number: int) -> AsyncIterator[None]:
     """Sockets that send half of a request's head; one that is closed is opened again a second later."""
@@ -97,19 +143,19 @@ async def load_beside_slow_sockets(
 
 
 async def load(
-    served: Served, seconds: float, request: Any, beside: Any = None
+    served: Served, seconds: float, request: Any, beside: Any = None, address: str | None = None
 ) -> dict[str, float]:
     """Sixteen connections, one request after the other on each; `request(session, n)` sends one.
 
-    `beside` is sent by eight more at the same time, and not measured.
+    `beside` is sent by eight more at the same time, and not measured. `address` is that of a proxy.
     """
     import aiohttp
 
     times: list[float] = []
     headers = {"Authorization": f"Bearer {served.token}"}
-    connector = aiohttp.TCPConnector(limit=CONNECTIONS + UPLOADS)
+    connector = aiohttp.TCPConnector(limit=CONNECTIONS + UPLOADS, ssl=False)
     async with aiohttp.ClientSession(
-        served.address, headers=headers, connector=connector
+        address or served.address, headers=headers, connector=connector
     ) as session:
         await request(session, 0)
         end = time.perf_counter() + seconds
@@ -272,6 +318,14 @@ def measure(seconds: float, sizes: list[int]) -> dict[str, Any]:
             found["alive_beside_slow_sockets"] = asyncio.run(
                 load_beside_slow_sockets(served, seconds, alive_request)
             )
+            found["options_through_tls"] = found["records_through_tls"] = None
+            with behind_tls(served, folder) as address:
+                if address is not None:
+                    for what, request in (
+                        ("options_through_tls", option_request(name)),
+                        ("records_through_tls", record_request(name, largest)),
+                    ):
+                        found[what] = asyncio.run(load(served, seconds, request, address=address))
             found["columns"] = cost_of_columns(served.store, name, 40_000) / cost_of_columns(
                 served.store, name, 40
             )
@@ -306,8 +360,13 @@ def main() -> None:
         ("options_beside_uploads", f"the option for now beside {UPLOADS} uploads"),
         ("options_beside_slow_sockets", f"the option for now beside {SLOW_SOCKETS:,} slow sockets"),
         ("alive_beside_slow_sockets", "/livez beside them, each on a new connection"),
+        ("options_through_tls", "the option for now through HTTPS that ends at nginx"),
+        ("records_through_tls", "durable records through it"),
     ):
         row = found[what]
+        if row is None:
+            print(f"{title}: nginx is not installed")
+            continue
         print(
             f"{title}: {row['per_second']:,.0f} a second, "
             f"median {row['median_ms']:.1f} ms, 99th percentile {row['p99_ms']:.1f} ms"

@@ -1,10 +1,12 @@
 """The site: `make docs`. Warnings are errors there; nothing is fetched."""
 
 import datetime
+import inspect
 import re
 from pathlib import Path
 
 import latesum
+from latesum._signatures import signature_of
 
 HERE = Path(__file__).parent
 
@@ -38,6 +40,8 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
 autodoc_preserve_defaults = True
+# By the name that code has, not by all that it stands for.
+autodoc_type_aliases = {"ArrayLike": "ArrayLike"}
 autodoc_class_signature = "mixed"
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
@@ -81,10 +85,12 @@ def _command_line() -> None:
     (HERE / "reference" / "command-line.md").write_text(text, encoding="utf-8")
 
 
+_WITHOUT_SECTIONS = ("attribute", "data", "property")
+_texts: dict[str, list[str]] = {}
+
+
 def _plain(app, what, name, obj, options, lines):
     """Docstrings are plain text: only backticks, lists, `Args:` and examples mean something there."""
-    if what in ("attribute", "data", "property"):
-        lines.insert(0, "")  # otherwise what stands before a colon is taken for a type
     inside = False
     for number, line in enumerate(lines):
         if line.lstrip().startswith(">>>"):
@@ -95,6 +101,29 @@ def _plain(app, what, name, obj, options, lines):
             parts = re.split(r"(`[^`]*`)", line)
             parts[::2] = [re.sub(r"(?<!^)([*|])", r"\\\1", part) for part in parts[::2]]
             lines[number] = "".join(parts)
+
+
+def _kept(app, what, name, obj, options, lines):
+    """Before docstrings are read for sections: the text of what has none."""
+    if what in _WITHOUT_SECTIONS:
+        _texts[name] = list(lines)
+
+
+def _put_back(app, what, name, obj, options, lines):
+    """And after: what stands before a colon there is a part of the sentence and no type."""
+    if what in _WITHOUT_SECTIONS:
+        lines[:] = [*_texts.pop(name), ""]
+
+
+def _parameters(app, what, name, obj, options, signature, annotation):
+    """What a policy's constructor takes, also where a class has a `__new__` that keeps the arguments."""
+    if what == "class" and signature and "*values" in signature:
+        taken = signature_of(obj)
+        bare = [
+            each.replace(annotation=inspect.Parameter.empty) for each in taken.parameters.values()
+        ]
+        return str(inspect.Signature(bare)), annotation
+    return None
 
 
 def _skipped(app, what, name, obj, skip, options):
@@ -113,5 +142,8 @@ def setup(app):
     """Called by Sphinx."""
     _command_line()
     app.connect("source-read", _of_the_root)
+    app.connect("autodoc-process-signature", _parameters)
     app.connect("autodoc-skip-member", _skipped)
     app.connect("autodoc-process-docstring", _plain, priority=100)
+    app.connect("autodoc-process-docstring", _kept, priority=200)
+    app.connect("autodoc-process-docstring", _put_back, priority=900)

@@ -1,96 +1,251 @@
 """Numbers of studies, from their results into the pages: none is typed by hand.
 
     latesum sweep examples/headline.toml
-    python docs/tables.py --take headline-results     # its summary into docs/results/headline.csv
-    python docs/tables.py                             # the tables into the pages
-    python docs/tables.py --check                     # are they what the results say?
+    latesum safety --policy flow
+    python docs/tables.py --take headline-results safety-results     # summaries into docs/results
+    python docs/tables.py                                            # the tables into the pages
+    python docs/tables.py --check                                    # are they what the results say?
 
-A table stands in a page between `<!-- table: NAME -->` and `<!-- end of table -->`.
+A table stands in a page between `<!-- table: NAME -->` and `<!-- end of table -->`, a single number in a
+sentence between `<!-- value: NAME -->` and `<!-- end -->`.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
 import re
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
+
+from latesum.lab.summaries import read_summary, write_summary
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "docs" / "results"
-PAGES = (ROOT / "README.md", ROOT / "docs" / "results.md")
 #: Policies that see which arm paid have a star.
-SEES_MORE = ("QPM-D",)
-_COLUMNS = ("problem", "policy", "runs", "mean", "standard_error", "ended_on_best")
-_PLACE = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- end of table -->)", re.DOTALL)
+SEES_MORE = ("QPM-D", "qpm-d")
+#: The summaries that studies leave in their folders, and the columns that say what a row is about.
+SUMMARIES = {
+    "league.csv": ("problem", "policy"),
+    "safety.csv": ("policy", "law", "told", "horizon", "seed"),
+    "coverage.csv": ("policy", "arms", "delay", "level"),
+    "markets.csv": ("table", "world", "policy"),
+    "field.csv": ("problem", "policy"),
+    "ratios.csv": ("figure", "curve"),
+    "speed.csv": ("what",),
+}
+#: What `latesum safety` takes where nothing is said.
+SAFETY_DEFAULTS = {"law": "usual", "runs": "10000", "seed": "0"}
+LAWS = {
+    "usual": "mean delays of 10 to 100 rounds",
+    "wide": "delays up to 5,000 rounds, means near 0 and 1",
+}
+#: Rows of the coverage table, and the columns of arms that it has.
+KNOWLEDGE = {"unmix, law known": "the law", "unmix": "the mean", "unmix-untold": "nothing"}
+ARMS = {
+    "2a": "two arms",
+    "10lin": "ten in a line",
+    "conv5": "five conversion rates",
+    "near one": "near 1",
+    "beta": "Beta",
+}
+DELAYS = {
+    "uniform": "uniform(0, 100)",
+    "constant": "constant(50)",
+    "two points": "half at once, half 100 later",
+    "late few": "5% at 500",
+    "exponential": "exponential(50)",
+    "pareto": "pareto(1.5, 50)",
+}
+Row = dict[str, str]
+_TABLE = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- end of table -->)", re.DOTALL)
+_VALUE = re.compile(r"(<!-- value: ([\w-]+) -->).*?(<!-- end -->)", re.DOTALL)
 
 
 def take(folder: Path) -> None:
-    """Put the summaries of all experiments in a folder of results into `docs/results`."""
+    """Put the summaries of a folder of results into `docs/results`; other rows that are there stay."""
+    found = [folder / name for name in SUMMARIES if (folder / name).exists()]
+    for path in found:
+        write_summary(RESULTS / path.name, read_summary(path), same=SUMMARIES[path.name])
+    sweeps = sorted(folder.glob("*/runs.parquet"))
+    for path in sweeps:
+        _take_sweep(path)
+    if not found and not sweeps:
+        sys.exit(f"{folder} has no results of a study.")
+
+
+def _take_sweep(path: Path) -> None:
     import pyarrow.parquet as pq
 
-    found = sorted(folder.glob("*/runs.parquet"))
-    if not found:
-        sys.exit(f"{folder} has no results of a sweep.")
-    RESULTS.mkdir(exist_ok=True)
-    for path in found:
-        runs = pq.read_table(path).to_pandas()
-        rows = [
-            (problem, policy, len(each), each["regret"].mean(), each["regret"].sem(), each["ended_on_best"].mean())
+    runs = pq.read_table(path).to_pandas()
+    write_summary(
+        RESULTS / f"{path.parent.name}.csv",
+        (
+            {
+                "problem": problem, "policy": policy, "runs": len(each), "mean": float(each["regret"].mean()),
+                "standard_error": float(each["regret"].sem()), "ended_on_best": float(each["ended_on_best"].mean()),
+            }
             for (problem, policy), each in runs.groupby(["problem", "policy"], sort=False, observed=True)
-        ]  # fmt: skip
-        with (RESULTS / f"{path.parent.name}.csv").open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(_COLUMNS)
-            writer.writerows([*row[:3], *(f"{value:.6g}" for value in row[3:])] for row in rows)
+        ),
+    )  # fmt: skip
 
 
-def table(name: str) -> str:
+def regrets(rows: Sequence[Row]) -> str:
     """One row per problem, one column per policy: mean regret ± standard error."""
-    with (RESULTS / f"{name}.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
     policies = list(dict.fromkeys(row["policy"] for row in rows))
     shown = [f"{each} \\*" if each.startswith(SEES_MORE) else each for each in policies]
-    lines = [
-        f"| mean regret ± standard error | {' | '.join(shown)} |",
-        "|---" + "|---:" * len(policies) + "|",
-    ]
+    lines = []
     for problem in dict.fromkeys(row["problem"] for row in rows):
         cells = {row["policy"]: row for row in rows if row["problem"] == problem}
-        lines.append(f"| {problem} | {' | '.join(_cell(cells.get(each)) for each in policies)} |")
-    return "\n".join(lines) + "\n"
+        lines.append([problem, *(_regret(cells.get(each)) for each in policies)])
+    return _markdown(["mean regret ± standard error", *shown], lines)
 
 
-def _cell(row: dict[str, str] | None) -> str:
-    return (
-        "–" if row is None else f"{float(row['mean']):,.0f} ± {float(row['standard_error']):,.0f}"
+def _regret(row: Row | None) -> str:
+    if row is None:
+        return "–"
+    return f"{float(row['mean']):,.0f} ± {float(row['standard_error']):,.0f}"
+
+
+def lock_ins(rows: Sequence[Row]) -> str:
+    """One row per study of lock-ins, with the command that made it."""
+    lines = []
+    for row in rows:
+        stuck = f"{int(row['lock_ins']):,} of {int(row['runs']):,}"
+        lines.append(
+            [row["policy"], _told(row["told"]), LAWS[row["law"]], stuck, f"`{_command(row)}`"]
+        )
+    return _markdown(
+        ["policy", "told of the delay", "problems", "stuck", "command"],
+        lines, right=("stuck",),
+    )  # fmt: skip
+
+
+def _told(text: str) -> str:
+    words = {
+        "nothing": "nothing",
+        "1": "its mean",
+        "0.5": "half of its mean",
+        "2": "twice its mean",
+    }
+    return words.get(text) or f"{text} times its mean"
+
+
+def _command(row: Row) -> str:
+    given = {"law": row["law"], "policy": row["policy"], "told": row["told"]}
+    given |= {"replications": row["runs"], "seed": row["seed"]}
+    usual = {"law": SAFETY_DEFAULTS["law"], "replications": SAFETY_DEFAULTS["runs"]}
+    usual |= {"seed": SAFETY_DEFAULTS["seed"]}
+    said = [f"--{name} {value}" for name, value in given.items() if usual.get(name) != value]
+    return " ".join(["latesum safety", *said])
+
+
+def misses(rows: Sequence[Row]) -> str:
+    """How often Unmix's 95% intervals miss, in per cent: one row per delay and what is told of it."""
+    found = {
+        (row["policy"], row["delay"], row["arms"]): row for row in rows if row["level"] == "0.95"
+    }
+    lines = []
+    for policy, told in KNOWLEDGE.items():
+        for delay, law in DELAYS.items():
+            cells = [found.get((policy, delay, arms)) for arms in ARMS]
+            if any(cells):
+                texts = [f"{100 * float(cell['missed']):.1f}" if cell else "–" for cell in cells]
+                lines.append([told, law, *texts, next(cell["runs"] for cell in cells if cell)])
+    return _markdown(
+        ["told", "delay", *ARMS.values(), "runs"], lines, right=(*ARMS.values(), "runs")
     )
 
 
+def end_ratios(rows: Sequence[Row]) -> str:
+    """Where the curves of the paper's figures end, published and ours."""
+    lines = []
+    for row in rows:
+        apart = (float(row["ours"]) - float(row["published"])) / float(row["combined_error"])
+        numbers = [f"{float(row[name]):.4g}" for name in ("published", "ours")]
+        error = f"{float(row['standard_error']):.2g}"
+        lines.append(
+            [f"{row['figure']} {row['curve']}", *numbers, error, f"{apart:+.2f}", row["verdict"]]
+        )
+    right = ("published", "ours", "standard error", "difference in errors")
+    return _markdown(["curve", *right, "verdict"], lines, right=right)
+
+
+def speeds(rows: Sequence[Row]) -> str:
+    """What was measured of speed, and by which command."""
+    columns = ("what", "figure", "command")
+    return _markdown(columns, [[row[name] for name in columns] for row in rows])
+
+
+def _markdown(
+    columns: Sequence[str], lines: Sequence[Sequence[str]], right: Sequence[str] | None = None
+) -> str:
+    """A table; numbers are on the right: all columns but the first, or those named."""
+    marks = [
+        "---:" if (name in right if right is not None else place > 0) else "---"
+        for place, name in enumerate(columns)
+    ]
+    rows = [columns, *lines]
+    texts = ["| " + " | ".join(row) + " |" for row in rows]
+    return "\n".join([texts[0], "|" + "|".join(marks) + "|", *texts[1:]]) + "\n"
+
+
+def agreeing(rows: Sequence[Row]) -> str:
+    """How many of the paper's end ratios agree."""
+    return f"{sum(row['verdict'] == 'agrees' for row in rows)} of the {len(rows)}"
+
+
+#: The file of each table and single number, and what makes it from its rows; a table that is not here is a sweep's.
+TABLES: dict[str, tuple[str, Callable[[Sequence[Row]], str]]] = {
+    "league": ("league", regrets),
+    "safety": ("safety", lock_ins),
+    "coverage": ("coverage", misses),
+    "end-ratios": ("ratios", end_ratios),
+    "speed": ("speed", speeds),
+}
+VALUES: dict[str, tuple[str, Callable[[Sequence[Row]], str]]] = {"agreeing": ("ratios", agreeing)}
+
+
+def table(name: str) -> str:
+    """One table, as Markdown."""
+    file, shown = TABLES.get(name, (name, regrets))
+    return shown(read_summary(RESULTS / f"{file}.csv"))
+
+
+def value(name: str) -> str:
+    """One number, as text."""
+    file, shown = VALUES[name]
+    return shown(read_summary(RESULTS / f"{file}.csv"))
+
+
 def written(text: str) -> str:
-    """A page with its tables as the results have them."""
-    return _PLACE.sub(lambda place: place[1] + "\n" + table(place[2]) + "\n" + place[3], text)
+    """A page with its tables and numbers as the results have them."""
+    text = _TABLE.sub(lambda place: place[1] + "\n" + table(place[2]) + "\n" + place[3], text)
+    return _VALUE.sub(lambda place: place[1] + value(place[2]) + place[3], text)
+
+
+def pages() -> list[Path]:
+    """All pages that may have a table."""
+    own = [page for page in (ROOT / "docs").rglob("*.md") if "_build" not in page.parts]
+    return [ROOT / "README.md", *sorted(own)]
 
 
 def main() -> None:
     """Read the arguments and do it."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--take", type=Path, metavar="FOLDER", help="results of `latesum sweep`")
+    parser.add_argument("--take", type=Path, nargs="+", metavar="FOLDER", help="results of studies")
     parser.add_argument("--check", action="store_true", help="change nothing; 1 if a page is old")
     arguments = parser.parse_args()
-    if arguments.take:
-        take(arguments.take)
-    old = [
-        page
-        for page in PAGES
-        if written(page.read_text(encoding="utf-8")) != page.read_text(encoding="utf-8")
-    ]
+    for folder in arguments.take or []:
+        take(folder)
+    new = {page: written(page.read_text(encoding="utf-8")) for page in pages()}
+    old = [page for page, text in new.items() if text != page.read_text(encoding="utf-8")]
     if arguments.check:
         sys.exit(
             f"old tables: {', '.join(page.name for page in old)}; run docs/tables.py" if old else 0
         )
     for page in old:
-        page.write_text(written(page.read_text(encoding="utf-8")), encoding="utf-8")
+        page.write_text(new[page], encoding="utf-8")
         print(f"new tables: {page.relative_to(ROOT)}")
 
 

@@ -1,5 +1,6 @@
 """What tests of several rooms share: steady property tests, a PostgreSQL of our own, a clock."""
 
+import gc
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,9 +13,20 @@ from latesum._compile import cache_folder
 sys.path.insert(0, str(Path(__file__).parent / "live"))
 
 # The same cases are drawn every time, and a kernel may have to be compiled first.
-settings.register_profile("steady", deadline=None, derandomize=True)
+settings.register_profile("steady", deadline=None, derandomize=True, max_examples=40)
+settings.register_profile("complete", deadline=None, derandomize=True, max_examples=400)
 settings.load_profile("steady")
 cache_folder()  # says here, and in no test, that kernels will be compiled
+
+# What is made while tests are collected stays: looking through it for garbage again and again takes
+# a quarter of that time.
+gc.disable()
+
+
+def pytest_collection_finish():
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")

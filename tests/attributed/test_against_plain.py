@@ -11,6 +11,15 @@ from latesum.attributed.draws import Draws
 from latesum.world import Beta, Discrete, Problem, Uniform
 
 HORIZON = 2_000
+#: The complete version has three.
+SEEDS = [1, pytest.param(3, marks=pytest.mark.slow)]
+
+
+@pytest.fixture(params=SEEDS, ids="{0} seeds".format)
+def seeds(request):
+    return range(request.param)
+
+
 BERNOULLI = [0.5, 0.6]
 THREE = [Beta(2, 2), Uniform(0.2, 0.9), Discrete([0, 0.5, 1], [0.3, 0.3, 0.4])]
 
@@ -46,16 +55,16 @@ PROBLEMS = {
 
 @pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
 @pytest.mark.parametrize("base", ["ucb1", "kl-ucb", "kl-ucb++"])
-def test_qpmd(problem, base):
+def test_qpmd(problem, base, seeds):
     n_arms = problem.n_arms
     index, parameters = bases(n_arms)[base]
-    for seed in range(2):
+    for seed in seeds:
         version = plain.QueuedPolicy(plain.IndexBase(n_arms, index), n_arms)
         agree(problem, QPMD(base, n_arms, **parameters), version, seed)
 
 
 @pytest.mark.parametrize("base", ["ucb1", "kl-ucb", "kl-ucb++"])
-def test_without_delay_qpmd_is_its_base(base):
+def test_without_delay_qpmd_is_its_base(base, seeds):
     class Alone:
         """The base itself, with no queue anywhere."""
 
@@ -69,15 +78,15 @@ def test_without_delay_qpmd_is_its_base(base):
             for arrival in arrivals:
                 self.base.feed(*arrival)
 
-    for seed in range(3):
+    for seed in seeds:
         policy = QPMD(base, 2, **bases(2)[base][1])
         agree(PROBLEMS["no delay"], policy, Alone(), seed)
 
 
 @pytest.mark.parametrize("exploration", [0.5, 2.0])
 @pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
-def test_delayed_ucb1(problem, exploration):
-    for seed in range(3):
+def test_delayed_ucb1(problem, exploration, seeds):
+    for seed in seeds:
         policy = DelayedUCB1(problem.n_arms, exploration=exploration)
         version = plain.DelayedUCB1(problem.n_arms, exploration)
         agree(problem, policy, version, seed)
@@ -103,10 +112,10 @@ def sampler(policy, problem, seed):
 
 
 @pytest.mark.parametrize("name", ["no delay", "uniform", "own delays", "other rewards"])
-def test_thompson_sampling(name):
+def test_thompson_sampling(name, seeds):
     problem = PROBLEMS[name]
     n_arms = problem.n_arms
-    for seed in range(3):
+    for seed in seeds:
         policy = QPMD("thompson", n_arms)
         beta, first = sampler(policy, problem, seed)
         version = plain.QueuedPolicy(plain.ThompsonBase(n_arms, first, beta), n_arms)
@@ -116,10 +125,10 @@ def test_thompson_sampling(name):
 @pytest.mark.parametrize("name", ["uniform", "own delays", "other rewards"])
 @pytest.mark.parametrize("heuristic", ["greedy", "thompson"])
 @pytest.mark.filterwarnings("ignore:SBD:UserWarning")
-def test_sbd(name, heuristic):
+def test_sbd(name, heuristic, seeds):
     problem = PROBLEMS[name]
     n_arms = problem.n_arms
-    for seed in range(3):
+    for seed in seeds:
         policy = SBD("ucb1", n_arms, heuristic=heuristic, max_delay=100)
         beta, _ = sampler(policy, problem, seed)
         rule = plain.greedy if heuristic == "greedy" else plain.thompson_heuristic(beta)
@@ -153,11 +162,11 @@ DUCB_DELAYS = [
 
 @pytest.mark.parametrize("delay", DUCB_DELAYS)
 @pytest.mark.parametrize("means", [BERNOULLI, [0.5, 0.45, 0.6, 0.3, 0.55]], ids=["two", "five"])
-def test_ducb_equals_the_plain_sum_over_the_window(delay, means):
+def test_ducb_equals_the_plain_sum_over_the_window(delay, means, seeds):
     problem = Problem(means, delay)
     n_arms = problem.n_arms
     chances = [plain.rounded_chances(problem.delay)] * n_arms
-    for seed in range(3):
+    for seed in seeds:
         policy = DUCB(delay, n_arms)
         order = first_plays(policy, problem, seed)
         assert sorted(order) == list(range(n_arms))
@@ -167,21 +176,21 @@ def test_ducb_equals_the_plain_sum_over_the_window(delay, means):
 @pytest.mark.parametrize(
     "delay", ["exponential(50)", "geometric(3)", "exponential(20).clipped(75)"]
 )
-def test_rounding_the_chances_changes_no_play(delay):
+def test_rounding_the_chances_changes_no_play(delay, seeds):
     """Where no two indices are equal: under uniform delays some are, before the first rewards."""
     problem = Problem(BERNOULLI, delay)
     chances = [plain.unrounded_chances(problem.delay)] * 2
-    for seed in range(3):
+    for seed in seeds:
         policy = DUCB(delay, 2)
         order = first_plays(policy, problem, seed)
         agree(problem, policy, plain.DUCB(chances, order), seed, 2_000)
 
 
 @pytest.mark.parametrize("poisson", [False, True], ids=["ucb", "kl"])
-def test_ducb_with_a_delay_of_its_own_for_each_arm(poisson):
+def test_ducb_with_a_delay_of_its_own_for_each_arm(poisson, seeds):
     problem = Problem([0.1, 0.2, 0.15], ["uniform(0, 80)", "exponential(30)", "geometric(9)"])
     chances = [plain.rounded_chances(delay, 150) for delay in problem.delays]
-    for seed in range(3):
+    for seed in seeds:
         kind = KLDUCB if poisson else DUCB
         policy = kind(problem.delays, 3, epsilon=0.5, cdf_horizon=150)
         order = first_plays(policy, problem, seed)
@@ -190,9 +199,9 @@ def test_ducb_with_a_delay_of_its_own_for_each_arm(poisson):
 
 
 @pytest.mark.parametrize("horizon", [1, 2, 5, 40, 1_000, 30_000])
-def test_improved_ucb(horizon):
+def test_improved_ucb(horizon, seeds):
     problem = Problem([0.3, 0.8, 0.75], "constant(0)")
-    for seed in range(3):
+    for seed in seeds:
         policy = ImprovedUCB(3, horizon=horizon)
         agree(problem, policy, plain.ImprovedUCB(3, horizon), seed, horizon)
 

@@ -1,6 +1,7 @@
 """A campaign with regions from the command line."""
 
 import json
+from datetime import date, timedelta
 
 import pytest
 
@@ -85,8 +86,46 @@ def test_how_late_sales_come_is_said_for_any_policy_that_is_told(campaign, tmp_p
     code, _, err = campaign(2, *NEW, "--policy", "flow")
     assert code == 2
     assert "a campaign with regions has the policy switchback" in err
-    plan = tmp_path / "plan.json"
-    plan.write_text(json.dumps({"recommendation": "Use switchback.", "policies": []}))
-    code, _, err = campaign(2, *NEW, "--plan", plan)
+
+
+PAST = "date,region,visitors,total\n" + "".join(
+    f"{date(2026, 2, 2) + timedelta(days=day)},{region},{3000 - 1000 * place},{90 - 30 * place + day % 5}\n"
+    for day in range(28)
+    for place, region in enumerate(("north", "south"))
+)
+
+
+def test_a_campaign_from_a_plan_with_regions(latesum, campaign, tmp_path):
+    past, plan = tmp_path / "before.csv", tmp_path / "plan.json"
+    past.write_text(PAST)
+    asked = [
+        "plan", "--options", "2", "--lift", "20%", "--late", "about 1 day", "--run-for", "6 weeks",
+        "--regions", "2", "--history", past, "--replications", "2", "--workers", "1", "--json",
+    ]  # fmt: skip
+    made = json.loads(latesum(*asked)[1])
+    handed = made["recommendation"]
+    assert handed["policy"] in ("switchback", "flow")
+    parameters = {"n_arms": 2, "horizon": "42 days", "late": "about 1 day"}
+    made["recommendation"] = {  # two runs do not say which is best
+        **handed, "policy": "switchback", "parameters": parameters, "n_regions": 2,
+        "regions": ["north", "south"], "bucket": 2500,
+    }  # fmt: skip
+    plan.write_text(json.dumps(made))
+    new = [
+        "new", "planned", "--plan", plan, "--options", "old,new", "--status-quo", "old",
+        "--time-basis", "arrival", "--start", "2026-03-02",
+    ]  # fmt: skip
+    code, out, err = campaign(2, *new, "--history", past, "--columns", "rounds=visitors")
+    assert code == 0, err
+    assert "old, new in north, south; switchback with horizon=42, mean_delay=1.0, sure=guess" in out
+    code, out, _ = campaign(2, *new[:1], "again", *new[2:], "--regions", "east,west")
+    assert code == 0
+    assert "say --history too" in out
+    code, _, err = campaign(2, *new, "--regions", "north,south,west")
     assert code == 2
-    assert "a plan with regions, which hands over no parameters" in " ".join(err.split())
+    assert "a plan for 2 regions, and here are 3" in " ".join(err.split())
+    made["recommendation"]["regions"] = []
+    plan.write_text(json.dumps(made))
+    code, _, err = campaign(2, *new)
+    assert code == 2
+    assert "name them with --regions" in err

@@ -17,6 +17,7 @@ from scipy import stats
 
 from latesum import InvalidInput, Problem, delays
 from latesum.delays.fitting import result
+from latesum.delays.fitting.averages import POINTS, averages_of
 
 FALSE_ALARM = 0.001
 
@@ -404,3 +405,27 @@ def test_limits_of_few_buckets_are_students():
         stats.t.ppf(0.975, 5) * fitted.mean_error / fitted.mean.value, rel=0.05
     )
     assert spread > 1.15 * stats.norm.ppf(0.975) * fitted.mean_error / fitted.mean.value
+
+
+def test_totals_that_are_taken_back_do_not_make_a_delay_negative():
+    """Of 100, 90 and 99 are known after one and two buckets, 9 of which are taken back later."""
+    grown = [50, 90, 99, 90, 91]
+    rows = [(b, b + lag, total * (1 + b % 3)) for b in range(12) for lag, total in enumerate(grown)]
+    source = dict(zip(("bucket", "as_of", "total"), np.array(rows).T, strict=True))
+    fitted = delays.fit(source, largest=20)
+    assert (np.diff(fitted.curve.alive) <= 1e-12).all()
+    # What was there at a lag, at most what was there at a later one.
+    assert 1 - averages_of(fitted.curve.alive[: POINTS * 4]) == pytest.approx(
+        np.array([50, 90, 90, 90]) / 91 * (1 - fitted.unseen), rel=1e-9
+    )
+
+
+def test_the_mean_of_a_step_allows_what_comes_after_the_data():
+    """Exponential delays with a mean of 10 buckets, 24 buckets after a stop: 9% are still to come, 10 later on average."""
+    rng = np.random.default_rng(3)
+    falling = 10 * (np.exp(-np.arange(24) / 10) - np.exp(-np.arange(1, 25) / 10))
+    totals = [*rng.poisson(1e6, 30), *rng.poisson(1e6 * falling)]
+    fitted = delays.fit({"bucket": list(range(54)), "total": totals}, stopped_at=30)
+    assert fitted.mean.value == pytest.approx(10 * (1 - np.exp(-2.4)), rel=0.01)
+    assert fitted.mean.value < 9.2 < 10 < fitted.mean.high < 11
+    assert "its upper limit allows for that" in fitted.warnings[0]

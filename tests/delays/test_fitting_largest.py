@@ -110,7 +110,8 @@ def test_every_placement_is_within_the_limits_and_the_worst_are_near_them(kind, 
     assert seen.widest().variance == pytest.approx(max(variances), rel=1e-3)
     assert seen.widest().variance >= max(variances) * (1 - 1e-12)
     assert fitted.mean.low > 0.8 * min(means)
-    assert fitted.mean.high < 1.25 * max(means)
+    # Of a triangle that ends early it is not known either how much is unseen.
+    assert fitted.mean.high < (1.6 if kind == "triangle" else 1.25) * max(means)
     assert fitted.variance.low > 0.6 * min(variances)
     assert fitted.variance.high < 1.6 * max(variances)
     if fitted.unseen > 0.08:

@@ -11,7 +11,7 @@ EXPERIMENT = Experiment.model_validate(
     {
         "name": "kill",
         "horizon": 50_000,
-        "replications": 150,
+        "replications": 60,
         "checkpoints": 20,
         "problems": [{"name": "p", "arms": [0.4, 0.6], "delay": "uniform(0, 20)"}],
         "policies": [{"policy": "odaaf"}, {"policy": "qpm-d(base='ucb1')"}],

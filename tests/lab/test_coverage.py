@@ -5,6 +5,7 @@ import pytest
 
 from latesum._checks import InvalidInput
 from latesum.lab.studies import coverage
+from latesum.lab.summaries import read_summary
 from latesum.policies.flow_lookahead import FlowLookahead
 from latesum.world import Problem
 
@@ -44,6 +45,10 @@ def test_intervals_are_not_so_wide_that_they_say_nothing():
 
 def test_the_command_resumes(latesum, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    few = {name: coverage.POLICIES[name] for name in ("flow-lookahead", "unmix, law known")}
+    cases = [case for case in coverage.CASES if case[0] in few]
+    monkeypatch.setattr(coverage, "POLICIES", few)
+    monkeypatch.setattr(coverage, "CASES", cases)
     arguments = ("coverage", "--replications", "2", "--arms", "2a", "--workers", "1")
     code, out, said = latesum(*arguments)
     assert code == 0
@@ -53,6 +58,9 @@ def test_the_command_resumes(latesum, tmp_path, monkeypatch):
     code, again, said = latesum(*arguments)
     assert (code, again) == (0, out)
     assert f"All {2 * cases} runs are there already" in said
+    rows = read_summary(tmp_path / "coverage-results" / "coverage.csv")
+    assert len(rows) == 2 * cases
+    assert {row["looked_at"] for row in rows} == {"16"}  # two runs, two arms, four times
 
 
 def test_nonsense_is_refused():

@@ -35,7 +35,12 @@ def _played(problem, name):
 
 
 #: Rules of earlier versions, by which campaigns that began under them go on.
-EARLIER = ["flow(thinned=False)", "unmix(reconsider=False)", "unmix-untold(reconsider=False)"]
+EARLIER = [
+    "flow(thinned=False)",
+    "unmix(reconsider=False)",
+    "unmix-untold(reconsider=False)",
+    "unmix(look_again=False)",
+]
 NAMES = [name for name in available(None) if name != "improved-ucb"]
 
 

@@ -6,9 +6,18 @@ import pytest
 
 from latesum import Problem
 from latesum.lab.setting import ORDER, Setting, arm_order
-from latesum.lab.studies.league import ENTRANTS, Entrant, _setting, as_markdown, run_league
+from latesum.lab.studies.league import (
+    ENTRANTS,
+    Entrant,
+    _setting,
+    as_markdown,
+    as_values,
+    run_league,
+)
 from latesum.lab.studies.league_problems import PROBLEMS, LeagueProblem
+from latesum.lab.summaries import read_summary, write_summary
 from latesum.policies.spec import PolicySpec
+from latesum.world.market import Market
 
 SMALL = {
     "late": LeagueProblem(Problem([0.3, 0.6], "exponential(5)"), 20_000),
@@ -33,6 +42,10 @@ def test_every_policy_meets_every_problem_that_it_can_play(tmp_path):
     assert prices["flow"] > 1
     assert prices["odaaf"] is None
     assert "| late |" in as_markdown(rows)
+    values = read_summary(write_summary(tmp_path / "league.csv", map(as_values, rows)))
+    assert [float(row["mean"]) for row in values] == pytest.approx(
+        [row.summary.mean for row in rows], rel=1e-5
+    )
 
 
 def test_it_resumes_and_gives_the_same_table(tmp_path):
@@ -90,11 +103,24 @@ def test_every_problem_can_be_played_by_flow_and_has_a_best_arm(name):
     played = PROBLEMS[name]
     setting = _setting(name, played, "flow", "flow", 1)
     setting.check()
-    assert max(played.problem.gaps) > 0
-    assert played.horizon % played.bucket == 0
+    assert setting.horizon == played.horizon
+    if not isinstance(played.problem, Market):
+        assert max(played.problem.gaps) > 0
+        assert played.horizon % played.bucket == 0
+
+
+def test_in_a_market_policies_of_one_stream_and_the_tests_stand_in_one_table(tmp_path):
+    few = {"shops": LeagueProblem(Market(regions=2, buckets=28), 28)}
+    names = ("flow", "odaaf", "switchback", "half-time test", "qpm-d UCB1")
+    entrants = {name: ENTRANTS[name] for name in names}
+    rows = run_league(tmp_path, replications=2, problems=few, entrants=entrants)
+    # One that sees which arm paid cannot play, and the tests play in markets only.
+    assert [row.summary.policy for row in rows] == ["flow", "odaaf", "switchback", "half-time test"]
+    assert all(row.summary.mean > 0 for row in rows)
+    assert _setting("x", PROBLEMS["two close arms"], "geo test", "geo-test", 1) is None
 
 
 def test_the_problems_are_those_of_the_notes_and_more():
-    assert len(PROBLEMS) == 22
+    assert len(PROBLEMS) == 24
     line = PROBLEMS["ten arms in a line"].problem
     assert sum(line.gaps) == pytest.approx(4.0)

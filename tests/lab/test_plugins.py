@@ -112,24 +112,42 @@ def run(installed, tmp_path):
 
 LATESUM = ("-m", "latesum.cli")
 
+#: Runs commands one after the other in one process, and prints for each its exit code, its output and its errors.
+SEVERAL = """
+import contextlib, io, json, sys
+from latesum.cli import main
 
-def test_compare_in_several_processes(run, tmp_path):
-    out = run(
-        *LATESUM, "compare", "--arms", "0.2,0.3,0.8", "--delay", "twice(10)", "--horizon", "2000",
-        "--policies", "backwards, turning:Backwards(stretch=50), flow", "--replications", "4",
-        "--measure", "first_arm", "--workers", "2", "--json", "--out", "runs.parquet",
-    )  # fmt: skip
-    rows = json.loads(out)["policies"]
-    assert rows[0]["mean"] == rows[1]["mean"]
-    assert rows[0]["policy"] == "backwards"
-    import pyarrow.parquet as pq
+answers = []
+for words in json.loads(sys.argv[1]):
+    sys.argv = ["latesum", *words]
+    out, said, code = io.StringIO(), io.StringIO(), 0
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(said):
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code or 0
+    answers.append((code, out.getvalue(), said.getvalue()))
+print(json.dumps(answers))
+"""
+COMPARE = [
+    "compare", "--arms", "0.2,0.3,0.8", "--delay", "twice(10)", "--horizon", "2000",
+    "--policies", "backwards, turning:Backwards(stretch=50), flow", "--replications", "4",
+    "--measure", "first_arm", "--workers", "2", "--json", "--out", "runs.parquet",
+]  # fmt: skip
+IMPOSTOR = [
+    "compare", "--arms", "0.2,0.8", "--delay", "twice(10)", "--horizon", "2000", "--policies", "impostor",
+]  # fmt: skip
+PLAN = [
+    "plan", "--options", "2", "--rate", "0.1", "--lift", "40%", "--traffic", "1000 per day",
+    "--late", "8 hours", "--run-for", "8 weeks", "--replications", "20", "--workers", "2",
+    "--quick", "--policies", "backwards,turning:Backwards,half test", "--json",
+]  # fmt: skip
+CAMPAIGN = ["campaign", "--store", "c.db"]
+NEW = ["--options", "a,b", "--time-basis", "arrival", "--expected-rounds", "100"]
 
-    table = pq.read_table(tmp_path / "runs.parquet").to_pydict()
-    assert table["first_arm"][:8] == [2] * 8
 
-
-@pytest.mark.parametrize("where", [("--workers", "2"), ("--dask", "local", "--workers", "1")])
-def test_sweeps_here_and_on_a_cluster(run, tmp_path, where):
+def swept(run, tmp_path, *where):
+    """Sweep with the package, and check what came out."""
     (tmp_path / "turns.toml").write_text(SWEEP)
     out = run(*LATESUM, "sweep", "turns.toml", *where)
     assert "backwards (stretch=200)" in out
@@ -145,34 +163,42 @@ def test_sweeps_here_and_on_a_cluster(run, tmp_path, where):
     assert table["regret"][:3] == table["regret"][6:]
 
 
-def test_plans(run):
-    out = run(
-        *LATESUM, "plan", "--options", "2", "--rate", "0.1", "--lift", "40%", "--traffic", "1000 per day",
-        "--late", "8 hours", "--run-for", "8 weeks", "--replications", "20", "--workers", "2",
-        "--quick", "--policies", "backwards,turning:Backwards,half test", "--json",
-    )  # fmt: skip
-    labels = [row["label"] for row in json.loads(out)["policies"]]
-    assert labels == ["half test", "backwards", "turning:Backwards"]
+def test_a_sweep_on_a_cluster(run, tmp_path):
+    swept(run, tmp_path, "--dask", "local", "--workers", "1")
 
 
-def test_campaigns(run):
-    new = ("--options", "a,b", "--time-basis", "arrival", "--expected-rounds", "100")
+@pytest.mark.slow
+def test_a_sweep_in_several_processes(run, tmp_path):
+    swept(run, tmp_path, "--workers", "2")
+
+
+def test_every_command_knows_them(run, tmp_path):
+    commands = [COMPARE, PLAN, ["delays", "twice(30)"], IMPOSTOR]
     for name, policy in (("one", "backwards"), ("two", "turning:Backwards")):
-        run(*LATESUM, "campaign", "--store", "c.db", "new", name, "--policy", policy, *new)
-        out = run(*LATESUM, "campaign", "--store", "c.db", "next", "-c", name, "--json")
+        commands.append([*CAMPAIGN, "new", name, "--policy", policy, *NEW])
+        commands.append([*CAMPAIGN, "next", "-c", name, "--json"])
+    answers = json.loads(run("-c", SEVERAL, json.dumps(commands)))
+    compared, planned, described, refused, *campaigns = answers
+    assert [code for code, *_ in answers] == [0, 0, 0, 2, 0, 0, 0, 0], answers
+
+    rows = json.loads(compared[1])["policies"]
+    assert rows[0]["mean"] == rows[1]["mean"]
+    assert rows[0]["policy"] == "backwards"
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(tmp_path / "runs.parquet").to_pydict()
+    assert table["first_arm"][:8] == [2] * 8
+
+    labels = [row["label"] for row in json.loads(planned[1])["policies"]]
+    assert labels == ["half test", "backwards", "turning:Backwards"]
+    assert "mean" in described[1]
+    said = " ".join(refused[2].split())
+    assert "Impostor has the kind 'impostor-kind'; a policy is registered under its kind" in said
+    assert "Traceback" not in said
+    for _, out, _ in campaigns[1::2]:
         assert json.loads(out)["option"] == "b"
 
 
-def test_they_are_listed_and_described(run):
+def test_they_are_described(run):
     out = run("-c", "from latesum.policies import registry; print(registry.describe('backwards'))")
     assert out == "In turns, from the last arm to the first.\n"
-    assert "mean" in run(*LATESUM, "delays", "twice(30)")
-
-
-def test_a_name_that_is_not_the_kind_is_refused(run):
-    said = run(
-        *LATESUM, "compare", "--arms", "0.2,0.8", "--delay", "twice(10)", "--horizon", "2000",
-        "--policies", "impostor", code=2,
-    )  # fmt: skip
-    assert "Impostor has the kind 'impostor-kind'; a policy is registered under its kind" in said
-    assert "Traceback" not in said

@@ -99,6 +99,8 @@ def running_server():
         initdb += ["-E", "UTF8", "--locale=C"]
         subprocess.run(initdb, check=True, stdout=subprocess.DEVNULL, cwd="/", **user)
         options = f"-c listen_addresses='' -c unix_socket_directories={sockets}"
+        # Only processes are killed here, never the machine: nothing has to be on the disk.
+        options += " -c fsync=off -c synchronous_commit=off -c full_page_writes=off"
         control = [binaries / "pg_ctl", "-D", data, "-w", "-l", log]
         subprocess.run(
             [*control, "-o", options, "start"], check=True, cwd="/",

@@ -212,8 +212,12 @@ def test_a_file_of_the_last_seven_days_is_enough_for_a_curve_of_seven_days(new_c
     clock.pass_by(hours=16)
     assert [play.total for play in told(campaign)] == [2000] + [None] * 7
     clock.pass_by(hours=8)
+    # On the tenth day two are full, which is too few for a curve.
+    follow_with_a_file_of_seven_days(campaign, clock, 2, begin=9)
+    assert [play.total for play in told(campaign)] == [2000] * 2 + [None] * 8
+    clock.pass_by(days=1)
     # On the eleventh day three are full, which is enough for a curve by which the others count.
-    follow_with_a_file_of_seven_days(campaign, clock, 3, begin=9)
+    follow_with_a_file_of_seven_days(campaign, clock, 1, begin=11)
     assert [play.total for play in told(campaign)] == pytest.approx(
         [2000] * 10 + [None], nan_ok=True
     )
@@ -254,6 +258,17 @@ def test_with_a_declared_curve_a_total_that_was_not_followed_stays_scaled(new_ca
     assert told(campaign)[0].total == 1800
     clock.pass_by(days=30)
     assert told(campaign)[0].total == 1800
+
+
+def test_a_total_that_was_recorded_once_was_not_followed(new_campaign, clock):
+    campaign = new_campaign(fills_up={"12 hours": 0.5, "2 days": 1})
+    campaign.decide()
+    clock.pass_by(days=2, hours=10)  # 42 hours after the end of its bucket, 6 before it is full
+    campaign.record(1, rounds=5000, total=1100)
+    scaled = pytest.approx(1100 / (0.5 + 0.5 * 30 / 36))
+    assert told(campaign)[0].total == scaled
+    clock.pass_by(days=30)
+    assert told(campaign)[0].total == scaled
 
 
 def test_a_total_younger_than_a_declared_curve_is_full_at_its_end(new_campaign, clock):

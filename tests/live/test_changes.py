@@ -47,7 +47,7 @@ def policies():
 @pytest.mark.parametrize("name", [name for name, _ in policies()])
 def test_an_added_option_is_asked_for_next_or_the_policy_refuses(new_campaign, clock, name):
     campaign = new_campaign(policy=name, parameters=dict(policies())[name])
-    days(campaign, clock, 40)
+    days(campaign, clock, 20)
     before = campaign.history()
     if not registry.takes_new_options(name):
         with pytest.raises(NotPossible, match=rf"^{name} cannot take in an option.*flow.*ars-ucb"):

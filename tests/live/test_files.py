@@ -236,7 +236,7 @@ def stored_once(tmp_path_factory):
         yield store, folder, itertools.count()
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     names=st.lists(
         NAMES.map(str.strip).filter(bool), min_size=2, max_size=2, unique_by=str.casefold

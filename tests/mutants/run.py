@@ -2,7 +2,8 @@
 
 Each mutant of `mutants.toml` is a small semantic change of the source. It is made in a copy in a temporary folder, and the
 tests that belong to it must fail. Results are kept in `.mutants/results.json`, so that a run that was stopped goes on; a
-result is used again only while the mutant, its file and its tests are what they were.
+result is used again only while the mutant, its file and its tests are what they were. Tests that fail without any change
+say nothing of their mutants: these are not tried, and the run ends with an error.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ import importlib
 import json
 import os
 import shutil
+import signal
 import sys
 import tempfile
+import time
 import tomllib
 from pathlib import Path
 
@@ -26,6 +29,9 @@ SOURCES = ROOT / "src" / "latesum"
 RESULTS = ROOT / ".mutants" / "results.json"
 #: What the copy needs.
 _COPIED = ("src", "tests", "examples", "docs", "pyproject.toml", "README.md", "CONTRIBUTING.md")
+
+#: Tests that have not ended after this time, in seconds, never will: the mutant is noticed.
+_LONGEST = 1200.0
 
 #: Libraries that most tests use; loading them takes longer than most tests do.
 _LOADED = ("numpy", "scipy.stats", "scipy.special", "numba", "hypothesis", "sqlalchemy", "pydantic")
@@ -76,8 +82,13 @@ def passes(folder: Path, tests: list[str]) -> bool:
     """Whether the tests pass in the copy: in a fork, which has the libraries loaded already."""
     child = os.fork()
     if child == 0:
+        os.setsid()
         os.chdir(folder)
-        os.environ.update(PYTHONPATH=str(folder / "src"), OMP_NUM_THREADS="1")
+        # A compiled file is used again if time and size of its source are the same, as those of two mutants may be.
+        sys.dont_write_bytecode = True
+        os.environ.update(
+            PYTHONPATH=str(folder / "src"), OMP_NUM_THREADS="1", PYTHONDONTWRITEBYTECODE="1"
+        )
         sys.path.insert(0, str(folder / "src"))
         output = os.open(folder / "output.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(output, 1)
@@ -87,48 +98,77 @@ def passes(folder: Path, tests: list[str]) -> bool:
             code = int(pytest.main(["-x", "-q", "-p", "no:cacheprovider", *tests]))
         finally:
             os._exit(code)
-    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    if code not in (0, 1, 2):  # 2: a module cannot be imported any more
-        said = (folder / "output.txt").read_text(encoding="utf-8", errors="replace")
-        raise SystemExit(f"pytest could not run {' '.join(tests)}:\n{said}")
+    code = _exit_code(child, time.monotonic() + _LONGEST)
+    if code not in (0, 1, 2, None):  # 2: a module cannot be imported any more
+        raise SystemExit(f"pytest could not run {' '.join(tests)}:\n{_said(folder)}")
     return code == 0
 
 
+def _exit_code(child: int, until: float) -> int | None:
+    """That of a process, which has a session of its own; None if it had to be ended."""
+    while time.monotonic() < until:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.05)
+    os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return None
+
+
+def _said(folder: Path) -> str:
+    return (folder / "output.txt").read_text(encoding="utf-8", errors="replace")
+
+
+def outcome_of(folder: Path, mutant: dict) -> str:
+    """Make the change in the copy, run its tests, and take it back, with the time of the file."""
+    file = folder / "src" / "latesum" / mutant["file"]
+    before, times = file.read_text(encoding="utf-8"), file.stat()
+    file.write_text(before.replace(mutant["old"], mutant["new"]), encoding="utf-8")
+    try:
+        return "survived" if passes(folder, list(mutant["tests"])) else "killed"
+    finally:
+        file.write_text(before, encoding="utf-8")
+        os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
 def run(names: list[str]) -> int:
-    """Try all mutants, or those whose name has one of the words; the number that survive unexplained."""
+    """Try all mutants, or those whose name has one of the words.
+
+    Returns the number that survive without a reason or were not tried.
+    """
     for library in _LOADED:
         importlib.import_module(library)
     mutants = [m for m in read_mutants() if not names or any(name in m["name"] for name in names)]
     RESULTS.parent.mkdir(exist_ok=True)
     known = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.is_file() else {}
-    survivors = []
+    found: dict[str, list[dict]] = {"killed": [], "survived": [], "not tried": []}
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         for each in _COPIED:
             copy = shutil.copytree if (ROOT / each).is_dir() else shutil.copy
             copy(ROOT / each, folder / each)
-        trusted: set[tuple[str, ...]] = set()
+        trusted: dict[tuple[str, ...], bool] = {}
         for number, mutant in enumerate(mutants, start=1):
             digest, tests = digest_of(mutant), tuple(mutant["tests"])
-            if digest not in known:
-                if tests not in trusted:
-                    if not passes(folder, list(tests)):
-                        raise SystemExit(f"{' '.join(tests)} fail without any change.")
-                    trusted.add(tests)
-                file = folder / "src" / "latesum" / mutant["file"]
-                before = file.read_text(encoding="utf-8")
-                file.write_text(before.replace(mutant["old"], mutant["new"]), encoding="utf-8")
-                known[digest] = "survived" if passes(folder, list(tests)) else "killed"
-                file.write_text(before, encoding="utf-8")
+            if digest not in known and tests not in trusted:
+                trusted[tests] = passes(folder, list(tests))
+                if not trusted[tests]:
+                    print(
+                        f"{' '.join(tests)} fail without any change:\n{_said(folder)}", flush=True
+                    )
+            if digest not in known and trusted[tests]:
+                known[digest] = outcome_of(folder, mutant)
                 RESULTS.write_text(json.dumps(known, indent=1), encoding="utf-8")
-            print(f"{number} of {len(mutants)}: {known[digest]}: {mutant['name']}", flush=True)
-            if known[digest] == "survived":
-                survivors.append(mutant)
-    killed = len(mutants) - len(survivors)
-    print(f"\n{len(mutants)} mutants: {killed} killed, {len(survivors)} survived.")
-    for mutant in survivors:
+            outcome = known.get(digest, "not tried")
+            found[outcome].append(mutant)
+            print(f"{number} of {len(mutants)}: {outcome}: {mutant['name']}", flush=True)
+    counts = ", ".join(f"{len(those)} {outcome}" for outcome, those in found.items())
+    print(f"\n{len(mutants)} mutants: {counts}.")
+    for mutant in found["survived"]:
         print(f"- {mutant['name']} ({mutant['file']}): {mutant.get('survives', 'NO REASON')}")
-    return sum("survives" not in mutant for mutant in survivors)
+    unexplained = sum("survives" not in mutant for mutant in found["survived"])
+    return unexplained + len(found["not tried"])
 
 
 if __name__ == "__main__":

@@ -8,8 +8,8 @@ ERROR RATE. Each of the 40 comparisons is a two-sided z-test of two independent 
 LEVEL = 0.0005, so a right planner fails this file with probability below 2%, over the choice of
 its seeds; with the seeds as they are the outcome is always the same. And of the planner's own 95%
 limits, widened by the error of the simulation, at least 34 of 40 must hold the simulated value:
-with 95% each, fewer have probability below 0.3%. The default run has half of the settings, and
-asks for 17 of 20 limits: fewer have probability below 1.6%.
+with 95% each, fewer have probability below 0.3%. The default run has three of the settings, and
+asks for 10 of 12 limits: fewer have probability below 2%.
 """
 
 from __future__ import annotations
@@ -80,10 +80,8 @@ def simulated(beliefs, candidate, law, runs, seed):
     return np.array(losses), np.array(wrong)
 
 
-#: The settings of the default run: each way of being late, each bucket, a no-go.
-SHORT = (
-    "low rate, three options", "bounded delays", "two kinds of delay", "hourly buckets", "too short"
-)  # fmt: skip
+#: The settings of the default run: two ways of being late, two kinds of bucket, a no-go.
+SHORT = ("bounded delays", "hourly buckets", "too short")
 
 
 def compare_with_simulation(replications, runs, names=tuple(SETTINGS)):
@@ -111,7 +109,7 @@ def compare_with_simulation(replications, runs, names=tuple(SETTINGS)):
             inside.append(p_value > 0.05)
         if name == "too short":
             assert found.verdict.answer == "no-go"
-    assert sum(inside) >= 34 / 40 * len(inside)
+    assert sum(inside) >= int(34 / 40 * len(inside))
 
 
 def test_the_planner_agrees_with_an_independent_simulation():

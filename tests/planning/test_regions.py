@@ -1,13 +1,14 @@
 """Plans from a history: the market that was simulated is found again, and what regions buy is said."""
 
 import datetime
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from latesum.errors import InvalidInput
 from latesum.markets import RegionRow, ToldDelay
-from latesum.planning import fitted_market, plan_regions, read_history
+from latesum.planning import fitted_market, past_rows, plan_regions, read_history
 from latesum.world.market import Market
 
 LATE = ToldDelay(1.0)
@@ -70,7 +71,7 @@ def test_a_plan_compares_with_the_test_of_half_the_time():
     by_name = {row.policy: row for row in found.forecasts}
     assert set(by_name) == {
         "switchback", "a test of half the time", "switchback, as one stream",
-        "a test of half the time, as one stream", "flow, as one stream",
+        "a test of half the time, as one stream", "flow, as one stream", "unmix, as one stream",
     }  # fmt: skip
     assert by_name["switchback"].lost < by_name["a test of half the time"].lost
     assert [row.lost for row in found.forecasts] == sorted(row.lost for row in found.forecasts)
@@ -98,3 +99,35 @@ def test_what_a_plan_refuses():
         plan_regions(history_file(days=9), regions=2, options=2, lift=0.1, days=60, late=LATE)
     with pytest.raises(InvalidInput, match="the lift"):
         plan_regions(history_file(), regions=2, options=2, lift=0.0, days=60, late=LATE)
+
+
+def test_what_a_plan_hands_over_is_what_a_campaign_can_run():
+    found = plan_regions(
+        history_file(days=28), regions=2, options=2, lift=0.2, days=30, late=LATE, replications=2,
+        workers=1,
+    )  # fmt: skip
+    rows = {row.policy: row for row in found.forecasts}
+    test, together = rows["a test of half the time"], rows["switchback"]
+    flow = rows["flow, as one stream"]
+    first = replace(found, forecasts=(test, together)).recommendation  # the test is no policy
+    assert first["policy"] == "switchback"
+    assert first["parameters"] == {"n_arms": 2, "horizon": "30 days", "late": "about 1 day"}
+    assert (first["n_regions"], first["regions"]) == (2, ["north", "south"])
+    assert first["bucket"] == 7500
+    alone = replace(found, forecasts=(flow, together), late=ToldDelay(1.0, "known")).recommendation
+    assert (alone["policy"], alone["n_regions"], alone["regions"]) == ("flow", 1, [])
+    assert alone["parameters"] == {"n_arms": 2, "horizon": "30 days", "mean_delay": "1 day"}
+    assert alone["bucket"] == 15_000
+    assert found.to_json()["recommendation"] == found.recommendation
+
+
+def test_rows_of_a_campaigns_history_are_read_for_a_plan():
+    rows = past_rows([{"bucket": "2026-03-01", "region": "north", "rounds": 10, "total": None}])
+    assert rows == [RegionRow("north", -1, 10.0, "today", None)]
+    for bad, says in (
+        ([{"total": 3}], "row 1 of the history has no day"),
+        ([{"bucket": "2026-03-01", "total": "x"}], "total in row 1 of the history"),
+        ([], "no rows"),
+    ):
+        with pytest.raises(InvalidInput, match=says):
+            past_rows(bad)

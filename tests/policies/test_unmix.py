@@ -1,5 +1,6 @@
 """Unmix: the mathematics against plain NumPy, what it may be told, and that it does not get stuck."""
 
+import json
 import math
 
 import numpy as np
@@ -95,7 +96,7 @@ def test_one_step_is_the_constrained_least_squares_solution():
     schedule = [(arm, 24) for arm in (0, 0, 0, 1, 1, 1, 0, 0, 1, 1) for _ in range(2)]
     rows = _rows(schedule, curve, 2, rng.binomial(24, 0.5, len(schedule)), 0.05)
     rows._step(0, rows.typical)
-    bins, width = curve.n_bins, len(rows._point)
+    bins, width = curve.n_bins, len(rows._points[0])
     equations = rows._equations[: rows.count]
     matrix = equations[:, :width].T @ equations[:, :width]
     side = equations[:, :width].T @ equations[:, width]
@@ -110,7 +111,7 @@ def test_one_step_is_the_constrained_least_squares_solution():
     bordered = np.block([[matrix, border[:, None]], [border[None, :], np.zeros((1, 1))]])
     solution = np.linalg.solve(bordered, np.append(side, 1.0))[:-1]
     assert solution[:bins].min() > 0, "choose another seed: here a bin would be left out"
-    assert rows._point == pytest.approx(solution, rel=1e-6)
+    assert rows._points[0] == pytest.approx(solution, rel=1e-6)
     inverse = np.linalg.inv(matrix)
     towards = inverse @ border
     variances = np.diag(inverse) - towards**2 / (border @ towards)
@@ -215,7 +216,7 @@ def test_totals_that_no_law_explains_widen_the_intervals_and_it_says_so():
     assert width[1] > 2 * width[0]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     plays=st.lists(
         st.tuples(
@@ -276,11 +277,12 @@ STUCK = [
 
 @pytest.mark.parametrize(("means", "delay", "horizon"), STUCK)
 @pytest.mark.parametrize("name", ["unmix", "unmix-untold"])
-def test_it_does_not_get_stuck(name, means, delay, horizon):
-    """12 runs; no run may lose as much as an arm that is harmful in half of the rounds."""
+@pytest.mark.parametrize("runs", [5, pytest.param(12, marks=pytest.mark.slow)])
+def test_it_does_not_get_stuck(name, means, delay, horizon, runs):
+    """No run may lose as much as an arm that is harmful in half of the rounds."""
     from latesum import compare
 
-    result = compare(Problem(means, delay), {name: name}, horizon, replications=12, seed=5)
+    result = compare(Problem(means, delay), {name: name}, horizon, replications=runs, seed=5)
     gap = max(means) - sorted(means)[-2]
     assert np.max(result.runs[name].regrets[:, -1]) < max(gap, 0.02) * horizon / 2
 
@@ -320,6 +322,16 @@ def test_it_learns_how_much_rewards_vary(rewards, least, most):
     assert least <= run.policy._rows.dispersion() <= most
 
 
+def test_many_means_that_are_fitted_do_not_make_rewards_vary_less():
+    """Ten arms, 0/1 rewards: rho is 0.9 on average, and 0.74 if what the means take away is left out."""
+    found = []
+    for seed in range(12):
+        policy = Unmix(10, 20_000, delay="exponential(50)", rng=np.random.default_rng(seed))
+        problem = Problem(np.linspace(0.1, 0.9, 10).tolist(), "exponential(50)")
+        found.append(simulate(problem, policy, 20_000, seed=seed).policy._rows.dispersion())
+    assert np.mean(found) > 0.8
+
+
 def test_intervals_are_narrower_where_rewards_vary_less():
     """The same means: 0/1 rewards, and Beta(12, 8), which vary by a twenty-first of that."""
     widths = []
@@ -343,6 +355,38 @@ def test_the_figure_shows_what_was_learned_what_was_told_and_the_truth(tmp_path)
         policy.plot_delay(tmp_path / "nowhere" / "delay.png")
 
 
-def test_whether_it_reconsiders_is_yes_or_no():
-    with pytest.raises(InvalidInput, match="reconsider is True or False, not 'often'"):
-        Unmix(2, 1000, mean_delay=10, reconsider="often")
+@pytest.mark.parametrize("rule", ["reconsider", "look_again", "new_first"])
+def test_whether_it_reconsiders_is_yes_or_no(rule):
+    with pytest.raises(InvalidInput, match=f"{rule} is True or False, not 'often'"):
+        Unmix(2, 1000, mean_delay=10, **{rule: "often"})
+
+
+def _told_that_the_first_arm_earned_little():
+    """Totals as of a delay of twice what is told; the last stretch ends where there is an opinion."""
+    policy = Unmix(2, 100_000, mean_delay=20, rng=np.random.default_rng(1))
+    plays = [(0, 40, 12.0), *[(1, 10, 8.0)] * 14, *[(1, 200, 180.0)] * 17]
+    for arm, rounds, total in plays:
+        policy.tell(arm, rounds, total)
+    return policy
+
+
+def test_an_arm_that_is_in_doubt_is_visited_again_and_it_says_why():
+    policy = _told_that_the_first_arm_earned_little()
+    low, high = policy.estimates()
+    assert low.mean < high.mean - 0.2
+    asked = policy.ask()
+    assert (asked.arm, asked.rounds) == (0, 120)
+    assert policy.reason().startswith("because it may be as good as the best one, if rewards come")
+
+
+def test_who_is_in_doubt_is_part_of_the_state():
+    policy = Unmix(3, 100_000, mean_delay=20)
+    policy.tell(0, 20, 10.0)
+    policy._doubted = [2, 1]
+    saved = json.loads(json.dumps(policy.to_state()))
+    for same in (policy.copy(), Unmix.from_state(saved)):
+        same.drop(2)
+        asked = same.ask()
+        same.tell(asked.arm, asked.rounds, 10.0)
+        assert (same.ask().arm, same.ask().rounds) == (1, 120)
+    assert policy._doubted == [2, 1]

@@ -35,7 +35,7 @@ def explore(folder, examples, phases, configuration=""):
         command = [
             tool, "run", f"{service.url}/v1/openapi.json", *_CHECKS, "--phases", phases,
             "-H", f"Authorization: Bearer {secret}", "--max-examples", str(examples),
-            "--seed", "1", "--no-color", "--continue-on-failure",
+            "--seed", "1", "--no-color", "--continue-on-failure", "--request-timeout", "60",
         ]  # fmt: skip
         result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stdout[-8000:] + result.stderr[-2000:]
@@ -44,7 +44,7 @@ def explore(folder, examples, phases, configuration=""):
 
 
 def test_no_undescribed_answer(tmp_path):
-    explore(tmp_path, 3, "fuzzing")
+    explore(tmp_path, 1, "fuzzing")
 
 
 @pytest.mark.slow
@@ -56,7 +56,7 @@ def test_no_undescribed_answer_on_ways_from_one_request_to_the_next(tmp_path):
 
 
 def test_no_undescribed_answer_about_a_campaign_that_exists(tmp_path):
-    explore(tmp_path, 3, "fuzzing", '[parameters]\n"path.campaign" = ["numbered", "0"]\n')
+    explore(tmp_path, 2, "fuzzing", '[parameters]\n"path.campaign" = ["numbered", "0"]\n')
 
 
 @pytest.mark.slow

@@ -1,5 +1,8 @@
 """Campaigns with regions over HTTP."""
 
+import re
+from datetime import date, timedelta
+
 import pytest
 
 SETTINGS = {
@@ -89,10 +92,87 @@ def test_the_page_of_a_campaign_with_regions_can_be_made(service, operator, regi
         operator.get(f"{regional}/options")
         clock.pass_by(days=1)
     reader = service.by_session(service.log_in("read"))
-    assert "offers" in reader.get("/").text
+    front = reader.get("/").text
+    assert "offers" in front
+    assert re.search(r"<b>\w+</b> in [12] region", front)
+    assert "3 days so far" in front
     line = operator.get("/v1/campaigns").json()["campaigns"][0]
     assert (line["policy"], line["state"]) == ("switchback", "running")
     page = reader.get("/campaigns/offers")
     assert page.status_code == 200
     assert "north shows" in page.text
-    assert "against red; best with" in page.text
+    assert '<th scope="col">Region</th>' in page.text
+    assert "about 2 days was told" in page.text
+
+
+HISTORY = "date,region,rounds,total\n" + "".join(
+    f"2026-02-{day:02d},{region},{rounds},{rounds // 30 + day % 4}\n"
+    for day in range(2, 29)
+    for region, rounds in (("north", 4000), ("south", 2000))
+)
+
+
+def read(client, text=HISTORY, **parameters):
+    kind = {"Content-Type": "text/csv"}
+    return client.post("/v1/histories", content=text, headers=kind, params=parameters)
+
+
+def test_a_file_of_past_days_is_read_for_a_campaign_and_a_plan(operator, service):
+    found = read(operator)
+    assert found.status_code == 200
+    told = found.json()
+    assert told["regions"] == ["north", "south"]
+    assert (told["first"], told["last"], len(told["rows"])) == ("2026-02-02", "2026-02-28", 54)
+    made = operator.put("/v1/campaigns/told", json={**SETTINGS, "history": told["rows"]})
+    assert made.status_code == 201, made.text
+    assert len(made.json()["settings"]["history"]) == 54
+    stream = read(operator, "date,total\n2026-02-01,5\n").json()
+    assert (stream["regions"], "region" in stream["rows"][0]) == ([], False)
+    assert read(operator, "date,total\n2026-02-01,many\n").status_code == 422
+    assert read(operator, columns="total=Orders").status_code == 422
+    assert operator.post("/v1/histories", json={}).status_code == 415
+    assert read(service.as_("record")).status_code == 403
+
+
+def test_a_long_history_is_more_than_other_bodies_may_be(operator):
+    rows = [
+        {"bucket": f"{day}", "region": region, "rounds": 4000, "total": 100.0, "shown": "red"}
+        for region in ("north", "south")
+        for day in (date(2026, 2, 28) - timedelta(days=back) for back in range(700))
+    ]
+    made = operator.put("/v1/campaigns/long", json={**SETTINGS, "history": rows})
+    assert made.status_code == 201, made.text
+
+
+def test_a_plan_with_regions_is_simulated(operator):
+    question = {
+        "options": 2, "regions": 2, "lift": 0.2, "late": "about 1 day", "run_for": "3 weeks",
+        "history": read(operator).json()["rows"],
+    }  # fmt: skip
+    found = operator.post("/v1/plans/regions", json=question)
+    assert found.status_code == 200, found.text
+    plan = found.json()
+    assert plan["recommendation"]["policy"] in ("switchback", "flow")
+    assert {row["policy"] for row in plan["policies"]} >= {"switchback", "a test of half the time"}
+    assert "Use " in plan["sentence"]
+    for change, says in (
+        ({"regions": 3}, "the history has 2 regions"),
+        ({"late": "soon"}, "soon"),
+        ({"run_for": "1 week"}, "the days of the campaign"),
+        ({"history": [{"total": 3}]}, "row 1 of the history has no day"),
+    ):
+        refused = operator.post("/v1/plans/regions", json={**question, **change})
+        assert refused.status_code == 422, refused.text
+        assert says in refused.json()["error"]
+
+
+def test_the_state_of_a_region_is_its_own(operator, regional):
+    operator.get(f"{regional}/options")
+    operator.post(f"{regional}/hold", json={"why": "a fair", "region": "south"})
+    operator.post(f"{regional}/drop", json={"why": "x", "region": "north", "option": "green"})
+    status = operator.get(f"{regional}/status").json()
+    assert status["state"] == "running"
+    states = {
+        region: (each["state"], each["dropped"]) for region, each in status["regions"].items()
+    }
+    assert states == {"north": ("running", ["green"]), "south": ("held", [])}

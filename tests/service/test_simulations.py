@@ -1,6 +1,7 @@
 """Plans over HTTP and the date of a decision: simulated in a process of their own."""
 
 import asyncio
+import json
 import sys
 from datetime import timedelta
 
@@ -8,10 +9,15 @@ import numpy as np
 import pytest
 
 from latesum.live import Campaign, Row
-from latesum.service import forecasting, simulations
+from latesum.service import forecasting, forecasts, market_forecasting, simulations
 from latesum.service.errors import Refused
 from latesum.service.forecasting import forecast, question_of
 from latesum.service.forecasts import in_words
+from latesum.service.market_forecasting import (
+    MarketQuestion,
+    market_forecast,
+    market_question_of,
+)
 from latesum.service.simulations import Simulations
 from latesum.world import Problem
 
@@ -104,9 +110,9 @@ def test_the_process_is_ended_when_no_one_waits_any_longer(monkeypatch):
     async def leave():
         asked = Simulations()
         waiting = asyncio.create_task(asked.ask("forecast", {}))
-        while asked._process is None:
+        while asked._process._process is None:
             await asyncio.sleep(0.01)
-        process = asked._process
+        process = asked._process._process
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)
         return process.returncode
@@ -135,3 +141,86 @@ def test_days_that_pass_do_not_change_a_question(grown, clock):
     first = question_of(campaign.ledger(), campaign.status())
     clock.now += timedelta(hours=1)
     assert question_of(campaign.ledger(), campaign.status()) == first
+
+
+@pytest.fixture
+def regional(tmp_path, clock):
+    """A campaign in two regions with a history, in which one option brings this much more; the newest total is awaited."""
+
+    def make(lift, days, **more):
+        rng = np.random.default_rng(3)
+        sizes = {"north": 20_000, "south": 9_000}
+        start = clock().date()
+        history = [
+            {"bucket": (start - timedelta(days=back)).isoformat(), "region": region, "rounds": size,
+             "total": float(rng.poisson(0.1 * size))}
+            for back in range(21, 0, -1) for region, size in sizes.items()
+        ]  # fmt: skip
+        campaign = Campaign.create(
+            name=f"lift{lift}-{days}", options=["old", "new"], regions=list(sizes), every="day",
+            parameters={"horizon": "90 days", "late": "1 day"}, status_quo="old", history=history,
+            expected_rounds=10_000, time_basis="arrival", seed=1, clock=clock,
+            store=tmp_path / f"{lift}-{days}.db", **more,
+        )  # fmt: skip
+        made = {}
+        for day in range(1, days + 1):
+            for region, decision in campaign.decide_all().items():
+                made[region, day] = 0.1 * sizes[region] * (1 + lift * (decision.option == "new"))
+            clock.pass_by(days=1)
+            if day < days:
+                rows = [
+                    Row(day, size, float(rng.poisson(
+                        0.5 * made[region, day] + 0.5 * made.get((region, day - 1), 0.1 * size))),
+                        region=region)
+                    for region, size in sizes.items()
+                ]  # fmt: skip
+                campaign.record_many(rows)
+        return campaign
+
+    return make
+
+
+def test_the_rest_of_a_campaign_with_regions_is_simulated(regional, monkeypatch):
+    monkeypatch.setattr(market_forecasting, "_MOST_REPLICATIONS", 10)
+    monkeypatch.setattr(market_forecasting, "MOST_BUCKETS", 40)
+    clear = regional(0.15, 4)
+    asked = market_question_of(clear.ledger(), clear.status())
+    asked = MarketQuestion(**json.loads(json.dumps(asked._asdict())))  # as it goes to the process
+    assert asked.lag == 0  # the newest total that could be there is
+    found = market_forecast(asked)
+    assert found == market_forecast(asked)  # the same question, the same answer
+    assert found["replications"] == 10
+    assert found["decided"] >= 0.5
+    low, middle, _ = found["buckets"]
+    assert 1 <= low <= middle <= 40
+    later = market_forecast(asked._replace(lag=5))
+    assert later["buckets"][:2] == [low + 5, middle + 5]
+    barred = market_forecast(asked._replace(dropped={"north": [1], "south": [1]}))
+    assert barred != found  # nothing more is learned of it
+
+
+def test_options_of_regions_that_are_the_same_are_decided_later_than_clear_ones(
+    regional, monkeypatch
+):
+    monkeypatch.setattr(market_forecasting, "_MOST_REPLICATIONS", 10)
+    monkeypatch.setattr(market_forecasting, "MOST_BUCKETS", 40)
+    shares = []
+    for lift in (0.0, 0.15):
+        campaign = regional(lift, 6)
+        asked = market_question_of(campaign.ledger(), campaign.status())
+        shares.append(1.0 if asked is None else market_forecast(asked)["decided"])
+    assert shares[0] <= shares[1]
+    campaign.hold(who="ada", why="a look")
+    assert market_question_of(campaign.ledger(), campaign.status()) is None
+
+
+def test_of_very_many_regions_there_is_no_forecast_and_the_page_says_so(operator, monkeypatch):
+    monkeypatch.setattr(forecasts, "MOST_REGIONS", 1)
+    settings = {
+        "options": ["red", "blue"], "regions": ["north", "south"], "every": "day", "seed": 3,
+        "expected_rounds": 1000, "time_basis": "arrival", "start": "2026-03-01", "status_quo": "red",
+    }  # fmt: skip
+    assert operator.put("/v1/campaigns/many", json=settings).status_code == 201
+    assert operator.get("/v1/campaigns/many/options").status_code == 200
+    page = operator.get("/campaigns/many")
+    assert "With more than 1 regions there is no forecast" in page.text

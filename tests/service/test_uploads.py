@@ -19,9 +19,8 @@ from service_settings import SETTINGS
 from latesum.errors import MissingExtra
 from latesum.files import sources
 from latesum.live import Campaign, Store
-from latesum.service import Tokens
+from latesum.service import Tokens, taking_in
 from latesum.service.errors import ClientLeft, Refused
-from latesum.service.routes import totals
 from latesum.service.workers import MOST_AT_ONCE, Uploads
 
 PATH = "/v1/campaigns/banner"
@@ -89,14 +88,14 @@ def test_only_an_upload_may_be_large(operator, campaign):
 
 def test_decisions_and_records_do_not_wait_for_uploads(operator, campaign, monkeypatch):
     """Eight uploads that do not end, on the threads that work on uploads."""
-    begun, go_on, real = threading.Event(), threading.Event(), totals.import_totals
+    begun, go_on, real = threading.Event(), threading.Event(), taking_in.import_totals
 
     def slow(*arguments, **more):
         begun.set()
         assert go_on.wait(60)
         return real(*arguments, **more)
 
-    monkeypatch.setattr(totals, "import_totals", slow)
+    monkeypatch.setattr(taking_in, "import_totals", slow)
     operator.get(f"{campaign}/option")
 
     def send():
@@ -388,3 +387,35 @@ def test_a_service_without_the_library_says_so(operator, campaign, kind, monkeyp
     answer = operator.post(f"{campaign}/totals", content=body, headers=CSV)
     assert answer.status_code == 415
     assert "this needs a library" in answer.json()["error"]
+
+
+def test_what_a_process_of_its_own_takes_in_is_seen_by_the_service(operator, campaign):
+    """A file that is too large for a thread: new values, a refusal with its verdicts, one that is unknown."""
+    for bucket in range(1, 31):
+        operator.get(f"{campaign}/option", params={"bucket": bucket})
+    rows = "".join(f"{n},7\n" for n in range(1, 31))
+    file = "bucket,total\n" + rows + "\n" * 20_000
+    path = f"{campaign}/totals"
+    first = operator.post(path, content=file, headers=CSV)
+    assert first.status_code == 200, first.text
+    assert {row["verdict"] for row in first.json()["rows"]} == {"new"}
+    assert operator.get(f"{campaign}/status").json()["timeline"][29]["total"] == 7
+    again = operator.post(path, content=file, headers=CSV).json()
+    assert {row["verdict"] for row in again["rows"]} == {"same"}
+    unknown = operator.post(path, content=file + "99,1\n", headers=CSV)
+    assert unknown.status_code == 409
+    assert unknown.json()["details"][0].startswith("row ")
+    assert operator.post("/v1/campaigns/no/totals", content=file, headers=CSV).status_code == 404
+    history = operator.post("/v1/histories", content=file, headers=CSV)
+    assert len(history.json()["rows"]) == 30
+
+
+def test_a_process_that_ends_is_begun_anew(operator, campaign, service):
+    operator.get(f"{campaign}/option")
+    file, path = "bucket,total\n1,7\n" + "\n" * 20_000, f"{campaign}/totals"
+    assert operator.post(path, content=file, headers=CSV).status_code == 200
+    uploads = service.app.state.campaigns.workers.uploads
+    uploads._process._process.kill()
+    answers = [operator.post(path, content=file, headers=CSV).status_code for _ in range(2)]
+    assert answers[-1] == 200
+    assert answers[0] in (200, 503)  # it may not be known yet that it has ended

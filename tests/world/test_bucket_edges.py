@@ -30,3 +30,16 @@ def test_each_round_arrives_in_its_bucket(delay, arrives):
     # The same in the world that is played in rounds.
     plain = Problem([1.0, 0.0], f"constant({delay})").start(rng=np.random.default_rng(1))
     assert [plain.play(arm, 10) for arm in (0, 1, 1)] == arrives
+
+
+@pytest.mark.parametrize("bucket", [1, 3, 10])
+def test_what_is_due_in_the_last_round_of_a_stretch_arrives_in_it(bucket):
+    """Delays of 0 to 5 rounds: every round pays, some at the very end of their stretch, and none is lost."""
+    world = BucketWorld(
+        Problem([1.0, 0.0], "uniform(0, 5)"),
+        bucket=bucket,
+        buckets=40,
+        rng=np.random.default_rng(1),
+    )
+    seen = [world.play_buckets(arm, 2) for arm in (0, 0, 0, 1, 1, 1, 1)]
+    assert sum(seen) == 6 * bucket

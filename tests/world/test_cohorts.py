@@ -61,6 +61,7 @@ def test_what_arrives_in_many_short_windows_has_the_right_mean_and_spread():
 def test_later_gives_each_reward_in_its_round():
     rng = np.random.default_rng(3)
     rounds, rewards = rng.integers(1, 50_000, 2_000), rng.random(2_000)
+    rounds[:6] = (1, 4_095, 4_096, 4_097, 30_000, 50_000)  # some arrive just then
     later = Later()
     for start in range(0, 2_000, 100):
         later.add(rounds[start : start + 100], rewards[start : start + 100])
@@ -71,3 +72,15 @@ def test_later_gives_each_reward_in_its_round():
         assert paid.sum() == pytest.approx(rewards[due].sum())
         rounds, rewards = rounds[~due], rewards[~due]
     assert later.total == 0
+
+
+def test_no_play_pays_twice_however_often_the_time_stops():
+    cohorts, rng = Cohorts(parse("uniform(0, 6000)")), np.random.default_rng(4)
+    cohorts.send(5_000, 5_000, 0.5, rng)
+    most = 0
+    for end in range(5_000, 7_000, 20):
+        cohorts.move_to(end, rng)
+        drawn = cohorts._taken
+        assert len(np.unique(drawn)) == len(drawn)
+        most = max(most, len(drawn))
+    assert most > 500

@@ -47,7 +47,7 @@ COMMANDS = {
     ),
     "league": Command(
         "studies:league",
-        "Every policy on 22 problems: regret, tails, lock-ins, the price of anonymity.",
+        "Every policy on 24 problems: regret, tails, lock-ins, the price of anonymity.",
         ("lab",),
     ),
     "safety": Command(

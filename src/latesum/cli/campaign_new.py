@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from latesum._checks import InvalidInput
+from latesum.cli.campaign_choice import choose_policy
 from latesum.cli.campaign_options import clock, opened_store, read_text, user
 from latesum.cli.file_options import (
     Columns,
@@ -108,13 +109,20 @@ def new_campaign(
     past = given.pop("history", None)
     settings = read_fields(given)
     if past is not None:
+        settings["history"] = Path(past)
+    if plan is not None:
+        settings = _planned(plan, settings)
+    if past is not None:
         settings["history"] = _history(
             Path(past), form, settings.get("time_basis"), regions=bool(settings.get("regions"))
         )
-    if plan is not None:
-        settings = _planned(plan, settings)
+    chosen = choose_policy(settings, run_for, late)
+    if chosen is not None:
+        settings["policy"], why = chosen
+        print(f"Policy: {settings['policy']}, because {why}")
     parameters = {**settings.pop("parameters", {}), **read_parameters(parameter)}
-    parameters |= _said_parameters(settings, run_for, late)
+    parameters |= {} if run_for is None else {"horizon": run_for}
+    parameters |= {} if late is None else {"late": late}
     if "expected_rounds" not in settings:
         raise InvalidInput("say how many --expected-rounds a bucket has.")
     with opened_store() as store:
@@ -139,29 +147,6 @@ def new_campaign(
             print(f"Warning: {made.status().warnings[0]}")
 
 
-def _said_parameters(
-    settings: Mapping[str, Any], run_for: str | None, late: str | None
-) -> dict[str, Any]:
-    """The parameters that say how long it runs and how late sales come, for the policy that it has."""
-    from latesum.live.market_fields import SWITCHBACK, read_late
-    from latesum.policies import registry
-
-    policy = settings.get("policy") or (SWITCHBACK if settings.get("regions") else "unmix")
-    found: dict[str, Any] = {} if run_for is None else {"horizon": run_for}
-    if late is None:
-        return found
-    if policy == SWITCHBACK:
-        return {**found, "late": late}
-    span, sure = read_late(late)
-    accepted = registry.accepted_parameters(registry.checked_name(policy))
-    if "mean_delay" not in accepted:
-        raise InvalidInput(f"{policy} is not told how late sales come; leave --late out.")
-    found["mean_delay"] = span
-    if sure == "guess" and "uncertainty" in accepted:
-        found["uncertainty"] = _GUESS
-    return found
-
-
 def read_fields(given: Mapping[str, str | None]) -> dict[str, Any]:
     """The fields that were given, read from their texts."""
     return {key: _READ.get(key, str)(text) for key, text in given.items() if text is not None}
@@ -184,17 +169,10 @@ def _planned(path: Path, given: dict[str, Any]) -> dict[str, Any]:
     """The settings that a plan recommends, with what was given besides."""
     try:
         planned = json.loads(read_text(path))
-        if isinstance(planned.get("recommendation"), str):
-            raise InvalidInput(
-                f"{path} is a plan with regions, which hands over no parameters: say --regions, --history, "
-                "--late and --run-for in place of --plan."
-            )
         handed: dict[str, Any] = dict(planned.get("recommendation", planned))
         parameters = dict(handed["parameters"])
         policy = str(handed["policy"])
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        if isinstance(error, InvalidInput):
-            raise
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise InvalidInput(f"{path} holds no plan: it needs 'policy' and 'parameters'.") from None
     n_options = len(given.get("options", []))
     planned_options = parameters.pop("n_arms", n_options)
@@ -204,6 +182,10 @@ def _planned(path: Path, given: dict[str, Any]) -> dict[str, Any]:
             f"{path} is a plan for {planned_options} options, and here are {n_options}; plan again."
         )
     settings: dict[str, Any] = {"policy": policy, "parameters": parameters, **given}
+    if "n_regions" in handed:
+        settings["regions"] = _planned_regions(path, handed, given)
+    if "reason" in handed and "policy" not in given:
+        print(f"Policy: {policy}, because {handed['reason']}.")
     if "expected_rounds" not in given and "bucket" in handed:
         every, planned_every = given.get("every", "day"), handed.get("every")
         if planned_every not in (None, every):
@@ -215,6 +197,23 @@ def _planned(path: Path, given: dict[str, Any]) -> dict[str, Any]:
     if "range" not in given and "scale" in handed:
         settings["range"] = (handed["scale"]["low"], handed["scale"]["high"])
     return settings
+
+
+def _planned_regions(path: Path, handed: dict[str, Any], given: dict[str, Any]) -> list[str]:
+    """The regions of a plan that was made from a history, or those that were given."""
+    planned, said = handed["n_regions"], given.get("regions")
+    if said is None and planned > 1 and not handed["regions"]:
+        raise InvalidInput(f"{path} is a plan for {planned} regions; name them with --regions.")
+    named = list(handed["regions"] if said is None else said)
+    if max(len(named), 1) != planned:
+        raise InvalidInput(
+            f"{path} is a plan for {planned} region{'s' * (planned > 1)}, and here are {len(named)}; plan again."
+        )
+    if "history" not in given:
+        print(
+            "Note: say --history too, with the file that was planned from; it tells weekdays and levels."
+        )
+    return named
 
 
 def _value(text: str) -> Any:
@@ -246,28 +245,13 @@ def _curve(text: str) -> dict[str, float] | str:
 
 
 def _history(path: Path, form: FileForm, time_basis: Any, *, regions: bool) -> list[dict[str, Any]]:
-    from latesum.errors import BadFile
-    from latesum.live.totals_file import read_totals
+    from latesum.live.past_file import read_past
 
-    totals = read_totals(path, form, time_basis=time_basis, regions=regions)
-    if totals.problems:
-        raise BadFile([sentence for _, sentence in totals.problems])
-    for note in totals.notes:
+    found = read_past(path, form, time_basis=time_basis, regions=regions)
+    for note in found.notes:
         print(note)
-    return [
-        {
-            "bucket": row.bucket,
-            "rounds": row.rounds,
-            "total": row.total,
-            "shown": row.shown,
-            **({"region": row.region} if regions else {}),
-        }
-        for _, row in totals.rows
-    ]
+    return found.rows
 
-
-#: By what share a guess of the mean delay may be wrong.
-_GUESS = 0.7
 
 #: How the text of an option is read, where it is not a text.
 _READ: Mapping[str, Callable[[str], Any]] = {

@@ -8,24 +8,36 @@ from typing import Annotated
 
 import typer
 
-from latesum._call_text import split_list
+from latesum._call_text import read_call, split_list
+from latesum._checks import InvalidInput
 from latesum._extras import need
 from latesum._terminal import terminal
 from latesum.cli.options import Dask, Kept, Seed, check_folder, read_before, read_problem, working
 from latesum.lab import Comparison, compare
+from latesum.world import Problem
+from latesum.world.market import Market, market_of
 
 
 def compare_policies(
-    arms: Annotated[
-        str, typer.Option(help='The mean reward of each arm, such as 0.5,0.6; or "beta(6, 4)".')
-    ],
-    delay: Annotated[
-        str, typer.Option(help='How late rewards come, such as "uniform(0,100)"; by ; per arm.')
-    ],
     policies: Annotated[
         str, typer.Option(help="Names from `latesum policies`, or package.module:Class, by commas.")
     ],
-    horizon: Annotated[int, typer.Option(help="The number of rounds.")],
+    horizon: Annotated[int, typer.Option(help="The number of rounds, or of a market's buckets.")],
+    arms: Annotated[
+        str | None,
+        typer.Option(help='The mean reward of each arm, such as 0.5,0.6; or "beta(6, 4)".'),
+    ] = None,
+    delay: Annotated[
+        str | None,
+        typer.Option(help='How late rewards come, such as "uniform(0,100)"; by ; per arm.'),
+    ] = None,
+    market: Annotated[
+        str | None,
+        typer.Option(
+            help='In place of --arms and --delay: a market, such as "regions=4, sales=600"; then also '
+            "switchback, half-time-test, quarter-time-test, geo-test and equal-split play."
+        ),
+    ] = None,
     replications: Annotated[int, typer.Option(help="How often each policy is run.")] = 100,
     seed: Seed = 1,
     workers: Annotated[int, typer.Option(help="The number of processes.")] = 1,
@@ -63,7 +75,7 @@ def compare_policies(
         need("plots")
     for path in (plot, out):
         check_folder(path)
-    problem = read_problem(arms, delay)
+    problem = _problem(arms, delay, market)
     texts = {text: text for text in split_list(policies)}
     with working(workers, dask, store) as how:
         result = compare(
@@ -82,6 +94,18 @@ def compare_policies(
     for path, what in ((plot, "figure"), (out, "runs")):
         if path:
             print(f"The {what}: {path}")
+
+
+def _problem(arms: str | None, delay: str | None, market: str | None) -> Problem | Market:
+    if market is not None:
+        if arms is not None or delay is not None:
+            raise InvalidInput(
+                "a market has options and delays of its own: leave --arms and --delay out."
+            )
+        return market_of(read_call(f"market({market})", "market")[1])
+    if arms is None or delay is None:
+        raise InvalidInput("say what is played: --arms and --delay, or --market.")
+    return read_problem(arms, delay)
 
 
 def show_comparison(result: Comparison) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -46,6 +46,12 @@ def plan_campaign(
             help='How long its totals are known: "4 weeks"; with --regions, a file of them.'
         ),
     ] = None,
+    effects_change: Annotated[
+        bool,
+        typer.Option(
+            "--effects-change", help="The best option and another one change places during the run."
+        ),
+    ] = False,
     regions: Annotated[
         int | None, typer.Option(help="So many regions, each with its own totals: see --history.")
     ] = None,
@@ -79,6 +85,7 @@ def plan_campaign(
             "--low": low or None, "--switch-cost": switch_cost or None, "--delay-unit": delay_unit,
             "--status-quo": status_quo, "--policies": policies, "--out": out or None,
             "--bucket": None if bucket == "day" else bucket,
+            "--effects-change": effects_change or None,
         }  # fmt: skip
         if unused := [name for name, value in given.items() if value is not None]:
             raise InvalidInput(
@@ -108,8 +115,8 @@ def plan_campaign(
         found = plan(
             options=options, lift=lift, traffic=traffic, late=late, run_for=run_for, rate=rate,
             mean=mean, low=low, high=high, sd=sd, bucket=bucket, switch_cost=switch_cost,
-            delay_unit=delay_unit, status_quo=status_quo, history=history, ended_well=ends_right,
-            percentile=percentile, longer=longer,
+            delay_unit=delay_unit, status_quo=status_quo, history=history,
+            changing=effects_change, ended_well=ends_right, percentile=percentile, longer=longer,
             policies=None if policies is None else split_list(policies),
             check_beliefs=not quick, replications=replications or 1000, seed=seed, **how,
         )  # fmt: skip
@@ -136,6 +143,7 @@ def _plan_regions(
             "--regions needs --history FILE: rows before the start with date, region, rounds and total."
         )
     text = late.strip().removeprefix("about ").strip()
+    sure: Literal["known", "guess"] = "known" if text == late.strip() else "guess"
     share = lift.strip()
     if not share.endswith("%"):
         raise InvalidInput(f'with --regions the lift is a share, such as "10%", not {lift!r}.')
@@ -144,7 +152,7 @@ def _plan_regions(
         found = plan_regions(
             Path(history), regions=regions, options=options, lift=_share(share),
             days=round(read_duration(run_for, "the run") / 24),
-            late=ToldDelay(read_duration(text, "how late sales are") / 24),
+            late=ToldDelay(read_duration(text, "how late sales are") / 24, sure),
             replications=replications, seed=seed, **how,
         )  # fmt: skip
     print(json.dumps(found.to_json(), indent=2) if as_json else found)

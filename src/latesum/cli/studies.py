@@ -40,6 +40,7 @@ def paper(
     """Run the paper's experiments again, beside its published curves, with a report."""
     from latesum.lab.studies.paper import FIGURES, experiment_text, run_paper
     from latesum.lab.studies.paper.report import write_report
+    from latesum.lab.summaries import write_summary
 
     if show is not None:
         print(experiment_text(show), end="")
@@ -53,6 +54,10 @@ def paper(
         run = run_paper(chosen, out, quick=quick, replications=replications, seed=seed, **how)
     say("Drawing and writing the report.")
     written = write_report(run, workers=count)
+    write_summary(
+        written.html.parent / "ratios.csv",
+        (row._asdict() | {"verdict": row.verdict} for row in written.ratios),
+    )
     columns = ["curve", "published", "ours", "± s.e.", "errors apart", "verdict"]
     table = new_table("Where the curves end", columns)
     for row in written.ratios:
@@ -65,7 +70,7 @@ def paper(
         print(f"{good} of {known} jumps are within 0.5% of the published rounds.")
     if quick:
         print("A quick look: with few runs, agreement says little.")
-    print(f"The report: {written.html}")
+    print(f"The report: {written.html}; its end ratios: {written.html.parent / 'ratios.csv'}")
 
 
 def league(
@@ -78,8 +83,9 @@ def league(
     dask: Dask = None,
     again: Again = False,
 ) -> None:
-    """Every policy on 22 problems: regret, tails, lock-ins, the price of anonymity."""
-    from latesum.lab.studies.league import as_markdown, cells_of, run_league
+    """Every policy on 24 problems: regret, tails, lock-ins, the price of anonymity."""
+    from latesum.lab.studies.league import as_markdown, as_values, cells_of, run_league
+    from latesum.lab.summaries import write_summary
 
     with working(worker_count(workers), dask, out, again) as how:
         rows = run_league(out, replications=replications, seed=seed, **how)
@@ -91,10 +97,11 @@ def league(
         terminal().print(table)
     markdown = out / "league.md"
     markdown.write_text(as_markdown(rows), encoding="utf-8")
+    values = write_summary(out / "league.csv", map(as_values, rows))
     print(
         "Lock-ins: runs that play arms at least 0.02 worse for most of their last half, and again "
         "at ten times the horizon.\nPrice: of anonymity, the mean over that of the policy with the "
-        f"same index that sees which arm paid.\nThe same as Markdown: {markdown}"
+        f"same index that sees which arm paid.\nThe same as Markdown: {markdown}; as CSV: {values}"
     )
 
 
@@ -104,11 +111,15 @@ def safety(
     ] = "unmix",
     told: Annotated[
         list[str] | None,
-        typer.Option(help="It is told the mean delay times this, or 'nothing': 1 and 0.8."),
+        typer.Option(
+            help="It is told the mean delay times this, or 'nothing': 1 and 0.8; in markets 1."
+        ),
     ] = None,
     law: Annotated[
         str,
-        typer.Option(help="Which random problems: usual, or wide (with horizons of their own)."),
+        typer.Option(
+            help="Which random problems: usual, wide (with horizons of their own), or markets."
+        ),
     ] = "usual",
     replications: Annotated[int, typer.Option(help="The number of runs.")] = 10_000,
     horizon: Annotated[
@@ -125,8 +136,10 @@ def safety(
     """Count how often a policy gets stuck with a bad option, on random problems; 1 if too often."""
     from latesum.lab.stats import number_text
     from latesum.lab.studies.safety import is_safe, measure_safety
+    from latesum.lab.summaries import write_summary
 
-    factors = [_told_factor(text) for text in told or ["1", "0.8"]]
+    usual = ["1"] if law == "markets" else ["1", "0.8"]
+    factors = [_told_factor(text) for text in told or usual]
     with working(worker_count(workers), dask, out, again) as how:
         rows = [
             measure_safety(
@@ -145,11 +158,26 @@ def safety(
             number_text(row.worst_regret),
         )  # fmt: skip
     terminal().print(table)
+    values = write_summary(
+        out / "safety.csv",
+        (
+            {
+                "policy": row.policy, "law": law, "told": "nothing" if row.told is None else row.told,
+                "horizon": horizon, "seed": seed, "runs": row.replications, "suspects": row.suspects,
+                "lock_ins": row.lock_ins, "upper_limit": row.upper_limit, "mean": row.mean_regret,
+                "worst": row.worst_regret,
+            }
+            for row in rows
+        ),
+        same=("policy", "law", "told", "horizon", "seed"),
+    )  # fmt: skip
+    print(f"Added to {values}.")
+    kind = "MarketSetting" if law == "markets" else "Setting"
     for row in rows:
         for each in row.found:
             print(
                 f"Run {each.number} locked in, with a regret of {each.regret:,.0f}: "
-                f"Setting.from_json({json.dumps(each.setting)}).run({each.number})"
+                f"{kind}.from_json({json.dumps(each.setting)}).run({each.number})"
             )
     if not all(is_safe(row) for row in rows):
         raise typer.Exit(1)
@@ -182,6 +210,7 @@ def coverage(
 ) -> None:
     """How often reported intervals miss the truth; 1 if those that are proved miss too often."""
     from latesum.lab.studies.coverage import ARMS, CASES, LEVELS, measure_coverage
+    from latesum.lab.summaries import write_summary
 
     for name in arms or []:
         known_name(name, ARMS, "set of arms")
@@ -196,6 +225,12 @@ def coverage(
         numbers = [f"{number:.4f}" for row in group for number in (row.missed, row.worst)]
         table.add_row(policy, delay, named, *numbers)
     terminal().print(table)
+    values = write_summary(
+        out / "coverage.csv",
+        (row._asdict() | {"runs": replications, "seed": seed} for row in rows),
+        same=("policy", "arms", "delay", "level"),
+    )
+    print(f"Added to {values}.")
     if not all(row.holds for row in rows):
         raise typer.Exit(1)
 
@@ -220,7 +255,14 @@ def markets(
     """Late totals of regions with weekdays and drift: what is lost, and do intervals hold; 1 if not."""
     from latesum.lab.studies.market_cells import CELLS
     from latesum.lab.studies.market_field import FieldRow, run_field
-    from latesum.lab.studies.markets import COLUMNS, cells_of, run_markets, write_markdown
+    from latesum.lab.studies.markets import (
+        COLUMNS,
+        as_values,
+        cells_of,
+        run_markets,
+        write_markdown,
+    )
+    from latesum.lab.summaries import write_summary
 
     chosen = [known_name(table, (*CELLS, _FIELD), "table") for table in tables or (*CELLS, _FIELD)]
     field: list[FieldRow] = []
@@ -246,9 +288,14 @@ def markets(
                 each.problem, each.policy, f"{each.mean:,.0f}", f"{each.error:,.0f}", goal
             )
         terminal().print(table)
+    values = write_summary(
+        out / "markets.csv", map(as_values, rows), same=("table", "world", "policy")
+    )
+    if field:
+        write_summary(out / "field.csv", (each._asdict() for each in field))
     print(
         "Of split: what was lost over what an equal split loses. 90%, 95%: shares of true effects inside "
-        f"their intervals.\nThe same as Markdown: {write_markdown(rows, out)}"
+        f"their intervals.\nThe same as Markdown: {write_markdown(rows, out)}; as CSV: {values}"
     )
     missed = [each for each in field if each.goal is not None and each.mean > each.goal]
     if missed or not all(row.holds for row in rows):

@@ -69,10 +69,12 @@ def _show(results: SweepResults) -> None:
     asked = results.experiment.ratio
     if asked is not None:
         columns.append(f"over {asked.policy or asked.problem}")
+    in_markets = {each.problem_name for each in results.settings if hasattr(each, "market")}
     for problem in results.problems:
         rows = [row for row in results.summary() if row.problem == problem]
         horizon = int(results[problem, rows[0].policy].checkpoints[-1])
-        table = new_table(f"Regret after {horizon:,} rounds: {problem}", columns)
+        unit = "buckets" if problem in in_markets else "rounds"
+        table = new_table(f"Regret after {horizon:,} {unit}: {problem}", columns)
         for row in rows:
             cells = [
                 row.policy, f"{row.replications:,}", f"{row.mean:,.1f}",

@@ -85,7 +85,7 @@ class Delay(ABC):
 
     @property
     def short_text(self) -> str:
-        """The delay for people, in titles and messages: the text, unless that is very long."""
+        """The text of the delay for titles and messages, shortened where it is very long."""
         return self.text
 
     def __repr__(self) -> str:

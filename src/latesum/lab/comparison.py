@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
@@ -28,6 +28,7 @@ from latesum.lab.stats import number_text
 from latesum.policies import Play
 from latesum.policies.spec import PolicySpec
 from latesum.world import Problem, Reward
+from latesum.world.market import Market
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -76,7 +77,8 @@ class Comparison:
             about.get("arm_order") == "random"
         )  # results saved by earlier versions do not say
         title = (
-            f"Regret after {about['horizon']:,} rounds, {about['replications']} replications"
+            f"Regret after {about['horizon']:,} {about.get('unit', 'rounds')}, "
+            f"{about['replications']} replications"
             f"{', arms in random order' if shuffled else ''}\n{about['problem']}"
         )
         columns = ["policy", "mean", "± s.e.", "median", "95%", "99%", "worst"]
@@ -260,7 +262,7 @@ def simulate(
 
 
 def compare(
-    problem: Problem,
+    problem: Problem | Market,
     policies: Mapping[str, AnyPolicy | str],
     horizon: int,
     *,
@@ -277,10 +279,12 @@ def compare(
     """Play every policy `replications` times; the result does not depend on where that is done.
 
     Args:
-        problem: What is played.
+        problem: What is played: a problem, or a law of markets, from which every run draws one. In a market
+            policies are given as text, "switchback" and the analysts' tests ("half-time-test", "geo-test")
+            among them; those of one stream show the same in all regions, and are told the history.
         policies: Policies by name. One may be given as text, such as "flow" or
             "package.module:Class"; it is then told what is true of the problem.
-        horizon: The number of rounds.
+        horizon: The number of rounds; of a market, of its buckets.
         replications: How often each policy is run.
         seed: The same seed gives the same result.
         bucket: The rounds between two decisions, where they are not taken in any round.
@@ -300,9 +304,24 @@ def compare(
     >>> result = compare(problem, {"ODAAF": policy}, 5_000, replications=4, seed=1)
     >>> result.summary()[0].ended_on_best
     1.0
+    >>> from latesum.world.market import Market
+    >>> names = {"a test": "half-time-test", "an equal split": "equal-split"}
+    >>> found = compare(Market(regions=2), names, 28, replications=4, seed=1)
+    >>> found.runs["a test"].regrets.shape                     # sales lost, after each of 28 buckets
+    (4, 28)
     """
     if not policies:
         raise InvalidInput("give at least one policy to compare, as {name: policy}.")
+    if isinstance(problem, Market):
+        given = {
+            "bucket": bucket != 1, "report_lag": report_lag, "before": before is not None,
+            "history": history, "random_order": random_order,
+        }  # fmt: skip
+        if said := [name for name, value in given.items() if value]:
+            raise InvalidInput(
+                f"a market says this itself: leave out {', '.join(said)}, and set it in the Market."
+            )
+        return _compare_in_market(problem, policies, horizon, replications, seed, measures, how)
     if random_order and not all(isinstance(policy, str) for policy in policies.values()):
         raise InvalidInput(
             "in random order a policy is built for the arms as each run meets them: give policies "
@@ -333,6 +352,33 @@ def compare(
         "arm_order": "random" if random_order else "as given",
         "sees_more": [n for n, p in built.items() if isinstance(p, AttributedPolicy)],
         "broken_assumptions": [list(each) for each in broken_assumptions(problem, built)],
+    }
+    return Comparison({policy: runs for (_, policy), runs in results.runs.items()}, description)
+
+
+def _compare_in_market(
+    market: Market, policies: Mapping[str, AnyPolicy | str], horizon: int, replications: int, seed: int,
+    measures: Sequence[str], how: RunOptions,
+) -> Comparison:  # fmt: skip
+    from latesum.lab.markets.setting import MarketSetting  # it takes a while to import
+
+    market = replace(market, buckets=horizon)
+    settings = [
+        MarketSetting.compared(
+            market, policy, seed=seed, measures=measures, problem_name="market", policy_name=name
+        )
+        for name, policy in policies.items()
+    ]
+    for setting in settings:
+        setting.check()
+    results = run(settings, replications, **how)
+    description = {
+        "problem": repr(market),
+        "horizon": market.buckets,
+        "unit": "buckets",
+        "replications": len(next(iter(results.runs.values()))),
+        "seed": seed,
+        "sees_more": [],
     }
     return Comparison({policy: runs for (_, policy), runs in results.runs.items()}, description)
 

@@ -131,7 +131,10 @@ def harmful_gap(problem: Problem, gap: float = HARMFUL_GAP, share: float | None 
 
 @register_measure("ends_right")
 def ends_right(run: Run, within: float = 0.0) -> bool:
-    """Whether the arm that looks best to the policy at the end is less than `within` below it."""
+    """Whether the arm that looks best to the policy at the end is less than `within` below it.
+
+    Where means drift, that is by those of the end.
+    """
     return _is_good(run, within)[run.answer]
 
 
@@ -189,4 +192,8 @@ def missed(run: Run, levels: Sequence[float] = (0.95, 0.9975)) -> Floats:
 
 
 def _is_good(run: Run, within: float) -> list[bool]:
-    return [gap < within - 1e-12 or gap <= 1e-12 for gap in run.problem.gaps]
+    calendar = getattr(run.problem, "calendar", None)
+    gaps = run.problem.gaps
+    if calendar is not None and calendar.drift_to is not None:
+        gaps = run.problem.gaps_at(run.horizon - 1)  # type: ignore[attr-defined]
+    return [gap < within - 1e-12 or gap <= 1e-12 for gap in gaps]

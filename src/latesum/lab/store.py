@@ -285,5 +285,5 @@ def _write_tables(
             kept.append(pa.table({**labels, **columns}))
     metadata = {"experiment": json.dumps(about, sort_keys=True)}
     for path, kept in zip((runs_path, checkpoints_path), tables, strict=True):
-        table = pa.concat_tables(kept, promote_options="default").unify_dictionaries()
+        table = pa.concat_tables(kept, promote_options="permissive").unify_dictionaries()
         pq.write_table(table.replace_schema_metadata(metadata), path, compression="zstd")

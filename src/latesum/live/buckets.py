@@ -218,3 +218,19 @@ def _zone(name: str) -> ZoneInfo:
         raise InvalidInput(
             f"there is no time zone {name!r}; use a name such as 'Europe/Berlin' or 'UTC'."
         ) from None
+
+
+def span_text(buckets: float, every: str) -> str:
+    """A number of buckets as a time: short ones in hours.
+
+    >>> span_text(1.5, "day"), span_text(2.43, "day"), span_text(0.5, "week"), span_text(2, "number")
+    ('36 hours', '2.4 days', '3.5 days', '2 buckets')
+    """
+    if every == "number":
+        return f"{buckets:.2g} bucket{'' if f'{buckets:.2g}' == '1' else 's'}"
+    hours = buckets * {"hour": 1, "day": 24, "week": 168}[every]
+    if hours < 48 and hours != 24:
+        shown, unit = f"{hours:.0f}" if hours >= 10 else f"{hours:.2g}", "hour"
+    else:
+        shown, unit = f"{hours / 24:.0f}" if hours >= 240 else f"{hours / 24:.2g}", "day"
+    return f"{shown} {unit}{'' if shown == '1' else 's'}"

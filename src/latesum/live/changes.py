@@ -15,7 +15,7 @@ from latesum._checks import InvalidInput, known_name
 from latesum.errors import NotPossible
 from latesum.live.before import NO_OPTION
 from latesum.live.entries import Entry
-from latesum.live.market_fields import SWITCHBACK
+from latesum.live.market_fields import SWITCHBACK, UNWRITTEN, newer_market_parameters
 from latesum.live.setting_fields import read_option_name
 from latesum.live.settings import Settings
 from latesum.policies import registry
@@ -112,11 +112,15 @@ def changed_fields(
     if "policy" in wanted and settings.is_market != (wanted["policy"] == SWITCHBACK):
         # Its parameters are in buckets, those of the others in rounds: none can be taken over.
         named = wanted.get("parameters", {})
-        unwritten = {} if settings.is_market else registry.newer_parameters(settings.policy)
+        unwritten = UNWRITTEN if settings.is_market else registry.newer_parameters(settings.policy)
         left = [key for key in parameters if key not in named]
         parameters = {key: value for key, value in parameters.items() if key in named}
-        if settings.is_market:
-            parameters = {**registry.newer_parameters(wanted["policy"]), **parameters}
+        newer = (
+            registry.newer_parameters(wanted["policy"])
+            if settings.is_market
+            else newer_market_parameters()
+        )
+        parameters = {**newer, **parameters}
         left = [key for key in left if key not in unwritten]
         if left:
             notes.append(f"Not taken over, because they are counted otherwise: {', '.join(left)}.")
@@ -131,10 +135,9 @@ def changed_fields(
         left = [key for key in left if key not in registry.newer_parameters(settings.policy)]
         if left:
             notes.append(f"{wanted['policy']} does not take {', '.join(left)}: left out.")
-    if "late" in wanted.get("parameters", {}):  # it says both of these
-        parameters = {
-            key: each for key, each in parameters.items() if key not in ("mean_delay", "sure")
-        }
+    if "late" in wanted.get("parameters", {}):  # it says all of these
+        said = {"mean_delay", "sure", "uncertainty"} - wanted["parameters"].keys()
+        parameters = {key: each for key, each in parameters.items() if key not in said}
     wanted["parameters"] = parameters
     after = settings.changed_by(wanted)
     saved, saved_after = settings.to_json(), after.to_json()

@@ -26,6 +26,10 @@ GLOSSARY: dict[str, str] = {
     "total": "What arrived in a day from all decisions, earlier ones too; it does not say from which.",
     "forecast": "The rest of the campaign is simulated many times, from what is known now. Half of the "
     "simulations are decided by the named date, and eight of ten within the range.",
+    "delay": "How long after a visit its sale is counted, on average. What is told at the start is "
+    "corrected by what the totals show.",
+    "outlier": "A total so far from what was expected (more than 3.5 standard deviations) that it counts "
+    "as if it were closer: one strange day must not decide.",
     "rounds": "Decisions, such as visitors who were shown an option.",
 }
 

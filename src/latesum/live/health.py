@@ -271,7 +271,17 @@ def _data(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
 def _comparison(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
     settings = ledger.settings
     if settings.is_market:
-        return  # it compares regions on the same days and knows weekdays; its winner waits for two periods
+        # It compares regions on the same days and knows weekdays; its winner waits for two periods.
+        if ledger.decisions and not settings.parameters.get("novelty"):
+            yield Finding(
+                "effects that stay",
+                "note",
+                "switchback takes the options' effects to stay as they are: where they change during the "
+                "campaign, it can end on an option that is no longer the best. Where options are new to "
+                "people, say so (`latesum campaign change --parameter novelty=0.01`); for rates that go on "
+                "changing, take another policy, such as guarded.",
+            )
+        return
     visits = count_visits(ledger)
     once = [
         name

@@ -8,12 +8,11 @@ from datetime import datetime
 from statistics import NormalDist
 from typing import Any
 
+from latesum.live.buckets import span_text
 from latesum.live.ledger import Ledger
 from latesum.live.market import MarketRows, market_rows
 from latesum.markets import Effect, Readings, Winner, readings, winner
 from latesum.policies import Estimate
-
-_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
 @dataclass(frozen=True)
@@ -25,17 +24,40 @@ class MarketView:
         readings: What it has found.
         winner: Whether there is a winner.
         labels: What its buckets are called, by their numbers in the model.
+        every: What a bucket is.
     """
 
     found: MarketRows
     readings: Readings
     winner: Winner
     labels: dict[int, str]
+    every: str = "day"
 
     @property
     def reference(self) -> str:
         """The option that effects are measured against."""
         return self.found.settings.reference
+
+    def effect(self, option: str) -> Effect:
+        """What an option does beside the status quo, over all regions.
+
+        Args:
+            option: Its name.
+        """
+        return next(each for each in self.readings.effects if each.option == option)
+
+    @staticmethod
+    def interval(effect: Effect, level: float) -> tuple[float, float]:
+        """An effect's interval of any level; it is normal on the scale of logarithms.
+
+        Args:
+            effect: The effect.
+            level: How sure the interval is.
+        """
+        middle = math.log1p(effect.effect)
+        sd = (math.log1p(effect.high95) - middle) / NormalDist().inv_cdf(0.975)
+        width = NormalDist().inv_cdf((1 + level) / 2) * sd
+        return math.expm1(middle - width), math.expm1(middle + width)
 
     def estimates(self, ledger: Ledger, level: float) -> list[Estimate]:
         """Per option the mean per round, at the mean level of what is known, with an interval.
@@ -60,7 +82,7 @@ class MarketView:
         base = total / worth if worth else None
         estimates = []
         for arm, name in enumerate(options):
-            low, high = _interval(effects[name], level)
+            low, high = self.interval(effects[name], level)
             estimates.append(
                 Estimate(
                     arm, name,
@@ -86,14 +108,16 @@ class MarketView:
     def sentences(self) -> list[str]:
         """What was found, for people."""
         said = [effect_sentence(each, self.reference) for each in self.readings.effects]
-        told = self.found.settings.delay
-        sure = "a guess" if told.sure == "guess" else "known"
         said.append(
-            f"Sales come {self.readings.delay:.2g} buckets late on average (told: {told.mean:.2g}, {sure})."
+            f"Sales come {span_text(self.readings.delay, self.every)} late on average "
+            f"(told: {self.told_delay_text})."
         )
         if self.readings.own_delays:
-            own = ", ".join(f"{name} {late:.2g}" for name, late in self.readings.own_delays.items())
-            said.append(f"Each option has a delay of its own: {own} buckets.")
+            own = ", ".join(
+                f"{name} {span_text(late, self.every)}"
+                for name, late in self.readings.own_delays.items()
+            )
+            said.append(f"Each option has a delay of its own: {own}.")
         for each in self.readings.outliers[-5:]:
             where = f" in {each.region}" if each.region else ""
             said.append(
@@ -101,6 +125,12 @@ class MarketView:
                 f"{'above' if each.deviations > 0 else 'below'} what was expected, and counted as 3.5."
             )
         return said + list(self.readings.warnings)
+
+    @property
+    def told_delay_text(self) -> str:
+        """The delay that was told, in words."""
+        told = self.found.settings.delay
+        return ("about " if told.sure == "guess" else "") + span_text(told.mean, self.every)
 
     def label(self, bucket: int) -> str:
         """What a bucket of the model is called.
@@ -153,6 +183,7 @@ def view_market(ledger: Ledger, now: datetime, before: int | None = None) -> Mar
         readings(found.rows, following, found.settings),
         winner(found.rows, following, found.settings),
         labels,
+        ledger.settings.buckets.every,
     )
 
 
@@ -164,11 +195,3 @@ def effect_sentence(effect: Effect, reference: str) -> str:
         f"{effect.option}: {effect.effect:+.1%} ({effect.low90:+.1%} to {effect.high90:+.1%}, 90% sure) "
         f"against {reference}; best with {effect.chance:.0%}."
     )
-
-
-def _interval(effect: Effect, level: float) -> tuple[float, float]:
-    """The effect's interval of any level; it is normal on the scale of logarithms."""
-    middle = math.log1p(effect.effect)
-    sd = (math.log1p(effect.high95) - middle) / NormalDist().inv_cdf(0.975)
-    width = NormalDist().inv_cdf((1 + level) / 2) * sd
-    return math.expm1(middle - width), math.expm1(middle + width)

@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 import re
 from datetime import timedelta
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from latesum.live.buckets import span_text
 from latesum.live.status import OptionRow, Status
+
+if TYPE_CHECKING:
+    from latesum.live.market_view import MarketView
 
 #: The worth of a decision is told for this many days.
 WORTH_DAYS = 30
@@ -61,12 +65,53 @@ def make_outlook(status: Status) -> Outlook:
     names = [row.name for row in status.options]
     known = status.status_quo in names
     base = status.options[names.index(status.status_quo) if known else 0]
+    if status.market is not None:
+        return _market_outlook(status, status.market, base, assumed=not known)
     chances = _chances(status.options, status.level)
     options = [
         OptionOutlook(row, chance, *_uplift(row, base, status.level), row is base)
         for row, chance in zip(status.options, chances, strict=True)
     ]
     return Outlook(options, base.name, not known, _worth(status, base))
+
+
+def _market_outlook(
+    status: Status, market: MarketView, base: OptionRow, *, assumed: bool
+) -> Outlook:
+    """What the model of `switchback` says: its own effects, intervals and chances."""
+    options = []
+    for row in status.options:
+        effect = market.effect(row.name)
+        known = row.mean is not None and row is not base
+        low, high = market.interval(effect, status.level)
+        chance = None if row.mean is None else effect.chance
+        if known:
+            options.append(OptionOutlook(row, chance, effect.effect, low, high, False))
+        else:
+            options.append(OptionOutlook(row, chance, None, None, None, row is base))
+    return Outlook(options, base.name, assumed, _market_worth(status, options, base))
+
+
+def _market_worth(status: Status, options: list[OptionOutlook], base: OptionRow) -> Worth | None:
+    """As `_worth`, of all regions with the visitors that they really have."""
+    length = _LENGTHS.get(status.every)
+    racing = [each for each in options if each.uplift is not None and each.row.place != "dropped"]
+    if length is None or base.mean is None or not racing:
+        return None
+    best = max(racing, key=lambda each: each.uplift or 0.0)
+    if best.uplift is None or best.low is None or best.high is None or best.uplift <= 0:
+        return None
+    rounds: dict[int, int] = {}
+    for row in status.timeline:
+        if row.rounds:
+            rounds[row.bucket] = rounds.get(row.bucket, 0) + row.rounds
+    usual = sum(rounds.values()) / len(rounds) if rounds else (
+        status.expected_rounds * max(len(status.regions), 1)
+    )  # fmt: skip
+    whole = base.mean * usual * (timedelta(days=WORTH_DAYS) / length)
+    return Worth(
+        best.row.name, best.uplift * whole, best.low * whole, best.high * whole, WORTH_DAYS
+    )
 
 
 def _deviation(row: OptionRow, level: float) -> float:
@@ -142,10 +187,13 @@ class Words:
         """A sentence without rounds, and with percent."""
         if self._shares:
             sentence = re.sub(r"(?<![\w.])0\.(\d+) below", self._points, sentence)
-            sentence = re.sub(r"(?<![\w.])0\.\d{2,}(?!\w)", self._percent, sentence)
+            sentence = re.sub(
+                r"(?<![\w.])0\.\d{2,}(?!\w)(?! (?:bucket|hour|day|week))", self._percent, sentence
+            )
         if self._every != "number":
             sentence = re.sub(r"\(told: ([\d,]*\d)\)", r"(told: \1 rounds)", sentence)
             sentence = re.sub(r"(for )?(?:about )?([\d,]*\d) rounds?\b", self._time, sentence)
+            sentence = re.sub(r"(?<=\d )bucket(?=s?\b)|(?<=\b[Aa] )bucket\b", self._every, sentence)
         return sentence
 
     def rate(self, value: float) -> str:
@@ -155,7 +203,9 @@ class Words:
     def _time(self, found: re.Match[str]) -> str:
         number = int(found[2].replace(",", "")) / self._expected
         if found[1]:  # an option is shown for whole buckets
-            number = max(1.0, number)
+            number = max(1.0, float(round(number)))
+        elif number < 1:
+            return f"about {span_text(number, self._every)}"
         shown = f"{number:,.0f}" if number >= 10 else f"{number:.2g}"
         return f"{found[1] or ''}about {shown} {self._every}{'' if shown == '1' else 's'}"
 

@@ -20,7 +20,7 @@ from latesum._checks import InvalidInput, finite_number, whole_number
 from latesum._durations import duration_text, parse_duration
 from latesum.live.before import PastBucket, check_history, check_status_quo
 from latesum.live.buckets import Buckets
-from latesum.live.market_fields import SWITCHBACK, read_market_parameters
+from latesum.live.market_fields import SWITCHBACK, read_late, read_market_parameters
 from latesum.policies import registry
 
 #: The age of a value and the share of the final total that is in by then, in order of age.
@@ -35,6 +35,8 @@ DATED = (
     "(many ad platforms' default): it counts on the day of the click, and yesterday's "
     "total keeps growing."
 )
+#: By what share a guess of the mean delay may be wrong.
+_GUESS = 0.7
 #: Parameters of policies that may be given in time, and how they become rounds.
 _IN_TIME = ("horizon", "mean_delay", "delay_bound")
 _SQUARED = re.compile(r"\(\s*(.+?)\s*\)\s*(?:\^|\*\*)\s*2")
@@ -179,7 +181,24 @@ def read_parameters(value: Any, info: ValidationInfo) -> dict[str, Any]:
     value = _without_arms(value, info.data.get("options", ()))
     if info.data.get("policy") == SWITCHBACK:
         return read_market_parameters(value, Buckets(every))
+    value = _told_late(value, info.data.get("policy"))
     return {key: _in_rounds(key, each, Buckets(every), expected) for key, each in value.items()}
+
+
+def _told_late(value: dict[str, Any], policy: str | None) -> dict[str, Any]:
+    """The parameters with `late`, as people say it, in those of the policy."""
+    if "late" not in value or policy is None:
+        return value
+    accepted = registry.accepted_parameters(policy)
+    if "mean_delay" not in accepted:
+        raise InvalidInput(f"{policy} is not told how late sales come; leave it out.")
+    if "mean_delay" in value:
+        raise InvalidInput("say how late sales come by late or by mean_delay, not by both.")
+    span, sure = read_late(value["late"])
+    told = {key: each for key, each in value.items() if key != "late"} | {"mean_delay": span}
+    if sure == "guess" and "uncertainty" in accepted:
+        told.setdefault("uncertainty", _GUESS)
+    return told
 
 
 def _without_arms(value: Mapping[str, Any], options: tuple[str, ...]) -> dict[str, Any]:

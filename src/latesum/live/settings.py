@@ -27,7 +27,12 @@ from latesum._durations import parse_duration
 from latesum.live import setting_fields as fields
 from latesum.live.before import PastBucket
 from latesum.live.buckets import KINDS, Buckets, Every
-from latesum.live.market_fields import SWITCHBACK, pattern_of
+from latesum.live.market_fields import (
+    SWITCHBACK,
+    UNWRITTEN,
+    newer_market_parameters,
+    pattern_of,
+)
 from latesum.policies import Policy, registry
 
 if TYPE_CHECKING:
@@ -176,7 +181,11 @@ class Settings(BaseModel):
             settings = cls.model_validate(given)
         except ValidationError as error:
             raise InvalidInput(_sentence(error, cls)) from None
-        newer = {} if settings.is_market else registry.newer_parameters(settings.policy)
+        newer: dict[str, Any] = (
+            dict(newer_market_parameters())
+            if settings.is_market
+            else registry.newer_parameters(settings.policy)
+        )
         settings = settings.model_copy(update={"parameters": {**newer, **settings.parameters}})
         settings.check_policy()
         return settings
@@ -312,7 +321,7 @@ class Settings(BaseModel):
         """
         from latesum.markets import NOT_KNOWN, NOTHING, MarketSettings, ToldDelay
 
-        told, quo = self.parameters, self.status_quo
+        told, quo = self.written_parameters, self.status_quo
         is_option = quo in self.options
         pattern, phase = pattern_of(self.buckets, first)
         return MarketSettings(
@@ -333,13 +342,14 @@ class Settings(BaseModel):
             report_lag=told.get("report_lag", 0),
             stay=told.get("stay"),
             seed=self.seed,
+            model=told["model"],
         )
 
     @property
     def written_parameters(self) -> dict[str, Any]:
         """The parameters, with those that an earlier version did not write as they were then."""
         if self.is_market:
-            return dict(self.parameters)
+            return {**UNWRITTEN, **self.parameters}
         return {**registry.unwritten_parameters(self.policy), **self.parameters}
 
     def to_json(self) -> dict[str, Any]:

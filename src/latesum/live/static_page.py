@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from importlib import metadata, resources
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from latesum import _extras, _pages
-from latesum.live import charts
+from latesum.live import charts, market_charts
+from latesum.live.buckets import span_text
 from latesum.live.glossary import GLOSSARY, term_id
 from latesum.live.outlook import Words, make_outlook, percent
-from latesum.live.status import BucketRow, Status
+from latesum.live.status import BucketRow, OptionRow, Status
 from latesum.live.terminal_page import gain_sentence
 
 if TYPE_CHECKING:
@@ -69,7 +71,7 @@ def status_section(
         undecided: The present bucket, where it can be asked for on the page and no one has.
     """
     shares = status.range == (0.0, 1.0)
-    window = charts.window_of(status.timeline, last)
+    drawn = _market_drawings(status, last) if status.market else _drawings(status, phase_of, last)
     return _pages.render(
         "live/templates/status.html",
         status=status,
@@ -77,19 +79,19 @@ def status_section(
         lag=_lag(status),
         counts=_counts(status.timeline),
         gain=None if status.gain is None else gain_sentence(status),
-        timeline=charts.timeline_chart(status, phase_of, window),
-        totals=charts.totals_chart(status, window),
-        estimates=charts.estimates_chart(status),
-        last=status.timeline[: -_LAST_BUCKETS - 1 : -1],
+        **drawn,
+        last=_last_rows(status),
         acts=status.acts[::-1],
-        offered=[[row.name, row.place == "dropped"] for row in status.options],
+        offered=[_offered(row, status) for row in status.options],
+        states=_states(status),
         outlook=make_outlook(status),
         words=Words(status.every, status.expected_rounds, shares=shares),
         percent=percent,
         decision=decision,
         glossary=GLOSSARY,
         term_id=term_id,
-        spans=[] if name is None else spans_of(len(status.timeline)),
+        span_text=span_text,
+        spans=[] if name is None else spans_of(status.n_buckets),
         span=last,
         name=name,
         undecided=undecided,
@@ -106,15 +108,75 @@ def spans_of(buckets: int) -> list[int | None]:
     return [*shorter, None] if shorter else []
 
 
+def _drawings(
+    status: Status, phase_of: dict[int, int], last: int | None
+) -> dict[str, dict[str, Any] | None]:
+    window = charts.window_of(status.timeline, last)
+    return {
+        "timeline": charts.timeline_chart(status, phase_of, window),
+        "totals": charts.totals_chart(status, window),
+        "estimates": charts.estimates_chart(status),
+    }
+
+
+def _market_drawings(status: Status, last: int | None) -> dict[str, Any]:
+    columns = market_charts.columns_of(status, last)
+    return {
+        "timeline": market_charts.grid_chart(status, columns),
+        "totals": market_charts.origins_chart(status, columns),
+        "estimates": market_charts.effects_chart(status),
+        "patterns": market_charts.pattern_charts(status),
+        "origins": _origins(status),
+    }
+
+
+def _origins(status: Status) -> dict[tuple[str, int], str]:
+    """What of a bucket's total came from which option, in words, by region and bucket."""
+    if status.market is None:
+        return {}
+    return {
+        (each.region, each.bucket + status.market.found.first): ", ".join(
+            f"{name} {share:.0%}"
+            for name, share in sorted(each.shares.items(), key=lambda pair: -pair[1])
+        )
+        for each in status.market.readings.origins
+    }
+
+
+def _last_rows(status: Status) -> list[BucketRow]:
+    """The newest rows first; of one bucket in the order of the regions."""
+    rows = (
+        sorted(status.timeline, key=lambda row: -row.bucket)
+        if status.regions
+        else status.timeline[::-1]
+    )
+    return rows[:_LAST_BUCKETS]
+
+
+def _offered(row: OptionRow, status: Status) -> list[Any]:
+    """An option for a dialog: its name, whether it was dropped everywhere, and in which regions."""
+    dropped = [region for region, each in status.region_states.items() if row.name in each.dropped]
+    return [row.name, row.place == "dropped", dropped]
+
+
+def _states(status: Status) -> list[str]:
+    """The states of the campaign and its regions, by which acts are offered."""
+    found = {status.state, *(each.state for each in status.region_states.values())}
+    return sorted(each.replace(" ", "-") for each in found)
+
+
 def _lag(status: Status) -> str:
-    """How far what is known is behind what is shown."""
-    waiting = 0
+    """How far what is known is behind what is shown; of regions, in the slowest."""
+    waiting = Counter[str]()
+    ended = set[str]()
     for row in reversed(status.timeline):
         if row.state in ("known", "missing"):
-            break
-        waiting += row.state == "pending"
+            ended.add(row.region)
+        elif row.state == "pending" and row.region not in ended:
+            waiting[row.region] += 1
+    most = max(waiting.values(), default=0)
     unit = "bucket" if status.every == "number" else status.every
-    return f"{waiting} {unit}" + ("" if waiting == 1 else "s")
+    return f"{most} {unit}" + ("" if most == 1 else "s")
 
 
 def _counts(rows: list[BucketRow]) -> dict[str, int]:

@@ -79,6 +79,13 @@ class OptionRow(NamedTuple):
     place: Place
 
 
+class RegionState(NamedTuple):
+    """How a region is: its state, and the options that were dropped in it."""
+
+    state: CampaignState
+    dropped: tuple[str, ...]
+
+
 @dataclass(frozen=True)
 class Status:
     """A campaign at a glance."""
@@ -113,16 +120,28 @@ class Status:
     status_quo: str
     #: The regions, and what was decided last in each; a campaign without regions has none.
     regions: dict[str, Decision] = field(default_factory=dict)
+    #: How each region is: people may hold, override or drop in one of them.
+    region_states: dict[str, RegionState] = field(default_factory=dict)
     #: What the model of `switchback` finds; of other policies None.
     market: MarketView | None = None
 
+    @property
+    def n_buckets(self) -> int:
+        """How many buckets were decided; each has a row in the timeline for every region."""
+        return len({row.bucket for row in self.timeline}) if self.regions else len(self.timeline)
+
     def to_json(self) -> dict[str, Any]:
         """As plain values, for other programs."""
-        whole = asdict(replace(self, market=None, regions={}))
+        whole = asdict(replace(self, market=None, regions={}, region_states={}))
+        del whole["region_states"]
         whole["regions"] = {
-            region: {**each._asdict(), "at": each.at.isoformat()}
+            region: {
+                **each._asdict(), "at": each.at.isoformat(),
+                "state": self.region_states[region].state,
+                "dropped": list(self.region_states[region].dropped),
+            }
             for region, each in self.regions.items()
-        }
+        }  # fmt: skip
         whole["market"] = None if self.market is None else self.market.to_json()
         whole["now"] = self.now.isoformat()
         whole["own_delay"] = None if self.own_delay is None else finite(self.own_delay._asdict())
@@ -184,6 +203,13 @@ def make_status(campaign: Campaign, level: float) -> Status:
             region: part.decisions[part.last]
             for region, part in ledger.parts.items()
             if region and part.last is not None
+        },
+        region_states={
+            region: RegionState(
+                _state(part), tuple(settings.options[arm] for arm in sorted(part.dropped))
+            )
+            for region, part in ledger.parts.items()
+            if region
         },
         market=market,
         now=now,
@@ -343,8 +369,9 @@ def _data_sentence(timeline: list[BucketRow]) -> str:
     if not known:
         text = "No total is known yet"
     else:
+        newest = max(known, key=lambda row: row.bucket)
         are = "total is" if len(known) == 1 else "totals are"
-        text = f"{len(known)} {are} known, the newest that of {known[-1].label}"
+        text = f"{len(known)} {are} known, the newest that of {newest.label}"
     text += f"; {pending or 'none'} {'are' if pending > 1 else 'is'} awaited"
     text += f", {missing} missing." if missing else "."
     early = sum(row.early for row in known)

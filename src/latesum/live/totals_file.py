@@ -72,7 +72,7 @@ def read_totals(
     every: Every | None = None,
     most_rows: int | None = None,
     check_wanted: CheckWanted = always_wanted,
-    regions: bool = False,
+    regions: bool | None = False,
 ) -> Totals:
     """The rows of a file of totals.
 
@@ -83,13 +83,13 @@ def read_totals(
         every: What a bucket is: a row that is for more than one is refused.
         most_rows: A file of more rows is refused; without it there is no limit.
         check_wanted: Called before every batch of rows; what it raises ends the reading.
-        regions: Whether a column says which region a row is of.
+        regions: Whether a column says which region a row is of; None where one may.
 
     >>> read_totals(b"date;rounds;total\\n1.3.2026;5000;1512,5\\n").rows[0].row[:3]
     ('2026-03-01', 5000, 1512.5)
     """
     form = form or FileForm()
-    table = open_table(source, LAYOUT_OF_REGIONS if regions else LAYOUT, form, time_basis)
+    table = open_table(source, LAYOUT if regions is False else LAYOUT_OF_REGIONS, form, time_basis)
     _check_columns(table)
     if regions and "region" not in table.places:
         raise BadFile(

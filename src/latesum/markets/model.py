@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ from latesum.markets.arrival_kernels import arrival_mix
 from latesum.markets.arrivals import shape_of
 from latesum.markets.filter_kernels import filter_blocked, filter_dense
 from latesum.markets.rows import FIRST_BUCKETS, Panel, before_shares
-from latesum.markets.settings import NOT_KNOWN, PATTERNS, MarketSettings
+from latesum.markets.settings import NOT_KNOWN, NOTHING, PATTERNS, MarketSettings
 
 Floats = NDArray[np.float64]
 
@@ -26,6 +26,10 @@ _UNKNOWN_LEVEL_SD = 1.5
 #: in the same direction for days, so that 1, the largest error there is, leaves intervals too narrow: where nothing ran,
 #: 90% intervals held 68% of the effects with 1, 79% with 2 and 94% with 3.
 NOT_KNOWN_SD = 3.0
+#: The same where it is asked for itself whether nothing ran: what ran may then differ by about this much.
+SOMETHING_SD = 1.0
+#: From this difference of log-likelihoods on, it is clear whether nothing ran before.
+_CLEAR = 10.0
 #: On a holiday, sales may differ by about this much more than on other days.
 HOLIDAY_SD = 0.3
 
@@ -188,6 +192,10 @@ class Prepared:
         if not sizes.sum() > 0:  # no visitor yet
             sizes = np.ones(len(sizes))
         self._weights = sizes / sizes.sum()
+        asks = settings.before == NOT_KNOWN and settings.model >= 2 and settings.dated == "arrival"
+        #: The second opinion where it is not known what ran before: nothing did.
+        self._nothing = Prepared(panel, replace(settings, before=NOTHING)) if asks else None
+        self._nothing_ran: bool | None = None  # as soon as it is clear
 
     def _mixed(self, delay: float) -> tuple[Floats, Floats, Floats, Floats]:
         """What depends on the delay alone: X, what is added to V, and the totals and X of the levels' priors."""
@@ -201,7 +209,8 @@ class Prepared:
             # Where it is not known what ran before, early arrivals say little, of the level too.
             loose = np.zeros(panel.totals.shape, dtype=bool)
             if settings.before == NOT_KNOWN:
-                extra += (NOT_KNOWN_SD * old) ** 2
+                unsure = NOT_KNOWN_SD if self._nothing is None else SOMETHING_SD
+                extra += (unsure * old) ** 2
                 loose = old > 0.5
             if self._holiday.any():
                 extra += (HOLIDAY_SD * _touched(self._holiday, delay))[:, None] ** 2
@@ -209,11 +218,23 @@ class Prepared:
         return self._mixes[delay]
 
     def fit(self, hyper: Hyper) -> Posterior:
-        """The posterior.
+        """The posterior; where it is not known what ran before, by what makes the rows likelier.
 
         Args:
             hyper: The sizes of all that moves.
         """
+        if self._nothing is None or self._nothing_ran is False:
+            return self._fitted(hyper)
+        closed = self._nothing.fit(hyper)
+        if self._nothing_ran:
+            return closed
+        found = self._fitted(hyper)
+        difference = closed.likelihood - found.likelihood
+        if abs(difference) > _CLEAR:
+            self._nothing_ran = difference > 0
+        return closed if difference > 0 else found
+
+    def _fitted(self, hyper: Hyper) -> Posterior:
         panel, settings = self._panel, self._settings
         layout = layout_of(settings, hyper.own)
         by_decision = settings.dated == "decision"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -29,6 +30,8 @@ NOISY_WALK = 0.04
 _UNKNOWN_LAG = 0.3
 #: ... and from this difference on, it matters.
 _DIFFERENT_LAG = 0.15
+#: Effects seem to change where letting them walk by this much a bucket makes the rows likelier by this much (log).
+_CHANGING, _LIKELIER = 0.01, 2.0
 _DRAWS = 4000
 #: The child of a market's seed that chances are drawn from.
 _STREAM = 3
@@ -245,6 +248,12 @@ def _warnings(
             f"Demand walks by {walk:.0%} a bucket: expect to lose half of what an equal split loses. "
             + ("Use regions." if settings.rounds_known else "Tell the visitors, or use regions.")
         )
+    if not settings.novelty and _seem_to_change(panel, found, settings):
+        yield (
+            "The options' effects seem to change over time, and this policy takes them to stay: it can end on "
+            "an option that is no longer the best. Tell it novelty, or take a policy for rates that change, such "
+            "as guarded."
+        )
     told = settings.delay.mean
     if not 0.67 < found.hyper.delay / told < 1.5:
         yield (
@@ -268,3 +277,9 @@ def _warnings(
             f"The options' sales may be late by different times ({slow} the latest): totals cannot tell a "
             "late option from a bad one, so an option that looks bad may only be late."
         )
+
+
+def _seem_to_change(panel: Panel, found: Posterior, settings: MarketSettings) -> bool:
+    """Whether effects that walk explain the rows clearly better than effects that stay."""
+    walking = fit(panel, replace(settings, novelty=_CHANGING), found.hyper)
+    return walking.likelihood - found.likelihood > _LIKELIER

@@ -18,6 +18,10 @@ NOT_KNOWN = "(not known)"
 SURE = {"known": 0.1, "guess": 0.7}
 #: The parts of the repeating pattern: a week of days, of working days; hours of the day and days of the week; none.
 PATTERNS = {"weekday": (7,), "workday": (5,), "hour": (24, 7), "none": ()}
+#: The version of the model: a campaign keeps to the one by which it began. 1 learned the common delay with the
+#: options' own lags, had no second opinion where it was not known what ran before, and swept over an option on one
+#: stream even if its history was told.
+MODEL = 2
 MOST_OPTIONS = 50
 MOST_REGIONS = 200
 
@@ -91,6 +95,7 @@ class MarketSettings:
         report_lag: After how many buckets totals become known.
         stay: For how many buckets a choice stays, at least; None follows the delay as it was told.
         seed: What the draws come from.
+        model: The version of the model; 1 is that of campaigns that began before there was another.
 
     >>> settings = MarketSettings(("old", "new"), 90, regions=("north", "south"), before="old")
     >>> settings.reference
@@ -114,6 +119,7 @@ class MarketSettings:
     report_lag: int = 0
     stay: int | None = None
     seed: int = 1
+    model: int = MODEL
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -123,6 +129,8 @@ class MarketSettings:
         put(self, "holidays", tuple(sorted({int(bucket) for bucket in self.holidays})))
         for name in ("report_lag", "seed", "phase"):
             whole_number(getattr(self, name), f"`{name}`")
+        if not 1 <= whole_number(self.model, "the version of the model") <= MODEL:
+            raise InvalidInput(f"there are versions 1 to {MODEL} of the model, not {self.model}.")
         finite_number(self.novelty, "the walk of effects (novelty)", at_least=0, at_most=0.5)
         known_name(self.pattern, PATTERNS, "pattern")
         known_name(self.dated, ("arrival", "decision"), "way to date totals")
@@ -155,6 +163,10 @@ class MarketSettings:
         if self.stay is not None:
             return self.stay
         mean = self.delay.mean
+        if self.model >= 2:
+            mean = round(
+                mean, 1
+            )  # a delay of 2.001 buckets, such as of a fitted law, needs no bucket more than 2
         room = self.horizon // (5 * len(self.options))
         return max(2, math.ceil(mean), min(math.ceil(2 * mean), room))
 

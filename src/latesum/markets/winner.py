@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from latesum._checks import finite_number
+from latesum.markets.model import Posterior
 from latesum.markets.readings import widening
 from latesum.markets.rows import Panel, RegionRow
 from latesum.markets.rule import root_of
@@ -57,16 +58,23 @@ def winner(
     return winner_of(Panel.of(rows, settings, bucket), settings, lift=lift)
 
 
-def winner_of(panel: Panel, settings: MarketSettings, *, lift: float = 0.01) -> Winner:
+def winner_of(
+    panel: Panel,
+    settings: MarketSettings,
+    *,
+    lift: float = 0.01,
+    found: Posterior | None = None,
+) -> Winner:
     """`winner` for the table of all rows.
 
     Args:
         panel: The rows.
         settings: The market's.
         lift: A difference that is too small to matter, as a share.
+        found: The posterior of the rows, where it is known already.
     """
     lift = finite_number(lift, "the lift", at_least=0, at_most=1)
-    mean, covariance = posterior(panel, settings).effects()
+    mean, covariance = (posterior(panel, settings) if found is None else found).effects()
     rng = np.random.default_rng([settings.seed, _STREAM])
     draws = mean + widening(settings) * (
         rng.standard_normal((_DRAWS, len(mean))) @ root_of(covariance).T
@@ -84,8 +92,8 @@ def winner_of(panel: Panel, settings: MarketSettings, *, lift: float = 0.01) -> 
 
 
 def _dwells(panel: Panel, settings: MarketSettings) -> list[int]:
-    """In how many dwells of the campaign each option was shown, in whichever region."""
-    inside = panel.shares[max(0, -panel.first) :]
+    """In how many dwells each option was shown, in whichever region; a history counts as it would have been."""
+    inside = panel.shares if settings.model >= 2 else panel.shares[max(0, -panel.first) :]
     return [
         len(np.unique(np.flatnonzero(inside[:, :, option].max(axis=1) > 0.5) // settings.dwell))
         for option in range(len(settings.options))

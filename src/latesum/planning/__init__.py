@@ -5,6 +5,7 @@ from latesum.planning.regions import (
     RegionForecast,
     RegionPlan,
     fitted_market,
+    past_rows,
     plan_regions,
     read_history,
 )
@@ -15,6 +16,7 @@ __all__ = [
     "RegionForecast",
     "RegionPlan",
     "fitted_market",
+    "past_rows",
     "plan",
     "plan_regions",
     "read_history",

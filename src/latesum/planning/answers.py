@@ -16,13 +16,15 @@ from latesum.lab.results import Runs
 from latesum.lab.setting import Setting
 from latesum.lab.stats import Uncertain, mean_of, quantile_of, share_of
 from latesum.planning.beliefs import Beliefs
-from latesum.planning.candidates import Candidate
+from latesum.planning.candidates import SLOW_SHARE, Candidate
 from latesum.planning.words import unit_hours
 from latesum.world import Problem
 
 #: The child of a run's seed that the order of the options is drawn from. Plans have no reports to
 #: draw, and had this one before there was another: so their numbers stay what they were.
 _ORDER = 2
+#: A policy that is slow to simulate has this many runs at least.
+_FEWEST = 20
 
 
 class Thresholds(NamedTuple):
@@ -66,9 +68,9 @@ class Forecast:
 
     def to_json(self) -> dict[str, Any]:
         """The numbers, as JSON values; a time that is infinite is null."""
-        label, spec, about = self.candidate
+        candidate = self.candidate
         result: dict[str, Any] = {
-            "label": label, "policy": spec.name, "parameters": spec.parameters, "about": about,
+            "label": candidate.label, **candidate.handed_on, "about": candidate.about,
             "replications": self.replications,
         }  # fmt: skip
         for name in (
@@ -118,9 +120,11 @@ class Simulation(NamedTuple):
         settings = [
             case.setting((self.seed, stream), f"{number}") for number, case in enumerate(cases)
         ]
+        fewer = max(round(SLOW_SHARE * replications), min(replications, _FEWEST))
+        counts = [fewer if case.candidate.slow else replications for case in cases]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what a short phase breaks, the simulation shows
-            results = run(settings, replications, what=what, **self.how)
+            results = run(settings, counts, what=what, **self.how)
         made = zip(cases, settings, results.runs.values(), strict=True)
         return [_forecast(*each, self.thresholds.percentile) for each in made]
 

@@ -41,6 +41,8 @@ class Beliefs:
     #: else, or nothing; and for how long before the start its totals are known.
     status_quo: Literal["option", "other"] | None = None
     history_hours: float = 0.0
+    #: Whether the options' means change during the run, so that another one is the best at its end.
+    changing: bool = False
 
     @property
     def bucket_rounds(self) -> int:
@@ -100,14 +102,25 @@ class Beliefs:
         else:
             delays = [self.delay(factor) for factor in delay_factors]
         rewards = [self._reward(mean) for mean in self.option_means]
-        if not weekly:
+        if not weekly and not self.changing:
             return Problem(rewards, delays)
+        if self.changing:
+            return FieldProblem(rewards, delays, calendar=self._drift())
         day = 24 * self.bucket_rounds if self.bucket == "hour" else round(self.traffic * 24)
         peak = max(USUAL_WEEK)
         factors: tuple[float, ...] = USUAL_WEEK
         if max(self._scaled(mean) for mean in self.option_means) * peak > 1:
             factors = tuple(factor / peak for factor in USUAL_WEEK)  # a rate cannot exceed 1
         return FieldProblem(rewards, delays, calendar=Calendar.weekly(day, weekdays=factors))
+
+    def _drift(self) -> Calendar:
+        """The best option and another one change places, in a straight line over the first half of the run."""
+        means = list(self.option_means)
+        best = max(range(self.options), key=means.__getitem__)
+        other = (best + 1) % self.options
+        means[best], means[other] = means[other], means[best]
+        scaled = tuple(self._scaled(mean) for mean in means)
+        return Calendar(self.bucket_rounds, drift_to=scaled, drift_over=max(self.horizon // 2, 1))
 
     def changed(self, **changes: Any) -> Beliefs:
         """The same with something else."""
@@ -145,6 +158,11 @@ class Beliefs:
             )
         else:
             truth = f"The options have {unit}s of {', '.join(f'{m:.4g}' for m in self.means)}, in any order."
+        if self.changing:
+            truth += (
+                " They change: the best and another one change places in the first half. switchback is not tried, because "
+                "it takes the options' effects to stay as they are."
+            )
         delay = self.delay()
         said = self.lateness.said
         if not said.endswith("on average"):
@@ -185,9 +203,7 @@ class Beliefs:
 
     def to_json(self) -> dict[str, Any]:
         """The numbers, as JSON values."""
-        names = (
-            "options mean lift low high sd bucket run_hours switch_cost status_quo history_hours"
-        )
+        names = "options mean lift low high sd bucket run_hours switch_cost status_quo history_hours changing"
         delay = self.delay().mean
         return {
             **{name: getattr(self, name) for name in names.split()},
@@ -216,6 +232,7 @@ def read_beliefs(
     delay_unit: str | None = None,
     status_quo: str | None = None,
     history: Any = None,
+    changing: bool = False,
 ) -> Beliefs:
     """Check what the user said and turn it into numbers.
 
@@ -263,7 +280,7 @@ def read_beliefs(
         words.Lateness.read(late, unit=delay_unit), name, words.read_duration(run_for, "the run"),
         finite_number(switch_cost, "the cost of a switch", at_least=0), given,
         known_name(status_quo, ("option", "other"), "status quo") if status_quo else None,  # type: ignore[arg-type]
-        0.0 if history is None else words.read_duration(history, "the history"),
+        0.0 if history is None else words.read_duration(history, "the history"), bool(changing),
     )  # fmt: skip
     if beliefs.history_hours and beliefs.status_quo != "option":
         raise InvalidInput("a history is that of an option: say status_quo='option' with it.")

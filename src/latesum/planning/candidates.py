@@ -13,6 +13,13 @@ from latesum.planning.beliefs import Beliefs
 from latesum.policies import Policy
 from latesum.policies.spec import PolicySpec
 
+#: `switchback` as a policy of one stream, which every problem can be played with.
+_STREAM = "latesum.lab.markets.one_stream:Switchback"
+#: It is tried where the run has this many buckets; with more it takes too long to simulate, ...
+_SWITCHBACK_BUCKETS = (28, 200)
+#: ... and even then it has this share of the runs.
+SLOW_SHARE = 0.1
+
 
 class Candidate(NamedTuple):
     """A policy with its parameters, and what to call it."""
@@ -20,6 +27,19 @@ class Candidate(NamedTuple):
     label: str
     spec: PolicySpec
     about: str
+    #: What a campaign is set up with, where that is not the policy itself.
+    in_campaign: tuple[str, dict[str, Any]] | None = None
+
+    @property
+    def handed_on(self) -> dict[str, Any]:
+        """The policy and its parameters as a campaign takes them."""
+        policy, parameters = self.in_campaign or (self.spec.name, self.spec.parameters)
+        return {"policy": policy, "parameters": dict(parameters)}
+
+    @property
+    def slow(self) -> bool:
+        """Whether it takes so long to simulate that fewer runs must do."""
+        return self.spec.name == _STREAM
 
     def build(self) -> Policy:
         """The policy itself."""
@@ -51,6 +71,9 @@ def candidates_for(beliefs: Beliefs) -> list[Candidate]:
     }  # fmt: skip
     about = "optimistic; learns the means and the delay together"
     found = [("unmix", "unmix", told, about)]
+    if beliefs.changing:
+        about = "restarts where rates seem to have changed"
+        found.append(("guarded", "guarded", told, about))
     if delay.bound is not None:
         about = "the paper's phases, knowing the mean and the bound of the delay"
         found.append(("odaaf-b", "odaaf-b", {**told, "delay_bound": delay.bound}, about))
@@ -67,7 +90,30 @@ def candidates_for(beliefs: Beliefs) -> list[Candidate]:
             found.append((label, "fixed-split", parameters, about))
     about = "each option for its share of the whole run; the best is known at the end"
     found.append((EQUAL_SPLIT, "fixed-split", {"n_arms": options, "horizon": horizon}, about))
-    return [Candidate(label, PolicySpec(name, told), about) for label, name, told, about in found]
+    made = [Candidate(label, PolicySpec(name, told), about) for label, name, told, about in found]
+    if (switchback := _switchback(beliefs)) is not None:
+        made.insert(1, switchback)
+    return made
+
+
+def _switchback(beliefs: Beliefs) -> Candidate | None:
+    """The model of markets on one stream; it takes the options' effects to stay as they are."""
+    least, most = _SWITCHBACK_BUCKETS
+    if not least <= beliefs.buckets <= most or beliefs.bucket == "hour":
+        return None
+    if beliefs.changing or not beliefs.is_rate:  # of one amount it is not told how far it varies
+        return None
+    rounds, mean = beliefs.bucket_rounds, beliefs.delay().mean
+    told: dict[str, Any] = {
+        "n_arms": beliefs.options, "horizon": beliefs.horizon, "mean_delay": _rounded(mean),
+        "bucket": rounds, "pattern": "weekday" if beliefs.bucket == "day" else "none",
+    }  # fmt: skip
+    campaign = {
+        "n_arms": beliefs.options, "horizon": beliefs.buckets, "mean_delay": _rounded(mean / rounds),
+        "sure": "guess",
+    }  # fmt: skip
+    about = "one model of all buckets, with weekdays, drift of the level and late sales"
+    return Candidate("switchback", PolicySpec(_STREAM, told), about, ("switchback", campaign))
 
 
 def chosen_candidates(beliefs: Beliefs, labels: Sequence[str] | None) -> list[Candidate]:

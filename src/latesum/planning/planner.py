@@ -39,6 +39,7 @@ def plan(
     delay_unit: str | None = None,
     status_quo: str | None = None,
     history: Any = None,
+    changing: bool = False,
     ended_well: float = 0.8,
     percentile: float = 0.05,
     longer: float = 2.0,
@@ -73,6 +74,7 @@ def plan(
         status_quo: What runs today, and is still paying when the campaign begins: "option" (one of
             them) or "other"; nothing without.
         history: For how long before the start the totals of that option are known: "4 weeks".
+        changing: Whether effects change during the run, so that another option is the best at its end.
         ended_well: The share of runs that must end on the best option or within the lift.
         percentile: The percentile at which the gain over an equal split must be above 0.
         longer: "Go, but" allows a run at most this many times as long.
@@ -94,7 +96,7 @@ def plan(
     beliefs = read_beliefs(
         options=options, lift=lift, traffic=traffic, late=late, run_for=run_for, rate=rate,
         mean=mean, low=low, high=high, sd=sd, bucket=bucket, switch_cost=switch_cost, means=means,
-        delay_unit=delay_unit, status_quo=status_quo, history=history,
+        delay_unit=delay_unit, status_quo=status_quo, history=history, changing=changing,
     )  # fmt: skip
     thresholds = Thresholds(
         finite_number(ended_well, "the share of runs that end well", above=0, at_most=1),

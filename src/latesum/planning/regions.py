@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
@@ -25,7 +25,6 @@ from latesum.lab.studies.markets import AS_GOOD
 from latesum.markets import MarketSettings, RegionRow, ToldDelay, readings
 from latesum.markets.rows import Panel
 from latesum.markets.search import FIRST_SEARCH, learned
-from latesum.planning.words import as_time
 from latesum.world.market import Market
 
 _LAYOUT = Layout(
@@ -38,6 +37,7 @@ _LAYOUT = Layout(
     ("bucket",),
     (frozenset({"bucket", "total"}),),
 )
+_SWITCHBACK = "switchback"
 #: What is tried: the policy, whether with all regions or as one stream, and what it is called.
 _TRIED = (
     ("switchback(winner=True)", True, "switchback"),
@@ -45,7 +45,9 @@ _TRIED = (
     ("switchback(winner=True)", False, "switchback, as one stream"),
     ("half-time-test", False, "a test of half the time, as one stream"),
     ("flow", False, "flow, as one stream"),
+    ("unmix", False, "unmix, as one stream"),
 )
+_ALONE = ", as one stream"
 #: A history shows the level and the weekdays of this many days at least.
 _LEAST_DAYS = FIRST_SEARCH
 
@@ -81,12 +83,48 @@ class RegionPlan:
         forecasts: What was tried, the one that loses least first.
         warnings: What the history says against it.
         sentence: What to do, in words.
+        late: How late sales are, as it was told.
+        regions: The names of the regions, where the history has them.
     """
 
     market: Market
     forecasts: tuple[RegionForecast, ...]
     warnings: tuple[str, ...]
     sentence: str
+    late: ToldDelay
+    regions: tuple[str, ...] = ()
+
+    @property
+    def recommendation(self) -> dict[str, Any]:
+        """What `latesum campaign new --plan` and the service's page set up: the best that a campaign can run.
+
+        A test of half the time is no policy of a campaign; where it loses least, the next one is handed over.
+        """
+        policy, together = next(
+            (policy, together)
+            for row in self.forecasts
+            for policy, together, name in _TRIED
+            if name == row.policy and not policy.startswith("half")
+        )
+        law = self.market
+        horizon = f"{law.buckets} days"
+        delay = f"{self.late.mean:g} day{'' if self.late.mean == 1 else 's'}"
+        about = "about " if self.late.sure == "guess" else ""
+        is_market = policy.startswith(_SWITCHBACK)
+        handed: dict[str, Any] = {
+            "policy": _SWITCHBACK if is_market else policy,
+            "parameters": {
+                "n_arms": law.options, "horizon": horizon,
+                **({"late": about + delay} if is_market else {"mean_delay": delay}),
+            },
+            "every": "day",
+            "n_regions": law.regions if together else 1,
+            "regions": list(self.regions) if together else [],
+        }  # fmt: skip
+        if law.rounds == "visitors":
+            rounds = law.visitors / (law.regions if together else 1)
+            handed["bucket"] = max(1, round(rounds))
+        return handed
 
     def to_json(self) -> dict[str, Any]:
         """As JSON values."""
@@ -96,7 +134,7 @@ class RegionPlan:
         ]
         return {
             "market": self.market.plain(), "policies": rows, "warnings": list(self.warnings),
-            "recommendation": self.sentence,
+            "sentence": self.sentence, "recommendation": self.recommendation,
         }  # fmt: skip
 
     def table(self) -> TextTable:
@@ -157,6 +195,38 @@ def read_history(source: Path | bytes) -> list[RegionRow]:
         found.append((day, region, values.get("rounds"), values.get("total")))
     if table.problems:
         raise InvalidInput(table.problems[0][1])
+    return _before_the_end(found)
+
+
+def past_rows(given: Iterable[Mapping[str, Any]]) -> list[RegionRow]:
+    """Rows before the start from values with names, as a campaign's history has them.
+
+    Args:
+        given: Rows with `bucket`, a date, and `region`, `rounds` and `total` where they are known.
+
+    >>> past_rows([{"bucket": "2026-03-01", "total": 31}, {"bucket": "2026-03-02", "total": 29}])[0][:2]
+    ('', -2)
+    """
+    found = []
+    for place, row in enumerate(given, start=1):
+        try:
+            day = datetime.date.fromisoformat(str(row["bucket"]))
+        except (KeyError, ValueError):
+            raise InvalidInput(
+                f"row {place} of the history has no day; write its bucket as 2026-03-01."
+            ) from None
+        rounds, total = (
+            None if row.get(name) is None
+            else finite_number(row[name], f"{name} in row {place} of the history")
+            for name in ("rounds", "total")
+        )  # fmt: skip
+        found.append((day, str(row.get("region") or ""), rounds, total))
+    return _before_the_end(found)
+
+
+def _before_the_end(
+    found: list[tuple[datetime.date, str, float | None, float | None]],
+) -> list[RegionRow]:
     if not found:
         raise InvalidInput("the history has no rows below the names of its columns.")
     end = max(day for day, *_ in found) + datetime.timedelta(days=1)
@@ -256,7 +326,7 @@ def plan_regions(
     >>> found = plan_regions(
     ...     rows, regions=2, options=2, lift=0.2, days=35, late=ToldDelay(1.0), replications=3, workers=1)
     >>> found.market.regions, len(found.forecasts)
-    (2, 5)
+    (2, 6)
     """
     rows = read_history(history) if isinstance(history, (Path, bytes)) else list(history)
     lift = finite_number(lift, "the lift", above=0, at_most=5)
@@ -270,7 +340,13 @@ def plan_regions(
         law, regions=1, spread=1.0, walk=math.hypot(law.walk, law.region_walk / math.sqrt(regions)),
         region_walk=0.0, noise=law.noise / math.sqrt(regions),
     )  # fmt: skip
-    tried = [each for each in _TRIED if each[1] or regions > 1 or each[0] == "flow"]
+    tried = list(_TRIED)
+    if regions == 1:  # it is one stream anyway
+        tried = [
+            (policy, True, name.removesuffix(_ALONE))
+            for policy, together, name in _TRIED
+            if together or policy in ("flow", "unmix")
+        ]
     settings = [
         MarketSetting(
             law if together else alone, policy, seed, problem_name="plan", policy_name=name
@@ -279,11 +355,14 @@ def plan_regions(
     ]
     results = run(settings, replications, what="policies", **how)
     forecasts = [
-        _forecast(name, setting.market.regions, results["plan", name].measured)
-        for setting, (_, _, name) in zip(settings, tried, strict=True)
+        _forecast(name, law.regions if together else 1, results["plan", name].measured)
+        for _, together, name in tried
     ]
     forecasts.sort(key=lambda row: row.lost)
-    return RegionPlan(law, tuple(forecasts), warnings, _sentence(forecasts))
+    names = tuple(sorted({row.region for row in rows}))
+    return RegionPlan(
+        law, tuple(forecasts), warnings, _sentence(forecasts), late, names if names != ("",) else ()
+    )
 
 
 def _forecast(name: str, regions: int, measured: Any) -> RegionForecast:
@@ -308,11 +387,15 @@ def _sentence(forecasts: list[RegionForecast]) -> str:
     together, alone = by_name["switchback"], by_name.get("switchback, as one stream")
     if alone is not None and together.days == together.days:
         instead = (
-            f"instead of {as_time(24 * alone.days)}" if alone.days == alone.days and alone.decided >= 0.5
+            f"instead of {_days(alone.days)}" if alone.days == alone.days and alone.decided >= 0.5
             else f"where one stream is decided in {alone.decided:.0%} of runs"
         )  # fmt: skip
         words.append(
             f"{together.regions} regions: decided in {together.decided:.0%} of runs, half of them within "
-            f"{as_time(24 * together.days)} {instead}."
+            f"{_days(together.days)} {instead}."
         )
     return " ".join(words)
+
+
+def _days(number: float) -> str:
+    return f"{number:.0f} day{'' if round(number) == 1 else 's'}"

@@ -77,8 +77,8 @@ class Plan:
     def to_json(self) -> dict[str, Any]:
         """Everything as JSON values.
 
-        `recommendation["policy"]` and `["parameters"]` are what `policies.build` takes, and so
-        `compare` and a live campaign. Totals must be told to it as `recommendation["scale"]` says:
+        `recommendation["policy"]` and `["parameters"]` are what a live campaign takes, and, unless it is
+        "switchback", whose spans are in buckets, `policies.build` and `compare`. Totals must be told to it as `recommendation["scale"]` says:
         (total - low * rounds) / (high - low).
         """
         candidate = self.recommended.candidate
@@ -90,8 +90,7 @@ class Plan:
             "verdict": self.verdict.to_json(),
             "recommendation": {
                 "label": candidate.label,
-                "policy": candidate.spec.name,
-                "parameters": candidate.spec.parameters,
+                **candidate.handed_on,
                 "reason": self.reason,
                 "every": self.beliefs.bucket,
                 "bucket": self.beliefs.bucket_rounds,
@@ -110,7 +109,6 @@ class Plan:
             whole: Whether it has a head of its own; a notebook shows it without.
         """
         candidate = self.recommended.candidate
-        handed_on = {"policy": candidate.spec.name, "parameters": candidate.spec.parameters}
         policies = [
             (each.candidate.label, each.ended_well, each is self.recommended)
             for each in self.answers
@@ -119,7 +117,7 @@ class Plan:
         return _pages.render(
             "planning/report.html.j2",
             whole=whole, plan=self, beliefs=self.beliefs, unit=self._unit, verdict=self.verdict,
-            recommended=self.recommended, handed_on=json.dumps(handed_on, indent=2),
+            recommended=self.recommended, runs=self._runs, handed_on=json.dumps(candidate.handed_on, indent=2),
             policies=policies, wrong=wrong, as_time=as_time,
             amount=amount, ordinal=ordinal, percent=percent, time_of=time_of,
             with_limits=with_limits,
@@ -157,6 +155,14 @@ class Plan:
     def _unit(self) -> str:
         return "conversions" if self.beliefs.is_rate else "reward"
 
+    @property
+    def _runs(self) -> str:
+        """How many runs there were: fewer of what takes long to simulate."""
+        most = max(answer.replications for answer in self.answers)
+        slow = [answer for answer in self.answers if answer.replications < most]
+        less = "".join(f", {each.replications:,} of {each.candidate.label}" for each in slow)
+        return f"{most:,} simulated runs{less}"
+
     def _headline(self) -> str:
         """The verdict and the recommendation."""
         verdict, candidate = self.verdict, self.recommended.candidate
@@ -172,7 +178,9 @@ class Plan:
             lines.append(f"{start}{ways}. Found with {verdict.replications} replications each.")
         if verdict.not_enough:
             lines.append(verdict.not_enough)
-        lines.append(f"Policy: {candidate.spec}, because {self.reason}.")
+        handed = candidate.handed_on
+        policy = PolicySpec(handed["policy"], handed["parameters"])
+        lines.append(f"Policy: {policy}, because {self.reason}.")
         return "\n".join(_wrapped(lines))
 
     def _policies_table(self) -> TextTable:
@@ -184,7 +192,7 @@ class Plan:
             f"at {self.thresholds.percentile:.0%}",
         ]
         columns += ["ends right", "settles after", "switches"]
-        title = f"{self.recommended.replications:,} simulated runs; ± and brackets are 95% limits"
+        title = f"{self._runs}; ± and brackets are 95% limits"
         table = new_table(title, columns)
         for answer in self.answers:
             mark = " <" if answer is self.recommended else ""

@@ -37,10 +37,9 @@ class Change:
 
     def to_json(self) -> dict[str, Any]:
         """As JSON values."""
-        spec = self.candidate.spec
         return {
             "what": self.what, "factor": self.factor, "sentence": self.sentence,
-            "policy": spec.name, "parameters": spec.parameters, "ended_well": self.ended_well,
+            **self.candidate.handed_on, "ended_well": self.ended_well,
         }  # fmt: skip
 
 

@@ -24,7 +24,17 @@ from latesum.service.errors import set_up_errors
 from latesum.service.forecasts import Forecasts
 from latesum.service.logs import log
 from latesum.service.metrics import Metrics
-from latesum.service.routes import acts, admin, campaigns, forms, operations, page, plans, totals
+from latesum.service.routes import (
+    acts,
+    admin,
+    campaigns,
+    forms,
+    histories,
+    operations,
+    page,
+    plans,
+    totals,
+)
 from latesum.service.sending import Sender, SendingTask
 from latesum.service.simulations import Simulations
 from latesum.service.watching import Watch
@@ -32,7 +42,7 @@ from latesum.service.workers import Workers
 
 #: All routes there are; those that are asked for most come first.
 ROUTERS = (
-    campaigns.router, totals.router, acts.router, plans.router, admin.router, operations.router,
+    campaigns.router, totals.router, acts.router, histories.router, plans.router, admin.router, operations.router,
     page.router, forms.router,
 )  # fmt: skip
 _ABOUT = """Which option to show, decided from totals that arrive late.
@@ -59,6 +69,7 @@ def create_app(store: Store, configuration: Configuration | None = None) -> Fast
         await watch.stop()
         await app.state.forecasts.close()
         await simulations.close()
+        await workers.uploads.end_process()
         await asyncio.to_thread(workers.close)
         store.close()
         log("stopped")
@@ -71,7 +82,6 @@ def create_app(store: Store, configuration: Configuration | None = None) -> Fast
         redoc_url=None,
         openapi_url=None,  # a route of ours serves it, for those with a token
         lifespan=lifespan,
-        generate_unique_id_function=lambda route: route.name,
     )
     app.state.campaigns = campaign_cache = CampaignCache(store, configuration, workers)
     app.state.simulations = simulations = Simulations()
@@ -80,7 +90,8 @@ def create_app(store: Store, configuration: Configuration | None = None) -> Fast
     networks = read_networks(configuration.webhook_networks)
     sending = SendingTask(Sender(store, networks, workers.background), configuration.send_every)
     for router in ROUTERS:
-        app.include_router(router)
+        # As they are: included, each would be built once more for every application.
+        app.router.routes.extend(router.routes)
     set_up_errors(app, _methods_of)
     app.state.holders = holders = Holders(store, configuration, workers.readers)
     app.add_middleware(

@@ -12,6 +12,7 @@ import asyncio
 import base64
 import hashlib
 import logging
+import re
 import secrets
 import time
 from collections import OrderedDict
@@ -231,7 +232,7 @@ class AuthMiddleware:
         scope["token"] = token
         if method in _SAFE:
             return None, receive
-        upload = path.startswith("/v1/") and path.endswith("/totals")
+        upload = _LARGE.fullmatch(path) is not None
         largest = self._largest if upload else min(self._largest, _LARGEST_UNLESS_UPLOAD)
         body = await _read_body(receive, headers, largest, self._body_seconds)
         if body is None:
@@ -242,7 +243,7 @@ class AuthMiddleware:
         return None, _replay(body, receive)
 
     def _refuse(self, scope: Scope, headers: Headers, *, had_secret: bool) -> Response:
-        address = str((scope.get("client") or ("unknown",))[0])
+        address = _address_of(scope)
         if wait := self._unauthenticated.wait(address):
             return _slow_down(wait)
         page = scope["method"] in _SAFE and "text/html" in headers.get("accept", "")
@@ -255,7 +256,7 @@ class AuthMiddleware:
         return error_answer(401, sentence, www_authenticate='Bearer realm="latesum"')
 
     async def _log_in(self, scope: Scope, receive: Receive, headers: Headers) -> Response:
-        address = str((scope.get("client") or ("unknown",))[0])
+        address = _address_of(scope)
         if wait := self._unauthenticated.wait(address):
             return _slow_down(wait)
         if not _same_origin(headers):
@@ -286,8 +287,13 @@ class AuthMiddleware:
         log(
             "request", level, method=method, path=scope["path"], status=status,
             milliseconds=round(seconds * 1000, 2), token=token and token.id,
-            who=token and token.name, request=scope["request_id"],
+            who=token and token.name, address=_address_of(scope), request=scope["request_id"],
         )  # fmt: skip
+
+
+def _address_of(scope: Scope) -> str:
+    """The address of the client; behind a listed proxy, as the proxy says it."""
+    return str((scope.get("client") or ("unknown",))[0])
 
 
 def _same_origin(headers: Headers) -> bool:
@@ -315,6 +321,10 @@ def read_secret(headers: Headers) -> tuple[str | None, bool]:
 def _slow_down(wait: float) -> JSONResponse:
     seconds = str(max(1, round(wait + 0.5)))
     return error_answer(429, f"too many requests; try again in {seconds} s.", retry_after=seconds)
+
+
+#: What may have a file in its body, or the rows of one.
+_LARGE = re.compile(r"/v1/(campaigns/[^/]+(/totals)?|histories|plans/regions)")
 
 
 async def _read_body(

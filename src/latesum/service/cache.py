@@ -19,7 +19,6 @@ from starlette.types import Receive
 
 from latesum.errors import UnknownCampaign
 from latesum.live import charts
-from latesum.live.batches import CheckWanted
 from latesum.live.campaign import Campaign
 from latesum.live.ledger import Decision
 from latesum.live.status import Status
@@ -27,6 +26,7 @@ from latesum.live.store import Store, Stored
 from latesum.service.configuration import Configuration
 from latesum.service.group_commit import GroupCommit
 from latesum.service.summaries import CampaignSummary, make_summary
+from latesum.service.taking_in import Taken, Upload
 from latesum.service.workers import Workers
 
 T = TypeVar("T")
@@ -88,9 +88,9 @@ class CachedCampaign:
         """Do something that only reads."""
         return await self._workers.run(self._workers.readers, work, *arguments, **more)
 
-    async def upload(self, receive: Receive, work: Callable[[CheckWanted], T]) -> T:
-        """Do something long that may write, for as long as its client waits; see `Uploads`."""
-        return await self._workers.uploads.run(receive, work)
+    async def upload(self, receive: Receive, body: bytes, sent: Upload) -> Taken:
+        """Take in many rows, for as long as their client waits; see `Uploads`."""
+        return await self._workers.uploads.take_in(receive, self.campaign, body, sent)
 
     async def option_now(self) -> KeptAnswer:
         """The option for the present bucket.

@@ -94,20 +94,12 @@ def set_up_errors(app: FastAPI, methods_of: Callable[[str], set[str]]) -> None:
     """Give every error of the app its answer."""
 
     @app.exception_handler(Refused)
-    async def refused(_: Request, error: Refused) -> JSONResponse:
-        return JSONResponse(error.content, error.status, error.headers)
-
     @app.exception_handler(InvalidInput)
-    async def invalid(_: Request, error: InvalidInput) -> JSONResponse:
-        details = error.problems if isinstance(error, BadFile) else []
-        sentence = str(error).split("\n")[0] if details else str(error)
-        if isinstance(error, ReadOnly):
-            return error_answer(503, sentence)
-        unknown = isinstance(error, UnknownCampaign | UnknownBucket)
-        status = (
-            404 if unknown else 409 if isinstance(error, Conflicting | Moved | NotPossible) else 422
-        )
-        return JSONResponse({"error": sentence, "details": details}, status)
+    @app.exception_handler(OverflowError)
+    @app.exception_handler(DBAPIError)
+    @app.exception_handler(TimeoutError)
+    async def known(_: Request, error: Exception) -> JSONResponse:
+        return answer_to(error)
 
     @app.exception_handler(RequestValidationError)
     async def not_valid(_: Request, error: RequestValidationError) -> JSONResponse:
@@ -122,14 +114,30 @@ def set_up_errors(app: FastAPI, methods_of: Callable[[str], set[str]]) -> None:
             headers["allow"] = ", ".join(sorted(methods_of(request.scope["path"])))
         return JSONResponse({"error": sentence, "details": []}, error.status_code, headers)
 
-    @app.exception_handler(OverflowError)
-    async def too_big(_: Request, error: OverflowError) -> JSONResponse:
-        return error_answer(422, "a number or a date is too large to be used.")
 
-    @app.exception_handler(DBAPIError)
-    @app.exception_handler(TimeoutError)
-    async def no_store(_: Request, error: Exception) -> JSONResponse:
+def answer_to(error: Exception) -> JSONResponse:
+    """What an error is answered with, wherever it was raised."""
+    if isinstance(error, Refused):
+        return JSONResponse(error.content, error.status, error.headers)
+    if isinstance(error, InvalidInput):
+        return _invalid(error)
+    if isinstance(error, OverflowError):
+        return error_answer(422, "a number or a date is too large to be used.")
+    if isinstance(error, DBAPIError | TimeoutError):
         return store_failed(error)
+    return unexpected(error)
+
+
+def _invalid(error: InvalidInput) -> JSONResponse:
+    details = error.problems if isinstance(error, BadFile) else []
+    sentence = str(error).split("\n")[0] if details else str(error)
+    if isinstance(error, ReadOnly):
+        return error_answer(503, sentence)
+    unknown = isinstance(error, UnknownCampaign | UnknownBucket)
+    status = (
+        404 if unknown else 409 if isinstance(error, Conflicting | Moved | NotPossible) else 422
+    )
+    return JSONResponse({"error": sentence, "details": details}, status)
 
 
 def store_failed(error: BaseException) -> JSONResponse:

@@ -39,9 +39,7 @@ class Question(NamedTuple):
 
 
 def question_of(ledger: Ledger, status: Status) -> Question | None:
-    """What is to be simulated; None if the campaign is over, decided, held, nothing is known, or it has `switchback`."""
-    if ledger.settings.is_market:
-        return None  # only policies are simulated
+    """What is to be simulated; None if the campaign is over, decided or held, or nothing is known."""
     told = told_plays(ledger, status.now)
     over = status.state not in ("running", "overridden") or status.winner is not None
     if over or not any(isinstance(each, Play) and each.total is not None for each in told):

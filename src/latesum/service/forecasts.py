@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from datetime import date
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
@@ -13,7 +14,8 @@ from latesum.live.settings import Settings
 from latesum.live.status import Status
 from latesum.service.cache import CachedCampaign
 from latesum.service.errors import Refused
-from latesum.service.forecasting import MOST_BUCKETS, question_of
+from latesum.service.forecasting import MOST_BUCKETS, Question, question_of
+from latesum.service.market_forecasting import MOST_REGIONS, MarketQuestion, market_question_of
 from latesum.service.simulations import Simulations
 
 
@@ -56,6 +58,10 @@ class Forecasts:
             return Decided("now", f"{status.winner} is the winner; finish the campaign to keep it.")
         if status.state == "held":
             return Decided("not while it is held", "It learns nothing of other options meanwhile.")
+        if len(status.regions) > MOST_REGIONS:
+            return Decided(
+                "not simulated", f"With more than {MOST_REGIONS} regions there is no forecast."
+            )
         name = cached.campaign.name
         kept = self._kept.get(name)
         last = 0 if status.current is None else status.current.bucket
@@ -75,11 +81,16 @@ class Forecasts:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _find(self, cached: CachedCampaign, status: Status, key: tuple[int, int]) -> None:
-        question = await cached.read(lambda: question_of(cached.reader.ledger(), status))
+        is_market = status.market is not None
+        ask_for: Callable[..., MarketQuestion | Question | None] = (
+            market_question_of if is_market else question_of
+        )
+        question = await cached.read(lambda: ask_for(cached.reader.ledger(), status))
         found = _UNKNOWN
         if question is not None:
+            about = "market forecast" if is_market else "forecast"
             try:
-                answer = await self._simulations.ask("forecast", question._asdict())
+                answer = await self._simulations.ask(about, question._asdict())
                 found = in_words(answer, cached.reader.settings, key[0])
             except (InvalidInput, Refused):
                 found = Decided("not known", "This campaign cannot be simulated.")

@@ -169,6 +169,16 @@ class Record(Body):
     beyond_range: Flag = Field(False, description="The total is right, though out of its range.")
 
 
+class PastAnswer(BaseModel):
+    """A file of rows before the start, read."""
+
+    rows: list[dict[str, Any]] = Field(description="As the history of a new campaign takes them.")
+    regions: list[str] = Field(description="The regions that are in it; none in one stream.")
+    first: str
+    last: str
+    notes: list[str] = Field(description="What to know about the file.")
+
+
 class BulkRow(Body):
     """One row of many."""
 

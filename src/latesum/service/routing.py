@@ -45,7 +45,14 @@ def scope_of(handler: Callable[..., Any]) -> Scope:
 
 
 class ScopedRoute(APIRoute):
-    """A route that looks at the token's scope before it looks at anything that was sent."""
+    """A route that looks at the token's scope before it looks at anything that was sent.
+
+    In the description it has the name of its handler.
+    """
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **settings: Any) -> None:
+        settings["generate_unique_id_function"] = lambda route: route.name
+        super().__init__(path, endpoint, **settings)
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """The handler, behind the check."""

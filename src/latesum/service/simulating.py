@@ -1,4 +1,4 @@
-"""The process that simulates for the service: one question per line comes in, one answer goes out.
+"""The process that simulates for the service: plans, and when campaigns will be decided.
 
 It is a process of its own, so that plans and forecasts never hold up a decision, and so that one that
 is not wanted any longer can be ended.
@@ -6,19 +6,18 @@ is not wanted any longer can be ended.
 
 from __future__ import annotations
 
-import contextlib
-import json
-import os
-import sys
 from typing import Any
 
 from latesum._checks import InvalidInput
 from latesum._json_values import finite
+from latesum.service.helper_process import Message, answer_questions
 
 #: Runs of each policy in a plan, and the policies that are tried: a verdict while someone waits.
 #: `latesum plan` tries more, more often.
 REPLICATIONS = 100
 POLICIES = ("unmix", "half test")
+#: Runs of each policy in a plan with regions.
+REGION_REPLICATIONS = 40
 
 
 def answer(question: dict[str, Any]) -> dict[str, Any]:
@@ -26,6 +25,12 @@ def answer(question: dict[str, Any]) -> dict[str, Any]:
     try:
         if question["about"] == "plan":
             return {"found": _plan(question["given"])}
+        if question["about"] == "region plan":
+            return {"found": _region_plan(question["given"])}
+        if question["about"] == "market forecast":
+            from latesum.service.market_forecasting import MarketQuestion, market_forecast
+
+            return {"found": market_forecast(MarketQuestion(**question["given"]))}
         from latesum.service.forecasting import Question, forecast
 
         return {"found": forecast(Question(**question["given"]))}
@@ -48,20 +53,28 @@ def _plan(given: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def main() -> None:
-    """Answer until no more questions come."""
-    with contextlib.suppress(OSError, AttributeError):
-        os.nice(5)
-    answers = sys.stdout
-    sys.stdout = sys.stderr  # what a library prints is no answer
-    for line in sys.stdin:
-        try:
-            said = answer(json.loads(line))
-        except Exception as error:  # the next question may be a better one
-            said = {"failed": f"{type(error).__name__}: {error}"}
-        answers.write(json.dumps(said) + "\n")
-        answers.flush()
+def _region_plan(given: dict[str, Any]) -> dict[str, Any]:
+    from latesum.live.market_fields import read_late
+    from latesum.markets import ToldDelay
+    from latesum.planning import past_rows, plan_regions
+    from latesum.planning.words import read_duration
+
+    late, sure = read_late(given["late"])
+    found = plan_regions(
+        past_rows(given["history"]), regions=given["regions"], options=given["options"],
+        lift=given["lift"], days=round(read_duration(given["run_for"], "the run") / 24),
+        late=ToldDelay(read_duration(late, "how late sales are") / 24, sure),
+        replications=REGION_REPLICATIONS, workers=1,
+    )  # fmt: skip
+    return found.to_json()
+
+
+def _said(question: Message) -> Message:
+    try:
+        return Message(answer(question.head))
+    except Exception as error:  # the next question may be a better one
+        return Message({"failed": f"{type(error).__name__}: {error}"})
 
 
 if __name__ == "__main__":
-    main()
+    answer_questions(_said)

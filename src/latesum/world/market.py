@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -160,6 +161,14 @@ class Market:
             finite_number(getattr(self, name), f"`{name}`", at_least=0)
         for name in ("background", "persistence", "spill", "missing"):
             finite_number(getattr(self, name), f"`{name}`", at_least=0, at_most=0.99)
+        for name in ("trend", "holiday", "novelty"):
+            finite_number(getattr(self, name), f"`{name}`", above=-1)
+        finite_number(self.week_end, "`week_end`")
+        for name in ("one_better", "holiday_everywhere"):
+            if not isinstance(getattr(self, name), bool):
+                raise InvalidInput(f"`{name}` is true or false, not {getattr(self, name)!r}.")
+        if self.demand is not None and not isinstance(self.demand, str):
+            raise InvalidInput(f"`demand` is the name of a function, not {self.demand!r}.")
         if self.week not in (5, 7):
             raise InvalidInput(f"a week has 7 days, or 5 working days, not {self.week!r}.")
         known_name(self.shape, _DELAYS, "law of delays of a market")
@@ -177,6 +186,10 @@ class Market:
         """
         return MarketWorld(self, seeds)
 
+    def __repr__(self) -> str:
+        said = ", ".join(f"{name}={value!r}" for name, value in self.plain().items())
+        return f"Market({said})"
+
     def plain(self) -> dict[str, Any]:
         """As JSON values, without what is as usual."""
         return {
@@ -184,6 +197,24 @@ class Market:
             for each in dataclasses.fields(self)
             if (value := getattr(self, each.name)) != each.default
         }
+
+
+def market_of(fields: Mapping[str, Any]) -> Market:
+    """A law of markets from its fields by name, as a file or a command gives them.
+
+    Args:
+        fields: What `Market` takes.
+
+    >>> market_of({"regions": 4, "buckets": 60})
+    Market(regions=4, buckets=60)
+    """
+    known = [each.name for each in dataclasses.fields(Market)]
+    for name in fields:
+        known_name(name, known, "field of a market")
+    try:
+        return Market(**fields)
+    except TypeError as error:
+        raise InvalidInput(f"this is no market: {error}.") from None
 
 
 class MarketWorld:

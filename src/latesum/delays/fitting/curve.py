@@ -149,27 +149,6 @@ def steps(times: Floats, alive: Floats) -> tuple[Floats, Floats]:
     return np.concatenate([[0.0], doubled_times]), np.concatenate([[1.0], doubled_alive])
 
 
-def from_averages(averages: Floats, after: float) -> tuple[Floats, Floats]:
-    """Points of a curve whose mean over x from l to l + 1 is averages[l]; these must not rise.
-
-    A straight line in each, as steep as its neighbours allow: no line goes further than half-way to the
-    averages beside it, so that the curve does not rise either, and the average of each line is kept,
-    so that the curve has the right mean. `after` is the average that follows.
-
-    >>> times, alive = from_averages(np.array([0.75, 0.25]), 0.0)
-    >>> times.tolist(), alive.tolist()
-    ([0.0, 1.0, 1.0, 2.0], [1.0, 0.5, 0.375, 0.125])
-    """
-    before = averages[:-1] - averages[1:]
-    # The curve begins at 1, which is half a unit, not a whole one, before the middle of the first.
-    fall = np.minimum(
-        np.append(2 * (1 - averages[0]), before), np.append(before, averages[-1] - after)
-    )
-    places = np.arange(len(averages), dtype=np.float64)
-    times = np.column_stack([places, places + 1]).ravel()
-    return times, np.column_stack([averages + fall / 2, averages - fall / 2]).ravel()
-
-
 def smooth_pieces(times: Floats, alive: Floats, pieces: int = 8) -> tuple[Floats, Floats]:
     """More points between the given ones, with a hazard that changes smoothly.
 

@@ -7,6 +7,8 @@ some are censored, out of the number that would give the variance of Greenwood's
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from latesum.delays.base import Floats
@@ -35,12 +37,8 @@ def effective_numbers(alive: Floats, events: Floats, at_risk: Floats, total: flo
     if not inner.any():
         return np.full(len(alive), total)
     # Before the first end all are there, and after the last nothing is left to learn.
-    places = np.flatnonzero(inner)
-    found[: places[0]] = total
-    for place in range(places[0] + 1, len(found)):
-        if np.isnan(found[place]):
-            found[place] = found[place - 1]
-    return np.asarray(np.minimum(found, total))
+    last = np.maximum.accumulate(np.where(inner, np.arange(len(found)), -1))
+    return np.asarray(np.where(last < 0, total, np.minimum(found[last], total)))
 
 
 def share_limits(alive: Floats, numbers: Floats, level: float) -> tuple[Floats, Floats]:
@@ -55,28 +53,29 @@ def share_limits(alive: Floats, numbers: Floats, level: float) -> tuple[Floats, 
     >>> round(float(low[0]), 4), round(float(high[0]), 4)
     (0.1871, 0.8129)
     """
-    from scipy.stats import beta
+    from scipy.special import betaincinv
 
     side = (1 - level) / 2
     count, rest = numbers * alive, numbers * (1 - alive)
-    low = np.where(count > 0, beta.ppf(side, np.maximum(count, 1e-9), rest + 1), 0.0)
-    high = np.where(rest > 0, beta.ppf(1 - side, count + 1, np.maximum(rest, 1e-9)), 1.0)
+    low = np.where(count > 0, betaincinv(np.maximum(count, 1e-9), rest + 1, side), 0.0)
+    high = np.where(rest > 0, betaincinv(count + 1, np.maximum(rest, 1e-9), 1 - side), 1.0)
     return np.minimum.accumulate(low), np.maximum.accumulate(high[::-1])[::-1]
 
 
 def quantile_limits(
-    curve: Curve, numbers: Floats, share: float, level: float
-) -> tuple[float | None, float | None]:
-    """The limits of a quantile; None where the data end before that limit.
+    curve: Curve, numbers: Floats, shares: Sequence[float], level: float
+) -> dict[float, tuple[float | None, float | None]]:
+    """The limits of quantiles; None where the data end before that limit.
 
     Args:
         curve: The estimate.
         numbers: Out of how many delays each of its points was found.
-        share: The share that has arrived by the quantile.
+        shares: The shares that have arrived by the quantiles.
         level: The level of the limits.
     """
-    found: list[float | None] = []
-    for limit in share_limits(curve.alive, numbers, level):
-        reached = limit[-1] <= 1 - share + 1e-12
-        found.append(Curve(curve.times, limit).quantile(share) if reached else None)
-    return found[0], found[1]
+    low, high = (Curve(curve.times, limit) for limit in share_limits(curve.alive, numbers, level))
+
+    def within(limit: Curve, share: float) -> float | None:
+        return limit.quantile(share) if limit.unseen <= 1 - share + 1e-12 else None
+
+    return {share: (within(low, share), within(high, share)) for share in shares}

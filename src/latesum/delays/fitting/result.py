@@ -49,11 +49,15 @@ class Estimated(NamedTuple):
     #: The quantiles of the normal distribution are replaced by Student's, with this number
     #: of degrees of freedom, where it is given.
     degrees: float | None = None
+    #: Whether the limits of the mean may be at unlike distances.
+    skew: bool = False
     #: The resampled limits of quantiles are stretched by this factor.
     stretch: float = 1.0
     #: Out of how many delays each point of the curve was found, where that is known: the limits of
     #: quantiles are then those of binomial shares, not resampled ones.
     numbers: Floats | None = None
+    #: What may come after the data end and is not in the curve: by how much it would raise the mean.
+    later: float = 0.0
     #: The standard error of the mean where a formula gives one.
     formula_error: float | None = None
 
@@ -190,21 +194,28 @@ def finish(estimated: Estimated, kind: str, unit: str, level: float, seed: int) 
     high = np.quantile(late.survivals(grid), sides[1], axis=0)
     degrees, other = estimated.degrees, estimated.other or curve
     inside = _OTHER_SHARE * abs(other.mean - curve.mean)
-    low_mean = _log_limits(curve.earliest().mean, early.means(), level, degrees)[0]
-    high_mean = _log_limits(curve.latest().mean, late.means(), level, degrees)[1]
-    mean = Limited(curve.mean, max(low_mean - inside, 0.0), high_mean + inside)
+    stretch = estimated.stretch * _students(level, degrees) / _students(level, None)
+    if estimated.skew:
+        low_mean = _skew_limits(curve.earliest().mean, early.means(), level, stretch)[0]
+        high_mean = _skew_limits(curve.latest().mean, late.means(), level, stretch)[1]
+    else:
+        low_mean = _log_limits(curve.earliest().mean, early.means(), level, degrees)[0]
+        high_mean = _log_limits(curve.latest().mean, late.means(), level, degrees)[1]
+    mean = Limited(curve.mean, max(low_mean - inside, 0.0), high_mean + inside + estimated.later)
     variance = Limited(
         curve.variance,
         _log_limits(curve.earliest().variance, early.variances(), level)[0],
         _log_limits(curve.widest().variance, drawn.widest().variances(), level)[1],
     )
     quantiles = {}
+    numbers = estimated.numbers
+    exact = {} if numbers is None else quantile_limits(curve, numbers, QUANTILES, level)
     for share in QUANTILES:
         value = curve.quantile(share)
         inside = _OTHER_SHARE * abs(other.quantile(share) - value)
-        lowest, highest = _quantile_limits(estimated, early, late, share, level)
-        below = estimated.stretch * max(value - lowest, 0.0) + inside
-        above = estimated.stretch * max(highest - value, 0.0) + inside
+        lowest, highest = _quantile_limits(estimated, early, late, share, level, exact.get(share))
+        below = stretch * max(value - lowest, 0.0) + inside
+        above = stretch * max(highest - value, 0.0) + inside
         most = np.inf if curve.largest is None else curve.largest
         quantiles[share] = Limited(value, max(value - below, 0.0), min(value + above, most))
     # With a largest delay these are the errors of the placement that is reported.
@@ -218,12 +229,11 @@ def finish(estimated: Estimated, kind: str, unit: str, level: float, seed: int) 
 
 
 def _quantile_limits(
-    estimated: Estimated, early: Curves, late: Curves, share: float, level: float
-) -> tuple[float, float]:
-    low: float | None = None
-    high: float | None = None
-    if estimated.numbers is not None:
-        low, high = quantile_limits(estimated.curve, estimated.numbers, share, level)
+    estimated: Estimated, early: Curves, late: Curves, share: float, level: float,
+    exact: tuple[float | None, float | None] | None,
+) -> tuple[float, float]:  # fmt: skip
+    """Exact limits as far as there are any, and otherwise resampled ones."""
+    low, high = exact or (None, None)
     if low is None:
         low = float(np.quantile(early.quantiles(share), (1 - level) / 2))
     if high is None:
@@ -237,13 +247,25 @@ def _log_limits(
     value: float, drawn: Floats, level: float, degrees: float | None = None
 ) -> tuple[float, float]:
     """Limits around the estimate, from what was resampled."""
-    from scipy import stats
-
     positive = drawn[drawn > 0]
     if value <= 0 or len(positive) < len(drawn) / 2:
         low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
         return min(float(low), value), max(float(high), value)
-    share = (1 + level) / 2
-    z = float(stats.norm.ppf(share) if degrees is None else stats.t.ppf(share, degrees))
-    factor = float(np.exp(z * np.log(positive).std(ddof=1)))
+    factor = float(np.exp(_students(level, degrees) * np.log(positive).std(ddof=1)))
     return value / factor, value * factor
+
+
+def _skew_limits(value: float, drawn: Floats, level: float, stretch: float) -> tuple[float, float]:
+    """The same where a tail that is not seen makes the upper limit further off than the lower one."""
+    low, middle, high = np.quantile(drawn, [(1 - level) / 2, 0.5, (1 + level) / 2])
+    if value <= 0 or low <= 0:
+        return min(float(low), value), max(float(high), value)
+    return value * float(low / middle) ** stretch, value * float(high / middle) ** stretch
+
+
+def _students(level: float, degrees: float | None) -> float:
+    """Within how many standard errors an estimate is with this probability; normal without degrees."""
+    from scipy import stats
+
+    share = (1 + level) / 2
+    return float(stats.norm.ppf(share) if degrees is None else stats.t.ppf(share, degrees))

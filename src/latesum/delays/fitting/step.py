@@ -11,7 +11,8 @@ import numpy as np
 
 from latesum._checks import InvalidInput
 from latesum.delays.base import Floats
-from latesum.delays.fitting.curve import Curve, from_averages
+from latesum.delays.fitting.averages import averages_of, from_averages
+from latesum.delays.fitting.curve import Curve
 from latesum.delays.fitting.resampled import Curves
 from latesum.delays.fitting.result import Estimated
 
@@ -54,22 +55,18 @@ def fit_step(
     # How much a bucket's total varies, as a multiple of what it is.
     dispersion = float(level_from.var(ddof=1)) / (level + max(background, 0.0))
 
-    def curve_of(mean_level: float, seen: Floats) -> Curve:
-        missing = seen / mean_level if stopped else 1 - seen / mean_level
-        return _curve(missing)
-
     def resample(rng: np.random.Generator, number: int) -> Curves:
         error = np.sqrt(level_from.var(ddof=1) / len(level_from))
         levels = np.maximum(level + rng.normal(size=number) * error, level / 100)
         # Around the curve that was found: around the data, their noise would be there twice.
-        fitted = level * (curve.alive[:-1].reshape(-1, 2).mean(axis=1))
+        fitted = level * averages_of(curve.alive[:-1])
         fitted = fitted if stopped else level - fitted
         spread = np.sqrt(dispersion * np.maximum(fitted + background, 0.0))
         seen = fitted + rng.normal(size=(number, len(after))) * spread
-        drawn = [curve_of(float(each), row) for each, row in zip(levels, seen, strict=True)]
-        return Curves(curve.times, np.array([each.alive for each in drawn]))
+        return Curves(*_curves(_missing(seen, levels[:, None], stopped)))
 
-    curve = curve_of(level, after)
+    times, alive = _curves(_missing(after[None], level, stopped))
+    curve = Curve(times, alive[0])
     last = after[-max(len(after) // 5, 1) :]
     missing = float(last.mean()) / level if stopped else 1 - float(last.mean()) / level
     noise = np.sqrt(max(dispersion, 1e-12) * max(abs(float(last.mean())), 1.0) / len(last)) / level
@@ -78,7 +75,7 @@ def fit_step(
         warnings.append(
             f"the tail is longer than the data: {missing:.0%} of the level is still "
             f"{'arriving' if stopped else 'missing'} {len(after)} buckets after the {what}, so the "
-            "mean is too small by what would come later."
+            "mean is too small by what would come later; its upper limit allows for that."
         )
     if len(level_from) >= 10:
         first, second = np.array_split(level_from, 2)
@@ -89,27 +86,36 @@ def fit_step(
             warnings.append("the level of the totals is not steady, so the mean may be off.")
     degrees = float(len(level_from) - 1)
     return Estimated(
-        curve, resample, len(totals), None, warnings, degrees=degrees, stretch=_STRETCH
-    ), width
+        curve, resample, len(totals), None, warnings, degrees=degrees, stretch=_STRETCH,
+        later=max(missing, 0.0) * _pace_of_the_end(curve, missing),
+    ), width  # fmt: skip
 
 
-def _curve(missing: Floats) -> Curve:
-    """The share missing in each bucket after the step, made to fall: averages of the curve.
+def _missing(seen: Floats, level: Floats | float, stopped: bool) -> Floats:
+    """The share that is still to come of each bucket's plays."""
+    return seen / level if stopped else 1 - seen / level
+
+
+def _curves(missing: Floats) -> tuple[Floats, Floats]:
+    """The shares missing in each bucket after the step, made to fall: averages of curves, one per row.
 
     Pooling neighbours that rise keeps their sum, and the sum is the mean delay.
     """
-    pools: list[list[float]] = []  # [sum, length]
-    for value in missing:
-        pools.append([float(value), 1])
-        while len(pools) > 1 and pools[-2][0] / pools[-2][1] < pools[-1][0] / pools[-1][1]:
-            total, length = pools.pop()
-            pools[-1][0] += total
-            pools[-1][1] += length
-    levels = np.concatenate([np.full(int(length), total / length) for total, length in pools])
+    from scipy.optimize import isotonic_regression
+
+    levels = np.array([isotonic_regression(row, increasing=False).x for row in missing])
     levels = np.clip(levels, 0.0, 1.0)
     # What was cut off below 0 is noise around 0: taken off evenly, so that the mean stays.
-    wanted = max(float(missing.sum()), 0.0)
-    if levels.sum() > 0:
-        levels = np.clip(levels * wanted / levels.sum(), 0.0, 1.0)
+    wanted, found = np.maximum(missing.sum(axis=1), 0.0), levels.sum(axis=1)
+    factors = np.divide(wanted, found, out=np.ones_like(found), where=found > 0)
+    levels = np.clip(levels * factors[:, None], 0.0, 1.0)
     times, alive = from_averages(levels, 0.0)
-    return Curve(np.append(times, times[-1]), np.append(alive, 0.0))
+    return np.append(times, times[-1]), np.column_stack([alive, np.zeros(len(alive))])
+
+
+def _pace_of_the_end(curve: Curve, missing: float) -> float:
+    """How much later the share that is missing at the end comes, if it goes on to fall as it fell by two thirds."""
+    fallen = 3 * max(missing, 0.0)
+    if not 0 < fallen < 1:
+        return 0.0
+    return float(curve.times[-1] - curve.quantile(1 - fallen)) / float(np.log(3))

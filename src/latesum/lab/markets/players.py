@@ -131,6 +131,8 @@ class StretchPlayer:
 
     def __init__(self, world: MarketWorld, spec: PolicySpec, seed: int) -> None:
         self._world, law = world, world.law
+        if spec.sees != "totals":
+            raise InvalidInput(f"{spec.name} sees which arm paid, and a market does not show that.")
         if law.report_lag or law.restated or law.missing or law.dated == "decision":
             raise InvalidInput(
                 "policies of one stream play in markets whose totals are known at once."
@@ -144,7 +146,8 @@ class StretchPlayer:
             known["before"] = 0 if law.before == "status quo" else "other"  # type: ignore[assignment]
         policy = spec.told(known).build()
         rng = np.random.default_rng([seed, 7])
-        told = {"history": self._history()} if law.history else {}
+        takes = law.history and "history" in spec.accepted
+        told = {"history": self._history()} if takes else {}
         self._policy = policy.fresh(rng=rng if policy.random else None, **told)
         self._left = 0
 

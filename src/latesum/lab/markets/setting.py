@@ -9,27 +9,32 @@ import dataclasses
 import functools
 import hashlib
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from latesum._checks import whole_number
+from latesum._checks import InvalidInput, whole_number
 from latesum.lab.markets.players import Player, SwitchbackPlayer, player
-from latesum.lab.measures import register_measure
+from latesum.lab.measures import measures_of, register_measure
+from latesum.lab.setting import LAWS
 from latesum.world.market import Market, MarketWorld
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 #: Part of every digest: a change in how runs are drawn or kept makes old results unusable.
-MARKET_RUNS_VERSION = 1
+MARKET_RUNS_VERSION = 2
 #: What is kept of a run in a market.
 MARKET_MEASURES = (
     "regret", "ended_on_best", "switches", "lost", "lost_by_split", "within", "intervals", "named",
 )  # fmt: skip
-_WORLD, _POLICY = range(2)
+#: What every comparison keeps, in markets as on other problems.
+_USUAL = ("regret", "ended_on_best", "switches")
+#: The children of a run's seed.
+_WORLD, _POLICY, _LAW = range(3)
 #: The two-sided normal quantiles of 90% and 95%.
 _QUANTILES = (1.6448536269514722, 1.959963984540054)
 
@@ -39,10 +44,12 @@ class MarketSetting:
     """A policy in a law of markets.
 
     Args:
-        market: The law; every run draws a market from it.
+        market: The law; every run draws a market from it. Or as text, "package.module:function", a function of
+            a generator that draws another law for every run.
         policy: What decides, as text: "switchback", "half-time-test", "geo-test", or a policy of one stream.
         seed: The seed; run i draws from its i-th child under every policy.
         measures: What is kept of a run.
+        checkpoints: The buckets after which regret is kept; the last one always is.
         problem_name: What the law is called in tables; no part of the digest.
         policy_name: What the policy is called in tables; no part of the digest.
 
@@ -52,27 +59,54 @@ class MarketSetting:
     True
     """
 
-    market: Market
+    market: Market | str
     policy: str
     seed: int = 1
     measures: tuple[str, ...] = MARKET_MEASURES
+    checkpoints: tuple[int, ...] = ()
     problem_name: str = ""
     policy_name: str = ""
 
     def __post_init__(self) -> None:
         whole_number(self.seed, "the seed")
+        measures_of(self.measures)
         object.__setattr__(self, "problem_name", self.problem_name or str(self.market))
         object.__setattr__(self, "policy_name", self.policy_name or self.policy)
+
+    @classmethod
+    def compared(
+        cls, market: Market, policy: object, *, measures: Sequence[str] = (), **named: Any
+    ) -> MarketSetting:
+        """A setting that keeps what every comparison keeps, with regret after each bucket.
+
+        Args:
+            market: The law.
+            policy: What decides, as text.
+            measures: What is kept beside regret, `ended_on_best` and `switches`.
+            named: Further fields.
+
+        >>> MarketSetting.compared(Market(buckets=14), "flow").checkpoint_rounds[-3:]
+        array([12, 13, 14])
+        """
+        if not isinstance(policy, str):
+            raise InvalidInput(
+                'in a market a policy is built for each run: give it as text, such as "flow" or "switchback".'
+            )
+        more = [text for text in measures if text not in _USUAL]
+        checkpoints = tuple(range(1, market.buckets + 1))
+        return cls(market, policy, measures=(*_USUAL, *more), checkpoints=checkpoints, **named)
 
     @property
     def horizon(self) -> int:
         """The buckets of a run."""
-        return self.market.buckets
+        return self.law(0).buckets
 
     @property
     def checkpoint_rounds(self) -> Integers:
-        """The buckets at which regret is kept: the end."""
-        return np.array([self.market.buckets])
+        """The buckets at which regret is kept."""
+        if isinstance(self.market, str):
+            return np.array([0])  # the end, wherever it is
+        return np.unique([*self.checkpoints, self.market.buckets])
 
     @functools.cached_property
     def digest(self) -> str:
@@ -82,12 +116,44 @@ class MarketSetting:
 
     def to_json(self) -> dict[str, Any]:
         """As JSON values, without labels and without what is as usual."""
-        data: dict[str, Any] = {
-            "market": self.market.plain(), "policy": self.policy, "seed": self.seed,
-        }  # fmt: skip
+        law = self.market if isinstance(self.market, str) else self.market.plain()
+        data: dict[str, Any] = {"market": law, "policy": self.policy, "seed": self.seed}
         if self.measures != MARKET_MEASURES:
             data["measures"] = list(self.measures)
+        if self.checkpoints:
+            data["checkpoints"] = list(self.checkpoints)
         return data
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> MarketSetting:
+        """The opposite of `to_json`.
+
+        Args:
+            data: What it gave.
+
+        >>> setting = MarketSetting(Market(regions=2), "switchback", 7)
+        >>> MarketSetting.from_json(setting.to_json()).digest == setting.digest
+        True
+        """
+        law = data["market"] if isinstance(data["market"], str) else Market(**data["market"])
+        return cls(
+            law, data["policy"], data["seed"], tuple(data.get("measures", MARKET_MEASURES)),
+            tuple(data.get("checkpoints", ())),
+        )  # fmt: skip
+
+    def law(self, number: int) -> Market:
+        """The law of the market of a run.
+
+        Args:
+            number: Which run.
+        """
+        if isinstance(self.market, Market):
+            return self.market
+        seeds = np.random.SeedSequence(self.seed, spawn_key=(number, _LAW))
+        drawn = LAWS.find(self.market)(np.random.default_rng(seeds))
+        if not isinstance(drawn, Market):
+            raise InvalidInput(f"{self.market} draws no Market but {drawn!r}.")
+        return drawn
 
     def check(self) -> None:
         """Refuse now what a run would refuse."""
@@ -99,8 +165,11 @@ class MarketSetting:
         Args:
             rounds: How many; at least two weeks are left.
         """
-        buckets = min(max(rounds, 14), self.market.buckets)
-        return dataclasses.replace(self, market=dataclasses.replace(self.market, buckets=buckets))
+        law = self.law(0)
+        buckets = min(max(rounds, 14), law.buckets)
+        kept = tuple(each for each in self.checkpoints if each <= buckets)
+        market = dataclasses.replace(law, buckets=buckets)
+        return dataclasses.replace(self, market=market, checkpoints=kept)
 
     def run(self, number: int) -> MarketRun:
         """One run: it depends on this setting and its number, and on nothing else.
@@ -111,12 +180,13 @@ class MarketSetting:
         world = self._start(number)
         seed = np.random.SeedSequence(self.seed, spawn_key=(number, _POLICY)).generate_state(1)[0]
         playing = player(self.policy, world, int(seed))
-        for bucket in range(self.market.buckets):
+        for bucket in range(world.law.buckets):
             world.play(bucket, playing.decide(bucket))
-        return MarketRun(world, playing)
+        return MarketRun(world, playing, self.checkpoints)
 
     def _start(self, number: int) -> MarketWorld:
-        return self.market.start(np.random.SeedSequence(self.seed, spawn_key=(number, _WORLD)))
+        seeds = np.random.SeedSequence(self.seed, spawn_key=(number, _WORLD))
+        return self.law(number).start(seeds)
 
 
 class MarketRun:
@@ -125,9 +195,12 @@ class MarketRun:
     Args:
         world: The market after its last bucket.
         playing: What decided.
+        checkpoints: The buckets after which regret is asked for; the last one always is.
     """
 
-    def __init__(self, world: MarketWorld, playing: Player) -> None:
+    def __init__(
+        self, world: MarketWorld, playing: Player, checkpoints: Sequence[int] = ()
+    ) -> None:
         self.world, self.playing = world, playing
         shown = world.shown(world.law.buckets)[-world.law.buckets :]
         means = np.array([world.means(bucket) for bucket in range(world.law.buckets)])
@@ -137,13 +210,18 @@ class MarketRun:
         else:
             top = np.full(world.law.regions, best)
         could = means[:, np.arange(world.law.regions), top].sum()
-        got = np.take_along_axis(means, shown[:, :, None], axis=2).sum()
+        sold = np.take_along_axis(means, shown[:, :, None], axis=2)[:, :, 0].sum(axis=1)
+        got = sold.sum()
         #: The mean sales that were lost, and their share in those of the best.
         self.missed_sales = float(could - got)
         self.lost = float(1 - got / could)
         self.lost_by_split = float(1 - means.mean(axis=2).sum() / could)
         self.best, self._means, self._shown = best, means, shown
-        self.checkpoints = np.array([world.law.buckets])
+        regions = np.arange(world.law.regions)
+        #: The mean sales that were lost after each bucket, from none.
+        self._missed = np.append(0.0, np.cumsum(means[:, regions, top].sum(axis=1) - sold))
+        self.horizon = world.law.buckets
+        self.checkpoints = np.unique([*checkpoints, self.horizon])
 
     @functools.cached_property
     def answer(self) -> int:
@@ -155,13 +233,26 @@ class MarketRun:
         """Whether the policy would keep the best option."""
         return self.answer == self.best
 
-    def regret(self, at: Any = None) -> Floats:
-        """The mean sales that were lost.
+    def regret(self, at: Any = None) -> Any:
+        """The mean sales that were lost after some buckets.
 
         Args:
-            at: Not used: it is kept at the end only.
+            at: How many buckets; all of them without.
         """
-        return np.array([self.missed_sales])
+        return self.missed_sales if at is None else self._missed[np.asarray(at)]
+
+    def harmful_late(self, share: float) -> bool:
+        """Whether most of the last half's sales were those of options that are worse by a share.
+
+        Args:
+            share: What is harmful, as a share of the best option's sales.
+        """
+        half = self.horizon // 2
+        means, shown = self._means[half:], self._shown[half:]
+        sold = self._means.sum(axis=(0, 1))
+        bad = 1 - sold / sold.max() >= share
+        weights = means.max(axis=2)
+        return bool(weights[bad[shown]].sum() > weights.sum() / 2)
 
     def falls_short(self, option: int) -> float:
         """By how much an option is worse than the best, as a share.
@@ -218,3 +309,18 @@ def named(run: MarketRun) -> Floats:
     if winner is None:
         return np.array([np.nan, np.nan])
     return np.array([winner[1], run.falls_short(winner[0])])
+
+
+@register_measure("market_suspect")
+def market_suspect(run: MarketRun, share: float = 0.05) -> bool:
+    """Whether most of the last half went to options that are worse than the best by a share or more."""
+    return run.harmful_late(share)
+
+
+@register_measure("market_lock_in")
+def market_lock_in(run: MarketRun, share: float = 0.05) -> bool:
+    """Whether a run is suspect and would keep such an option too.
+
+    A market is drawn for its buckets and cannot be played on, as other problems can.
+    """
+    return run.harmful_late(share) and run.falls_short(run.answer) >= share

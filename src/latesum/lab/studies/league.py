@@ -8,16 +8,20 @@ listed.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, Unpack
 
 from latesum._checks import InvalidInput
 from latesum.lab.engine import RunOptions, run
+from latesum.lab.markets.setting import MarketSetting
 from latesum.lab.results import Summary
-from latesum.lab.setting import ORDER, USUAL_MEASURES, Setting, reports_of
+from latesum.lab.setting import ORDER, USUAL_MEASURES, AnySetting, Setting, reports_of
 from latesum.lab.stats import number_text
 from latesum.lab.studies.league_problems import PROBLEMS, LeagueProblem
 from latesum.policies.spec import PolicySpec
+from latesum.world import Problem
+from latesum.world.market import Market
 
 
 class Entrant(NamedTuple):
@@ -44,6 +48,10 @@ ENTRANTS: dict[str, Entrant] = {
     "odaaf-v": Entrant("odaaf-v", 200),
     "odaaf-v-tightened": Entrant("odaaf-v-tightened", 200),
     "round-robin": Entrant("round-robin(stretch=1000)", 20),
+    # These play in markets only.
+    "switchback": Entrant("switchback", 200),
+    "half-time test": Entrant("half-time-test", 200),
+    "geo test": Entrant("geo-test", 200),
     "qpm-d UCB1": Entrant("qpm-d", 100),
     "qpm-d KL-UCB++": Entrant("qpm-d(base='kl-ucb++')", 100),
 }
@@ -99,22 +107,34 @@ def run_league(
 
 def _setting(
     problem: str, played: LeagueProblem, name: str, text: str, seed: int
-) -> Setting | None:
+) -> AnySetting | None:
     """A policy on a problem, or None where it cannot be told what it must know, or cannot play."""
-    spec = PolicySpec.parse(text)
-    counts_lock_ins = spec.sees == "totals" and not played.problem.changes
     try:
-        setting = Setting(
-            played.problem, spec, played.horizon, seed=seed, order=ORDER,
-            reports=reports_of(played.bucket, played.report_lag), before=played.before,
-            told={} if played.told == 1 else {"mean_delay": played.told},
-            measures=(*USUAL_MEASURES, "lock_in") if counts_lock_ins else USUAL_MEASURES,
-            problem_name=problem, policy_name=name,
-        )  # fmt: skip
+        setting = (
+            _in_market(played.problem, text, seed)
+            if isinstance(played.problem, Market)
+            else _on_problem(played, played.problem, text, seed)
+        )
+        setting = replace(setting, problem_name=problem, policy_name=name)
         setting.check()
     except InvalidInput:
         return None
     return setting
+
+
+def _in_market(market: Market, text: str, seed: int) -> MarketSetting:
+    return MarketSetting(market, text, seed, USUAL_MEASURES)
+
+
+def _on_problem(played: LeagueProblem, problem: Problem, text: str, seed: int) -> Setting:
+    spec = PolicySpec.parse(text)
+    counts_lock_ins = spec.sees == "totals" and not problem.changes
+    return Setting(
+        problem, spec, played.horizon, seed=seed, order=ORDER,
+        reports=reports_of(played.bucket, played.report_lag), before=played.before,
+        told={} if played.told == 1 else {"mean_delay": played.told},
+        measures=(*USUAL_MEASURES, "lock_in") if counts_lock_ins else USUAL_MEASURES,
+    )  # fmt: skip
 
 
 def cells_of(row: LeagueRow) -> list[str]:
@@ -128,6 +148,15 @@ def cells_of(row: LeagueRow) -> list[str]:
         "" if row.price_of_anonymity is None else f"{row.price_of_anonymity:.1f}",
         f"{found.replications}",
     ]
+
+
+def as_values(row: LeagueRow) -> dict[str, object]:
+    """A row for a file of values.
+
+    Args:
+        row: The row.
+    """
+    return row.summary._asdict() | {"lock_ins": row.lock_ins, "price": row.price_of_anonymity}
 
 
 def as_markdown(rows: list[LeagueRow]) -> str:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from latesum.world import Calendar, FieldProblem, Problem
+from latesum.world.market import Market
 
 #: 5% of the rewards come after 500 rounds, the others within 52; the mean is 50.
 RARELY_VERY_LATE = "mixture((0.05, constant(500)), (0.95, uniform(0, 52)))"
@@ -19,9 +20,12 @@ _DAY = 5_000
 
 
 class LeagueProblem(NamedTuple):
-    """A problem, how long it is played, how its totals are reported, and what policies are told."""
+    """A problem, how long it is played, how its totals are reported, and what policies are told.
 
-    problem: Problem
+    A market says how totals are reported and what ran before itself; its horizon is in buckets.
+    """
+
+    problem: Problem | Market
     horizon: int
     bucket: int = 1
     report_lag: int = 0
@@ -90,4 +94,6 @@ PROBLEMS: dict[str, LeagueProblem] = {
         90 * _DAY,
         bucket=_DAY,
     ),
+    "a market, one stream": LeagueProblem(Market(), 90),
+    "a market, four regions": LeagueProblem(Market(regions=4), 90),
 }

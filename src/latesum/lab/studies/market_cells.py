@@ -10,8 +10,6 @@ from latesum.world.market import Market
 _DEMAND = "latesum.lab.studies.market_demand"
 _STREAM = ("flow", "unmix")
 _TESTS = ("half-time-test", "quarter-time-test", "geo-test")
-#: Unmix takes seconds for a run.
-_MOST_RUNS = {"unmix": 60}
 
 #: One stream and four regions with three options and daily totals, and what is hard: many options, long delays, a
 #: background, few sales, one option that is a little better.
@@ -53,8 +51,7 @@ def _worlds() -> list[Cell]:
     for name, market in WORLDS.items():
         cells.append(Cell("worlds", name, market, "switchback", "switchback", goals[name]))
         for policy in (*_TESTS, *(_STREAM if market.regions == 1 else ())):
-            most = _MOST_RUNS.get(policy, 300)
-            cells.append(Cell("worlds", name, market, policy, policy, most=most))
+            cells.append(Cell("worlds", name, market, policy, policy))
     return cells
 
 

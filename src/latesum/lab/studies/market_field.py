@@ -8,7 +8,7 @@ from latesum.lab.engine import RunOptions, run
 from latesum.lab.setting import ORDER, Setting, reports_of
 from latesum.lab.studies.league_problems import PROBLEMS, LeagueProblem
 from latesum.policies.spec import PolicySpec
-from latesum.world import Calendar, FieldProblem
+from latesum.world import Calendar, FieldProblem, Problem
 
 #: What is played with, and what it is called.
 POLICIES = {"switchback": "latesum.lab.markets.one_stream:Switchback", "flow": "flow"}
@@ -65,6 +65,7 @@ def run_field(
     """
     settings, goals = [], []
     for name, (played, goal, goal_with_history) in FIELD.items():
+        assert isinstance(played.problem, Problem)
         for history, most in ((0, goal), (_HISTORY, goal_with_history)):
             if history and played.problem.changes and goal is None:
                 continue

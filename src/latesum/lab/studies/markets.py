@@ -145,6 +145,22 @@ def cells_of(row: MarketRow) -> list[str]:
     ]  # fmt: skip
 
 
+def as_values(row: MarketRow) -> dict[str, object]:
+    """A row for a file of values.
+
+    Args:
+        row: The row.
+    """
+    cell, *values = row
+    named: dict[str, object] = {
+        "table": cell.table,
+        "world": cell.world,
+        "policy": cell.called,
+        "goal": cell.goal,
+    }
+    return named | dict(zip(row._fields[1:], values, strict=True))
+
+
 def as_markdown(rows: Sequence[MarketRow]) -> str:
     """All tables, as Markdown.
 

@@ -2,7 +2,8 @@
 
 A lock-in is a run that plays arms with a gap of at least 0.02 for more than half of its last half,
 and does so again when it is continued to ten times the horizon. (The first alone may be honest
-exploration: with a dozen close arms there is a lot to find out.)
+exploration: with a dozen close arms there is a lot to find out.) In random markets it is a run whose last half
+went mostly to options that sell at least 5% less than the best, and that would keep such an option.
 """
 
 from __future__ import annotations
@@ -17,11 +18,13 @@ import numpy as np
 from latesum._checks import InvalidInput, finite_number, known_name
 from latesum.delays import Delay, parse
 from latesum.lab.engine import RunOptions, run
+from latesum.lab.markets.setting import MarketSetting
 from latesum.lab.measures import harmful_gap
 from latesum.lab.setting import DrawnProblem, Setting
 from latesum.lab.stats import rate_upper_limit
 from latesum.policies.spec import PolicySpec
 from latesum.world import Problem
+from latesum.world.market import Market
 
 HORIZON = 200_000
 
@@ -39,7 +42,11 @@ DELAY_KINDS = (
 )
 MEAN_DELAYS = (10, 25, 50, 100)
 #: The laws of problems by their names on the command line.
-LAWS = {"usual": f"{__name__}:random_problem", "wide": f"{__name__}:wide_problem"}
+LAWS = {
+    "usual": f"{__name__}:random_problem",
+    "wide": f"{__name__}:wide_problem",
+    "markets": f"{__name__}:random_market",
+}
 
 #: Of the wide law: an arm is harmful from a gap of 0.02 on, or of this share of the best mean.
 HARMFUL_SHARE = 0.2
@@ -65,7 +72,10 @@ class Safety(NamedTuple):
 
 
 class LockIn(NamedTuple):
-    """A run that locked in: `Setting.from_json(setting).run(number)` is that run."""
+    """A run that locked in: `Setting.from_json(setting).run(number)` is that run.
+
+    In markets it is `MarketSetting.from_json(setting).run(number)`.
+    """
 
     number: int
     setting: dict[str, Any]
@@ -90,8 +100,9 @@ def measure_safety(
         told: A factor on the mean delay that it is told; None: it is told nothing of the delay.
         horizon: The rounds of a run, 200,000 without; the wide law draws its own.
         seed: The same seed gives the same runs.
-        problems: The law of the problems: "usual", "wide" (`wide_problem`), or a function that draws
-            one, as "package.module:function".
+        problems: The law of the problems: "usual", "wide" (`wide_problem`), "markets" (`random_market`; there
+            also "switchback" and the analysts' tests play), or a function that draws one, as
+            "package.module:function".
         how: Where and how runs are made, as `latesum.lab.engine.run` takes it.
 
     >>> measure_safety(4, horizon=20_000).lock_ins
@@ -100,6 +111,8 @@ def measure_safety(
     if told is not None:
         told = finite_number(told, "the factor on the mean delay", above=0)
     law = problems if ":" in problems else LAWS[known_name(problems, LAWS, "law of problems")]
+    if law == LAWS["markets"]:
+        return _in_markets(replications, policy, told, horizon, seed, how)
     wide = law == LAWS["wide"]
     if wide and horizon is not None:
         raise InvalidInput("the wide law draws the horizon of every run; leave it out.")
@@ -124,6 +137,33 @@ def measure_safety(
     )
     return Safety(
         policy, told, len(runs), int(runs.measured[suspect].sum()), len(found),
+        rate_upper_limit(len(found), len(runs)), float(final.mean()), float(final.max()), found,
+    )  # fmt: skip
+
+
+def _in_markets(
+    replications: int, policy: str, told: float | None, horizon: int | None, seed: int, how: RunOptions
+) -> Safety:  # fmt: skip
+    if horizon is not None:
+        raise InvalidInput(
+            "the law of markets draws the buckets of every run; leave the horizon out."
+        )
+    if told is None or (told != 1 and not policy.startswith("switchback")):
+        raise InvalidInput("in markets policies are told the true mean delay: say 1.")
+    if told != 1:
+        if "(" in policy:
+            raise InvalidInput(f"write the factor into the policy: switchback(told={told:g}, ...).")
+        policy = f"{policy}(told={told!r})"
+    setting = MarketSetting(
+        LAWS["markets"], policy, seed, ("regret", "market_suspect", "market_lock_in"),
+        policy_name=policy,
+    )  # fmt: skip
+    (runs,) = run([setting], replications, what=f"{policy} in markets", **how).runs.values()
+    final = runs.regrets[:, -1]
+    locked = np.flatnonzero(runs.measured["market_lock_in"]).tolist()
+    found = tuple(LockIn(number, setting.to_json(), float(final[number])) for number in locked)
+    return Safety(
+        policy, told, len(runs), int(runs.measured["market_suspect"].sum()), len(found),
         rate_upper_limit(len(found), len(runs)), float(final.mean()), float(final.max()), found,
     )  # fmt: skip
 
@@ -195,6 +235,23 @@ def wide_problem(rng: np.random.Generator) -> DrawnProblem:
         bucket = round(_log_uniform(2, most, rng))
         horizon = horizon // bucket * bucket
     return DrawnProblem(Problem(means, _delay(kind, mean)), horizon, bucket)
+
+
+def random_market(rng: np.random.Generator) -> Market:
+    """A law of markets: 2 to 5 options, 1 to 6 regions, 60 to 120 days, 100 to 2,000 sales a day.
+
+    Sales come half a day to five days late, effects have an sd of 10%, and half of the markets have a
+    history.
+
+    >>> law = random_market(np.random.default_rng(1))
+    >>> law.options, law.regions, law.buckets
+    (3, 4, 106)
+    """
+    return Market(
+        options=int(rng.integers(2, 6)), regions=int(rng.integers(1, 7)),
+        buckets=int(rng.integers(60, 121)), sales=round(_log_uniform(100, 2_000, rng)),
+        delay=round(_log_uniform(0.5, 5, rng), 2), history=28 * int(rng.integers(2)),
+    )  # fmt: skip
 
 
 def _wide_means(law: int, n_arms: int, rng: np.random.Generator) -> list[float]:

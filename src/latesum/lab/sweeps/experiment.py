@@ -31,6 +31,9 @@ class ProblemEntry(_Entry):
     delay_per_arm: list[str] | None = None
     #: In place of arms and delay: a function that draws another problem for every run.
     drawn_by: str | None = None
+    #: In place of arms and delay: a market, by what `latesum.world.market.Market` takes. Its horizon counts
+    #: its buckets, and is 'buckets' there.
+    market: dict[str, Any] | None = None
     #: What `Calendar` (or `Calendar.weekly`), `Background` and `Reporting` take.
     calendar: dict[str, Any] | None = None
     background: dict[str, Any] | None = None
@@ -52,14 +55,24 @@ class ProblemEntry(_Entry):
     @model_validator(mode="after")
     def _one_kind_of_problem(self) -> ProblemEntry:
         written = [self.arms, self.delay or self.delay_per_arm]
-        if self.drawn_by is not None:
+        if self.market is not None:
+            given = {
+                "arms": self.arms, "delay": self.delay, "delay_per_arm": self.delay_per_arm,
+                "drawn_by": self.drawn_by, "calendar": self.calendar, "background": self.background,
+                "reporting": self.reporting, "before": self.before, "history": self.history or None,
+                "told": self.told or None, "horizon": self.horizon, "bucket": self.bucket,
+                "report_lag": self.report_lag,
+            }  # fmt: skip
+            if said := [name for name, part in given.items() if part is not None]:
+                raise ValueError(f"a 'market' says all of this itself: leave out {', '.join(said)}")
+        elif self.drawn_by is not None:
             parts = [*written, self.calendar, self.background, self.reporting]
             if any(part is not None for part in parts):
                 raise ValueError(
                     "a problem is either 'drawn_by' a function or has 'arms' and so on"
                 )
         elif self.arms is None:
-            raise ValueError("a problem has 'arms' (or is 'drawn_by' a function)")
+            raise ValueError("a problem has 'arms' (or is 'drawn_by' a function, or a 'market')")
         elif (self.delay is None) == (self.delay_per_arm is None):
             raise ValueError("a problem has either 'delay' or 'delay_per_arm'")
         return self

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from latesum._checks import InvalidInput, known_name
 from latesum.delays import parse as parse_delay
 from latesum.lab.comparison import default_checkpoints
+from latesum.lab.markets.players import OWN
+from latesum.lab.markets.setting import MarketSetting
 from latesum.lab.measures import measures_of
-from latesum.lab.setting import ORDER, USUAL_MEASURES, Setting, reports_of
+from latesum.lab.setting import ORDER, USUAL_MEASURES, AnySetting, Setting, reports_of
 from latesum.lab.sweeps.experiment import Experiment, ProblemEntry, Value
 from latesum.policies import registry
 from latesum.policies.spec import PolicySpec
 from latesum.world import Problem
+from latesum.world.market import Market, market_of
 from latesum.world.problem_data import problem_from
 
 #: A place in an experiment: the keys and numbers that lead to it.
@@ -60,7 +63,7 @@ class Grid:
     """An experiment and the settings that it stands for, with how often each is run."""
 
     experiment: Experiment
-    settings: list[Setting]
+    settings: list[Setting | MarketSetting]
     replications: list[int]
     #: Where a figure over problems draws each of them.
     x: dict[str, float | None]
@@ -73,25 +76,22 @@ class Grid:
         policies = list(_policies(experiment))
         _refuse_repeated([name for _, name, _ in policies], "policies")
         measures = _measures(experiment)
-        settings, counts = [], []
+        settings: list[Setting | MarketSetting] = []
+        counts = []
         for place, name, spec in policies:
             entry = experiment.policies[place]
             for source, called, problem in problems:
                 asked = experiment.problems[source]
                 if entry.problems is not None and not {called, asked.name} & {*entry.problems}:
                     continue
-                horizon = asked.horizon or experiment.horizon
-                lag = experiment.report_lag if asked.report_lag is None else asked.report_lag
                 about = f"for the problem {called!r}: "
                 with placed("policies", place, "policy", about=about):
-                    setting = Setting(
-                        problem, _told(spec, asked.told), horizon, seed=experiment.seed,
-                        reports=reports_of(asked.bucket or experiment.bucket, lag),
-                        checkpoints=_checkpoints(experiment, horizon), measures=measures,
-                        order=ORDER if experiment.order == "drawn" else None,
-                        before=asked.before, history=asked.history,
-                        problem_name=called, policy_name=name,
-                    )  # fmt: skip
+                    setting = (
+                        _market_setting(experiment, problem, spec, measures)
+                        if isinstance(problem, Market)
+                        else _setting(experiment, asked, problem, spec, measures)
+                    )
+                    setting = replace(setting, problem_name=called, policy_name=name)
                     setting.check()
                 settings.append(setting)
                 counts.append(entry.replications or experiment.replications)
@@ -114,11 +114,39 @@ class Grid:
         )  # fmt: skip
 
 
-def _problems(experiment: Experiment) -> Iterator[tuple[int, str, Problem | str]]:
+def _setting(
+    experiment: Experiment, asked: ProblemEntry, problem: Problem | str, spec: PolicySpec,
+    measures: tuple[str, ...],
+) -> Setting:  # fmt: skip
+    if spec.name in OWN:
+        raise InvalidInput(f"{spec.name} plays in markets only; name its problems.")
+    horizon = asked.horizon or experiment.horizon
+    lag = experiment.report_lag if asked.report_lag is None else asked.report_lag
+    return Setting(
+        problem, _told(spec, asked.told), horizon, seed=experiment.seed,
+        reports=reports_of(asked.bucket or experiment.bucket, lag),
+        checkpoints=_checkpoints(experiment, horizon), measures=measures,
+        order=ORDER if experiment.order == "drawn" else None,
+        before=asked.before, history=asked.history,
+    )  # fmt: skip
+
+
+def _market_setting(
+    experiment: Experiment, market: Market, spec: PolicySpec, measures: tuple[str, ...]
+) -> MarketSetting:
+    """A market has a horizon, a history and reports of its own; its options are drawn in every run."""
+    return MarketSetting.compared(market, str(spec), seed=experiment.seed, measures=measures)
+
+
+def _problems(experiment: Experiment) -> Iterator[tuple[int, str, Problem | Market | str]]:
     """The place of an entry, and the name of each of its problems with the problem."""
     for place, entry in enumerate(experiment.problems):
         _check_told(entry.told, place)
-        if entry.drawn_by is not None:
+        if entry.market is not None:
+            with placed("problems", place, "market"):
+                market = market_of(entry.market)
+            yield place, entry.name or str(market), market
+        elif entry.drawn_by is not None:
             yield place, entry.name or entry.drawn_by, entry.drawn_by
         else:
             yield from ((place, *named) for named in _written_problems(place, entry))
@@ -226,7 +254,7 @@ def _refuse_repeated(names: list[str], key: str) -> None:
             )
 
 
-def _check_names(experiment: Experiment, settings: list[Setting]) -> None:
+def _check_names(experiment: Experiment, settings: Sequence[AnySetting]) -> None:
     problems = {setting.problem_name for setting in settings}
     policies = {setting.policy_name for setting in settings}
     named = {entry.name for entry in experiment.problems if entry.name} | problems

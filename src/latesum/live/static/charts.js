@@ -11,7 +11,7 @@ function withColours(content) {
   return { ...content, colours, edge: style("--edge") };
 }
 
-function colourOf(arm, content) {
+function colourOf(arm = 0, content) {
   return content.colours[arm % content.colours.length];
 }
 
@@ -163,6 +163,87 @@ const makers = {
     };
   },
 
+  // A row per region and a column per bucket, in the colour of the option that was shown.
+  grid(content) {
+    const cells = content.cells.map((row) => row.map(cellOf));
+    const named = content.regions.length > 1;
+    const options = common(() => []);
+    options.interaction = { mode: "nearest", axis: "xy", intersect: false };
+    options.layout = { padding: { top: 6 } };
+    options.plugins.tooltip.filter = (item) => item.datasetIndex < cells.length;
+    options.plugins.tooltip.callbacks.label = ({ datasetIndex, dataIndex }) => {
+      const { arm, state, ordered, outlier } = cells[datasetIndex][dataIndex];
+      const said = [`${named ? `${content.regions[datasetIndex]}: ` : ""}${content.options[arm]}`, `total ${state}`];
+      if (ordered) said.push("ordered by a person, or shown otherwise than decided");
+      if (outlier) said.push("far from what was expected, counted for less");
+      return said.flatMap(inLines);
+    };
+    options.scales = {
+      x: bucketAxis(),
+      y: axis({
+        min: -0.5,
+        max: cells.length - 0.5,
+        reverse: true,
+        grid: { display: false },
+        afterFit: sameLeft,
+        ticks: { autoSkip: false, color: style("--ink"), callback: (value) => shortened(content.regions[value]) },
+        afterBuildTicks: (scale) => {
+          scale.ticks = content.regions.map((_, value) => ({ value }));
+        },
+      }),
+    };
+    const rows = cells.map((row, place) => ({
+      ...bars({ ...content, bars: row }, row.map((cell) => (cell.arm === undefined ? null : [place - 0.42, place + 0.42]))),
+    }));
+    const flat = (kind) =>
+      cells.flatMap((row, place) =>
+        row.flatMap((cell, index) => (cell[kind] ? [{ x: content.labels[index], y: place }] : [])),
+      );
+    const points = (kind, pointStyle) => ({ ...marks({ ...content, bars: [] }, () => NaN, pointStyle), data: flat(kind) });
+    return {
+      data: { labels: content.labels, datasets: [...rows, points("ordered", "triangle"), points("outlier", "circle")] },
+      options,
+      height: cells.length * (cells.length > 30 ? 18 : 28) + 50,
+    };
+  },
+
+  // What came in, in layers by the option that it came from.
+  origins(content) {
+    const options = common(() => []);
+    options.plugins.tooltip.filter = (item) => item.raw > 0;
+    options.plugins.tooltip.callbacks.label = ({ datasetIndex, raw }) =>
+      `${content.options[datasetIndex]}: ${raw.toLocaleString("en", { maximumFractionDigits: 1 })} ${content.unit}`;
+    options.scales = {
+      x: { ...bucketAxis(), stacked: true },
+      y: axis({ stacked: true, afterFit: sameLeft, beginAtZero: true, ticks: { maxTicksLimit: 6 } }),
+    };
+    return {
+      data: {
+        labels: content.labels,
+        datasets: content.series.map((data, arm) => ({
+          type: "bar",
+          data,
+          backgroundColor: colourOf(arm, content),
+          categoryPercentage: 1,
+          barPercentage: content.labels.length > 200 ? 1 : 0.9,
+        })),
+      },
+      options,
+      height: 230,
+    };
+  },
+
+  pattern(content) {
+    const shown = (value) => `${value > 0 ? "+" : ""}${Math.round(100 * value)}%`;
+    const options = common((index) => [shown(content.values[index])]);
+    options.scales = {
+      x: axis({ grid: { display: false }, ticks: { maxRotation: 0, autoSkipPadding: 8 } }),
+      y: axis({ ticks: { maxTicksLimit: 5, callback: shown } }),
+    };
+    const data = { type: "bar", data: content.values, backgroundColor: content.edge, barPercentage: 0.9 };
+    return { data: { labels: content.labels, datasets: [data] }, options, height: 160 };
+  },
+
   totals(content) {
     const options = common((index) => content.bars[index].words);
     options.layout = { padding: { top: 10 } };
@@ -242,6 +323,13 @@ const makers = {
     };
   },
 };
+
+// A cell of the grid: "2po" is option 2, whose total is awaited, ordered by a person.
+function cellOf(text) {
+  if (!text) return { state: "none" };
+  const state = { k: "known", p: "awaited", m: "missing" }[/[kpm]/.exec(text)[0]];
+  return { arm: parseInt(text, 10), state, ordered: text.includes("o"), outlier: text.includes("x") };
+}
 
 // Chart.js does not break lines, and a reason may be a long sentence.
 function inLines(text) {

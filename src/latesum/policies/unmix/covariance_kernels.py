@@ -14,9 +14,7 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from latesum._compile import compiled
+from latesum._compile import allocation_free
 from latesum.policies.unmix.design_kernels import BAND
 
 #: u_s, the mean of row s's arm, is taken to be no larger, so that Sigma stays positive.
@@ -30,31 +28,38 @@ _LEAST_VARIANCE_SHARE = 0.01
 _LEAST_PIVOT = 0.05
 
 
-@compiled
-def whiten(first, pending, count, typical, table, design, shares, n_eps, point, equations, band):  # type: ignore[no-untyped-def]
+@allocation_free
+def whiten(first, pending, count, typical, table, design, shares, n_eps, point, equations, band, covariance):  # type: ignore[no-untyped-def]  # fmt: skip
     """Whiten the equations of rows `first` to `count` - 1; those before are whitened already.
 
     Rows from `pending` on are still to be reported: they are whitened as if they were known.
     A whitened equation has the places theta, eps, mu and the right side; `point` is where they are
     linearised. `band` takes the band of the Cholesky factor and, per row s, the loads
     q_sk = u_s sqrt(L_s) sum_g theta_g P_sgk. `typical` is m0, the mean total per round.
+    `covariance` is room for the band of one row. Behind its loads, `band` has sqrt(L_s).
+
+    Sigma and its factor are zero to the left of the first row that shares noise with row c: what is
+    certain to be zero is left out.
     """
     n_bins, n_arms = design.shape[1], design.shape[2]
     first_mean = n_bins + n_eps
     width = first_mean + n_arms
     for s in range(first, count):
         own = point[first_mean + int(table[s, 2])]
-        scale = min(max(own, 0.0), _LARGEST_MEAN) * math.sqrt(table[s, 1] - table[s, 0])
-        for k in range(min(BAND, count - s)):
-            share = 0.0
-            for g in range(n_bins):
-                share += point[g] * shares[s, g, k]
-            band[s, 1, k] = scale * max(share, 0.0)
-    covariance = np.zeros(BAND)
+        band[s, 1, BAND] = math.sqrt(table[s, 1] - table[s, 0])
+        scale = min(max(own, 0.0), _LARGEST_MEAN) * band[s, 1, BAND]
+        for k in range(BAND):
+            band[s, 1, k] = 0.0
+        for g in range(n_bins):
+            weight = point[g]
+            for k in range(BAND):
+                band[s, 1, k] += weight * shares[s, g, k]
+        for k in range(BAND):
+            band[s, 1, k] = scale * max(band[s, 1, k], 0.0)
     for c in range(first, count):
         length = table[c, 1] - table[c, 0]
-        for place in range(width + 1):
-            equations[c, place] = 0.0
+        for g in range(n_bins):
+            equations[c, g] = 0.0
         expected, known_part = 0.0, 0.0
         for i in range(n_arms):
             mean = point[first_mean + i]
@@ -74,12 +79,15 @@ def whiten(first, pending, count, typical, table, design, shares, n_eps, point, 
                 known_part += mean * change * stretch
         for g in range(n_bins):
             known_part += equations[c, g] * point[g]
-        low = max(0, c - BAND + 1)
+        first_in_band = max(0, c - BAND + 1)
+        low = first_in_band
+        while low < c and band[low, 1, c - low] == 0.0:
+            low += 1
         at_least = 0.0  # keeps Sigma positive where the curve and the stretched one disagree
         for s in range(low, c + 1):
-            at_least += band[s, 1, c - s] * math.sqrt(table[s, 1] - table[s, 0])
+            at_least += band[s, 1, c - s] * band[s, 1, BAND]
         mean_total = max(expected, at_least, _LEAST_EXPECTED * length * typical)
-        for k in range(min(BAND, c + 1)):
+        for k in range(c - low + 1):
             shared = 0.0
             for s in range(low, c - k + 1):
                 shared += band[s, 1, c - s] * band[s, 1, c - k - s]
@@ -88,7 +96,9 @@ def whiten(first, pending, count, typical, table, design, shares, n_eps, point, 
         missing = math.isnan(table[c, 3])
         if missing and c < pending:
             left += _NO_INFORMATION
-        for k in range(min(BAND - 1, c), 0, -1):
+        for k in range(c - low + 1, c - first_in_band + 1):
+            band[c, 0, k] = 0.0
+        for k in range(c - low, 0, -1):
             value = covariance[k]
             for j in range(max(low, c - k - BAND + 1), c - k):
                 value -= band[c, 0, c - j] * band[c - k, 0, c - k - j]
@@ -97,7 +107,7 @@ def whiten(first, pending, count, typical, table, design, shares, n_eps, point, 
         pivot = math.sqrt(max(left, _LEAST_PIVOT * (mean_total + 1.0)))
         band[c, 0, 0] = pivot
         equations[c, width] = known_part if missing else known_part + table[c, 3]
-        for k in range(1, min(BAND, c + 1)):
+        for k in range(1, c - low + 1):
             factor = band[c, 0, k]
             if factor != 0.0:
                 for place in range(width + 1):

@@ -15,9 +15,9 @@ from latesum.delays import Delay
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-#: The pieces of all bins, for compiled code: where the pieces of law l and bin g begin; the lower and
-#: upper ends and the weights of the uniform laws; and after how many rounds all of a bin has arrived.
-Pieces = tuple[Integers, Floats, Floats, Floats, Floats]
+#: The pieces of all bins, for compiled code: where the pieces of law l and bin g begin; per piece the lower
+#: and the upper end and the weight of the uniform law; and after how many rounds all of a bin has arrived.
+Pieces = tuple[Integers, Floats, Floats]
 
 #: Edges of the bins, in mean delays, where the mean is told.
 _EDGES = (0.0, 0.3, 0.7, 0.95, 1.05, 1.35, 2.2, 4.0, 8.0, 40.0)
@@ -99,9 +99,7 @@ def known_laws(delays: tuple[Delay, ...]) -> DelayCurve:
         offsets.append(len(lows))
     pieces = (
         np.array([[start, end] for start, end in pairwise(offsets)]),
-        np.array(lows),
-        np.array(highs),
-        np.array(weights),
+        np.array([lows, highs, weights]).T.copy(),
         np.array([[max(highs[start:end]) + 1] for start, end in pairwise(offsets)]),
     )
     laws = np.array([different.index(delay) for delay in delays])
@@ -119,9 +117,7 @@ def _histogram(
     means = np.where(high > 0, (low + high + 1) / 2, 0.0)
     pieces = (
         np.arange(len(low) + 1)[None, :].copy(),
-        low,
-        high,
-        np.ones(len(low)),
+        np.array([low, high, np.ones(len(low))]).T.copy(),
         high[None, :] + 1,
     )
     laws = np.zeros(n_arms, dtype=np.int64)

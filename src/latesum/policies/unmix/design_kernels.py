@@ -8,17 +8,22 @@ The delay's law is a mixture of bins g with weights theta_g. A bin is one or mor
 a + 1, ..., b with weights (an atom at 0 has a = b = 0), so H is a sum of closed forms.
 
 Here `table` has a row's u, v, arm, total and the number of its run, `runs` a run's p, q and arm, `laws` each arm's law.
-`pieces` is what `curve.Pieces` describes.
+`offsets`, `pieces` and `reaches` are what `curve.Pieces` describes.
+
+Rows follow each other without a gap: the v of one is the u of the next. So with one law for all arms
+H(u - p) is what H(v - p) was for the row before, and both are kept: `ages` has, per run and bin, H and D
+at u - p and at v - p, and the last two places of `shares` have, per row, H of both since that row began.
 """
 
 from __future__ import annotations
 
-import numpy as np
-
-from latesum._compile import compiled
+from latesum._compile import allocation_free, compiled, inlined
 
 #: PartRows further apart than this share no noise in the fit.
 BAND = 10
+#: Where in `shares` the row's age at u and at v is kept, as H of it.
+_AT_START, _AT_END = BAND, BAND + 1
+SHARES = BAND + 2
 
 
 @compiled
@@ -31,101 +36,116 @@ def uniform_outstanding(n, low, high):  # type: ignore[no-untyped-def]
     return (0.5 * (n - low) * (n + low + 1.0) + (high - n) * n) / (high - low)
 
 
-@compiled
-def outstanding(n, pieces, law, g):  # type: ignore[no-untyped-def]
+@inlined
+def outstanding(n, law, g, offsets, pieces):  # type: ignore[no-untyped-def]
     """H_g(n): the expected number of the last n plays that have not arrived."""
-    offsets, lows, highs, weights, _ = pieces
     total = 0.0
     for piece in range(offsets[law, g], offsets[law, g + 1]):
-        total += weights[piece] * uniform_outstanding(n, lows[piece], highs[piece])
+        total += pieces[piece, 2] * uniform_outstanding(n, pieces[piece, 0], pieces[piece, 1])
     return total
 
 
-@compiled
-def outstanding_and_stretching(n, pieces, law, g):  # type: ignore[no-untyped-def]
+@inlined
+def outstanding_and_stretching(n, law, g, offsets, pieces):  # type: ignore[no-untyped-def]
     """H_g(n), and D_g(n) = H_g(n) - n H_g'(n): what H_g gains where the delay is longer by a small share."""
-    offsets, lows, highs, weights, _ = pieces
     total, gained = 0.0, 0.0
     for piece in range(offsets[law, g], offsets[law, g + 1]):
-        low, high = lows[piece], highs[piece]
+        low, high, weight = pieces[piece, 0], pieces[piece, 1], pieces[piece, 2]
         value = uniform_outstanding(n, low, high)
-        total += weights[piece] * value
-        if n <= low:
-            continue
-        if n < high + 1.0:
-            above = uniform_outstanding(n + 1.0, low, high)
-            below = uniform_outstanding(n - 1.0, low, high)
-            value -= 0.5 * n * (above - below)
-        gained += weights[piece] * value
+        total += weight * value
+        if n > low:
+            if n < high + 1.0:
+                above = uniform_outstanding(n + 1.0, low, high)
+                below = uniform_outstanding(n - 1.0, low, high)
+                value -= 0.5 * n * (above - below)
+            gained += weight * value
     return total, gained
 
 
-@compiled
-def fill_row(row, table, runs, laws, pieces, design, shares):  # type: ignore[no-untyped-def]
+@allocation_free
+def fill_row(row, longer, table, runs, laws, offsets, pieces, reaches, design, shares, ages):  # type: ignore[no-untyped-def]  # fmt: skip
     """A[g, i], S[g, i] and P[g, k] of a row, and the shares of earlier rows that arrive in it.
 
     A is the expected number of plays of each arm, S its change with the arm's delay (`design`
     holds both). P[s, g, k] is the share of row s's plays that arrive in the k-th row after it.
-
-    Runs follow each other without a gap, and so do rows: with one law for all arms H(u - q) and
-    H(v - q) are those of the next one's beginning, and are kept.
+    Rows are filled in their order; `longer` if this one was filled already and ends later now.
     """
     u, v, arm = table[row, 0], table[row, 1], int(table[row, 2])
     length = v - u
-    n_bins = design.shape[1]
-    reaches = pieces[4]
+    n_bins, n_arms = design.shape[1], design.shape[2]
+    own, last_run = laws[arm], int(table[row, 4])
     one_law = len(reaches) == 1
-    design[row] = 0.0
-    kept = np.zeros((n_bins, 4))  # H and D at u - q, then at v - q
+    from_row = 0 if longer else 2  # where `ages` has those at u
     for g in range(n_bins):
-        value, gained = outstanding_and_stretching(length, pieces, laws[arm], g)
-        kept[g, 2], kept[g, 3] = value, gained
+        for i in range(n_arms):
+            design[row, g, i, 0] = 0.0
+            design[row, g, i, 1] = 0.0
+        value, gained = outstanding_and_stretching(length, own, g, offsets, pieces)
         design[row, g, arm, 0] = length - value
         design[row, g, arm, 1] = -gained
         for k in range(BAND):
             shares[row, g, k] = 0.0
         shares[row, g, 0] = 1.0 - value / length
-    for run in range(int(table[row, 4]), -1, -1):
-        p, q, other = runs[run, 0], min(runs[run, 1], u), int(runs[run, 2])
-        if q <= p:
-            continue
-        law = laws[other]
-        late = False  # whether anything of the run can still arrive
-        for g in range(n_bins):
-            if u - q >= reaches[law, g]:
+        shares[row, g, _AT_START] = 0.0
+        shares[row, g, _AT_END] = value
+        if runs[last_run, 0] == u:  # the run begins with this row
+            ages[last_run, g, 0] = 0.0
+            ages[last_run, g, 1] = 0.0
+            ages[last_run, g, 2] = value
+            ages[last_run, g, 3] = gained
+        # H and D at u - q and at v - q, of the run that is looked at.
+        since_end, since_end_gained, to_end, to_end_gained = 0.0, 0.0, value, gained
+        for run in range(last_run, -1, -1):
+            p, q, other = runs[run, 0], min(runs[run, 1], u), int(runs[run, 2])
+            if q <= p:
                 continue
-            late = True
+            law = laws[other]
+            if u - q >= reaches[law, g]:
+                if one_law:
+                    break  # nothing of it can still arrive, nor of those before it
+                continue
+            if one_law and row > 0:
+                before, before_gained = ages[run, g, from_row], ages[run, g, from_row + 1]
+            else:
+                before, before_gained = outstanding_and_stretching(u - p, law, g, offsets, pieces)
             if not one_law:
-                kept[g, 0], kept[g, 1] = outstanding_and_stretching(u - q, pieces, law, g)
-                kept[g, 2], kept[g, 3] = outstanding_and_stretching(v - q, pieces, law, g)
-            before, before_gained = outstanding_and_stretching(u - p, pieces, law, g)
-            after, after_gained = outstanding_and_stretching(v - p, pieces, law, g)
-            design[row, g, other, 0] += before - kept[g, 0] - after + kept[g, 2]
-            design[row, g, other, 1] += before_gained - kept[g, 1] - after_gained + kept[g, 3]
-            kept[g, 0], kept[g, 1], kept[g, 2], kept[g, 3] = (
-                before, before_gained, after, after_gained,
-            )  # fmt: skip
-        if not late and one_law:
-            break
-    for g in range(n_bins):
-        since_end, to_end = 0.0, 0.0
+                since_end, since_end_gained = outstanding_and_stretching(u - q, law, g, offsets, pieces)  # fmt: skip
+                to_end, to_end_gained = outstanding_and_stretching(v - q, law, g, offsets, pieces)
+            after, after_gained = outstanding_and_stretching(v - p, law, g, offsets, pieces)
+            design[row, g, other, 0] += before - since_end - after + to_end
+            design[row, g, other, 1] += before_gained - since_end_gained - after_gained + to_end_gained  # fmt: skip
+            ages[run, g, 0] = before
+            ages[run, g, 1] = before_gained
+            ages[run, g, 2] = after
+            ages[run, g, 3] = after_gained
+            since_end, since_end_gained = before, before_gained
+            to_end, to_end_gained = after, after_gained
+        since_end, to_end = 0.0, value
         for k in range(1, min(BAND, row + 1)):
             s = row - k
             p, q, law = table[s, 0], table[s, 1], laws[int(table[s, 2])]
             shares[s, g, k] = 0.0
             if u - q >= reaches[law, g]:
-                continue
-            if k == 1 or not one_law:
-                since_end = outstanding(u - q, pieces, law, g)
-                to_end = outstanding(v - q, pieces, law, g)
-            since_start = outstanding(u - p, pieces, law, g)
-            to_start = outstanding(v - p, pieces, law, g)
+                if not one_law:
+                    continue
+                for later in range(k + 1, min(BAND, row + 1)):
+                    shares[row - later, g, later] = 0.0
+                break
+            if one_law:
+                since_start = shares[s, g, _AT_START if longer else _AT_END]
+            else:
+                since_end = outstanding(u - q, law, g, offsets, pieces)
+                to_end = outstanding(v - q, law, g, offsets, pieces)
+                since_start = outstanding(u - p, law, g, offsets, pieces)
+            to_start = outstanding(v - p, law, g, offsets, pieces)
             shares[s, g, k] = (since_start - since_end - to_start + to_end) / (q - p)
+            shares[s, g, _AT_START] = since_start
+            shares[s, g, _AT_END] = to_start
             since_end, to_end = since_start, to_start
 
 
-@compiled
-def fill_rows(count, table, runs, laws, pieces, design, shares):  # type: ignore[no-untyped-def]
+@allocation_free
+def fill_rows(count, table, runs, laws, offsets, pieces, reaches, design, shares, ages):  # type: ignore[no-untyped-def]  # fmt: skip
     """`fill_row` for the first `count` rows."""
     for row in range(count):
-        fill_row(row, table, runs, laws, pieces, design, shares)
+        fill_row(row, False, table, runs, laws, offsets, pieces, reaches, design, shares, ages)

@@ -3,15 +3,17 @@
 The equations of the rows and the priors are normal equations M x = r for x = (theta, eps, mu) with
 sum theta = 1 and theta >= 0. The means stand last, so that their variances come from the last
 block of the Cholesky factor.
+
+Matrices have one place more than there are unknowns: the right side is the last column, and the sum of
+squares is in the last corner. `matrices` and `vectors` are room for all that a step needs, so that nothing
+has to be made anew in it.
 """
 
 from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from latesum._compile import compiled
+from latesum._compile import allocation_free
 from latesum.policies.unmix import covariance_kernels
 
 #: Estimates may lie outside [0, 1] a little: at the limits themselves, low rates would be biased.
@@ -22,24 +24,42 @@ _STRETCH_LIMITS = (-0.7, 2.0)
 _LEAST_SHARE = (1e-9, 1e-3)
 #: The misfit factor is as if this many more rows had fitted as they should.
 _ROWS_ASSUMED = 5.0
+#: The matrices: what the last full pass added up, that of all rows, that of rows still to come, that with the
+#: priors, and a factorised one. The vectors: the border of sum theta = 1, what it leads to, the right side,
+#: the solution, and two that are used here and there, of which the last has room for the band of a row.
+MATRICES, VECTORS = 5, 6
+_SUMS, _ROWS, _TO_COME, _WHOLE, _UPPER = 0, 1, 2, 3, 4
+_BORDER, _TOWARDS, _RIGHT, _FOUND, _SPARE, _BAND = 0, 1, 2, 3, 4, 5
 
 
-@compiled
-def _add_equations(first, count, equations, sums):  # type: ignore[no-untyped-def]
-    """Add whitened equations to the upper triangle of `sums`; right sides are the last column."""
-    width = len(sums)
-    for c in range(first, count):
+@allocation_free
+def add_equations(first, count, equations, matrix):  # type: ignore[no-untyped-def]
+    """Add whitened equations to the upper triangle of a matrix, four at a time."""
+    width = equations.shape[1]
+    c = first
+    while c + 4 <= count:
+        for i in range(width):
+            one, two = equations[c, i], equations[c + 1, i]
+            three, four = equations[c + 2, i], equations[c + 3, i]
+            if one != 0.0 or two != 0.0 or three != 0.0 or four != 0.0:
+                for j in range(i, width):
+                    value = matrix[i, j] + one * equations[c, j]
+                    value = value + two * equations[c + 1, j]
+                    value = value + three * equations[c + 2, j]
+                    matrix[i, j] = value + four * equations[c + 3, j]
+        c += 4
+    while c < count:
         for i in range(width):
             value = equations[c, i]
             if value != 0.0:
                 for j in range(i, width):
-                    sums[i, j] += value * equations[c, j]
+                    matrix[i, j] += value * equations[c, j]
+        c += 1
 
 
-@compiled
-def _factorise(matrix):  # type: ignore[no-untyped-def]
+@allocation_free
+def factorise(matrix, width):  # type: ignore[no-untyped-def]
     """Replace the upper triangle by U with U'U = matrix; pivots stay positive."""
-    width = len(matrix)
     for k in range(width):
         pivot = 1.0 / math.sqrt(max(matrix[k, k], 1e-12))
         for i in range(k, width):
@@ -51,11 +71,11 @@ def _factorise(matrix):  # type: ignore[no-untyped-def]
                     matrix[i, j] -= factor * matrix[k, j]
 
 
-@compiled
-def _solve(upper, side):  # type: ignore[no-untyped-def]
+@allocation_free
+def _solve(upper, side, x, width):  # type: ignore[no-untyped-def]
     """x with U'U x = side."""
-    width = len(side)
-    x = side.copy()
+    for k in range(width):
+        x[k] = side[k]
     for k in range(width):
         x[k] /= upper[k, k]
         for j in range(k + 1, width):
@@ -65,20 +85,26 @@ def _solve(upper, side):  # type: ignore[no-untyped-def]
         for j in range(k + 1, width):
             value -= upper[k, j] * x[j]
         x[k] = value / upper[k, k]
-    return x
 
 
-@compiled
-def _on_simplex(upper, side, border, n_bins):  # type: ignore[no-untyped-def]
-    """The solution with sum theta = 1, and what the constraint takes from the inverse."""
-    towards = _solve(upper, border)
-    point = _solve(upper, side)
-    weight = towards[:n_bins].sum()
-    return point - towards * ((point[:n_bins].sum() - 1.0) / weight), towards, weight
+@allocation_free
+def _on_simplex(upper, vectors, width, n_bins):  # type: ignore[no-untyped-def]
+    """The solution with sum theta = 1, and what the constraint takes from the inverse; its weight."""
+    towards, found = vectors[_TOWARDS], vectors[_FOUND]
+    _solve(upper, vectors[_BORDER], towards, width)
+    _solve(upper, vectors[_RIGHT], found, width)
+    weight, total = 0.0, 0.0
+    for g in range(n_bins):
+        weight += towards[g]
+        total += found[g]
+    too_much = (total - 1.0) / weight
+    for place in range(width):
+        found[place] -= towards[place] * too_much
+    return weight
 
 
-@compiled
-def fit(first, frozen, pending, count, typical, table, design, shares, n_eps, point, equations, band, sums, reported, prior, prior_weight, bin_means, told, stretch_sd, variances):  # type: ignore[no-untyped-def]  # fmt: skip
+@allocation_free
+def fit(first, frozen, pending, count, typical, table, design, shares, n_eps, point, equations, band, matrices, vectors, reported, prior, prior_weight, bin_means, told, told_sd, stretch_sd, variances):  # type: ignore[no-untyped-def]  # fmt: skip
     """One step from `point` to a new one, in place; returns the misfit factor and the objective.
 
     The objective is minus twice the logarithm of the likelihood with the priors, without what is
@@ -86,97 +112,129 @@ def fit(first, frozen, pending, count, typical, table, design, shares, n_eps, po
 
     Rows before `first` are whitened already. With `first` 0 all rows are linearised at `point`, and
     the equations of those before `frozen` are added up in `sums` (matrix, right side, and in the
-    last corner the squares), which otherwise holds them from the last such pass. Rows from
+    last corner the squares), which otherwise hold them from the last such pass. Rows from
     `pending` on are still to be reported.
     """
     width = len(point)
     covariance_kernels.whiten(
-        first, pending, count, typical, table, design, shares, n_eps, point, equations, band
-    )
+        first, pending, count, typical, table, design, shares, n_eps, point, equations, band,
+        vectors[_BAND],
+    )  # fmt: skip
+    sums, rows = matrices[_SUMS], matrices[_ROWS]
     if first == 0:
-        sums[:] = 0.0
-        _add_equations(0, frozen, equations, sums)
-    whole = sums.copy()
-    _add_equations(frozen, pending, equations, whole)
-    matrix, side, squares = whole[:width, :width], whole[:width, width], whole[width, width]
-    to_come = np.zeros((width + 1, width + 1))
-    _add_equations(pending, count, equations, to_come)
+        for i in range(width + 1):
+            for j in range(i, width + 1):
+                sums[i, j] = 0.0
+        add_equations(0, frozen, equations, sums)
+    for i in range(width + 1):
+        for j in range(i, width + 1):
+            rows[i, j] = sums[i, j]
+    add_equations(frozen, pending, equations, rows)
+    if pending < count:
+        to_come = matrices[_TO_COME]
+        for i in range(width + 1):
+            for j in range(i, width + 1):
+                to_come[i, j] = 0.0
+        add_equations(pending, count, equations, to_come)
     noise = 0.0
     for c in range(pending):
         noise += 2.0 * math.log(band[c, 0, 0])
-    factor, objective = solve(
-        matrix, to_come, side, squares, reported, typical, prior, prior_weight, bin_means, told, stretch_sd,
-        n_eps, point, variances,
+    factor, objective = _to_new_point(
+        pending < count, matrices, vectors, reported, typical, prior, prior_weight, bin_means, told, told_sd,
+        stretch_sd, n_eps, point, variances,
     )  # fmt: skip
     return factor, objective + noise
 
 
-@compiled
-def solve(matrix, to_come, side, squares, reported, typical, prior, prior_weight, bin_means, told, stretch_sd, n_eps, point, variances):  # type: ignore[no-untyped-def]  # fmt: skip
+@allocation_free
+def _to_new_point(more_to_come, matrices, vectors, reported, typical, prior, prior_weight, bin_means, told, told_sd, stretch_sd, n_eps, point, variances):  # type: ignore[no-untyped-def]  # fmt: skip
     """A new point (theta, eps, mu) and the variances of the means, in place; misfit and objective.
 
     The priors: mu_i around `typical` as if from one round; theta_g around `prior` with precision
-    `prior_weight` / prior_g; the curve's mean around told[0] by told[1] (0: not told); eps_i
+    `prior_weight` / prior_g; the curve's mean around `told` by `told_sd` (0: not told); eps_i
     around 0 by `stretch_sd`. `variances` has two rows: as known now, for reports; and for decisions
-    with the information `to_come` of rows that are still to be reported, so that an arm is not
-    visited again for what is on its way.
+    with the information of rows that are still to be reported, so that an arm is not visited again
+    for what is on its way.
     """
     width, n_bins, n_arms = len(point), len(prior), variances.shape[1]
     first_mean = n_bins + n_eps
-    whole = matrix.copy()
-    right = side.copy()
+    rows, to_come, whole, upper = (
+        matrices[_ROWS],
+        matrices[_TO_COME],
+        matrices[_WHOLE],
+        matrices[_UPPER],
+    )
+    border, right, found = vectors[_BORDER], vectors[_RIGHT], vectors[_FOUND]
+    for i in range(width):
+        right[i] = rows[i, width]
+        border[i] = 1.0 if i < n_bins else 0.0
+        for j in range(i, width):
+            whole[i, j] = rows[i, j]
     for g in range(n_bins):
         precision = prior_weight / prior[g]
         whole[g, g] += precision
         right[g] += precision * prior[g]
-        if told[1] > 0.0:
-            weight = bin_means[g] / (told[1] * told[1])
+        if told_sd > 0.0:
+            weight = bin_means[g] / (told_sd * told_sd)
             for h in range(g, n_bins):
                 whole[g, h] += weight * bin_means[h]
-            right[g] += weight * told[0]
+            right[g] += weight * told
     for place in range(n_bins, first_mean):
         whole[place, place] += 1.0 / (stretch_sd * stretch_sd)
     for place in range(first_mean, width):
         whole[place, place] += 1.0
         right[place] += typical
-    upper = whole.copy()
-    _factorise(upper)
-    border = np.zeros(width)
-    border[:n_bins] = 1.0
-    found, towards, weight = _on_simplex(upper, right, border, n_bins)
-    _mean_variances(upper, towards, weight, first_mean, variances[0], variances[1])
-    if to_come.any():
-        sure = whole + to_come[:width, :width]
-        _factorise(sure)
-        towards = _solve(sure, border)
-        unused = np.empty(n_arms)
-        _mean_variances(sure, towards, towards[:n_bins].sum(), first_mean, unused, variances[1])
+    for i in range(width):
+        for j in range(i, width):
+            upper[i, j] = whole[i, j]
+    factorise(upper, width)
+    weight = _on_simplex(upper, vectors, width, n_bins)
+    _mean_variances(
+        upper, vectors[_TOWARDS], weight, first_mean, vectors[_SPARE], variances[0], variances[1]
+    )
+    if more_to_come:
+        for i in range(width):
+            for j in range(i, width):
+                upper[i, j] = whole[i, j] + to_come[i, j]
+        factorise(upper, width)
+        towards = vectors[_TOWARDS]
+        _solve(upper, border, towards, width)
+        weight = 0.0
+        for g in range(n_bins):
+            weight += towards[g]
+        _mean_variances(
+            upper, towards, weight, first_mean, vectors[_SPARE], vectors[_BAND], variances[1]
+        )
     for _ in range(n_bins):  # theta >= 0: leave out the bins that came out negative
         negative = False
         for g in range(n_bins):
             if border[g] == 1.0 and found[g] < 0.0:
                 negative = True
                 border[g] = right[g] = 0.0
-                for h in range(width):
-                    whole[g, h] = whole[h, g] = 0.0
+                for h in range(g):
+                    whole[h, g] = 0.0
+                for h in range(g + 1, width):
+                    whole[g, h] = 0.0
                 whole[g, g] = 1.0
         if not negative:
             break
-        upper[:] = whole
-        _factorise(upper)
-        found, towards, weight = _on_simplex(upper, right, border, n_bins)
-    misfit = squares  # the sum of squares of what the rows leave unexplained
+        for i in range(width):
+            for j in range(i, width):
+                upper[i, j] = whole[i, j]
+        factorise(upper, width)
+        _on_simplex(upper, vectors, width, n_bins)
+    misfit = rows[width, width]  # the sum of squares of what the rows leave unexplained
     for i in range(width):
-        inner = 0.5 * matrix[i, i] * found[i]
+        inner = 0.5 * rows[i, i] * found[i]
         for j in range(i + 1, width):
-            inner += matrix[i, j] * found[j]
-        misfit += 2.0 * found[i] * (inner - side[i])
+            inner += rows[i, j] * found[j]
+        misfit += 2.0 * found[i] * (inner - rows[i, width])
     objective, mean = misfit, 0.0
     for g in range(n_bins):
         objective += prior_weight * (found[g] - prior[g]) ** 2 / prior[g]
         mean += found[g] * bin_means[g]
-    if told[1] > 0.0:
-        objective += ((mean - told[0]) / told[1]) ** 2
+    if told_sd > 0.0:
+        objective += ((mean - told) / told_sd) ** 2
     for place in range(n_bins, first_mean):
         objective += (found[place] / stretch_sd) ** 2
     freedom = max(reported - n_arms - 3.0, 0.0)
@@ -191,20 +249,21 @@ def solve(matrix, to_come, side, squares, reported, typical, prior, prior_weight
         point[place] = min(max(found[place], _STRETCH_LIMITS[0]), _STRETCH_LIMITS[1])
     for place in range(first_mean, width):
         point[place] = min(max(found[place], _MEAN_LIMITS[0]), _MEAN_LIMITS[1])
-    variances *= factor
+    for arm in range(n_arms):
+        variances[0, arm] *= factor
+        variances[1, arm] *= factor
     return factor, objective
 
 
-@compiled
-def _mean_variances(upper, towards, weight, first_mean, reported, decided):  # type: ignore[no-untyped-def]
+@allocation_free
+def _mean_variances(upper, towards, weight, first_mean, column, reported, decided):  # type: ignore[no-untyped-def]
     """The means' block of the inverse, from the last block of U; the constraint takes some away.
 
     V_j = [I^-1 - I^-1 e e' I^-1 / (e' I^-1 e)]_jj with e the border of sum theta = 1. Decisions take
     it to be no less than a part of what it would be without the constraint: an arm with very many
-    plays is not left for the last digit of its index.
+    plays is not left for the last digit of its index. `column` is room for one.
     """
-    n_arms = len(reported)
-    column = np.empty(n_arms)
+    n_arms = len(decided)
     for j in range(n_arms):
         # Row j of the inverse of the last block of U.
         column[j] = 1.0 / upper[first_mean + j, first_mean + j]

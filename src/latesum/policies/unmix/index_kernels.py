@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from latesum._compile import compiled
+from latesum._compile import allocation_free, compiled
 from latesum.policies.flow_kernels import kl_lower, kl_upper
+from latesum.policies.unmix.rows_kernels import KNOWN, PENDING, VISITS
 
 
 @compiled
@@ -24,21 +23,21 @@ def split_variance(mean, variance, plays, runs, scale):  # type: ignore[no-untyp
     return n_own, max(0.0, variance - own / n_own), min(n_own, own / variance)
 
 
-@compiled
-def index_values(mu, variances, counts, pending, n_arms, scale, clock, horizon):  # type: ignore[no-untyped-def]
-    """The index of every played arm, minus infinity for the others.
+@allocation_free
+def index_values(mu, variances, counts, n_arms, scale, clock, horizon, values):  # type: ignore[no-untyped-def]
+    """The index of every played arm, minus infinity for the others, into `values`.
 
-    `counts` has the known plays, all plays and the runs of each arm, `pending` the plays that are
-    still to be reported; `scale` is the mean delay; a `horizon` of 0 is not known, and the index is then KL-UCB's.
+    `counts` is that of `rows_kernels`; `scale` is the mean delay; a `horizon` of 0 is not known, and the
+    index is then KL-UCB's.
     """
-    runs = counts[2]
-    values = np.full(n_arms, -np.inf)
     for arm in range(n_arms):
-        if counts[0, arm] <= 0.0:
+        values[arm] = -math.inf
+        if counts[KNOWN, arm] <= 0.0:
             continue
         mean = min(max(mu[arm], 0.0), 1.0)
-        plays = counts[0, arm] + pending[arm]
-        n_own, leak, n_worth = split_variance(mean, variances[arm], plays, runs[arm], scale)
+        plays = counts[KNOWN, arm] + counts[PENDING, arm]
+        runs = counts[VISITS, arm]
+        n_own, leak, n_worth = split_variance(mean, variances[arm], plays, runs, scale)
         if horizon > 0.0:
             share = max(1.0, max(horizon, clock) / (n_arms * n_worth))
             logarithm = math.log(share)
@@ -47,7 +46,6 @@ def index_values(mu, variances, counts, pending, n_arms, scale, clock, horizon):
             allowance = math.log(clock + 1.0)
         width = kl_upper(mean, allowance / n_own) - mean
         values[arm] = mean + math.sqrt(width * width + 2.0 * allowance * leak)
-    return values
 
 
 @compiled

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput, finite_number, whole_number
 from latesum.delays import Delay, parse, tabulated
-from latesum.policies.base import Play, Policy, Stretch
+from latesum.policies.base import Play, Policy, Stretch, new_stretch
 from latesum.policies.history import Before, check_before, check_history
 from latesum.policies.unmix.curve import Floats, known_laws, told_mean
-from latesum.policies.unmix.rows import PartRows
+from latesum.policies.unmix.rows import IN_DOUBT, PartRows, Plan
 from latesum.policies.unmix.search import SMALLEST, UNCERTAINTY, likeliest, second_opinion
 
 if TYPE_CHECKING:
@@ -29,20 +29,16 @@ _USUAL_DIFFERENCE = 0.05
 #: this multiple of the largest plausible length scale, and rewards flow.
 _FIRST_RAMP = 8
 _SEEN = 2.0
-#: Arms that were played only before this many length scales had passed are tried once more.
-_EARLY = 3.0
-#: That is for at least this multiple of the time in which no reward came at the start.
-_PAST_SILENCE = 1.5
 #: Then the scale is searched for again whenever the rounds have grown by this factor.
 _SEARCH_AGAIN = 2.0
 #: Where a mean was told: after how many of it there is a second opinion, and by what factor rounds have
 #: grown when there is another.
 _FIRST_OPINION, _OPINION_AGAIN = 20.0, 6.0
+#: From how many told means on arms may be in doubt: before that most arms are, and are visited anyway.
+_DOUBTS_FROM = 100.0
 #: A delay is looked for up to this part of the horizon, or of the usual one where none is told.
 _LONGEST_DELAY = 20
 _USUAL_HORIZON = 2_000_000
-#: The least rounds that are planned for where no horizon is told.
-_LEAST_PLANNED = 1000.0
 
 
 class Unmix(Policy):
@@ -73,6 +69,8 @@ class Unmix(Policy):
             the visit to another arm has ended.
         reconsider: Whether it has second opinions on what it was told, and, where nothing was told, tries
             each arm once for longer than no reward came at the start. Earlier versions did not.
+        look_again: Whether an arm is visited once more that would be as good as the best one by another
+            delay, which is nearly as likely as the one that is believed. Earlier versions did not.
         names: The arms' names.
         rng: The generator that the order of first visits is drawn from.
 
@@ -92,7 +90,11 @@ class Unmix(Policy):
     learns_from = "parts"
     takes_new_options = True
     #: Campaigns that began before there were these rules go on without them.
-    unwritten: ClassVar[Mapping[str, Any]] = {"new_first": False, "reconsider": False}
+    unwritten: ClassVar[Mapping[str, Any]] = {
+        "new_first": False,
+        "reconsider": False,
+        "look_again": False,
+    }
 
     #: The arms that can be played, in the order of first visits, and which were dropped then.
     _ordered: tuple[frozenset[int] | None, NDArray[np.int64]]
@@ -110,6 +112,7 @@ class Unmix(Policy):
         history: Iterable[Sequence[Any]] = (),
         new_first: bool = True,
         reconsider: bool = True,
+        look_again: bool = True,
         names: Sequence[str] | None = None,
         rng: np.random.Generator | None = None,
     ) -> None:
@@ -134,10 +137,11 @@ class Unmix(Policy):
         self.delay = None if self._laws is None else _texts(self._laws)
         self.before = check_before(before, n_arms)
         self.history = check_history(history, n_arms)
-        for name, rule in (("new_first", new_first), ("reconsider", reconsider)):
+        rules = {"new_first": new_first, "reconsider": reconsider, "look_again": look_again}
+        for name, rule in rules.items():
             if not isinstance(rule, bool):
                 raise InvalidInput(f"{name} is True or False, not {rule!r}.")
-        self.new_first, self.reconsider = new_first, reconsider
+        self.new_first, self.reconsider, self.look_again = new_first, reconsider, look_again
         super().__init__(n_arms, names=names, rng=rng)
 
     @classmethod
@@ -205,7 +209,10 @@ class Unmix(Policy):
         self._wide = False
         #: Whether a part of the rewards may come at once, where the curve is wide.
         self._at_once = True
-        self._why = 0
+        #: The arms that are in doubt and will be visited next.
+        self._doubted: list[int] = []
+        self._arm = self._left = self._why = 0
+        self._part: int | None = None  # the next part, once it is known
         if self._told_nothing:
             self._scale, self._ramp = SMALLEST, _FIRST_RAMP
         else:
@@ -252,6 +259,7 @@ class Unmix(Policy):
             self._ramp,
             self._wide,
             self._at_once,
+            *([list(self._doubted)] if self._doubted else []),
         ]
         return [self._order, plan, search, self._rows.to_json()]
 
@@ -259,8 +267,11 @@ class Unmix(Policy):
         self._order, plan, search, rows = learned
         self._forget_order()
         self._arm, self._left, self._why = plan
+        self._part = None
         self._scale, self._plausible, self._search_at, self._ramp, *curve = search
-        self._wide, self._at_once = curve or (False, True)  # earlier versions did not write it
+        unwritten: list[Any] = [False, True, ()]  # by earlier versions
+        self._wide, self._at_once, doubted = list(curve) + unwritten[len(curve) :]
+        self._doubted = list(doubted)
         self._rows = self._new_rows()
         self._rows.load(rows)
 
@@ -268,11 +279,23 @@ class Unmix(Policy):
 
     def _learn(self, play: Play) -> None:
         arm, rounds, total, *_ = play
+        if self._ramp is None:
+            looked_again = self._why == IN_DOUBT and not self._doubted
+            self._arm, self._why, self._left, self._part = self._rows.learn(
+                arm, rounds, total, self._plan()
+            )
+            if self._why < 0:
+                if looked_again:  # what was seen says which explanation is right
+                    self._reconsider(doubts=False)
+                elif self._rows.clock >= self._search_at:
+                    self._search()
+                self._decide()
+            return
         self._add(arm, rounds, total)
         if arm == self._arm and rounds < self._left:
             self._left -= rounds
         else:
-            self._fit()
+            self._search()
             self._decide()
 
     def _add(self, arm: int, rounds: int, total: float | None) -> None:
@@ -280,15 +303,27 @@ class Unmix(Policy):
         scale = max(self._scale, self._plausible) if self._ramp is None else math.inf
         self._rows.add(arm, rounds, total, scale)
 
+    def _plan(self) -> Plan:
+        return Plan(
+            self._arm, self._left, self._why, self._scale, self._plausible,
+            # What comes before and after a visit to an arm in doubt is not decided there.
+            0.0 if self._doubted or self._why == IN_DOUBT else self._search_at,
+            self._in_order(), self.n_arms, float(self.rounds_told), float(self.horizon or 0),
+            self._told_nothing, self.reconsider, self.new_first,
+        )  # fmt: skip
+
     def _fit(self) -> None:
-        rows = self._rows
+        """Estimate means and curve, and look for the delay's length scale where it is time to."""
         if self._ramp is None:
-            rows.fit()
-            if rows.clock < self._search_at:
-                return
-            if not self._told_nothing:
-                self._reconsider()
-                return
+            self._rows.fit()
+        if self._ramp is not None or self._rows.clock >= self._search_at:
+            self._search()
+
+    def _search(self) -> None:
+        rows = self._rows
+        if not self._told_nothing:
+            self._reconsider()
+            return
         longest = (self.horizon or _USUAL_HORIZON) / _LONGEST_DELAY
         found = likeliest(rows, longest, (False, True) if self.reconsider else (True,))
         if (
@@ -300,43 +335,41 @@ class Unmix(Policy):
         self._plausible = found.plausible
         self._search_at = _SEARCH_AGAIN * rows.clock
 
-    def _reconsider(self) -> None:
+    def _reconsider(self, *, doubts: bool = True) -> None:
         if self.reconsider and self._laws is None:
-            self._scale, self._wide, self._rows = second_opinion(
-                self._rows, self._scale, self._wide, self._told_scale
+            arms = self._in_order().tolist() if self.look_again else []
+            self._scale, self._wide, self._rows, doubted = second_opinion(
+                self._rows, self._scale, self._wide, self._told_scale, arms
             )
+            if doubts and self._rows.clock >= _DOUBTS_FROM * self._told_scale:
+                self._doubted = list(doubted)
         self._search_at = _OPINION_AGAIN * self._rows.clock
 
     def _decide(self) -> None:
+        self._part = None
         if self._ramp is not None:
             if self._go_on_with_ramp():
                 return
             self._ramp = None
-        rows, order, visits = self._rows, self._in_order(), _visits()
-        if not rows.count:
-            arm, self._why = int(order[0]), visits.NOT_TRIED
-            length = visits.stretch_length(False, 0.0, 0.0, self._scale, self._share)
-        else:
-            last = rows.last_arm
-            arm, self._why, length = visits.decide(
-                -1 if last in self._dropped else last, rows.run_length, order, rows.mu,
-                rows.variances[1], rows.counts, rows.pending, self.n_arms, self._scale,
-                float(self.rounds_told), float(self.horizon or 0), self._share, rows.rewards,
-                self._tried_since, self.new_first,
-            )  # fmt: skip
-        rounds = int(length)
-        if self.reconsider and self._told_nothing and self._why == visits.NOT_TRIED:
-            # If the silence at the start was a delay, the arm's own rewards must be seen after it.
-            rounds = max(rounds, min(math.ceil(_PAST_SILENCE * rows.silence), int(self._share)))
+        while self._doubted:
+            arm = self._doubted.pop(0)
+            if arm not in self._dropped:
+                self._visit_again(arm)
+                return
+        self._arm, self._why, self._left = self._rows.decide(self._plan())
+
+    def _visit_again(self, arm: int) -> None:
+        scale = max(self._scale, self._told_scale)
+        rounds = int(_visits().doubt_length(scale, self._share))
         if self.horizon is not None and self.rounds_told < self.horizon:
             rounds = min(rounds, self.horizon - self.rounds_told)
-        self._arm, self._left = arm, rounds
+        self._arm, self._why, self._left = arm, IN_DOUBT, rounds
 
     def _go_on_with_ramp(self) -> bool:
         """Stretches of 8, 16, 32, ... on one arm after the other, until the delay can be seen."""
         assert self._ramp is not None
         rows, available = self._rows, self._in_order().tolist()
-        seen = self._ramp >= _SEEN * self._plausible and rows.flowing_from is not None
+        seen = self._ramp >= _SEEN * self._plausible and rows.flowing
         if rows.count and (seen or self._ramp > self._share):
             return False
         last = rows.last_arm if rows.count else None
@@ -350,35 +383,18 @@ class Unmix(Policy):
         from latesum.policies.unmix import index_kernels
 
         rows = self._rows
-        values: Floats = index_kernels.index_values(
-            rows.mu, rows.variances[1], rows.counts, rows.pending, self.n_arms, self._scale,
-            float(self.rounds_told), float(self.horizon or 0),
+        values: Floats = np.empty(self.n_arms)
+        index_kernels.index_values(
+            rows.mu, rows.variances[1], rows.counts, self.n_arms, self._scale, float(self.rounds_told),
+            float(self.horizon or 0), values,
         )  # fmt: skip
         return values
 
     @property
     def _share(self) -> float:
-        """The most that a first visit may take: a share of the rounds that are planned for.
-
-        These are the horizon, or twice the rounds so far where none is known or it has passed.
-        """
-        planned: float = self.horizon or 0
-        if planned <= self.rounds_told:
-            planned = max(2.0 * self.rounds_told, _LEAST_PLANNED)
-        return planned / (4 * self.n_arms)
-
-    @property
-    def _tried_since(self) -> float:
-        """An arm counts as tried if a run of it began at this time or later.
-
-        Where nothing was told of the delay, what was played before rewards flowed, or soon after
-        the start, misleads: "this arm earns nothing" explains its totals as well as a delay does,
-        and rewards that come much later than most are missing.
-        """
-        if not self._told_nothing:
-            return 0.0
-        flowing = self._rows.flowing_from
-        return math.inf if flowing is None else max(float(flowing), _EARLY * self._scale)
+        """The most that a first visit may take of the rounds that are planned for."""
+        horizon, told = float(self.horizon or 0), float(self.rounds_told)
+        return float(_visits().first_visit_share(horizon, told, self.n_arms))
 
     def _in_order(self) -> NDArray[np.int64]:
         """The arms that can be played, in the order of their first visits."""
@@ -393,9 +409,9 @@ class Unmix(Policy):
     def _next(self) -> Stretch:
         if self._ramp is not None:  # a quarter of the stretch, which is half of the next one
             return Stretch(self._arm, self._left, "learn", part=max(1, self._ramp // 8))
-        run = self._rows.run_length if self._rows.last_arm == self._arm else 0.0
-        part = int(_visits().part_length(float(self._left), run, self._scale))
-        return Stretch(self._arm, self._left, "learn", part=part)
+        if self._part is None:
+            self._part = self._rows.next_part(self._arm, self._left, self._scale)
+        return new_stretch(Stretch, (self._arm, self._left, "learn", 0, self._part))
 
     def _forget(self, arm: int) -> None:
         if arm == self._arm:
@@ -469,6 +485,10 @@ class Unmix(Policy):
             return "because nothing is known yet"
         if not self._known_rounds(self._arm):
             return "because nothing is known of it yet"
+        if self._why == IN_DOUBT:
+            return (
+                "because it may be as good as the best one, if rewards come otherwise than it seems"
+            )
         if self._why == visits.GOES_ON:
             return "because it may still be the best"
         return "because it looks most promising"

@@ -1,39 +1,54 @@
-"""The rows of Unmix: parts of runs with their totals, and what is estimated from them."""
+"""The rows of Unmix: parts of runs with their totals, and what is estimated from them.
+
+All of it is in arrays, which compiled code works on (`rows_kernels`, `step_kernels`). Here they are kept.
+"""
 
 from __future__ import annotations
 
 import functools
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from latesum.policies.unmix.curve import DelayCurve, Floats
+from latesum.policies.unmix.curve import DelayCurve, Floats, Integers
 from latesum.policies.unmix.dispersion import dispersion_of
 
-#: The newest rows are always whitened anew; older ones keep the linearisation of the last full
-#: pass, which is made when there are this many more rows.
-_KEPT_FRESH = 14
-_GROWTH, _GROWTH_ROWS = 1.1, 3
-#: Once a run is this many length scales long, a further part is added to its last row.
-_MERGED_AFTER = 8.0
-#: Rewards are taken to flow once this many were seen.
-FLOWING = 20
+#: Beside the reasons of `visits_kernels`: why an arm is next that is in doubt.
+IN_DOUBT = 4
 
 
 # The compiled parts are imported once they are needed: to load the compiler takes a while.
 @functools.cache
-def _design() -> Any:
-    from latesum.policies.unmix import design_kernels
+def _kernels() -> Any:
+    from latesum.policies.unmix import rows_kernels
 
-    return design_kernels
+    return rows_kernels
 
 
 @functools.cache
-def _fit() -> Any:
-    from latesum.policies.unmix import fit_kernels
+def _learn() -> Any:
+    from latesum.policies.unmix import step_kernels
 
-    return fit_kernels.fit
+    return step_kernels.learn
+
+
+class Plan(NamedTuple):
+    """What Unmix asks for, and what its decisions depend on besides the rows."""
+
+    arm: int
+    left: int  # rounds
+    why: int
+    scale: float
+    plausible: float
+    search_at: float
+    order: Integers  # the arms that can be played, in the order of first visits
+    n_arms: int  # what is played, without what ran before
+    rounds_told: float
+    horizon: float  # 0: not known
+    told_nothing: bool
+    reconsider: bool
+    new_first: bool
 
 
 class PartRows:
@@ -52,243 +67,284 @@ class PartRows:
     """
 
     def __init__(self, n_arms: int, curve: DelayCurve, stretch_sd: float) -> None:
+        at = _kernels()
         self.curve = curve
         self.n_arms = n_arms
-        self.clock = 0
-        self.count = 0
-        self.n_runs = 0
         #: The variance of each mean, as known now for reports, and for decisions once all that was played
-        #: is reported; and by how much the rows fit worse than they should.
+        #: is reported.
         self.variances: Floats = np.ones((2, n_arms))
-        self.misfit = 1.0
-        self.objective = 0.0
-        #: Per arm: rounds whose totals are known, all rounds, runs, and when the last run began.
-        self.counts: Floats = np.zeros((4, n_arms))
-        self.counts[3] = -1.0
-        #: Per arm the rounds after the last known total: they are still to be reported.
-        self.pending: Floats = np.zeros(n_arms)
-        self._pending_from = 0  # the first row of them
-        #: When rewards began to flow; None before that.
-        self.flowing_from: int | None = None
-        #: For how long nothing came at the start: to the end of the first row with a reward.
-        self.silence = 0
-        self.reported, self.reported_rounds, self.rewards = 0, 0, 0.0
-        self._stretch_sd = stretch_sd
+        #: Per arm: rounds whose totals are known, all rounds, runs, when the last run began, and the rounds
+        #: after the last known total, which are still to be reported.
+        self.counts: Floats = np.zeros((5, n_arms))
+        self.counts[at.BEGAN] = -1.0
+        #: What is one number, in the places that `rows_kernels` names.
+        self._numbers: Floats = np.zeros(at.NUMBERS)
+        self._numbers[at.FLOWING_FROM] = math.nan
+        self._numbers[at.FULL_TYPICAL], self._numbers[at.MISFIT] = 0.5, 1.0
+        self._numbers[at.TOLD :] = curve.told_mean, curve.told_sd, curve.prior_weight, stretch_sd
+        #: The estimate, and what it was before the last full pass.
         self._n_eps = n_arms if stretch_sd > 0 else 0
-        self._told: Floats = np.array([curve.told_mean, curve.told_sd])
-        self._point: Floats = np.concatenate(
-            [curve.prior, np.zeros(self._n_eps), np.full(n_arms, 0.5)]
-        )
-        #: What the last full pass took in: rows, the rows it added up, the point, m0, the sums.
-        self._full_at = self._frozen = 0
-        self._full_point, self._full_typical = self._point.tolist(), 0.5
-        self._sums: Floats = np.zeros((len(self._point) + 1,) * 2)
-        self._make_room(32)
-        self._run_table: Floats = np.zeros((16, 3))
+        width = curve.n_bins + self._n_eps + n_arms
+        self._points: Floats = np.zeros((2, width))
+        self._points[:, : curve.n_bins] = curve.prior
+        self._points[:, width - n_arms :] = 0.5
+        fit = at.fit_kernels
+        self._matrices: Floats = np.empty((fit.MATRICES, width + 1, width + 1))
+        self._vectors: Floats = np.empty((fit.VECTORS, max(width + 1, at.design_kernels.BAND)))
+        self._values: Floats = np.empty(n_arms)
+        self._table: Floats = np.empty((0, 5))
+        self._runs: Floats = np.empty((0, 3))
+        self._new_design(0, 0)
+        self._new_equations(0)
 
     @property
     def theta(self) -> Floats:
         """The weights of the curve's bins."""
-        return self._point[: self.curve.n_bins]
+        return self._points[0, : self.curve.n_bins]
 
     @property
     def mu(self) -> Floats:
         """The means, not clipped to [0, 1]."""
-        return self._point[self.curve.n_bins + self._n_eps :]
+        return self._points[0, self.curve.n_bins + self._n_eps :]
+
+    @property
+    def clock(self) -> int:
+        """The rounds so far."""
+        return int(self._numbers[_kernels().CLOCK])
+
+    @property
+    def count(self) -> int:
+        """The number of rows."""
+        return int(self._numbers[_kernels().COUNT])
+
+    @property
+    def n_runs(self) -> int:
+        """The number of runs."""
+        return int(self._numbers[_kernels().N_RUNS])
+
+    @property
+    def reported(self) -> int:
+        """The rows with a total."""
+        return int(self._numbers[_kernels().REPORTED])
+
+    @property
+    def rewards(self) -> float:
+        """The sum of all totals."""
+        return float(self._numbers[_kernels().REWARDS])
 
     @property
     def typical(self) -> float:
         """m0: the mean total per round."""
-        return min(1.0, max(0.0, (self.rewards + 0.5) / (self.reported_rounds + 1.0)))
+        return float(_kernels().typical_total(self._numbers))
+
+    @property
+    def misfit(self) -> float:
+        """By how much the rows fit worse than they should."""
+        return float(self._numbers[_kernels().MISFIT])
+
+    @property
+    def objective(self) -> float:
+        """Minus twice the logarithm of the likelihood, with the priors."""
+        return float(self._numbers[_kernels().OBJECTIVE])
+
+    @property
+    def flowing(self) -> bool:
+        """Whether rewards flow: enough were seen."""
+        return not math.isnan(self._numbers[_kernels().FLOWING_FROM])
 
     @property
     def last_arm(self) -> int | None:
         """The arm that was played last."""
-        return int(self._run_table[self.n_runs - 1, 2]) if self.n_runs else None
-
-    @property
-    def run_length(self) -> float:
-        """How long it has been played without a break, since the first row."""
-        start = float(self._run_table[self.n_runs - 1, 0]) if self.n_runs else 0.0
-        return self.clock - max(start, 0.0)
+        return int(self._runs[self.n_runs - 1, 2]) if self.n_runs else None
 
     def ran_before(self, arm: int) -> None:
         """`arm` was played for ever before the first row."""
-        self._begin_run(arm, -math.inf)
-        self._run_table[0, 1] = 0.0
+        self._make_room()
+        _kernels().begin_run(arm, -math.inf, self._numbers, self._runs)
+        self._runs[0, 1] = 0.0
 
     def add(self, arm: int, rounds: int, total: float | None, scale: float) -> None:
         """A part that was played; `total` is None where it is not known."""
-        start = self.clock
-        if self.last_arm != arm:
-            self._begin_run(arm, start)
-            self.counts[2, arm] += 1
-            self.counts[3, arm] = start
-        run, row, table = self.n_runs - 1, self.count - 1, self._table
-        run_start = self._run_table[run, 0]
-        if (
-            total is not None
-            and start - run_start > _MERGED_AFTER * scale
-            and row >= 0
-            and table[row, 0] >= run_start
-            and not math.isnan(table[row, 3])
-        ):
-            table[row, 3] += total
-        else:
-            row += 1
-            if row == len(table):
-                self._make_room(2 * row)
-                table = self._table
-            self.count += 1
-            table[row] = start, start, arm, math.nan if total is None else total, run
-            self.reported += total is not None
-        self.clock = table[row, 1] = start + rounds
-        self._run_table[run, 1] = self.clock
-        self._fill(row)
-        self.counts[1, arm] += rounds
-        if total is None:
-            self.pending[arm] += rounds
-        else:
-            self._pending_from = self.count
-            self.pending[:] = 0.0
-            self.counts[0, arm] += rounds
-            self.reported_rounds += rounds
-            if self.rewards <= 0.0:
-                self.silence = self.clock
-            self.rewards += total
-            if self.flowing_from is None and self.rewards >= FLOWING:
-                self.flowing_from = self.clock
+        self._make_room()
+        curve = self.curve
+        _kernels().add_part(
+            arm, rounds, math.nan if total is None else total, scale, self._numbers, self.counts,
+            self._table, self._runs, curve.laws, *curve.pieces, self._design, self._shares, self._ages,
+        )  # fmt: skip
+
+    def learn(
+        self, arm: int, rounds: int, total: float | None, plan: Plan
+    ) -> tuple[int, int, int, int]:
+        """Add a part and, where a stretch is over, decide: the arm, why, its rounds, the next part.
+
+        The reason is `step_kernels.SEARCH` where the delay must be looked for before.
+        """
+        self._make_room()
+        curve = self.curve
+        next_one: tuple[int, int, int, int] = _learn()(
+            arm, rounds, math.nan if total is None else total, *plan, self._numbers, self.counts,
+            self._points, self.variances, self._table, self._runs, curve.laws, *curve.pieces,
+            curve.prior, curve.bin_means, self._design, self._shares, self._ages, self._equations,
+            self._band, self._matrices, self._vectors, self._values,
+        )  # fmt: skip
+        return next_one
+
+    def decide(self, plan: Plan) -> tuple[int, int, int]:
+        """The next arm, why, and for how many rounds."""
+        from latesum.policies.unmix import visits_kernels
+
+        next_one: tuple[int, int, int] = visits_kernels.decide(
+            plan.order, plan.n_arms, plan.scale, plan.rounds_told, plan.horizon, plan.told_nothing,
+            plan.reconsider, plan.new_first, self._numbers, self.counts, self._runs, self._points,
+            self.variances, self._values,
+        )  # fmt: skip
+        return next_one
+
+    def next_part(self, arm: int, left: int, scale: float) -> int:
+        """The next part of the `left` rounds that `arm` is played."""
+        from latesum.policies.unmix import visits_kernels
+
+        return int(visits_kernels.next_part(arm, left, scale, self._numbers, self._runs))
 
     def fit(self) -> None:
         """Estimate means, curve and variances anew: one step from where the last fit was."""
-        if self._frozen == 0 or self.count >= _GROWTH * self._full_at + _GROWTH_ROWS:
-            self._full_pass()
-        else:
-            self._step(self._frozen, self.typical)
+        _kernels().refit(*self._fitted())
 
     def dispersion(self) -> float:
         """rho: how much rewards vary, as a share of the most that their means allow."""
-        bins = self.curve.n_bins
-        eps = self._point[bins : bins + self._n_eps] if self._n_eps else np.zeros(self.n_arms)
+        bins, band = self.curve.n_bins, _kernels().design_kernels.BAND
+        eps = self._points[0, bins : bins + self._n_eps] if self._n_eps else np.zeros(self.n_arms)
         design = self._design[: self.count]
         plays = np.einsum("g,cgi->ci", self.theta, design[..., 0])
         plays += eps * np.einsum("g,cgi->ci", self.theta, design[..., 1])
-        arriving = np.einsum("g,cgk->ck", self.theta, self._shares[: self.count])
+        arriving = np.einsum("g,cgk->ck", self.theta, self._shares[: self.count, :, :band])
         return dispersion_of(self._table[: self.count], np.maximum(plays, 0.0), arriving, self.mu)
 
     def to_json(self) -> list[Any]:
         """All of it, as JSON values."""
+        at = _kernels()
         table = [
             [None if math.isnan(value) else value for value in row]
             for row in self._table[: self.count].tolist()
         ]
         runs = [
             [None if math.isinf(value) else value for value in run]
-            for run in self._run_table[: self.n_runs].tolist()
+            for run in self._runs[: self.n_runs].tolist()
         ]
+        numbers = self._numbers.tolist()
+        flowing = numbers[at.FLOWING_FROM]
         return [
-            self.clock, table, runs, self._point.tolist(), self.variances.tolist(), self.misfit,
-            self.counts.tolist(), [self.reported, self.reported_rounds, self.rewards, self._pending_from, self.flowing_from, self.silence],
-            [self._full_at, self._frozen, self._full_point, self._full_typical],
+            self.clock, table, runs, self._points[0].tolist(), self.variances.tolist(), self.misfit,
+            self.counts[: at.PENDING].tolist(),
+            [
+                self.reported, int(numbers[at.REPORTED_ROUNDS]), self.rewards,
+                int(numbers[at.PENDING_FROM]), None if math.isnan(flowing) else int(flowing),
+                int(numbers[at.SILENCE]),
+            ],
+            [
+                int(numbers[at.FULL_AT]), int(numbers[at.FROZEN]), self._points[1].tolist(),
+                numbers[at.FULL_TYPICAL],
+            ],
         ]  # fmt: skip
 
     def load(self, saved: list[Any]) -> None:
         """The opposite of `to_json`."""
-        self.clock, table, runs, point, variances, misfit, counts, reported, full = saved
-        self.count = 0
-        self._make_room(max(32, len(table)))
-        self.count, self.n_runs = len(table), len(runs)
-        self._run_table = np.zeros((max(16, 2 * len(runs)), 3))
+        at = _kernels()
+        clock, table, runs, point, variances, misfit, counts, reported, full = saved
+        numbers = self._numbers
+        numbers[at.COUNT] = numbers[at.N_RUNS] = 0
+        self._make_room(len(table), len(runs))
         if runs:
-            self._run_table[: len(runs)] = runs
-            self._run_table[0, 0] = -math.inf if runs[0][0] is None else runs[0][0]
-        self.pending[:] = 0.0
+            self._runs[: len(runs)] = runs
+            self._runs[0, 0] = -math.inf if runs[0][0] is None else runs[0][0]
         for row, values in enumerate(table):
             self._table[row] = [math.nan if value is None else value for value in values]
-        for start, end, arm, *_ in table[reported[3] :]:
-            self.pending[int(arm)] += end - start
+        numbers[at.CLOCK], numbers[at.COUNT], numbers[at.N_RUNS] = clock, len(table), len(runs)
         self._fill_all()
-        self.counts = np.array(counts)
-        self.reported, self.reported_rounds, self.rewards = reported[:3]
-        self._pending_from, self.flowing_from, *silence = reported[3:]
-        self.silence = silence[0] if silence else 0  # earlier versions did not write it
-        self._full_at, self._frozen, self._full_point, self._full_typical = full
-        if self._full_at:  # make the last full pass again, for what it added up
-            self._point[:] = self._full_point
-            kept, self.count = self.count, self._full_at
-            self._step(0, self._full_typical)
-            self.count = kept
-        self._point[:] = point
-        self.variances, self.misfit = np.array(variances), misfit
+        self.counts[: at.PENDING] = counts
+        self.counts[at.PENDING] = 0.0
+        for start, end, arm, *_ in table[reported[3] :]:
+            self.counts[at.PENDING, int(arm)] += end - start
+        # Earlier versions did not write for how long nothing came at the start.
+        seen = [*reported[:4], math.nan if reported[4] is None else reported[4], *reported[5:], 0]
+        numbers[at.REPORTED : at.SILENCE + 1] = seen[: at.SILENCE + 1 - at.REPORTED]
+        numbers[at.FULL_AT], numbers[at.FROZEN] = full[:2]
+        self._points[1], numbers[at.FULL_TYPICAL] = full[2:]
+        if full[0]:  # make the last full pass again, for what it added up
+            self._points[0] = self._points[1]
+            numbers[at.COUNT] = full[0]
+            self._step(0, full[3])
+            numbers[at.COUNT] = len(table)
+        self._points[0] = point
+        self.variances[:] = variances
+        numbers[at.MISFIT] = misfit
 
     def under(self, curve: DelayCurve, steps: int, like: PartRows | None = None) -> PartRows:
         """The same rows, explained by another curve: `steps` steps from a neutral point.
 
-        `like` are these rows under a curve with the same bins, which need not be computed again.
+        They share what was played with these: a part can be added to one of both only.
+
+        Args:
+            curve: The other curve.
+            steps: The number of steps.
+            like: These rows under a curve with the same bins, whose design need not be computed again.
         """
-        other = PartRows(self.n_arms, curve, self._stretch_sd)
-        other._make_room(len(self._table))
-        other.clock, other.count, other.n_runs = self.clock, self.count, self.n_runs
-        other.counts, other._run_table = self.counts.copy(), self._run_table.copy()
-        other.reported, other.reported_rounds = self.reported, self.reported_rounds
-        other.rewards = self.rewards
-        other._table[:] = self._table
+        at = _kernels()
+        other = PartRows(self.n_arms, curve, self._numbers[at.STRETCH_SD])
+        other._numbers[: at.FULL_AT] = self._numbers[: at.FULL_AT]
+        other.counts, other._table, other._runs = self.counts, self._table, self._runs
         if like is not None:
-            other._design[:], other._shares[:] = like._design, like._shares
+            other._design, other._shares, other._ages = like._design, like._shares, like._ages
         else:
+            other._new_design(len(self._table), len(self._runs))
             other._fill_all()
+        other._new_equations(len(self._table))
         other.mu[:] = self.typical
-        other._pending_from, other.pending = self._pending_from, self.pending.copy()
-        other.flowing_from, other.silence = self.flowing_from, self.silence
-        for _ in range(steps):
-            other._full_pass()
+        at.explain(steps, *other._fitted())
         return other
 
-    def _fill(self, row: int) -> None:
-        _design().fill_row(
-            row, self._table, self._run_table, self.curve.laws, self.curve.pieces, self._design,
-            self._shares,
+    def _fitted(self) -> tuple[Floats, ...]:
+        """What the fit reads and writes."""
+        return (
+            self._numbers, self._points, self.variances, self._table, self._design, self._shares,
+            self._equations, self._band, self._matrices, self._vectors, self.curve.prior,
+            self.curve.bin_means,
         )  # fmt: skip
 
     def _fill_all(self) -> None:
-        _design().fill_rows(
-            self.count, self._table, self._run_table, self.curve.laws, self.curve.pieces,
-            self._design, self._shares,
+        curve = self.curve
+        _kernels().design_kernels.fill_rows(
+            self.count, self._table, self._runs, curve.laws, *curve.pieces, self._design, self._shares,
+            self._ages,
         )  # fmt: skip
-
-    def _full_pass(self) -> None:
-        """A step that linearises all rows here; older ones keep that until the next such pass."""
-        self._full_at, self._full_typical = self.count, self.typical
-        self._full_point = self._point.tolist()
-        self._frozen = max(0, min(self.count - _KEPT_FRESH, self._pending_from))
-        self._step(0, self._full_typical)
 
     def _step(self, first: int, typical: float) -> None:
-        curve = self.curve
-        self.misfit, self.objective = _fit()(
-            first, self._frozen, self._pending_from, self.count, typical, self._table, self._design, self._shares,
-            self._n_eps, self._point, self._equations, self._band, self._sums,
-            float(self.reported), curve.prior, curve.prior_weight, curve.bin_means, self._told,
-            self._stretch_sd, self.variances,
-        )  # fmt: skip
+        _kernels().step(first, typical, *self._fitted())
 
-    def _begin_run(self, arm: int, start: float) -> None:
-        if self.n_runs == len(self._run_table):
-            self._run_table = np.concatenate([self._run_table, np.zeros_like(self._run_table)])
-        self._run_table[self.n_runs] = start, start, arm
-        self.n_runs += 1
+    def _make_room(self, rows: int = 1, runs: int = 1) -> None:
+        """Room for more rows and runs, in larger arrays if these are full."""
+        count, n_runs = self.count, self.n_runs
+        if count + rows > len(self._table):
+            size = max(32, count + rows, 2 * count)
+            for name in ("_table", "_design", "_shares", "_equations", "_band"):
+                setattr(self, name, _longer(getattr(self, name), count, size))
+        if n_runs + runs > len(self._runs):
+            size = max(16, n_runs + runs, 2 * n_runs)
+            for name in ("_runs", "_ages"):
+                setattr(self, name, _longer(getattr(self, name), n_runs, size))
 
-    def _make_room(self, rows: int) -> None:
-        """Larger arrays, with the rows that are there."""
-        bins, arms, band = self.curve.n_bins, self.n_arms, _design().BAND
-        self._table = self._grown("_table", (rows, 5))
-        self._design = self._grown("_design", (rows, bins, arms, 2))
-        self._shares = self._grown("_shares", (rows, bins, band))
-        self._equations = self._grown("_equations", (rows, len(self._point) + 1))
-        self._band = self._grown("_band", (rows, 2, band))
+    def _new_design(self, rows: int, runs: int) -> None:
+        bins = self.curve.n_bins
+        self._design: Floats = np.empty((rows, bins, self.n_arms, 2))
+        self._shares: Floats = np.empty((rows, bins, _kernels().design_kernels.SHARES))
+        self._ages: Floats = np.empty((runs, bins, 4))
 
-    def _grown(self, name: str, shape: tuple[int, ...]) -> Floats:
-        new = np.zeros(shape)
-        if self.count:
-            new[: self.count] = getattr(self, name)[: self.count]
-        return new
+    def _new_equations(self, rows: int) -> None:
+        self._equations: Floats = np.empty((rows, self._points.shape[1] + 1))
+        self._band: Floats = np.empty((rows, 2, _kernels().design_kernels.BAND + 1))
+
+
+def _longer(array: Floats, kept: int, size: int) -> Floats:
+    new = np.empty((size, *array.shape[1:]))
+    new[:kept] = array[:kept]
+    return new

@@ -8,6 +8,9 @@ Where a mean was told, it may be wrong, and the fit may rest in a wrong place: "
 little" explains the first totals as well as "rewards come later than told" does, and one step per
 decision does not get from one to the other. So now and then all rows are explained anew from a
 neutral point, as told and by wide curves of half, once and twice the mean.
+
+Another explanation may be nearly as likely as the one that is kept, and say that an arm is as good as the best one.
+No play of the best arm will ever tell: what was seen of the other is old. Such an arm is in doubt.
 """
 
 from __future__ import annotations
@@ -31,6 +34,10 @@ _BEYOND_CLOCK = 4.0
 #: if minus twice its log-likelihood is lower by more than the margin.
 _OTHER_SCALES = (0.5, 1.0, 2.0)
 _MARGIN = 6.0
+#: An explanation leaves doubt if minus twice its log-likelihood is within this of the likeliest one's, times the
+#: misfit; and an arm is in doubt if it is as good as the best one with so many standard deviations more.
+_DOUBT_MARGIN = 25.0
+_DOUBT_DEVIATIONS = 1.0
 
 
 class Found(NamedTuple):
@@ -76,14 +83,20 @@ def likeliest(rows: PartRows, most: float, priors: Sequence[bool] = (True,)) -> 
 
 
 class Opinion(NamedTuple):
-    """The rows as they are explained best, the scale of that curve, and whether it is a wide one."""
+    """The rows as they are explained best, the scale of that curve, and whether it is a wide one.
+
+    `doubted` are the arms that are as good as the best one by another explanation, which is nearly as likely.
+    """
 
     scale: float
     wide: bool
     rows: PartRows
+    doubted: tuple[int, ...] = ()
 
 
-def second_opinion(rows: PartRows, scale: float, wide: bool, told: float) -> Opinion:
+def second_opinion(
+    rows: PartRows, scale: float, wide: bool, told: float, arms: Sequence[int] = ()
+) -> Opinion:
     """The rows explained anew: as now, or by another curve where that is clearly likelier.
 
     Args:
@@ -91,6 +104,7 @@ def second_opinion(rows: PartRows, scale: float, wide: bool, told: float) -> Opi
         scale: The scale of the present curve.
         wide: Whether that curve is a wide one.
         told: The scale that was told.
+        arms: The arms that can be in doubt.
 
     >>> rows = PartRows(2, told_mean(20.0, 0.1, 2), 0.05)
     >>> seen = (0, 18), (0, 38), (0, 46), (0, 48), (1, 31), (1, 12), (1, 4), (1, 2)
@@ -103,10 +117,30 @@ def second_opinion(rows: PartRows, scale: float, wide: bool, told: float) -> Opi
     anew = rows.under(rows.curve, _STEPS, rows)
     best = Opinion(scale, wide, anew if anew.objective < rows.objective else rows)
     least = best.rows.objective - _MARGIN
+    others = [best.rows]
     for factor in _OTHER_SCALES:
         if wide and factor * told == scale:
             continue
         other = rows.under(told_mean(factor * told, UNCERTAINTY, rows.n_arms), _STEPS)
+        others.append(other)
         if other.objective < least:
             best, least = Opinion(factor * told, True, other), other.objective
-    return best
+    return best._replace(doubted=_in_doubt(best.rows, others, arms))
+
+
+def _in_doubt(rows: PartRows, others: Sequence[PartRows], arms: Sequence[int]) -> tuple[int, ...]:
+    """Those of `arms` that are as good as the best one by an explanation that is nearly as likely."""
+    known = [arm for arm in arms if rows.counts[0, arm] > 0]
+    if not known:
+        return ()
+    best = max(known, key=lambda arm: rows.mu[arm])
+    least = min(other.objective for other in others)
+    doubted = set()
+    for other in others:
+        if other is rows or other.objective > least + _DOUBT_MARGIN * rows.misfit:
+            continue
+        means, deviations = other.mu.clip(0.0, 1.0), other.variances[1] ** 0.5
+        for arm in known:
+            if means[arm] + _DOUBT_DEVIATIONS * deviations[arm] >= means[best]:
+                doubted.add(arm)
+    return tuple(arm for arm in known if arm in doubted and arm != best)

@@ -9,8 +9,20 @@ from __future__ import annotations
 
 import math
 
-from latesum._compile import compiled
+from latesum._compile import allocation_free, compiled
 from latesum.policies.unmix.index_kernels import index_values
+from latesum.policies.unmix.rows_kernels import (
+    BEGAN,
+    CLOCK,
+    COUNT,
+    FLOWING_FROM,
+    KNOWN,
+    N_RUNS,
+    PLAYED,
+    REWARDS,
+    SILENCE,
+    VISITS,
+)
 
 #: Lengths in length scales (E, the mean delay): of a first stretch and of a return, of a part, of
 #: the very first run at least and at most, of a first visit at most, and the least cap of a later one.
@@ -18,12 +30,20 @@ STRETCH = 1.0
 PART = 0.5
 FIRST_RUN_LEAST, FIRST_RUN_MOST = 2.0, 6.0
 FIRST_VISIT, LATER_VISIT = 3.0, 9.0
+#: The visit to an arm that is in doubt: its rewards must be seen also if they come twice as late as told.
+DOUBT_VISIT = 6.0
 #: The rewards that the very first arm should have shown before it is left. With fewer, "it earns
 #: nothing" explains the totals as well as "its rewards are late".
 FIRST_REWARDS = 10.0
 SHORTEST_STRETCH = 8.0
 #: Going on with an arm adds at least this share to its known plays.
 STAY_SHARE = 0.1
+#: The least rounds that are planned for where no horizon is told.
+_LEAST_PLANNED = 1000.0
+#: Where nothing was told, arms that were played only before this many length scales had passed are tried once
+#: more, for at least this multiple of the time in which no reward came at the start.
+_EARLY = 3.0
+_PAST_SILENCE = 1.5
 #: Why an arm is next.
 GOES_ON, NOT_TRIED, MOST_PROMISING, NOTHING_KNOWN = 0, 1, 2, 3
 
@@ -35,27 +55,45 @@ def whole(rounds):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def first_visit_share(horizon, clock, n_arms):  # type: ignore[no-untyped-def]
+    """The most that a first visit may take: a share of the rounds that are planned for.
+
+    These are the horizon, or twice the rounds so far where none is known (0) or it has passed.
+    """
+    planned = horizon if horizon > clock else max(2.0 * clock, _LEAST_PLANNED)
+    return planned / (4 * n_arms)
+
+
+@allocation_free
+def run_length(numbers, runs):  # type: ignore[no-untyped-def]
+    """How long the present arm has been played without a break, since the first row."""
+    run = int(numbers[N_RUNS]) - 1
+    return numbers[CLOCK] - (max(runs[run, 0], 0.0) if run >= 0 else 0.0)
+
+
+@allocation_free
 def goes_on(arm, length, order, values, mu, counts, scale, share, rewards):  # type: ignore[no-untyped-def]
     """Whether the visit to `arm`, which has lasted for `length` rounds, goes on.
 
-    `order` are the arms that can be played, `counts` per arm the known plays, all plays, the
-    runs and when the last one began, `share` the most that a first visit may take of the horizon.
+    `order` are the arms that can be played, `share` is the most that a first visit may take of the
+    horizon; `counts` is that of `rows_kernels`.
     """
-    rival, known = -1.0, counts[0, arm]
-    for other in order:
-        if other != arm and counts[0, other] > 0.0:
+    rival, known = -1.0, counts[KNOWN, arm]
+    for place in range(len(order)):
+        other = order[place]
+        if other != arm and counts[KNOWN, other] > 0.0:
             rival = max(rival, min(max(mu[other], 0.0), 1.0))
     if rival < 0.0:  # the very first arm is played until it has shown what it earns
         short = length < FIRST_RUN_LEAST * scale or rewards < FIRST_REWARDS
         return short and length < min(FIRST_RUN_MOST * scale, share)
-    if counts[2, arm] <= 1.0:
+    if counts[VISITS, arm] <= 1.0:
         cap = min(FIRST_VISIT * scale, share)
     else:
         cap = max(LATER_VISIT * scale, known - length)
     return length < cap and (known == 0.0 or values[arm] >= rival)
 
 
-@compiled
+@allocation_free
 def choose(present, length, order, values, mu, counts, scale, share, rewards, tried_since, new_first):  # type: ignore[no-untyped-def]  # fmt: skip
     """The next arm and why: stay while the visit goes on, then a new arm, then the best index.
 
@@ -63,15 +101,16 @@ def choose(present, length, order, values, mu, counts, scale, share, rewards, tr
     last run began before `tried_since` counts as new. With `new_first` an arm that was never played
     ends a later visit, which may be as long as all that is known, once it has lasted for a stretch.
     """
-    if new_first and present >= 0 and counts[2, present] > 1.0 and length >= STRETCH * scale:
-        for arm in order:
-            if counts[1, arm] == 0.0:
-                return arm, NOT_TRIED
+    if new_first and present >= 0 and counts[VISITS, present] > 1.0 and length >= STRETCH * scale:
+        for place in range(len(order)):
+            if counts[PLAYED, order[place]] == 0.0:
+                return order[place], NOT_TRIED
     if present >= 0 and goes_on(present, length, order, values, mu, counts, scale, share, rewards):
         return present, GOES_ON
     best = order[0]
-    for arm in order:
-        if arm != present and counts[3, arm] < tried_since:
+    for place in range(len(order)):
+        arm = order[place]
+        if arm != present and counts[BEGAN, arm] < tried_since:
             return arm, NOT_TRIED
         if values[arm] > values[best]:
             best = arm
@@ -92,17 +131,63 @@ def stretch_length(staying, plays, known, scale, share):  # type: ignore[no-unty
 
 
 @compiled
+def doubt_length(scale, share):  # type: ignore[no-untyped-def]
+    """How long an arm that is in doubt is visited at least."""
+    return whole(min(max(SHORTEST_STRETCH, DOUBT_VISIT * scale), max(SHORTEST_STRETCH, share)))
+
+
+@compiled
 def part_length(left, run, scale):  # type: ignore[no-untyped-def]
     """The next part of the `left` rounds of a stretch: half a length scale, or half of the run."""
     size = whole(max(PART * scale, run / 2.0))
     return left if left - size < PART * scale else min(size, left)
 
 
-@compiled
-def decide(present, length, order, mu, variances, counts, pending, n_arms, scale, clock, horizon, share, rewards, tried_since, new_first):  # type: ignore[no-untyped-def]  # fmt: skip
-    """The next arm, why, and for how many rounds: one call from Python per decision."""
-    values = index_values(mu, variances, counts, pending, n_arms, scale, clock, horizon)
-    arm, why = choose(
-        present, length, order, values, mu, counts, scale, share, rewards, tried_since, new_first
-    )
-    return arm, why, stretch_length(arm == present, counts[1, arm], counts[0, arm], scale, share)
+@allocation_free
+def next_part(arm, left, scale, numbers, runs):  # type: ignore[no-untyped-def]
+    """The next part of the `left` rounds that `arm` is played."""
+    run = int(numbers[N_RUNS]) - 1
+    played = run_length(numbers, runs) if run >= 0 and runs[run, 2] == arm else 0.0
+    return int(part_length(float(left), played, scale))
+
+
+@allocation_free
+def decide(order, n_arms, scale, clock, horizon, told_nothing, reconsider, new_first, numbers, counts, runs, points, variances, values):  # type: ignore[no-untyped-def]  # fmt: skip
+    """The next arm, why, and for how many rounds.
+
+    `order` are the arms that can be played, in the order of their first visits, `clock` the rounds so
+    far, `horizon` 0 where none is known. An arm counts as tried if a run of it began late enough:
+    where nothing was told of the delay, what was played before rewards flowed, or soon after the
+    start, misleads. "This arm earns nothing" explains its totals as well as a delay does, and rewards
+    that come much later than most are missing. `values` is room for the indices.
+    """
+    share = first_visit_share(horizon, clock, n_arms)
+    silent = reconsider and told_nothing
+    if numbers[COUNT] == 0.0:
+        arm, why = order[0], NOT_TRIED
+        rounds = stretch_length(False, 0.0, 0.0, scale, share)
+    else:
+        present, last = -1, int(runs[int(numbers[N_RUNS]) - 1, 2])
+        for place in range(len(order)):
+            if order[place] == last:
+                present = last
+        tried_since = 0.0
+        if told_nothing:
+            flowing = numbers[FLOWING_FROM]
+            tried_since = math.inf if math.isnan(flowing) else max(flowing, _EARLY * scale)
+        mu = points[0, points.shape[1] - variances.shape[1] :]
+        index_values(mu, variances[1], counts, n_arms, scale, clock, horizon, values)
+        arm, why = choose(
+            present, run_length(numbers, runs), order, values, mu, counts, scale, share,
+            numbers[REWARDS], tried_since, new_first,
+        )  # fmt: skip
+        rounds = stretch_length(
+            arm == present, counts[PLAYED, arm], counts[KNOWN, arm], scale, share
+        )
+    if silent and why == NOT_TRIED:
+        # If the silence at the start was a delay, the arm's own rewards must be seen after it.
+        silence = min(math.ceil(_PAST_SILENCE * numbers[SILENCE]), math.floor(share))
+        rounds = max(rounds, silence)
+    if horizon > 0.0 and clock < horizon:
+        rounds = min(rounds, horizon - clock)
+    return arm, why, int(rounds)

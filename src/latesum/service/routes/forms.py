@@ -25,6 +25,8 @@ from latesum.service.tokens import SCOPES, Tokens
 router = APIRouter(route_class=ScopedRoute, include_in_schema=False)
 #: Entries on one page of the history.
 _ENTRIES = 100
+#: The newest buckets without a total, which are offered where totals are typed.
+_WAITING = 14
 #: What entries can be filtered by, with the kinds of each.
 _GROUPS = {
     "decisions": ("decision",),
@@ -38,9 +40,11 @@ _GROUPS = {
 
 @router.get("/plan")
 @needs("operate")
-async def plan_page(who: Who) -> Response:
-    """Will a campaign work?"""
-    return show_page("plan.html", title="Plan", who=who, every=0, here="plan")
+async def plan_page(who: Who, regions: Annotated[str, Query(max_length=10)] = "") -> Response:
+    """Will a campaign work, with one total for all or in regions?"""
+    return show_page(
+        "plan.html", title="Plan", who=who, every=0, here="plan", regional=regions == "yes"
+    )
 
 
 @router.get("/new")
@@ -51,6 +55,7 @@ async def new_page(
     policy: Annotated[str, Query(max_length=100)] = "",
     parameters: Annotated[str, Query(max_length=4000)] = "",
     options: Annotated[int, Query(ge=2, le=100)] = 2,
+    regions: Annotated[int, Query(ge=1, le=200)] = 1,
     expected_rounds: Annotated[str, Query(max_length=20)] = "",
     every: Annotated[str, Query(max_length=10)] = "day",
     run_for: Annotated[str, Query(max_length=50)] = "",
@@ -62,7 +67,7 @@ async def new_page(
     return show_page(
         "new.html", title="New campaign", who=who, every=0, here="new", planned=planned,
         policy=policy if planned else "", parameters=parameters if planned else "",
-        options=options, expected_rounds=expected_rounds, bucket=every, run_for=run_for, late=late,
+        options=options, regions=regions, expected_rounds=expected_rounds, bucket=every, run_for=run_for, late=late,
         status_quo=status_quo, today=campaigns.configuration.clock().date().isoformat(),
     )  # fmt: skip
 
@@ -83,10 +88,16 @@ async def totals_page(campaign: str, campaigns: AllCampaigns, who: Who) -> Respo
         status = await cached.status()
     except UnknownCampaign as unknown:
         return not_found(who, str(unknown))
-    open_rows = [row for row in status.timeline if row.total is None][-14:]
+    open_rows = [row for row in status.timeline if row.total is None]
+    newest = sorted({row.bucket for row in open_rows})[-_WAITING:]
+    in_order = sorted(
+        open_rows, key=lambda row: row.bucket
+    )  # of one bucket in the order of regions
+    waiting = [[row.label, row.region] for row in in_order if row.bucket in newest]
     return show_page(
         "totals.html", title=f"Totals of {campaign}", who=who, every=0, here="campaigns",
-        name=cached.campaign.name, status=status, waiting=open_rows, presets=sorted(PRESETS),
+        name=cached.campaign.name, status=status, waiting=waiting, regions=list(status.regions),
+        options=[row.name for row in status.options], is_market=status.market is not None, presets=sorted(PRESETS),
         form=await cached.read(cached.campaign.file_form),
     )  # fmt: skip
 

@@ -153,7 +153,7 @@ async def campaign_live(
 async def _campaign(request: Request, cached: CachedCampaign, span: str) -> str:
     status = await cached.status()
     decided = request.app.state.forecasts.of(cached, status)
-    buckets = len(status.timeline)
+    buckets = status.n_buckets
     last = int(span) if span.isdigit() and 0 < int(span) < buckets else None
     if not span and buckets > _MOST_AT_FIRST:
         last = 90

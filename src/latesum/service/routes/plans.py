@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request
 from pydantic import Field, StringConstraints
 
 from latesum.service.errors import ON_ANY_ROUTE, Refused, documented
-from latesum.service.models import Body, Number
+from latesum.service.models import MOST_ROWS, Body, Number
 from latesum.service.routing import ScopedRoute, needs
 
 router = APIRouter(
@@ -38,6 +38,31 @@ class PlanQuestion(Body):
     status_quo: Literal["option", "other"] | None = Field(
         None, description="What runs today: one of the options, something else, or nothing."
     )
+
+
+class RegionPlanQuestion(Body):
+    """A campaign in regions that is thought of, with what is known of them."""
+
+    options: Annotated[int, Number] = Field(ge=2, le=20, description="How many there are.")
+    regions: Annotated[int, Number] = Field(ge=2, le=50, description="How many there are.")
+    lift: Annotated[float, Number] = Field(
+        gt=0, le=5, description="What the better option sells more, as a share: 0.1 is 10%."
+    )
+    late: Phrase = Field(description="How late sales come.", examples=["about 2 days"])
+    run_for: Phrase = Field(description="How long it may run.", examples=["12 weeks"])
+    history: list[dict[str, Any]] = Field(
+        min_length=1, max_length=MOST_ROWS,
+        description="Days before the start with bucket, region, rounds and total, from `/v1/histories`.",
+    )  # fmt: skip
+
+
+@router.post("/plans/regions", response_model=None)
+@needs("operate", long=True)
+async def make_region_plan(question: RegionPlanQuestion, request: Request) -> dict[str, Any]:
+    """Simulate markets like that of a history: what regions buy, and which policy loses least."""
+    given = question.model_dump()
+    found: dict[str, Any] = await request.app.state.simulations.ask("region plan", given)
+    return found
 
 
 @router.post("/plans", response_model=None)

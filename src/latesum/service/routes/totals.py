@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
-from fastapi.responses import JSONResponse
-from pydantic import ValidationError
 
-from latesum._checks import shortened
-from latesum.errors import MOST_PROBLEMS, BadRows, MissingExtra
 from latesum.files import FileForm
-from latesum.live.batches import CheckWanted, in_batches
-from latesum.live.campaign import Campaign
-from latesum.live.importing import Imported, import_totals, imported
-from latesum.live.verdicts import Allowed, Recorded, Row
+from latesum.live.verdicts import Allowed, Row
 from latesum.service.cache import CachedCampaign
 from latesum.service.errors import ON_ANY_ROUTE, Refused, documented
-from latesum.service.models import MOST_ROWS, BulkAnswer, BulkRow, Record, RecordAnswer, RefusedRows
+from latesum.service.models import BulkAnswer, Record, RecordAnswer, RefusedRows
 from latesum.service.routing import NamedCampaign, ScopedRoute, Who, needs
-from latesum.service.sentences import of_problem
+from latesum.service.taking_in import Upload, verdict_json
 from latesum.service.tokens import Token
 
 router = APIRouter(
@@ -67,11 +60,11 @@ async def _record(
     )
     result = (await cached.records.record(row)).accepted()
     cached.forget_status()
-    return Response(json.dumps(_verdict(result)), media_type="application/json")
+    return Response(json.dumps(verdict_json(result)), media_type="application/json")
 
 
-_EXCEL = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
-_PARQUET = "application/vnd.apache.parquet"
+EXCEL = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+PARQUET = "application/vnd.apache.parquet"
 _BULK_BODY = {
     "requestBody": {
         "required": True,
@@ -81,8 +74,8 @@ _BULK_BODY = {
                 "schema": {"type": "string"},
                 "example": "bucket,rounds,total\n2026-03-01,5000,1512\n",
             },
-            _EXCEL: {"schema": {"type": "string", "format": "binary"}},
-            _PARQUET: {"schema": {"type": "string", "format": "binary"}},
+            EXCEL: {"schema": {"type": "string", "format": "binary"}},
+            PARQUET: {"schema": {"type": "string", "format": "binary"}},
         },
     }
 }
@@ -149,105 +142,15 @@ async def upload(
     """
     body = await request.body()
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind not in ("text/csv", _EXCEL, _PARQUET, "application/json"):
+    if kind not in ("text/csv", EXCEL, PARQUET, "application/json"):
         raise Refused(
-            415, f"send rows as application/json, or a file as text/csv, {_EXCEL} or {_PARQUET}."
+            415, f"send rows as application/json, or a file as text/csv, {EXCEL} or {PARQUET}."
         )
     if kind == "application/json" and not form.says_nothing:
         raise Refused(422, "how a file is written is said, and this is no file; leave it out.")
-    allowed = Allowed(even_if_final, beyond_range, skip_unknown)
-
-    def take_in(check_wanted: CheckWanted) -> Response:
-        given: dict[str, Any] = {
-            "by": who.name, "allowed": allowed, "dry_run": dry_run, "most_rows": MOST_ROWS,
-            "check_wanted": check_wanted,
-        }  # fmt: skip
-        if kind == "application/json":
-            return _answer(_import_rows(cached.campaign, body, **given), allowed, dry_run)
-        try:
-            found = import_totals(cached.campaign, body, form, **given)
-        except MissingExtra as missing:
-            raise Refused(415, f"this service cannot read such a file: {missing}.") from None
-        return _answer(found, allowed, dry_run)
-
-    answer = await cached.upload(request.receive, take_in)
+    sent = Upload(
+        kind, form.to_json(), who.name, (even_if_final, beyond_range, skip_unknown), dry_run
+    )
+    answer = await cached.upload(request.receive, body, sent)
     cached.forget_status()
-    return answer
-
-
-def _import_rows(
-    campaign: Campaign, body: bytes, *, by: str, allowed: Allowed, dry_run: bool, most_rows: int,
-    check_wanted: CheckWanted,
-) -> Imported:  # fmt: skip
-    """As `import_totals`, of rows in JSON."""
-    sent = _read_rows(body, most_rows, check_wanted)
-    rows = [Row(**each.model_dump(), by=by, allowed=allowed) for each in sent]
-    try:
-        results = campaign.record_many(rows, dry_run=dry_run, check_wanted=check_wanted)
-    except BadRows as refused:
-        details = [
-            f"row {place + 1}, column {bad.column}: {bad}" for place, bad in refused.problems
-        ]
-        raise Refused(422, details[0], details) from None
-    return imported(range(1, len(rows) + 1), results, allowed, dry_run=dry_run)
-
-
-def _read_rows(body: bytes, most_rows: int, check_wanted: CheckWanted) -> list[BulkRow]:
-    """The rows of `Bulk`, validated one by one and no further than the first few bad ones.
-
-    A body may be wrong in 100,000 places, and to say so of each would take longer than anything
-    that is right.
-    """
-    try:
-        sent = json.loads(body)
-    except (ValueError, RecursionError):
-        raise Refused(422, "the body is not JSON.") from None
-    if not isinstance(sent, dict) or sent.keys() != {"rows"} or not isinstance(sent["rows"], list):
-        raise Refused(422, 'the body must be an object such as {"rows": [...]}, and no more.')
-    if not 1 <= len(sent["rows"]) <= most_rows:
-        raise Refused(
-            422, f"rows: there must be 1 to {most_rows:,} of them, not {len(sent['rows']):,}."
-        )
-    rows, details = list[BulkRow](), list[str]()
-    for place, row in enumerate(in_batches(sent["rows"], check_wanted)):
-        if isinstance(row, dict) and len(row) > len(BulkRow.model_fields):
-            unknown = next(name for name in row if name not in BulkRow.model_fields)
-            details.append(f"rows.{place}: there is no field {shortened(unknown)!r}.")
-        else:
-            try:
-                rows.append(BulkRow.model_validate(row))
-            except ValidationError as error:
-                problems = error.errors(include_input=False)
-                details += [
-                    of_problem(each, _where("rows", place, *each["loc"])) for each in problems
-                ]
-        if len(details) >= MOST_PROBLEMS:
-            break
-    if details:
-        raise Refused(422, details[0], details[:MOST_PROBLEMS])
-    return rows
-
-
-def _where(*parts: object) -> str:
-    return ".".join(shortened(str(part)) for part in parts)
-
-
-def _answer(found: Imported, allowed: Allowed, dry_run: bool) -> Response:
-    """The verdicts as they are sent; made here, because for many rows that takes a while too."""
-    rows = [{**_verdict(result), "row": line} for line, result in found.rows]
-    if found.written or dry_run:
-        content: dict[str, Any] = {
-            "written": found.written, "ignored": found.ignored, "notes": found.notes, "rows": rows,
-        }  # fmt: skip
-        return JSONResponse(content)
-    bad = [(line, result) for line, result in found.rows if result.stops(allowed)]
-    content = {
-        "error": "nothing was written, because of rows that are conflicting or of unknown buckets.",
-        "details": [f"row {line}: {row.note or row.verdict}" for line, row in bad[:MOST_PROBLEMS]],
-        "rows": rows,
-    }
-    return JSONResponse(content, 409)
-
-
-def _verdict(result: Recorded) -> dict[str, Any]:
-    return {**result._asdict(), "marks": list(result.marks)}
+    return Response(answer.content, answer.status, media_type="application/json")

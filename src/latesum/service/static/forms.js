@@ -22,6 +22,13 @@ async function send(method, address, body, headers = {}) {
   return { ok: answer.ok, status: answer.status, found };
 }
 
+// What was refused, in a sentence, where a form does several things.
+class Refusal extends Error {}
+
+function kindOf(file) {
+  return kinds[file.name.split(".").pop().toLowerCase()] ?? "text/csv";
+}
+
 // Runs what a form does, with its button off meanwhile, and shows what went wrong.
 function onSubmit(form, work) {
   const problem = form.querySelector(".problem");
@@ -32,8 +39,8 @@ function onSubmit(form, work) {
     problem.textContent = "";
     try {
       await work(form, (sentence) => (problem.textContent = sentence));
-    } catch {
-      problem.textContent = "The service does not answer; try again.";
+    } catch (error) {
+      problem.textContent = error instanceof Refusal ? error.message : "The service does not answer; try again.";
     }
     buttons.forEach((each) => (each.disabled = false));
   });
@@ -72,7 +79,7 @@ function hours(value) {
   return `${number} ${unit}${number === 1 ? "" : "s"}`;
 }
 
-function setUpPlan(form) {
+function setUpSliders(form) {
   for (const input of form.querySelectorAll("input[type=range]")) {
     const output = form.querySelector(`output[for="${input.id}"]`);
     const show = () => {
@@ -82,6 +89,10 @@ function setUpPlan(form) {
     input.addEventListener("input", show);
     show();
   }
+}
+
+function setUpPlan(form) {
+  setUpSliders(form);
   const verdict = document.getElementById("verdict");
   const after = document.getElementById("after-plan");
   onSubmit(form, async (_, refuse) => {
@@ -116,6 +127,113 @@ function setUpPlan(form) {
     document.getElementById("set-up").href = `/new?${asked}`;
     after.hidden = false;
   });
+}
+
+// A file of past days, read by the service: its rows, or null where none was chosen. It throws a sentence.
+async function readHistory(form) {
+  const file = form.elements.history?.files[0];
+  if (!file) return null;
+  const asked = new URLSearchParams();
+  for (const name of ["columns", "decimal", "date_format"]) {
+    const value = form.elements[name].value.trim();
+    if (value) asked.set(name, value);
+  }
+  const { ok, found } = await send("POST", `/v1/histories?${asked}`, file, { "Content-Type": kindOf(file) });
+  if (!ok) throw new Refusal(`${file.name}: ${sentence(found)}`);
+  return found;
+}
+
+function inShort(history) {
+  const where = history.regions.length ? `, in ${history.regions.join(", ")}` : "";
+  return [`${history.rows.length} rows, ${history.first} to ${history.last}${where}.`, ...history.notes].join(" ");
+}
+
+function setUpRegionPlan(form) {
+  setUpSliders(form);
+  const verdict = document.getElementById("verdict");
+  const after = document.getElementById("after-plan");
+  onSubmit(form, async (_, refuse) => {
+    after.hidden = true;
+    verdict.replaceChildren();
+    const history = await readHistory(form);
+    document.getElementById("history-read").textContent = inShort(history);
+    if (history.regions.length < 2) return refuse("The file has no column region with two or more regions in it.");
+    const late = hours(valueOf(form.elements.late));
+    const question = {
+      options: valueOf(form.elements.options),
+      regions: history.regions.length,
+      lift: valueOf(form.elements.lift) / 100,
+      late: form.elements.sure.checked ? late : `about ${late}`,
+      run_for: `${valueOf(form.elements.weeks)} weeks`,
+      history: history.rows,
+    };
+    verdict.replaceChildren(element("p", "Simulating; this takes half a minute …", "soft"));
+    const { ok, found } = await send("POST", "/v1/plans/regions", question);
+    verdict.replaceChildren();
+    if (!ok) return refuse(sentence(found));
+    showRegionVerdict(verdict, found);
+    const chosen = found.recommendation;
+    sessionStorage.setItem("planned", JSON.stringify({ history, regions: chosen.regions }));
+    const { n_arms: _n, ...parameters } = chosen.parameters;
+    const asked = new URLSearchParams({
+      policy: chosen.policy,
+      parameters: JSON.stringify(parameters),
+      options: question.options,
+      regions: chosen.n_regions,
+      expected_rounds: chosen.bucket ?? "",
+      every: chosen.every,
+      run_for: question.run_for,
+      status_quo: "option",
+    });
+    document.getElementById("set-up").href = `/new?${asked}`;
+    after.hidden = false;
+  });
+}
+
+function showRegionVerdict(place, found) {
+  const percent = (value, digits = 0) => (value === null ? "" : `${(100 * value).toFixed(digits)}%`);
+  const card = element("section", undefined, "card");
+  card.setAttribute("aria-label", "Verdict");
+  const chosen = found.policies.find((each) => !each.policy.startsWith("a test"));
+  const kind = chosen.ends_right >= 0.8 ? "go" : "but";
+  card.append(element("p", kind === "go" ? "Go" : "Go, but", `answer ${kind}`));
+  if (kind === "but") {
+    const share = percent(chosen.ends_right);
+    card.append(element("p", `Only ${share} of the simulated campaigns ended on the best option, or within 2% of it: let it run longer, or look for larger differences.`));
+  }
+  card.append(element("p", found.sentence));
+  for (const warning of found.warnings) card.append(element("p", warning, "warning"));
+  const table = element("table");
+  const head = element("tr");
+  const names = ["How", "Sales lost", "Ends right", "Decided", "Half within"];
+  for (const name of names) {
+    const cell = element("th", name);
+    cell.scope = "col";
+    head.append(cell);
+  }
+  table.append(element("thead"), element("tbody"));
+  table.tHead.append(head);
+  for (const row of found.policies) {
+    const line = element("tr");
+    const name = element("th", row.policy);
+    name.scope = "row";
+    line.append(
+      name,
+      element("td", percent(row.lost, 1)),
+      element("td", percent(row.ends_right)),
+      element("td", percent(row.decided)),
+      element("td", row.days === null ? "" : `${Math.round(row.days)} days`),
+    );
+    table.tBodies[0].append(line);
+  }
+  const scroll = element("div", undefined, "scroll");
+  scroll.tabIndex = 0;
+  scroll.setAttribute("role", "region");
+  scroll.setAttribute("aria-label", "What was simulated");
+  scroll.append(table);
+  card.append(scroll);
+  place.append(card);
+  card.scrollIntoView({ block: "nearest" });
 }
 
 function showVerdict(place, found) {
@@ -163,10 +281,37 @@ function showVerdict(place, found) {
   card.scrollIntoView({ block: "nearest" });
 }
 
+const inLines = (text) => text.split("\n").map((each) => each.trim()).filter(Boolean);
+
 function setUpNew(form) {
+  const at = (name) => form.elements[name]?.value.trim() ?? "";
+  const regions = () => inLines(at("regions"));
+  const told = document.getElementById("history-read");
+  const planned = at("policy") === "switchback" ? JSON.parse(sessionStorage.getItem("planned") ?? "null") : null;
+  const showParts = () => {
+    for (const each of form.querySelectorAll("[data-with]")) each.hidden = !regions().length;
+    for (const each of form.querySelectorAll("[data-without]")) each.hidden = Boolean(regions().length);
+  };
+  if (planned) {
+    if (form.elements.regions) form.elements.regions.value = planned.regions.join("\n");
+    told.textContent = `As planned: ${inShort(planned.history)}`;
+  }
+  form.elements.regions?.addEventListener("input", showParts);
+  form.elements.history?.addEventListener("change", async () => {
+    const problem = form.querySelector(".problem");
+    told.textContent = problem.textContent = "";
+    try {
+      const found = await readHistory(form);
+      if (found) told.textContent = inShort(found);
+      if (found && !regions().length && form.elements.regions) form.elements.regions.value = found.regions.join("\n");
+    } catch (error) {
+      problem.textContent = error instanceof Refusal ? error.message : "The service does not answer; try again.";
+    }
+    showParts();
+  });
+  showParts();
   onSubmit(form, async (_, refuse) => {
-    const at = (name) => form.elements[name]?.value.trim() ?? "";
-    const options = at("options").split("\n").map((each) => each.trim()).filter(Boolean);
+    const options = inLines(at("options"));
     const settings = {
       options,
       every: at("every"),
@@ -177,27 +322,36 @@ function setUpNew(form) {
       status_quo: at("status_quo") === "first" ? options[0] : at("status_quo"),
       range: [Number(at("low")), Number(at("high"))],
     };
+    if (regions().length) settings.regions = regions();
+    const history = (await readHistory(form)) ?? planned?.history;
+    if (history) {
+      // Where a file has regions and the campaign none, they are one stream, and a row is no longer a day.
+      if (history.regions.length && !regions().length) return refuse("The file of past days has regions; name them, or leave it out.");
+      settings.history = history.rows;
+    }
     if (at("start")) settings.start = at("every") === "hour" ? `${at("start")} 00:00` : at("start");
-    if (at("align")) settings.align = at("align");
+    if (at("align") && !regions().length) settings.align = at("align");
     if (at("fills_up")) settings.fills_up = at("fills_up");
     if (at("parameters")) {
       settings.policy = at("policy");
       settings.parameters = JSON.parse(at("parameters"));
     } else {
       settings.parameters = { horizon: at("run_for") };
-      if (at("late")) settings.parameters.mean_delay = at("late");
-      else settings.policy = "unmix-untold";
+      if (at("late")) settings.parameters.late = at("late");
+      else if (!regions().length) settings.policy = "unmix-untold";
     }
     const address = `/v1/campaigns/${encodeURIComponent(at("name"))}`;
     const { ok, found } = await send("PUT", address, settings);
     if (!ok) return refuse(sentence(found));
-    const asked = await send("GET", `${address}/option`); // the first decision is taken
+    const asked = await send("GET", `${address}/options`); // the first decision is taken
     if (!asked.ok && asked.status !== 409) return refuse(sentence(asked.found));
     location.assign(`/campaigns/${encodeURIComponent(found.name)}`);
   });
 }
 
 function setUpRecord(form) {
+  // The totals that are awaited: the bucket and the region of each, the oldest first.
+  let waiting = JSON.parse(form.querySelector("[data-waiting]").dataset.waiting);
   onSubmit(form, async (_, refuse) => {
     const done = form.querySelector(".done");
     done.textContent = "";
@@ -205,20 +359,28 @@ function setUpRecord(form) {
     for (const name of ["rounds", "total"]) {
       if (form.elements[name].value !== "") body[name] = Number(form.elements[name].value);
     }
-    if (form.elements.status.value) body.status = form.elements.status.value;
+    for (const name of ["status", "shown"]) {
+      if (form.elements[name].value.trim()) body[name] = form.elements[name].value.trim();
+    }
     for (const name of ["even_if_final", "beyond_range"]) {
       if (form.elements[name].checked) body[name] = true;
     }
     const bucket = encodeURIComponent(form.elements.bucket.value.trim());
-    const address = `/v1/campaigns/${encodeURIComponent(form.dataset.campaign)}/buckets/${bucket}`;
+    const region = form.elements.region?.value ?? "";
+    const within = region ? `/regions/${encodeURIComponent(region)}` : "";
+    const address = `/v1/campaigns/${encodeURIComponent(form.dataset.campaign)}${within}/buckets/${bucket}`;
     const { ok, found } = await send("PUT", address, body);
     if (!ok) return refuse(sentence(found));
-    done.textContent = `${found.label}: ${found.verdict}. ${found.note}`;
-    for (const name of ["bucket", "rounds", "total"]) form.elements[name].value = "";
-    const next = [...form.querySelectorAll("#waiting option")].filter((each) => each.value !== found.label);
-    form.querySelector("#waiting").replaceChildren(...next);
-    if (next.length) form.elements.bucket.value = next[0].value;
-    form.elements.bucket.focus();
+    done.textContent = `${found.label}${region ? ` in ${region}` : ""}: ${found.verdict}. ${found.note}`;
+    for (const name of ["bucket", "rounds", "total", "shown"]) form.elements[name].value = "";
+    waiting = waiting.filter(([label, where]) => label !== found.label || where !== region);
+    const labels = [...new Set(waiting.map(([label]) => label))];
+    form.querySelector("#waiting").replaceChildren(...labels.map((label) => new Option("", label)));
+    if (waiting.length) {
+      form.elements.bucket.value = waiting[0][0];
+      if (region) form.elements.region.value = waiting[0][1];
+    }
+    (waiting.length && region ? form.elements.rounds : form.elements.bucket).focus();
   });
 }
 
@@ -244,7 +406,7 @@ function setUpUpload(form) {
     for (const name of ["skip_unknown", "even_if_final", "beyond_range"]) {
       if (form.elements[name].checked) asked.set(name, "true");
     }
-    const kind = kinds[file.name.split(".").pop().toLowerCase()] ?? "text/csv";
+    const kind = kindOf(file);
     const address = `/v1/campaigns/${encodeURIComponent(form.dataset.campaign)}/totals?${asked}`;
     return send("POST", address, file, { "Content-Type": kind });
   }
@@ -291,7 +453,8 @@ function showVerdicts(place, found, allowed) {
   }
   const table = element("table");
   const head = element("tr");
-  for (const name of ["Row", "Day", "Verdict", "Note"]) {
+  const regional = found.rows.some((row) => row.region);
+  for (const name of ["Row", "Day", ...(regional ? ["Region"] : []), "Verdict", "Note"]) {
     const cell = element("th", name, name === "Row" ? "" : "place");
     cell.scope = "col";
     head.append(cell);
@@ -305,6 +468,7 @@ function showVerdicts(place, found, allowed) {
     line.append(
       element("td", row.row),
       element("td", row.label, "place"),
+      ...(regional ? [element("td", row.region, "place")] : []),
       element("td", row.verdict, `place ${stopping(row) ? "bad" : row.verdict === "same" ? "" : "good"}`),
       element("td", [row.note, ...row.marks].filter(Boolean).join("; "), "place why"),
     );
@@ -366,6 +530,7 @@ function setUpButtons() {
 
 const setUps = {
   "plan-form": setUpPlan,
+  "region-plan-form": setUpRegionPlan,
   "new-form": setUpNew,
   "record-form": setUpRecord,
   "upload-form": setUpUpload,

@@ -61,10 +61,11 @@ function toEnd(each) {
 function afterwards() {
   const now = document.getElementById("now");
   if (!now) return;
-  const state = now.dataset.state;
+  // Regions may be in other states than the campaign: one of them held, say.
+  const states = now.dataset.states.split(" ");
   for (const button of document.querySelectorAll("[data-act]")) {
-    button.hidden = !button.dataset.when.split(" ").includes(state);
-    const none = !offered().some((option) => option[1]);
+    button.hidden = !button.dataset.when.split(" ").some((each) => states.includes(each));
+    const none = !offered().some(([, dropped, where]) => dropped || where.length);
     if (button.dataset.act === "bring-back" && none) button.hidden = true;
   }
   if (now.dataset.say !== said) {
@@ -73,7 +74,7 @@ function afterwards() {
   }
 }
 
-// The options as the newest status has them, each with whether it was dropped.
+// The options as the newest status has them, each with whether it was dropped, and in which regions.
 function offered() {
   return JSON.parse(document.getElementById("now")?.dataset.options ?? "[]");
 }
@@ -123,22 +124,26 @@ const acts = {
 };
 
 const choosing = ["override", "drop", "bring-back", "finish", "rename"];
+const regional = ["hold", "resume", "override", "cancel-override", "drop", "bring-back"]; // in all regions or in one
 const naming = { add: "Its name", rename: "Its new name", delete: "The campaign's name" };
 
 // The options that an act can be about: those that were dropped can only be brought back.
-function fillIn(select, dropped) {
+function fillIn(select, act) {
   for (const old of [...select.options].slice(1)) old.remove();
-  for (const [name, gone] of offered()) if (gone === dropped) select.add(new Option(name));
+  for (const [name, gone, where] of offered()) {
+    const wanted = act === "bring-back" ? gone || where.length : !gone;
+    if (wanted) select.add(new Option(name));
+  }
 }
 
 // What was filled in of the settings that can be changed.
 function changed(fields) {
   const settings = {};
   if (fields.expected_rounds.value) settings.expected_rounds = Number(fields.expected_rounds.value);
-  if (fields.align.value) settings.align = fields.align.value === "none" ? null : fields.align.value;
+  if (fields.align?.value) settings.align = fields.align.value === "none" ? null : fields.align.value;
   const parameters = {};
-  for (const name of ["horizon", "mean_delay"]) {
-    if (fields[name].value.trim()) parameters[name] = fields[name].value.trim();
+  for (const name of ["horizon", "mean_delay", "late"]) {
+    if (fields[name]?.value.trim()) parameters[name] = fields[name].value.trim();
   }
   if (Object.keys(parameters).length) settings.parameters = parameters;
   return settings;
@@ -168,7 +173,9 @@ function setUpActs() {
       problem.textContent = "";
       form.reset();
       const chooses = choosing.includes(act);
-      fillIn(form.elements.option, act === "bring-back");
+      fillIn(form.elements.option, act);
+      const regions = document.getElementById("region-field");
+      if (regions) regions.hidden = !regional.includes(act);
       document.getElementById("name-field").hidden = !(act in naming);
       document.getElementById("name-label").textContent = naming[act] ?? "";
       document.getElementById("change-field").hidden = act !== "change";
@@ -189,6 +196,8 @@ function setUpActs() {
     const body = { why: form.elements.why.value };
     const option = form.elements.option.value;
     if (choosing.includes(act) && option) body.option = option;
+    const region = form.elements.region?.value;
+    if (regional.includes(act) && region) body.region = region;
     if (act === "add") body.option = form.elements.name.value;
     if (act === "rename" || act === "delete") body.name = form.elements.name.value;
     if (act === "change") body.settings = changed(form.elements);
@@ -225,7 +234,7 @@ document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-decide]");
   if (!button) return;
   button.disabled = true;
-  const address = `/v1/campaigns/${encodeURIComponent(button.dataset.decide)}/option`;
+  const address = `/v1/campaigns/${encodeURIComponent(button.dataset.decide)}/options`;
   const answer = await fetch(address, { cache: "no-store" });
   if (answer.ok) await refresh();
   else button.replaceWith((await answer.json()).error);

@@ -1,0 +1,116 @@
+"""How long a browser takes to draw the page of a long campaign.
+
+    pip install 'latesum[server]' playwright
+    python benchmarks/page.py --buckets 10000
+
+A campaign of hours is served, and headless Chromium opens its page with the whole run. Counted is the time from the request
+to the first answer, to the page being there, to the charts being drawn, and what the scripts that draw
+took of it; of three loads, the fastest and the slowest. With `--regions 4` the campaign has regions.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import tempfile
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from service import Served
+
+#: Notes when the charts were drawn: `charts.js` says so when it has drawn them all.
+_WATCH = """() => {
+  document.addEventListener("drawn", () => requestAnimationFrame(() => (window.drawnAt = performance.now())));
+}"""
+_READ = """() => {
+  const [page] = performance.getEntriesByType("navigation");
+  return {
+    answered: page.responseStart, there: page.domContentLoadedEventEnd, drawn: window.drawnAt,
+    bytes: page.encodedBodySize, loaded: page.responseEnd,
+  };
+}"""
+
+
+def grow(store: Path, buckets: int, regions: int) -> None:
+    """A campaign whose log has that many buckets, each with an option and a total."""
+    from latesum.live import Campaign, Row, Store
+
+    start = datetime.now(UTC) - timedelta(hours=buckets - 1)
+    now = [start]
+    names = [f"region {number}" for number in range(1, regions + 1)] if regions > 1 else []
+    how: dict[str, Any] = (
+        {"regions": names, "parameters": {"horizon": f"{buckets} hours", "late": "about 6 hours"}}
+        if names
+        else {"policy": "round-robin", "parameters": {"stretch": 5000}}
+    )
+    with Store(store) as opened:
+        campaign = Campaign.create(
+            name="long", options=["red", "blue", "green"], every="hour", expected_rounds=5000,
+            time_basis="arrival", start=start.isoformat(), store=opened, clock=lambda: now[0],
+            status_quo="red", seed=1, **how,
+        )  # fmt: skip
+        now[0] += timedelta(hours=buckets - 1)
+        options = ("red", "blue", "green")
+        campaign.record_many(  # what was shown before the first question is filled in
+            [
+                Row(bucket, 5000, 1500.0 + 100 * (bucket % 7), shown=options[(bucket // 24 + place) % 3], region=region)
+                for bucket in range(1, buckets)
+                for place, region in enumerate(names or [None])
+            ]
+        )  # fmt: skip
+        campaign.decide_all()
+
+
+def measure(buckets: int, regions: int, loads: int = 3) -> list[dict[str, float]]:
+    """The times of some loads, in milliseconds, and the size of the page in bytes."""
+    from playwright.sync_api import sync_playwright
+
+    with tempfile.TemporaryDirectory() as text, Served(Path(text)) as served:
+        grow(served.store, buckets, regions)
+        with sync_playwright() as running:
+            browser = running.chromium.launch(
+                executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+            )
+            page = browser.new_page()
+            page.set_default_timeout(600_000)
+            page.goto(served.address)
+            page.fill("#token", served.token)
+            page.click("text=Log in")
+            page.wait_for_selector("#campaigns")
+            page.add_init_script(f"({_WATCH})()")
+            page.goto(f"{served.address}/campaigns/long?span=all")  # the status is made once
+            found = []
+            for _ in range(loads):
+                page.goto(f"{served.address}/campaigns/long?span=all")
+                page.wait_for_function("window.drawnAt")
+                found.append(page.evaluate(_READ))
+            browser.close()
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--buckets", type=int, default=10_000)
+    parser.add_argument("--regions", type=int, default=1)
+    parser.add_argument("--json", action="store_true")
+    given = parser.parse_args()
+    found = measure(given.buckets, given.regions)
+    if given.json:
+        print(json.dumps(found, indent=2))
+        return
+    times = {
+        "first byte": [each["answered"] for each in found],
+        "from there to drawn": [each["drawn"] - each["answered"] for each in found],
+        "from the request to drawn": [each["drawn"] for each in found],
+    }
+    print(
+        f"{given.buckets:,} buckets, {given.regions} region(s), {found[0]['bytes'] / 1000:.0f} kB"
+    )
+    for what, each in times.items():
+        print(f"  {what}: {min(each):,.0f} to {max(each):,.0f} ms")
+
+
+if __name__ == "__main__":
+    main()

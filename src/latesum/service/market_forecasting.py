@@ -1,0 +1,227 @@
+"""When a campaign with `switchback` will be decided: its market goes on many times, as its model knows it now.
+
+Each simulated continuation draws all states of the model from what is known of them, lets levels and shocks
+move as they did so far, and decides as the campaign does. The sizes of what moves, and the delay, stay as they
+were learned last: to learn them again each week would take a hundred times as long.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latesum.live.ledger import Ledger
+from latesum.live.market import market_rows
+from latesum.live.settings import Settings
+from latesum.live.status import Status
+from latesum.markets import MarketSettings, RegionRow
+from latesum.markets.arrival_kernels import arrival_mix
+from latesum.markets.arrivals import shape_of
+from latesum.markets.model import Posterior, StateLayout, fit
+from latesum.markets.rows import FIRST_BUCKETS, Panel, before_shares
+from latesum.markets.rule import decide_panel, root_of
+from latesum.markets.search import learned
+from latesum.markets.settings import PATTERNS
+from latesum.markets.winner import winner_of
+
+Floats = NDArray[np.float64]
+
+#: Of more regions the rest is not simulated: a fit takes longer the more there are.
+MOST_REGIONS = 30
+#: A campaign that is not decided after this many more buckets is said not to be decided soon.
+MOST_BUCKETS = 180
+#: The visitors to come are those of the last buckets.
+_USUAL = 28
+_MOST_REPLICATIONS, _FEWEST_REPLICATIONS = 40, 10
+
+
+class MarketQuestion(NamedTuple):
+    """What is needed to simulate the rest of a campaign with `switchback`, as JSON values.
+
+    Args:
+        settings: The campaign's.
+        rows: What the model is told.
+        first: The campaign's number of the model's bucket 0.
+        following: The next bucket, in the model's count.
+        lag: Buckets between the end of one and the time when its total is known.
+        dropped: The options that may not be shown, by region.
+        rounds_known: Whether the rounds of buckets are reported.
+    """
+
+    settings: dict[str, Any]
+    rows: list[list[Any]]
+    first: int
+    following: int
+    lag: int
+    dropped: dict[str, list[int]]
+    rounds_known: bool
+
+
+def market_question_of(ledger: Ledger, status: Status) -> MarketQuestion | None:
+    """What is to be simulated; None if the campaign is over, decided or held, or nothing is known.
+
+    Args:
+        ledger: What the log adds up to.
+        status: The campaign's status.
+    """
+    over = status.state not in ("running", "overridden") or status.winner is not None
+    if over or not any(row.state == "known" for row in status.timeline):
+        return None
+    found = market_rows(ledger, status.now)
+    plain = [
+        [row.region, row.bucket, row.rounds,
+         row.shown if isinstance(row.shown, str) else dict(row.shown), row.total]
+        for row in found.rows
+    ]  # fmt: skip
+    newest = max(row.bucket for row in status.timeline if row.state == "known")
+    last = ledger.last or 0
+    return MarketQuestion(
+        ledger.settings.to_json(), plain, found.first, last + 1 - found.first,
+        max(0, last - newest - 1),
+        {region: sorted(part.dropped) for region, part in ledger.parts.items()},
+        found.settings.rounds_known,
+    )  # fmt: skip
+
+
+def market_forecast(question: MarketQuestion) -> dict[str, Any]:
+    """In how many more buckets the campaign is decided, in each simulated continuation; as `forecast` has it.
+
+    Args:
+        question: The campaign.
+    """
+    campaign = Settings.from_json(question.settings)
+    settings = campaign.build_market(question.first, rounds_known=question.rounds_known)
+    panel = Panel.of([RegionRow(*row) for row in question.rows], settings, question.following)
+    hyper = learned(panel, settings)
+    known = fit(panel, settings, hyper)
+    allowed = np.ones((len(settings.regions), len(settings.options)), dtype=bool)
+    for place, region in enumerate(settings.regions):
+        allowed[place, question.dropped.get(region, [])] = False
+    replications = max(
+        _FEWEST_REPLICATIONS, min(_MOST_REPLICATIONS, 4 * _MOST_REPLICATIONS // len(settings.regions))
+    )  # fmt: skip
+    seeds = np.random.SeedSequence(settings.seed).spawn(replications)
+    found = [
+        _continue(panel, settings, known, allowed, np.random.default_rng(seed)) for seed in seeds
+    ]
+    decided = sorted(each + question.lag for each in found if each is not None)
+    places = [int(share * (replications - 1)) for share in (0.1, 0.5, 0.9)]
+    return {
+        "buckets": [decided[place] if place < len(decided) else None for place in places],
+        "decided": len(decided) / replications,
+        "replications": replications,
+    }
+
+
+def _continue(
+    panel: Panel,
+    settings: MarketSettings,
+    known: Posterior,
+    allowed: NDArray[np.bool_],
+    rng: np.random.Generator,
+) -> int | None:
+    """The buckets until a winner is named in one simulated continuation; None if there is none soon."""
+    start = panel.end
+    whole = _longer(panel)
+    world = _World(known, settings, start, rng)
+    bucket = start
+    while bucket < start + MOST_BUCKETS:
+        past = whole.until(bucket)
+        found = fit(past, settings, known.hyper)
+        if bucket > start and winner_of(past, settings, found=found).option is not None:
+            return bucket - start
+        chosen = decide_panel(past, bucket, settings, allowed, chances=False, found=found)
+        until = min(chosen[0].until, start + MOST_BUCKETS)
+        for region, choice in enumerate(chosen):
+            whole.shares[bucket - panel.first : until - panel.first, region] = 0.0
+            whole.shares[bucket - panel.first : until - panel.first, region, choice.option] = 1.0
+        world.sell(whole, until)
+        bucket = until
+    return None
+
+
+def _longer(panel: Panel) -> Panel:
+    """The rows with as many empty ones after them as are simulated, with the usual visitors."""
+    usual = panel.exposure[-_USUAL:].mean(axis=0)
+    regions, options = panel.shares.shape[1:]
+    return Panel(
+        panel.first,
+        np.concatenate([panel.exposure, np.tile(usual, (MOST_BUCKETS, 1))]),
+        np.concatenate([panel.shares, np.zeros((MOST_BUCKETS, regions, options))]),
+        np.concatenate([panel.totals, np.full((MOST_BUCKETS, regions), np.nan)]),
+    )
+
+
+class _World:
+    """A market drawn from what is known of one, which goes on from there."""
+
+    def __init__(
+        self, known: Posterior, settings: MarketSettings, start: int, rng: np.random.Generator
+    ) -> None:
+        self._settings, self._rng, self._hyper = settings, rng, known.hyper
+        layout = known.layout
+        drawn = known.mean + root_of(known.covariance) @ rng.standard_normal(len(known.mean))
+        self._start = start
+        self._rates, self._noise = list[Floats](), list[Floats]()
+        self._effects = np.tile(drawn[: layout.options], (layout.regions, 1))
+        if layout.several:
+            blocks = drawn[layout.common :].reshape(layout.regions, layout.special)
+            self._effects = self._effects + blocks[:, : layout.options]
+        self._patterns = _patterns(layout, drawn)
+        self._levels = drawn[layout.common + layout.special - 1 :: layout.special]
+        self._common = float(drawn[layout.common - 1 - layout.shocks]) if layout.several else 0.0
+        self._shock = float(drawn[layout.common - 1]) if layout.shocks else 0.0
+
+    def sell(self, whole: Panel, until: int) -> None:
+        """Set what arrived in all simulated buckets before one, as it is known at its beginning.
+
+        Where totals are dated by decision, those of the last buckets are not full, and grow.
+        """
+        settings, hyper, end = self._settings, self._hyper, until - whole.first
+        early = whole.exposure[:FIRST_BUCKETS].mean(axis=0)
+        mix, _ = arrival_mix(
+            hyper.delay, *shape_of(settings.delay.law), settings.dated == "decision",
+            whole.exposure[:end], whole.shares[:end], before_shares(settings) * early[:, None],
+        )  # fmt: skip
+        while self._start + len(self._rates) < until:
+            self._pass_bucket()
+        first = self._start - whole.first
+        mean = np.array(self._rates) * (mix[first:end] * np.exp(self._effects)).sum(axis=2)
+        spread = np.sqrt(hyper.dispersion * mean + (hyper.noise * mean) ** 2)
+        whole.totals[first:end] = np.maximum(np.round(mean + spread * np.array(self._noise)), 0.0)
+
+    def _pass_bucket(self) -> None:
+        """Let levels and shocks move on by a bucket."""
+        hyper, rng = self._hyper, self._rng
+        self._levels = self._levels + hyper.region_walk * rng.standard_normal(len(self._levels))
+        if len(self._levels) > 1:
+            fading = float(np.exp(-1 / hyper.delay))  # the lag smears a shock
+            self._common += hyper.common_walk * rng.standard_normal()
+            self._shock = fading * self._shock + (
+                np.sqrt(1 - fading**2) * hyper.shocks * rng.standard_normal()
+            )
+        pattern = self._pattern(self._start + len(self._rates))
+        self._rates.append(np.exp(self._levels + self._common + self._shock + pattern))
+        self._noise.append(rng.standard_normal(len(self._levels)))
+
+    def _pattern(self, bucket: int) -> Floats:
+        at, start = bucket + self._settings.phase, 0
+        sizes = PATTERNS[self._settings.pattern]
+        found = np.zeros(len(self._levels))
+        for place, size in enumerate(sizes):
+            turn = at // 24 if place else at  # hours, then weekdays
+            found = found + self._patterns[:, start + turn % size]
+            start += size
+        return found
+
+
+def _patterns(layout: StateLayout, drawn: Floats) -> Floats:
+    """The pattern of every region: the common one and its own deviations."""
+    common = drawn[layout.first_pattern : layout.first_pattern + layout.patterns]
+    found = np.tile(common, (layout.regions, 1))
+    if layout.several:
+        blocks = drawn[layout.common :].reshape(layout.regions, layout.special)
+        found = found + blocks[:, layout.options : layout.options + layout.patterns]
+    return found

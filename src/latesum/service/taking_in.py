@@ -1,0 +1,179 @@
+"""Taking in an upload: rows in JSON or a file, all or none, with a verdict for each row, as it is answered.
+
+It is done in a thread or by a process of its own (`reading_files`); nothing here knows of requests.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
+
+from latesum._checks import shortened
+from latesum.errors import MOST_PROBLEMS, BadRows, MissingExtra
+from latesum.files import FileForm
+from latesum.live.batches import CheckWanted, in_batches
+from latesum.live.campaign import Campaign
+from latesum.live.importing import Imported, import_totals, imported
+from latesum.live.past_file import read_past
+from latesum.live.verdicts import Allowed, Recorded, Row
+from latesum.service.errors import Refused
+from latesum.service.models import MOST_ROWS, BulkRow
+from latesum.service.sentences import of_problem
+
+JSON = "application/json"
+
+
+class Upload(NamedTuple):
+    """What was sent, and by whom.
+
+    Args:
+        kind: The type of the body: JSON, or that of a file.
+        form: How a file is written, as `FileForm.to_json` has it.
+        by: Who sent it.
+        allowed: What rows may do (`Allowed`).
+        dry_run: Whether nothing is to be written.
+    """
+
+    kind: str
+    form: dict[str, Any]
+    by: str = ""
+    allowed: tuple[bool, ...] = ()
+    dry_run: bool = False
+
+
+class Taken(NamedTuple):
+    """The answer: a status, and its content in JSON."""
+
+    status: int
+    content: bytes
+
+
+def take_in(campaign: Campaign, body: bytes, sent: Upload, check_wanted: CheckWanted) -> Taken:
+    """Record an upload, or say what would become of it.
+
+    Args:
+        campaign: Whose totals they are.
+        body: The rows.
+        sent: How they were sent.
+        check_wanted: Called between batches of rows; what it raises ends the work, and nothing is written.
+    """
+    allowed = Allowed(*sent.allowed)
+    given: dict[str, Any] = {
+        "by": sent.by, "allowed": allowed, "dry_run": sent.dry_run, "most_rows": MOST_ROWS,
+        "check_wanted": check_wanted,
+    }  # fmt: skip
+    if sent.kind == JSON:
+        return _answer(_import_rows(campaign, body, **given), allowed, sent.dry_run)
+    try:
+        found = import_totals(campaign, body, FileForm.from_json(sent.form), **given)
+    except MissingExtra as missing:
+        raise Refused(415, f"this service cannot read such a file: {missing}.") from None
+    return _answer(found, allowed, sent.dry_run)
+
+
+def take_history(body: bytes, sent: Upload, check_wanted: CheckWanted) -> Taken:
+    """Read a file of rows before the start; nothing is kept of it.
+
+    Args:
+        body: The file.
+        sent: How it was sent.
+        check_wanted: Called between batches of rows.
+    """
+    try:
+        found = read_past(
+            body, FileForm.from_json(sent.form), most_rows=MOST_ROWS, check_wanted=check_wanted
+        )
+    except MissingExtra as missing:
+        raise Refused(415, f"this service cannot read such a file: {missing}.") from None
+    labels = sorted(str(row["bucket"]) for row in found.rows)
+    content = {
+        "rows": found.rows, "regions": found.regions, "first": labels[0], "last": labels[-1],
+        "notes": list(found.notes),
+    }  # fmt: skip
+    return Taken(200, _in_json(content))
+
+
+def _import_rows(
+    campaign: Campaign, body: bytes, *, by: str, allowed: Allowed, dry_run: bool, most_rows: int,
+    check_wanted: CheckWanted,
+) -> Imported:  # fmt: skip
+    """As `import_totals`, of rows in JSON."""
+    sent = _read_rows(body, most_rows, check_wanted)
+    rows = [Row(**each.model_dump(), by=by, allowed=allowed) for each in sent]
+    try:
+        results = campaign.record_many(rows, dry_run=dry_run, check_wanted=check_wanted)
+    except BadRows as refused:
+        details = [
+            f"row {place + 1}, column {bad.column}: {bad}" for place, bad in refused.problems
+        ]
+        raise Refused(422, details[0], details) from None
+    return imported(range(1, len(rows) + 1), results, allowed, dry_run=dry_run)
+
+
+def _read_rows(body: bytes, most_rows: int, check_wanted: CheckWanted) -> list[BulkRow]:
+    """The rows of `Bulk`, validated one by one and no further than the first few bad ones.
+
+    A body may be wrong in 100,000 places, and to say so of each would take longer than anything
+    that is right.
+    """
+    try:
+        sent = json.loads(body)
+    except (ValueError, RecursionError):
+        raise Refused(422, "the body is not JSON.") from None
+    if not isinstance(sent, dict) or sent.keys() != {"rows"} or not isinstance(sent["rows"], list):
+        raise Refused(422, 'the body must be an object such as {"rows": [...]}, and no more.')
+    if not 1 <= len(sent["rows"]) <= most_rows:
+        raise Refused(
+            422, f"rows: there must be 1 to {most_rows:,} of them, not {len(sent['rows']):,}."
+        )
+    rows, details = list[BulkRow](), list[str]()
+    for place, row in enumerate(in_batches(sent["rows"], check_wanted)):
+        if isinstance(row, dict) and len(row) > len(BulkRow.model_fields):
+            unknown = next(name for name in row if name not in BulkRow.model_fields)
+            details.append(f"rows.{place}: there is no field {shortened(unknown)!r}.")
+        else:
+            try:
+                rows.append(BulkRow.model_validate(row))
+            except ValidationError as error:
+                problems = error.errors(include_input=False)
+                details += [
+                    of_problem(each, _where("rows", place, *each["loc"])) for each in problems
+                ]
+        if len(details) >= MOST_PROBLEMS:
+            break
+    if details:
+        raise Refused(422, details[0], details[:MOST_PROBLEMS])
+    return rows
+
+
+def _where(*parts: object) -> str:
+    return ".".join(shortened(str(part)) for part in parts)
+
+
+def _answer(found: Imported, allowed: Allowed, dry_run: bool) -> Taken:
+    """The verdicts as they are sent; made here, because for many rows that takes a while too."""
+    rows = [{**verdict_json(result), "row": line} for line, result in found.rows]
+    if found.written or dry_run:
+        content: dict[str, Any] = {
+            "written": found.written, "ignored": found.ignored, "notes": found.notes, "rows": rows,
+        }  # fmt: skip
+        return Taken(200, _in_json(content))
+    bad = [(line, result) for line, result in found.rows if result.stops(allowed)]
+    content = {
+        "error": "nothing was written, because of rows that are conflicting or of unknown buckets.",
+        "details": [f"row {line}: {row.note or row.verdict}" for line, row in bad[:MOST_PROBLEMS]],
+        "rows": rows,
+    }
+    return Taken(409, _in_json(content))
+
+
+def _in_json(content: dict[str, Any]) -> bytes:
+    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.encode()
+
+
+def verdict_json(result: Recorded) -> dict[str, Any]:
+    """A verdict as it is sent."""
+    return {**result._asdict(), "marks": list(result.marks)}

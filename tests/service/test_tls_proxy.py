@@ -1,0 +1,133 @@
+"""HTTPS that ends at a proxy, as docs/service.md sets it up: cookies, origins, addresses, caps, uploads."""
+
+import contextlib
+import json
+import shutil
+import socket
+import ssl
+
+import httpx
+import pytest
+from service_process import ServiceProcess
+from service_settings import SETTINGS
+from tls_proxy import NGINX, make_certificate, nginx, standard_proxy
+
+from latesum.live import Campaign, Store
+from latesum.service import Tokens
+from latesum.service.auth import COOKIE
+from latesum.service.client import Client
+
+PAGE = {"X-Latesum-Page": "1"}
+
+
+class Behind:
+    """A service behind a proxy: the address that clients see, a token, and the service's log."""
+
+    def __init__(self, address, port, secret, certificate, log, service):
+        self.address, self.port, self.secret = address, port, secret
+        self.certificate, self.log, self.service = certificate, log, service
+        self.trusted = ssl.create_default_context(cafile=certificate)
+
+    def lines(self):
+        return [json.loads(line) for line in self.log.read_text().splitlines() if line[:1] == "{"]
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(
+            nginx, marks=pytest.mark.skipif(NGINX is None, reason="nginx is not installed")
+        ),
+        standard_proxy,
+    ],
+    ids=["nginx", "standard library"],
+)
+def behind(request, tmp_path_factory):
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl, which makes the certificate, is not installed")
+    folder = tmp_path_factory.mktemp("proxy")
+    with Store(folder / "campaigns.db") as store:
+        secret = Tokens(store).new("shop", "admin")
+        Campaign.create(name="banner", **SETTINGS, store=store)
+    key, certificate = make_certificate(folder)
+    log = folder / "service.log"
+    service = ServiceProcess(
+        folder / "campaigns.db", log=log, log_level="debug", connections_per_address=5
+    )
+    with service, request.param(folder, service.url, key, certificate) as port:
+        yield Behind(f"https://127.0.0.1:{port}", port, secret, certificate, log, service)
+
+
+def log_in(behind, **headers):
+    with httpx.Client(verify=behind.trusted) as client:
+        return client.post(
+            f"{behind.address}/login", data={"token": behind.secret}, headers=headers
+        )
+
+
+def test_the_cookie_of_a_session_is_secure_and_only_our_page_may_act(behind):
+    answer = log_in(behind, Origin=behind.address)
+    assert answer.status_code == 303
+    cookie = answer.headers["set-cookie"].lower()
+    assert "secure" in cookie
+    assert "httponly" in cookie
+    assert "samesite=strict" in cookie
+    assert log_in(behind, Origin="https://elsewhere.example").status_code == 403
+    plain = httpx.post(f"{behind.service.url}/login", data={"token": behind.secret})
+    assert "secure" not in plain.headers["set-cookie"].lower()  # there it would not come back
+    sent = {"Cookie": f"{COOKIE}={answer.cookies[COOKIE]}", **PAGE}
+    act = f"{behind.address}/v1/campaigns/banner/hold"
+    with httpx.Client(verify=behind.trusted) as client:
+        for origin, status in (("https://elsewhere.example", 403), (behind.address, 200)):
+            said = client.post(act, json={"why": "a look"}, headers={**sent, "Origin": origin})
+            assert said.status_code == status, said.text
+        resumed = client.post(f"{behind.address}/v1/campaigns/banner/resume", json={"why": "seen"}, headers=sent)  # fmt: skip
+        assert resumed.status_code == 200
+
+
+def test_the_client_speaks_https_decides_records_and_uploads(behind, tmp_path):
+    transport = httpx.HTTPTransport(verify=behind.trusted)
+    with Client(behind.address, behind.secret, transport=transport) as client:
+        shown = client.option("banner")
+        assert shown.option in SETTINGS["options"]
+        assert client.record("banner", 1, rounds=1000, total=300).verdict in ("new", "same")
+        file = tmp_path / "report.csv"
+        file.write_text("bucket,total\n1,300\n" + "\n" * 30_000)  # read by a process of its own
+        assert [row.verdict for row in client.upload("banner", file)] == ["same"]
+
+
+def test_a_proxy_may_have_more_connections_than_a_client(behind):
+    """Nine at once, where an address that is no proxy may have five."""
+    with contextlib.ExitStack() as stack:
+        opened = []
+        for _ in range(9):
+            raw = stack.enter_context(socket.create_connection(("127.0.0.1", behind.port)))
+            opened.append(
+                stack.enter_context(behind.trusted.wrap_socket(raw, server_hostname="127.0.0.1"))
+            )
+        for each in opened:
+            each.sendall(b"GET /livez HTTP/1.1\r\nHost: latesum\r\n\r\n")
+        assert all(each.recv(100).startswith(b"HTTP/1.1 200") for each in opened)
+
+
+def test_the_log_has_the_address_of_the_client_and_not_what_it_says_of_itself(behind):
+    with httpx.Client(verify=behind.trusted) as client:
+        lie = {"X-Forwarded-For": "203.0.113.9", "Authorization": "Bearer wrong"}
+        assert client.get(f"{behind.address}/v1/campaigns", headers=lie).status_code == 401
+    refused = [line for line in behind.lines() if line.get("status") == 401]
+    assert refused
+    assert {line["address"] for line in refused} == {"127.0.0.1"}
+
+
+def test_what_a_listed_proxy_says_of_a_client_is_logged_and_throttled_by(behind):
+    """As the proxy on this machine would for clients elsewhere; one that guesses tokens does not slow down others."""
+    address, other = {"X-Forwarded-For": "203.0.113.7"}, {"X-Forwarded-For": "203.0.113.8"}
+    wrong = {"Authorization": "Bearer wrong"}
+    with httpx.Client(base_url=behind.service.url) as client:
+        for _ in range(200):
+            said = client.get("/v1/campaigns", headers={**address, **wrong})
+            if said.status_code == 429:
+                break
+        assert said.status_code == 429
+        assert client.get("/v1/campaigns", headers={**other, **wrong}).status_code == 401
+    assert "203.0.113.7" in {line.get("address") for line in behind.lines()}
