@@ -369,7 +369,7 @@ def test_a_delay_a_little_longer_than_whole_buckets_needs_no_bucket_more():
     assert dataclasses.replace(settings, delay=ToldDelay(2.1)).dwell == 5
 
 
-def test_on_one_stream_the_sweep_leaves_out_what_the_history_has_shown():
+def test_the_sweep_leaves_out_what_the_history_has_shown_where_it_is_shorter_without():
     settings, rows = made(regions=("",), days=0)
     dwell = settings.dwell
     shown = [decide(rows, number * dwell, settings)[""] for number in range(3)]
@@ -384,3 +384,6 @@ def test_on_one_stream_the_sweep_leaves_out_what_the_history_has_shown():
     )
     several, past = made(days=0)
     assert len({each.option for each in decide(past, 0, several).values()}) == 3
+    two, past = made(regions=REGIONS[:2], days=0)
+    assert {each.option for each in decide(past, 0, two).values()} == {"new", "bold"}
+    assert {each.purpose for each in decide(past, dwell, two).values()} == {"draw"}

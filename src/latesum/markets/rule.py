@@ -141,20 +141,24 @@ def decide_panel(
 
 
 def unknown_options(panel: Panel, settings: MarketSettings) -> list[int]:
-    """The options that the sweep shows: on one stream, not those that a history has shown for two weeks or more.
+    """The options that the sweep shows: not those that a history has shown for two weeks or more in all regions.
 
-    With several regions all are shown at the same time, which is what makes them comparable.
+    Where the sweep would not be shorter without them, it shows all: in several regions at the same time, which is
+    what makes options comparable.
 
     Args:
         panel: The rows.
         settings: The market's.
     """
     everything = list(range(len(settings.options)))
-    if settings.model < 2 or len(settings.regions) > 1:
+    if settings.model < 2:
         return everything
     past = panel.until(0)
-    shown = past.shares[past.known][:, 0].sum(axis=0)
-    return [option for option in everything if shown[option] < FIRST_SEARCH] or everything
+    shown = past.shares[past.known].sum(axis=0).min(axis=0)
+    unknown = [option for option in everything if shown[option] < FIRST_SEARCH]
+    regions = len(settings.regions)
+    shorter = math.ceil(len(unknown) / regions) < math.ceil(len(everything) / regions)
+    return unknown if unknown and shorter else everything
 
 
 def sweep_of(panel: Panel, settings: MarketSettings) -> int:
@@ -164,7 +168,8 @@ def sweep_of(panel: Panel, settings: MarketSettings) -> int:
         panel: The rows.
         settings: The market's.
     """
-    left_out = len(settings.options) - len(unknown_options(panel, settings))
+    regions, tried = len(settings.regions), len(unknown_options(panel, settings))
+    left_out = math.ceil(len(settings.options) / regions) - math.ceil(tried / regions)
     return settings.sweep - left_out
 
 
