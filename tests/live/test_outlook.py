@@ -18,6 +18,7 @@ class Known:
         self.every = every
         self.level = 0.95
         self.expected_rounds = 1000
+        self.market = None
 
 
 def test_two_that_are_alike_have_half_a_chance_each():
@@ -85,7 +86,7 @@ def test_rounds_become_days_and_shares_percent():
         "red for about 1 day, because it may be best."
     )
     assert words.plain("Rewards are about 2,505 rounds late (told: 2,500).") == (
-        "Rewards are about 0.5 days late (told: about 0.5 days)."
+        "Rewards are about 12 hours late (told: about 12 hours)."
     )
     assert words.plain("those more than 0.25 below the best") == (
         "those more than 25 percentage points below the best"

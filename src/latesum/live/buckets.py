@@ -229,7 +229,7 @@ def span_text(buckets: float, every: str) -> str:
     if every == "number":
         return f"{buckets:.2g} bucket{'' if f'{buckets:.2g}' == '1' else 's'}"
     hours = buckets * {"hour": 1, "day": 24, "week": 168}[every]
-    if hours < 48:
+    if hours < 48 and hours != 24:
         shown, unit = f"{hours:.0f}" if hours >= 10 else f"{hours:.2g}", "hour"
     else:
         shown, unit = f"{hours / 24:.0f}" if hours >= 240 else f"{hours / 24:.2g}", "day"

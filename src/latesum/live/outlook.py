@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from latesum.live.buckets import span_text
 from latesum.live.status import OptionRow, Status
 
 if TYPE_CHECKING:
@@ -202,7 +203,9 @@ class Words:
     def _time(self, found: re.Match[str]) -> str:
         number = int(found[2].replace(",", "")) / self._expected
         if found[1]:  # an option is shown for whole buckets
-            number = max(1.0, number)
+            number = max(1.0, float(round(number)))
+        elif number < 1:
+            return f"about {span_text(number, self._every)}"
         shown = f"{number:,.0f}" if number >= 10 else f"{number:.2g}"
         return f"{found[1] or ''}about {shown} {self._every}{'' if shown == '1' else 's'}"
 

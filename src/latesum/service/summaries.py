@@ -17,6 +17,14 @@ GLANCES: tuple[Glance, ...] = get_args(Glance)
 _RANK = {glance: rank for rank, glance in enumerate(GLANCES)}
 
 
+class ShownNow(NamedTuple):
+    """An option that is shown now, the number of its colour, and in how many regions."""
+
+    option: str
+    arm: int
+    regions: int
+
+
 class CampaignSummary(NamedTuple):
     """One campaign in a list, as of the entry `head` of its log."""
 
@@ -28,9 +36,9 @@ class CampaignSummary(NamedTuple):
     every: str
     alarm: str | None
     health: list[Finding]
-    #: What is shown now, with the number of its colour.
-    shown: str | None
-    arm: int
+    #: What is shown now, most first: of regions there may be several.
+    shown: tuple[ShownNow, ...]
+    regions: int
     winner: str | None
     buckets: int
     #: The newest bucket whose total is known.
@@ -55,13 +63,15 @@ class CampaignSummary(NamedTuple):
 
 def make_summary(status: Status, settings: Settings, head: int) -> CampaignSummary:
     """What a list shows of a status."""
-    newest = next((row.label for row in reversed(status.timeline) if row.state == "known"), None)
-    current = status.current
+    known = [row for row in status.timeline if row.state == "known"]
+    newest = max(known, key=lambda row: row.bucket).label if known else None
+    now = list(status.regions.values()) or ([] if status.current is None else [status.current])
+    counted = Counter((each.option, each.arm) for each in now)
     return CampaignSummary(
         status.name, status.state, status.headline, settings.options, settings.policy,
         settings.buckets.every, status.alarm, status.health,
-        None if current is None else current.option, 0 if current is None else current.arm,
-        status.winner, len(status.timeline), newest, head,
+        tuple(ShownNow(*which, number) for which, number in counted.most_common()),
+        len(status.regions), status.winner, status.n_buckets, newest, head,
     )  # fmt: skip
 
 

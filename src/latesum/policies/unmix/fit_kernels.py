@@ -33,7 +33,7 @@ _BORDER, _TOWARDS, _RIGHT, _FOUND, _SPARE, _BAND = 0, 1, 2, 3, 4, 5
 
 
 @allocation_free
-def _add_equations(first, count, equations, matrix):  # type: ignore[no-untyped-def]
+def add_equations(first, count, equations, matrix):  # type: ignore[no-untyped-def]
     """Add whitened equations to the upper triangle of a matrix, four at a time."""
     width = equations.shape[1]
     c = first
@@ -58,7 +58,7 @@ def _add_equations(first, count, equations, matrix):  # type: ignore[no-untyped-
 
 
 @allocation_free
-def _factorise(matrix, width):  # type: ignore[no-untyped-def]
+def factorise(matrix, width):  # type: ignore[no-untyped-def]
     """Replace the upper triangle by U with U'U = matrix; pivots stay positive."""
     for k in range(width):
         pivot = 1.0 / math.sqrt(max(matrix[k, k], 1e-12))
@@ -125,17 +125,17 @@ def fit(first, frozen, pending, count, typical, table, design, shares, n_eps, po
         for i in range(width + 1):
             for j in range(i, width + 1):
                 sums[i, j] = 0.0
-        _add_equations(0, frozen, equations, sums)
+        add_equations(0, frozen, equations, sums)
     for i in range(width + 1):
         for j in range(i, width + 1):
             rows[i, j] = sums[i, j]
-    _add_equations(frozen, pending, equations, rows)
+    add_equations(frozen, pending, equations, rows)
     if pending < count:
         to_come = matrices[_TO_COME]
         for i in range(width + 1):
             for j in range(i, width + 1):
                 to_come[i, j] = 0.0
-        _add_equations(pending, count, equations, to_come)
+        add_equations(pending, count, equations, to_come)
     noise = 0.0
     for c in range(pending):
         noise += 2.0 * math.log(band[c, 0, 0])
@@ -187,7 +187,7 @@ def _to_new_point(more_to_come, matrices, vectors, reported, typical, prior, pri
     for i in range(width):
         for j in range(i, width):
             upper[i, j] = whole[i, j]
-    _factorise(upper, width)
+    factorise(upper, width)
     weight = _on_simplex(upper, vectors, width, n_bins)
     _mean_variances(
         upper, vectors[_TOWARDS], weight, first_mean, vectors[_SPARE], variances[0], variances[1]
@@ -196,7 +196,7 @@ def _to_new_point(more_to_come, matrices, vectors, reported, typical, prior, pri
         for i in range(width):
             for j in range(i, width):
                 upper[i, j] = whole[i, j] + to_come[i, j]
-        _factorise(upper, width)
+        factorise(upper, width)
         towards = vectors[_TOWARDS]
         _solve(upper, border, towards, width)
         weight = 0.0
@@ -221,7 +221,7 @@ def _to_new_point(more_to_come, matrices, vectors, reported, typical, prior, pri
         for i in range(width):
             for j in range(i, width):
                 upper[i, j] = whole[i, j]
-        _factorise(upper, width)
+        factorise(upper, width)
         _on_simplex(upper, vectors, width, n_bins)
     misfit = rows[width, width]  # the sum of squares of what the rows leave unexplained
     for i in range(width):
