@@ -51,6 +51,10 @@ IN_DOUBT = {
         [0.634302169459593, 0.6762500124403923], "mixture((0.5, constant(0)), (0.5, constant(3038)))",
         2_000_000, 4, 515, {},
     ),
+    "the same, in buckets: what was seen of it after the doubt did not fit, and was explained anew": (
+        [0.787069844358252, 0.7628128874802208], "mixture((0.5, constant(0)), (0.5, constant(3940)))",
+        514_877, 11, 1480, {"reports": {"bucket": 11, "lag": 0}},
+    ),
     "told half: what comes twenty times as late as told was missing": (
         [0.9583106685826184, 0.9838096498662456], "mixture((0.05, constant(3850)), (0.95, uniform(0, 385)))",
         2_000_000, 5, 13, TOLD_HALF_OF_IT,

@@ -88,10 +88,11 @@ def whiten(first, pending, count, typical, table, design, shares, n_eps, point, 
             at_least += band[s, 1, c - s] * band[s, 1, BAND]
         mean_total = max(expected, at_least, _LEAST_EXPECTED * length * typical)
         for k in range(c - low + 1):
-            shared = 0.0
-            for s in range(low, c - k + 1):
-                shared += band[s, 1, c - s] * band[s, 1, c - k - s]
-            covariance[k] = -shared
+            covariance[k] = 0.0
+        for s in range(low, c + 1):
+            load = band[s, 1, c - s]
+            for k in range(c - s + 1):
+                covariance[k] -= load * band[s, 1, c - k - s]
         left = max(mean_total + covariance[0], _LEAST_VARIANCE, _LEAST_VARIANCE_SHARE * mean_total)
         missing = math.isnan(table[c, 3])
         if missing and c < pending:

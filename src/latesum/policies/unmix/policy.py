@@ -16,7 +16,7 @@ from latesum.delays import Delay, parse, tabulated
 from latesum.policies.base import Play, Policy, Stretch, new_stretch
 from latesum.policies.history import Before, check_before, check_history
 from latesum.policies.unmix.curve import Floats, known_laws, told_mean
-from latesum.policies.unmix.rows import PartRows, Plan
+from latesum.policies.unmix.rows import IN_DOUBT, PartRows, Plan
 from latesum.policies.unmix.search import SMALLEST, UNCERTAINTY, likeliest, second_opinion
 
 if TYPE_CHECKING:
@@ -280,11 +280,14 @@ class Unmix(Policy):
     def _learn(self, play: Play) -> None:
         arm, rounds, total, *_ = play
         if self._ramp is None:
+            looked_again = self._why == IN_DOUBT and not self._doubted
             self._arm, self._why, self._left, self._part = self._rows.learn(
                 arm, rounds, total, self._plan()
             )
             if self._why < 0:
-                if self._rows.clock >= self._search_at:
+                if looked_again:  # what was seen says which explanation is right
+                    self._reconsider(doubts=False)
+                elif self._rows.clock >= self._search_at:
                     self._search()
                 self._decide()
             return
@@ -303,7 +306,8 @@ class Unmix(Policy):
     def _plan(self) -> Plan:
         return Plan(
             self._arm, self._left, self._why, self._scale, self._plausible,
-            0.0 if self._doubted else self._search_at,  # who is in doubt is decided here
+            # What comes before and after a visit to an arm in doubt is not decided there.
+            0.0 if self._doubted or self._why == IN_DOUBT else self._search_at,
             self._in_order(), self.n_arms, float(self.rounds_told), float(self.horizon or 0),
             self._told_nothing, self.reconsider, self.new_first,
         )  # fmt: skip
@@ -331,13 +335,13 @@ class Unmix(Policy):
         self._plausible = found.plausible
         self._search_at = _SEARCH_AGAIN * rows.clock
 
-    def _reconsider(self) -> None:
+    def _reconsider(self, *, doubts: bool = True) -> None:
         if self.reconsider and self._laws is None:
             arms = self._in_order().tolist() if self.look_again else []
             self._scale, self._wide, self._rows, doubted = second_opinion(
                 self._rows, self._scale, self._wide, self._told_scale, arms
             )
-            if self._rows.clock >= _DOUBTS_FROM * self._told_scale:
+            if doubts and self._rows.clock >= _DOUBTS_FROM * self._told_scale:
                 self._doubted = list(doubted)
         self._search_at = _OPINION_AGAIN * self._rows.clock
 
@@ -355,11 +359,11 @@ class Unmix(Policy):
         self._arm, self._why, self._left = self._rows.decide(self._plan())
 
     def _visit_again(self, arm: int) -> None:
-        visits = _visits()
-        rounds = int(visits.doubt_length(self._scale, self._share))
+        scale = max(self._scale, self._told_scale)
+        rounds = int(_visits().doubt_length(scale, self._share))
         if self.horizon is not None and self.rounds_told < self.horizon:
             rounds = min(rounds, self.horizon - self.rounds_told)
-        self._arm, self._why, self._left = arm, visits.IN_DOUBT, rounds
+        self._arm, self._why, self._left = arm, IN_DOUBT, rounds
 
     def _go_on_with_ramp(self) -> bool:
         """Stretches of 8, 16, 32, ... on one arm after the other, until the delay can be seen."""
@@ -481,7 +485,7 @@ class Unmix(Policy):
             return "because nothing is known yet"
         if not self._known_rounds(self._arm):
             return "because nothing is known of it yet"
-        if self._why == visits.IN_DOUBT:
+        if self._why == IN_DOUBT:
             return (
                 "because it may be as good as the best one, if rewards come otherwise than it seems"
             )

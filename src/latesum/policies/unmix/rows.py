@@ -14,6 +14,9 @@ import numpy as np
 from latesum.policies.unmix.curve import DelayCurve, Floats, Integers
 from latesum.policies.unmix.dispersion import dispersion_of
 
+#: Beside the reasons of `visits_kernels`: why an arm is next that is in doubt.
+IN_DOUBT = 4
+
 
 # The compiled parts are imported once they are needed: to load the compiler takes a while.
 @functools.cache

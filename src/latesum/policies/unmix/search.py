@@ -36,7 +36,7 @@ _OTHER_SCALES = (0.5, 1.0, 2.0)
 _MARGIN = 6.0
 #: An explanation leaves doubt if minus twice its log-likelihood is within this of the likeliest one's, times the
 #: misfit; and an arm is in doubt if it is as good as the best one with so many standard deviations more.
-_DOUBT_MARGIN = 12.0
+_DOUBT_MARGIN = 25.0
 _DOUBT_DEVIATIONS = 1.0
 
 
