@@ -19,6 +19,7 @@ from latesum.markets import (
 from latesum.markets import search as search_file
 from latesum.markets.arrivals import lag_weights
 from latesum.markets.rows import Panel
+from latesum.markets.rule import decide_panel
 from latesum.markets.search import learned, posterior
 
 OPTIONS = ("old", "new", "bold")
@@ -387,3 +388,47 @@ def test_the_sweep_leaves_out_what_the_history_has_shown_where_it_is_shorter_wit
     two, past = made(regions=REGIONS[:2], days=0)
     assert {each.option for each in decide(past, 0, two).values()} == {"new", "bold"}
     assert {each.purpose for each in decide(past, dwell, two).values()} == {"draw"}
+
+
+def test_the_largest_region_has_the_first_option_of_the_order():
+    """Two regions and three options: whoever sweeps second gets the second option, the largest the first."""
+    settings, rows = made(regions=("south", "north"), days=0)
+    first = {row.region: row for row in rows if row.bucket == -1}
+    swapped = [row._replace(rounds=first["north" if row.region == "south" else "south"].rounds) for row in rows]  # fmt: skip
+    one, two = decide(rows, 0, settings), decide(swapped, 0, settings)
+    assert one["south"].option == two["north"].option != one["north"].option
+    order = np.random.default_rng([settings.seed, 0]).permutation(len(OPTIONS))
+    tried = [OPTIONS[place] for place in order if OPTIONS[place] != "old"]
+    assert one["south"].option in (OPTIONS[order[0]], tried[0])
+
+
+def test_a_barred_option_is_not_drawn_although_it_looks_best():
+    settings, rows = made()
+    free = decide(rows, 40, settings)
+    assert {choice.option for choice in free.values()} == {"new"}
+    barred = decide(rows, 40, settings, barred={"*": ["new"]})
+    assert {choice.purpose for choice in barred.values()} == {"draw"}
+    assert "new" not in {choice.option for choice in barred.values()}
+
+
+def test_draws_are_less_bold_towards_the_end():
+    """Two options that are alike: the one that looks worse is drawn with time left, and hardly at the end."""
+    settings, rows = made(days=16, effects=(0.0, 0.0, -0.6))
+
+    def worse(horizon):
+        found = dataclasses.replace(settings, horizon=horizon)
+        panel = Panel.of(rows, found, 16)
+        beliefs = posterior(panel, found)
+        best = [int(np.argmax(beliefs.effects(region)[0])) for region in range(len(REGIONS))]
+        drawn = [
+            [
+                choice.option
+                for choice in decide_panel(panel, 16, each, chances=False, found=beliefs)
+            ]
+            for each in (dataclasses.replace(found, seed=seed) for seed in range(100))
+        ]
+        return np.mean(np.array(drawn) != np.array(best))
+
+    early, late = worse(400), worse(17)
+    assert early > 0.1
+    assert late < early / 3
