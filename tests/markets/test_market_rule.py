@@ -412,8 +412,8 @@ def test_a_barred_option_is_not_drawn_although_it_looks_best():
 
 
 def test_draws_are_less_bold_towards_the_end():
-    """Two options that are alike: the one that looks worse is drawn with time left, and hardly at the end."""
-    settings, rows = made(days=16, effects=(0.0, 0.0, -0.6))
+    """Two options that are nearly alike: the one that looks worse is drawn with time left, and hardly at the end."""
+    settings, rows = made(days=16, effects=(0.0, 0.025, -0.6))
 
     def worse(horizon):
         found = dataclasses.replace(settings, horizon=horizon)
