@@ -49,6 +49,7 @@ format: $(READY)
 	$(BIN)/ruff format .
 
 benchmarks: $(READY)
+	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/stretches.py
 	$(BIN)/python benchmarks/delays.py
 	$(BIN)/python benchmarks/policies.py

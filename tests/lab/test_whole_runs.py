@@ -1,5 +1,7 @@
 """A compiled run is the run that Python plays: the same plays, the same state, the same draws left."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -201,3 +203,18 @@ def test_plays_are_a_sequence_of_plays():
     assert list(plays) == plays
     with pytest.raises(IndexError):
         plays[300]
+
+
+@pytest.mark.parametrize(
+    ("delay", "horizon"),
+    [("uniform(0, 100)", 10**7), ("uniform(0, 20000)", 10**6), ("pareto(1.5, 20000)", 10**7)],
+)
+def test_a_run_needs_less_than_50_megabytes(delay, horizon):
+    problem = Problem([0.5, 0.6], delay)
+    setting = Setting(problem, PolicySpec.of(Flow(2, horizon, mean_delay=100)), horizon)
+    setting.run(0)  # what is made once, and kept
+    tracemalloc.start()
+    setting.run(1)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 50 * 2**20

@@ -13,6 +13,7 @@ ROUNDS_PLAYED = 0
 PREVIOUS = 1  # the arm played last, or -1
 PREVIOUS_KNOWN = 2  # 1 if its total is known
 RECENT = 3  # how many entries of `recent_arms` there are
+MOST_LEAKS = 4  # the largest of `leak_counts`
 
 
 class BalanceState(NamedTuple):
@@ -23,8 +24,10 @@ class BalanceState(NamedTuple):
     foreign_rounds: float  # for how long something that is no arm may still arrive ...
     foreign: Any  # ... and its equation: the weights of all arms and of itself, and the total
     weights: Any
-    leaks: Any  # the other arms with a weight in each row, by their numbers: the first ...
-    leak_counts: Any  # ... so many of it
+    own: Any  # the diagonal of `weights`
+    leaks: Any  # the other arms with a weight in each row, by their numbers ...
+    leak_weights: Any  # ... and these weights side by side, since solving goes over all of them
+    leak_counts: Any  # how many there are in each row
     rounds: Any
     totals: Any
     boundaries: Any
@@ -38,7 +41,7 @@ class BalanceState(NamedTuple):
 def add(balance, arm, rounds, total, known):  # type: ignore[no-untyped-def]
     """Take in a play: `arm` for `rounds` rounds, in which `total` arrived if that is known.
 
-    There must be room for one more entry of what was played recently.
+    There must be room (`has_room`).
     """
     counters = balance.counters
     if known and counters[ROUNDS_PLAYED] < balance.foreign_rounds:
@@ -77,32 +80,25 @@ def _add_arrivals(balance, row, arm, rounds):  # type: ignore[no-untyped-def]
 
 @compiled
 def _note_leaks(balance, arm):  # type: ignore[no-untyped-def]
-    """Let the row of an arm name those of what was played recently that have a weight in it."""
-    row = balance.leaks[arm]  # what is no arm has the number after the last
+    """Write down anew the weights in the row of an arm that may have grown: its own and recent ones."""
+    weights, row, n_arms = balance.weights[arm], balance.leaks[arm], len(balance.rounds)
+    balance.own[arm] = weights[arm]
     for recent in range(balance.counters[RECENT]):
         other = balance.recent_arms[recent]
-        if other == arm or other == len(row) or balance.weights[arm, other] == 0.0:
+        if other in (arm, n_arms) or weights[other] == 0.0:  # n_arms: what is no arm
             continue
         count = balance.leak_counts[arm]
-        place = count
-        while place > 0 and row[place - 1] > other:
-            place -= 1
-        if place > 0 and row[place - 1] == other:
-            continue
-        for later in range(count, place, -1):
-            row[later] = row[later - 1]
-        row[place] = other
-        balance.leak_counts[arm] += 1
-
-
-@compiled
-def find_leaks(weights, leaks, leak_counts):  # type: ignore[no-untyped-def]
-    """Name the other arms with a weight in each row."""
-    for arm in range(len(weights)):
-        for other in range(len(weights)):
-            if other != arm and weights[arm, other] != 0.0:
-                leaks[arm, leak_counts[arm]] = other
-                leak_counts[arm] += 1
+        place = 0
+        while place < count and row[place] < other:
+            place += 1
+        if place == count or row[place] != other:
+            for later in range(count, place, -1):
+                row[later] = row[later - 1]
+                balance.leak_weights[arm, later] = balance.leak_weights[arm, later - 1]
+            row[place] = other
+            balance.leak_counts[arm] += 1
+        balance.leak_weights[arm, place] = weights[other]
+    balance.counters[MOST_LEAKS] = max(balance.counters[MOST_LEAKS], balance.leak_counts[arm])
 
 
 @compiled
@@ -140,8 +136,10 @@ def _remember(balance, arm, rounds):  # type: ignore[no-untyped-def]
 
 @compiled
 def has_room(balance):  # type: ignore[no-untyped-def]
-    """Whether one more play can be remembered."""
-    return balance.counters[RECENT] < len(balance.recent_arms)
+    """Whether one more play can be remembered, and what leaks into it be written down."""
+    recent, room = balance.counters[RECENT], balance.leaks.shape[1]
+    leaks = min(balance.counters[MOST_LEAKS] + recent, len(balance.rounds))
+    return recent < len(balance.recent_arms) and leaks <= room
 
 
 @compiled
@@ -152,12 +150,3 @@ def disturbing_plays(balance, noise):  # type: ignore[no-untyped-def]
     for arm in range(len(plays)):
         plays[arm] = max(balance.rounds[arm] + spread * balance.boundaries[arm], 1.0)
     return plays
-
-
-@compiled
-def own_plays(balance):  # type: ignore[no-untyped-def]
-    """How many of its own plays have arrived in the known rounds of each arm."""
-    own = np.empty(len(balance.rounds))
-    for arm in range(len(own)):
-        own[arm] = balance.weights[arm, arm]
-    return own

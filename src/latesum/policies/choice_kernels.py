@@ -16,7 +16,6 @@ from latesum.policies.balance_kernels import (
     add,
     disturbing_plays,
     has_room,
-    own_plays,
 )
 from latesum.policies.flow_kernels import index_values, solve_balance, thinned_index_values
 from latesum.policies.purpose_kernels import LEARN
@@ -101,24 +100,12 @@ def choose(state):  # type: ignore[no-untyped-def]
 def beliefs(state):  # type: ignore[no-untyped-def]
     """Per arm: the mean, the mean to take for the index, and the plays that it is worth."""
     balance = state.balance
-    means = _solution(balance, 1.0)
+    means = solve_balance(balance, 1.0)
     optimistic = means
     if state.caution > 0.0:
-        optimistic = np.maximum(means, _solution(balance, 1.0 + state.caution))
-    own = own_plays(balance)
+        optimistic = np.maximum(means, solve_balance(balance, 1.0 + state.caution))
+    own = balance.own
     return means, optimistic, own * own / disturbing_plays(balance, state.noise)
-
-
-@compiled
-def _solution(balance, stretched):  # type: ignore[no-untyped-def]
-    return solve_balance(
-        balance.weights,
-        balance.leaks,
-        balance.leak_counts,
-        balance.rounds,
-        balance.totals,
-        stretched,
-    )
 
 
 @compiled
@@ -130,7 +117,7 @@ def values(state, means, counts):  # type: ignore[no-untyped-def]
         return index_values(state.index_kind, means, counts, clock, horizon)
     plays = disturbing_plays(balance, state.noise)
     return thinned_index_values(
-        state.index_kind, means, own_plays(balance), plays, balance.totals, clock, horizon,
+        state.index_kind, means, balance.own, plays, balance.totals, clock, horizon,
         state.widths,
     )  # fmt: skip
 

@@ -128,14 +128,15 @@ class FlowBalance:
         _kernels().add(self.state, arm, rounds, total if total is not None else 0.0, known)
 
     def make_room(self) -> None:
-        """Let at least one more play be remembered."""
-        state = self.state
-        if state.counters[_kernels().RECENT] < len(state.recent_arms):
+        """Let at least one more play be taken in."""
+        if _kernels().has_room(self.state):
             return
+        state = self.state
         self.state = state._replace(
-            recent_arms=np.append(state.recent_arms, np.zeros_like(state.recent_arms)),
-            recent_rounds=np.append(state.recent_rounds, np.zeros_like(state.recent_rounds)),
-        )
+            recent_arms=_wider(state.recent_arms), recent_rounds=_wider(state.recent_rounds),
+            leaks=_wider(state.leaks), leak_weights=_wider(state.leak_weights),
+        )  # fmt: skip
+        self.make_room()
 
     def means(self, stretched: float = 1.0) -> Floats:
         """The estimated mean of every arm; it may lie outside [0, 1] by chance.
@@ -146,10 +147,7 @@ class FlowBalance:
         """
         from latesum.policies import flow_kernels
 
-        state = self.state
-        means: Floats = flow_kernels.solve_balance(
-            state.weights, state.leaks, state.leak_counts, state.rounds, state.totals, stretched
-        )
+        means: Floats = flow_kernels.solve_balance(self.state, float(stretched))
         return means
 
     def mean_before(self) -> float | None:
@@ -213,7 +211,7 @@ class FlowBalance:
     def to_json(self) -> list[Any]:
         """All of it, as JSON values."""
         state = self.state
-        rounds_played, previous, previous_known, recent = state.counters.tolist()
+        rounds_played, previous, previous_known, recent, _ = state.counters.tolist()
         arms, lengths = state.recent_arms[:recent].tolist(), state.recent_rounds[:recent].tolist()
         return [
             state.weights.tolist(),
@@ -238,26 +236,40 @@ class FlowBalance:
             arms[place], lengths[place] = entry
         last = -1 if previous is None else previous
         found = np.array(weights)
-        leaks = np.zeros((self.n_arms, self.n_arms), dtype=np.int32)
-        leak_counts = np.zeros(self.n_arms, dtype=np.int64)
-        if rounds_played:
-            _kernels().find_leaks(found, leaks, leak_counts)
+        own = found.diagonal().copy()
+        leaked = found != 0.0
+        np.fill_diagonal(leaked, False)
+        leak_counts = leaked.sum(axis=1)
+        leaks = np.zeros((self.n_arms, max(_ROOM, *leak_counts)), dtype=np.int64)
+        leak_weights = np.zeros(leaks.shape)
+        for arm in np.flatnonzero(leak_counts):
+            row = np.flatnonzero(leaked[arm])
+            leaks[arm, : len(row)], leak_weights[arm, : len(row)] = row, found[arm, row]
         self.state = _kernels().BalanceState(
             mean_delay=float(self.mean_delay),
             late=2.0 * self.mean_delay,
             foreign_rounds=self._foreign_rounds,
             foreign=np.array(foreign, dtype=np.float64),
             weights=found,
+            own=own,
             leaks=leaks,
+            leak_weights=leak_weights,
             leak_counts=leak_counts,
             rounds=np.array(rounds),
             totals=np.array(totals),
             boundaries=np.array(boundaries),
             last_played=np.array(last_played),
-            counters=np.array([rounds_played, last, int(previous_known), len(recent)]),
+            counters=np.array(
+                [rounds_played, last, int(previous_known), len(recent), max(leak_counts)]
+            ),
             recent_arms=arms,
             recent_rounds=lengths,
         )
+
+
+def _wider(rows: NDArray[Any]) -> NDArray[Any]:
+    """The same with twice the room at the end of each row."""
+    return np.concatenate([rows, np.zeros_like(rows)], axis=-1)
 
 
 @functools.cache

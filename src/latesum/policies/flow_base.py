@@ -111,12 +111,15 @@ class FlowPolicy(Policy):
 
     def _add(self, arm: int, rounds: int, total: float | None) -> None:
         """Take in what was played, now or before the start."""
-        self._make_room()
         self._balance.add(arm, rounds, total)
+        self._follow_balance()
 
     def _make_room(self) -> None:
-        """Let one more play be remembered: the arrays of the balance may be others then."""
         self._balance.make_room()
+        self._follow_balance()
+
+    def _follow_balance(self) -> None:
+        """The arrays of the balance are others where it needed more room."""
         if self._state.balance is not self._balance.state:
             self._state = self._state._replace(balance=self._balance.state)
 

@@ -17,13 +17,13 @@ _CLOSE_ENOUGH = 1e-7
 
 
 @compiled
-def solve_balance(weights, leaks, leak_counts, rounds, totals, stretched):  # type: ignore[no-untyped-def]
+def solve_balance(balance, stretched):  # type: ignore[no-untyped-def]
     """The means that explain the totals: weights @ means = totals, by Gauss-Seidel.
 
     `stretched` times as much as the weights say has leaked: 1 for the mean delay as it was told.
-    `leaks` are the other arms with a weight in each row: the first `leak_counts` of it, by their numbers.
     Arms without a known round take the mean of all known rounds.
     """
+    rounds, totals, leaks = balance.rounds, balance.totals, balance.leaks
     n_arms = len(rounds)
     means = np.empty(n_arms)
     all_rounds = rounds.sum()
@@ -36,11 +36,10 @@ def solve_balance(weights, leaks, leak_counts, rounds, totals, stretched):  # ty
             if rounds[arm] == 0:
                 continue
             leaked_in = 0.0
-            for place in range(leak_counts[arm]):
-                other = leaks[arm, place]
-                clipped = min(max(means[other], _CLIP_LOW), _CLIP_HIGH)
-                leaked_in += weights[arm, other] * clipped
-            own = rounds[arm] - stretched * (rounds[arm] - weights[arm, arm])
+            for place in range(balance.leak_counts[arm]):
+                clipped = min(max(means[leaks[arm, place]], _CLIP_LOW), _CLIP_HIGH)
+                leaked_in += balance.leak_weights[arm, place] * clipped
+            own = rounds[arm] - stretched * (rounds[arm] - balance.own[arm])
             mean = (totals[arm] - stretched * leaked_in) / own
             change = max(change, abs(mean - means[arm]))
             means[arm] = mean

@@ -1,0 +1,223 @@
+"""The table of speed: what whole runs cost, as times and as ratios within one process.
+
+    python benchmarks/speed.py                               # about five minutes
+    python benchmarks/speed.py --quick                       # about one
+    python benchmarks/speed.py --before ../before/src        # and beside another version
+    python docs/tables.py --take speed-results               # into docs/results and the pages
+
+Times are CPU times, the best of several turns; a ratio is the median of the ratios of turns that the two
+sides took one after the other, since machines are noisy. Everything is written to `speed-results/speed.csv`
+with the date and the kind of machine. river and MABWiser play without delay, in the same run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import os
+import platform
+import resource
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import versions
+
+import attributed
+import delays
+from latesum import ODAAF, Flow, Problem
+from latesum._terminal import new_table, terminal
+from latesum.attributed import QPMD
+from latesum.lab import Setting
+from latesum.lab.summaries import write_summary
+from latesum.policies import PolicySpec
+
+RESULTS = Path("speed-results")
+TWO_ARMS, DELAY, HORIZON, LONG = [0.5, 0.6], "uniform(0, 100)", 250_000, 10**9
+#: Runs of one policy, on two arms: how often per turn.
+WHOLE_RUNS = {"odaaf-b": 40, "flow": 10, "ars-ucb": 10, "unmix": 3}
+#: Beside another version: the statements of `versions`, and the ratio that they should have at most.
+BESIDE_BEFORE = {
+    "ODAAF-B, two arms": 60 / 196,
+    "Flow, two arms": 0.25,
+    "QPM-D, two arms": 24.9 / 45,
+}
+MANY_ARMS = 200
+
+Row = dict[str, str]
+
+
+def turns(sides: list[Callable[[int], object]], count: int) -> list[list[float]]:
+    """CPU seconds of each side in each turn."""
+    for side in sides:
+        side(0)  # compiled before it is timed
+    taken = []
+    for turn in range(1, count + 1):
+        row = []
+        for side in sides:
+            start = time.process_time()
+            side(turn)
+            row.append(time.process_time() - start)
+        taken.append(row)
+    return taken
+
+
+def ratio(sides: list[Callable[[int], object]], count: int) -> float:
+    """How many times as long the first side takes as the second."""
+    return statistics.median(one / other for one, other in turns(sides, count))
+
+
+def whole_run(name: str, runs: int, count: int) -> float:
+    """CPU seconds of a run of a policy, told what is true of the problem."""
+    setting = Setting(Problem(TWO_ARMS, DELAY), PolicySpec.parse(name), HORIZON)
+
+    def side(turn: int) -> None:
+        for number in range(runs):
+            setting.run(turn * runs + number)
+
+    return min(row[0] for row in turns([side], count)) / runs
+
+
+def longer_horizon(count: int) -> float:
+    """How many times as long a run of ODAAF-B takes with a horizon of a billion rounds."""
+    sides = []
+    for horizon in (LONG, HORIZON):
+        policy = ODAAF.bounded(2, horizon, mean_delay=50, delay_bound=100)
+        setting = Setting(Problem(TWO_ARMS, DELAY), PolicySpec.of(policy), horizon)
+        sides.append(lambda turn, setting=setting: [setting.run(turn + n) for n in range(30)])
+    return ratio(sides, count)
+
+
+def many_arms(count: int) -> float:
+    """How many times as long a stretch of Flow takes with many arms as with two."""
+    sides, stretches = [], []
+    for arms in (MANY_ARMS, 2):
+        means = [0.3 + 0.4 * arm / arms for arm in range(arms)]
+        policy = Flow(arms, 400_000, mean_delay=50)
+        setting = Setting(Problem(means, DELAY), PolicySpec.of(policy), 400_000)
+        stretches.append(statistics.mean(len(setting.run(number).plays) for number in range(5)))
+        sides.append(lambda turn, setting=setting: [setting.run(number) for number in range(5)])
+    return ratio(sides, count) * stretches[1] / stretches[0]
+
+
+def peers(quick: bool) -> list[Row]:
+    """QPM-D beside the libraries that have UCB1."""
+    rounds, repeats = (500_000, 3) if quick else (2_000_000, 7)
+    ours = attributed.best_speed(
+        attributed.ours(QPMD("ucb1", 2), "uniform(0, 100)"), rounds, repeats
+    )
+    beside = []
+    for name, play, share in (
+        ("river", attributed.river_ucb, 50),
+        ("MABWiser", attributed.mabwiser_ucb1, 500),
+    ):
+        try:
+            speed = attributed.best_speed(play, rounds // share, min(repeats, 3))
+        except ImportError:
+            continue
+        beside.append(f"{ours / speed:,.0f} times {name}")
+    figure = f"{ours / 1e6:.1f} million rounds per CPU-second"
+    return [
+        row("QPM-D with UCB1, which plays every round", ", ".join([figure, *beside]), "45 million")
+    ]
+
+
+def row(what: str, figure: str, at_most: str = "") -> Row:
+    """One line of the table."""
+    return {
+        "what": what,
+        "figure": figure,
+        "goal": at_most,
+        "command": "`python benchmarks/speed.py`",
+    }
+
+
+def measure(quick: bool) -> list[Row]:
+    """All rows."""
+    count = 5 if quick else 15
+    rows = []
+    for name, runs in WHOLE_RUNS.items():
+        seconds = whole_run(name, runs, count)
+        text = f"{seconds * 1e3:.2f} ms" if seconds > 1e-3 else f"{seconds * 1e6:.0f} µs"
+        if name == "odaaf-b":
+            text += f"; with horizon {LONG:,} {longer_horizon(count):.2f} times as long"
+        goals = {"odaaf-b": "60 µs", "flow": "500 µs", "unmix": "3 ms"}
+        rows.append(
+            row(
+                f"{name}, two arms, {DELAY}, horizon {HORIZON:,}, a whole run",
+                text,
+                goals.get(name, ""),
+            )
+        )
+    rows += peers(quick)
+    rows.append(
+        row(
+            f"Flow, {MANY_ARMS} arms against two, per stretch",
+            f"{many_arms(count):.1f} times",
+            "8 times",
+        )
+    )
+    for name, (one, other, at_most) in delays.ROWS.items():
+        sides = [side.setting().run for side in (one, other)]
+        rows.append(row(f"Flow, {name}", f"{ratio(sides, count):.1f} times", f"{at_most} times"))
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    rows.append(row("the largest memory of all of this", f"{memory:.0f} MiB"))
+    return rows
+
+
+def beside(source: Path, quick: bool) -> list[Row]:
+    """The rows that are ratios to another version of latesum."""
+    rows = []
+    sides = [versions.Version(source.resolve()), versions.Version(versions.HERE)]
+    for name, at_most in BESIDE_BEFORE.items():
+        runs, statement = versions.CASES[name]
+        for side in sides:
+            side.seconds(runs, statement)
+        taken = [
+            [side.seconds(runs, statement) for side in sides] for _ in range(5 if quick else 25)
+        ]
+        middle = statistics.median(now / before for before, now in taken)
+        rows.append(
+            row(f"{name}, beside the version before", f"{middle:.2f} times", f"{at_most:.2f} times")
+        )
+    for side in sides:
+        side.close()
+    return rows
+
+
+def machine() -> str:
+    """The kind of machine, in words."""
+    model = platform.processor() or platform.machine()
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        model = next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        pass
+    return f"{os.cpu_count()} cores, {model}, Python {platform.python_version()}"
+
+
+def main() -> None:
+    """Measure, print and write."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="fewer turns")
+    parser.add_argument("--before", type=Path, help="the folder of another version's package")
+    arguments = parser.parse_args()
+    if arguments.before and not (arguments.before / "latesum").is_dir():
+        sys.exit("give the folder that holds the other version's latesum package.")
+    rows = measure(arguments.quick)
+    if arguments.before:
+        rows += beside(arguments.before, arguments.quick)
+    when = datetime.datetime.now(datetime.UTC).date().isoformat()
+    table = new_table(f"{when}, {machine()}", ["what", "figure", "goal"])
+    for each in rows:
+        table.add_row(each["what"], each["figure"], each["goal"])
+    terminal().print(table)
+    kept = [{**each, "date": when, "machine": machine()} for each in rows]
+    path = write_summary(RESULTS / "speed.csv", kept, same=["what"])
+    print(f"Written to {path}; `python docs/tables.py --take {RESULTS}` takes it into the pages.")
+
+
+if __name__ == "__main__":
+    main()
