@@ -34,7 +34,7 @@ def follow(folder: Path) -> dict[str, Any]:
         f"new offers --options '{','.join(OPTIONS)}' --regions {','.join(VISITORS)} --every day "
         "--zone Europe/Berlin --start 2026-03-02 --run-for '12 weeks' --late 'about 2 days' "
         "--status-quo 'ten off' --expected-rounds 5000 --time-basis arrival --unit orders --seed 4 "
-        f"--parameter lags=same --history '{folder / 'before.csv'}'",
+        f"--history '{folder / 'before.csv'}'",
     )  # fmt: skip
     for number in range(DAYS):
         day = FIRST_DAY + timedelta(days=number)

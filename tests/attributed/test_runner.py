@@ -7,7 +7,7 @@ import pytest
 from latesum._checks import InvalidInput
 from latesum.attributed import QPMD, DelayedUCB1, draws, run, runner
 from latesum.attributed import layout_kernels as layout
-from latesum.world import Problem
+from latesum.world import Beta, Problem
 
 PROBLEM = Problem([0.5, 0.6], "uniform(0, 100)")
 
@@ -81,7 +81,7 @@ def test_memory_grows_with_the_delay_and_not_with_the_horizon():
         state = runner._RunState(memory, drawn, horizon, np.array([horizon]), False)
         while state.rounds_done < horizon:
             state.advance(runner.BLOCK)
-        touched = int(state._world[layout.ENTRY_TOP] + memory.whole[layout.QUEUE_TOP])
+        touched = int(memory.whole[layout.QUEUE_TOP])
         return (
             touched,
             len(state._travelling.ring),
@@ -89,7 +89,7 @@ def test_memory_grows_with_the_delay_and_not_with_the_horizon():
         )
 
     touched, ring, room = memory_of(1_000_000)
-    assert touched <= 2 * 101
+    assert touched <= 101
     assert ring == 128
     assert room == memory_of(100_000)[2]
 
@@ -116,3 +116,32 @@ def test_the_same_luck_for_every_policy():
     two.next_block()
     assert (one.rewards == two.rewards).all()
     assert (one.delays == two.delays).all()
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [Problem([0.3, 0.8], "uniform(0, 100)"), Problem([0.2, Beta(6, 2), 0.5], "pareto(1.3, 30)")],
+    ids=["two arms", "other rewards and a heavy tail"],
+)
+def test_rewards_that_cannot_change_the_choice_change_nothing_else(problem):
+    """Long runs, in which UCB1 is sure of its arm for many rewards in a row."""
+    horizon, stops = 60_000, np.array([1, 9_999, 31_007, 60_000])
+    n_arms = problem.n_arms
+    version = plain.QueuedPolicy(plain.IndexBase(n_arms, plain.ucb1()), n_arms)
+    arms, _ = plain.play(problem, version, horizon, seed())
+    counts = [np.bincount(arms[:stop], minlength=n_arms).tolist() for stop in stops]
+    for chunk in (runner.BLOCK, 777):
+        played = run(
+            problem, QPMD("ucb1", n_arms), horizon, seed_sequence=seed(), checkpoints=stops,
+            record=True, chunk=chunk,
+        )  # fmt: skip
+        assert np.repeat(played.arms, np.diff([*played.starts, horizon])).tolist() == arms
+        assert played.plays.tolist() == counts
+    drawn = draws.Draws(problem, seed())
+    memory = QPMD("ucb1", n_arms).new_memory(drawn.policy_rng)
+    state = runner._RunState(memory, drawn, horizon, stops, False)
+    surest = 0
+    while state.rounds_done < horizon:
+        state.advance(500)
+        surest = max(surest, int(memory.whole[layout.SURE_FEEDS]))
+    assert surest > 2  # so that the shorter way was gone

@@ -81,3 +81,61 @@ def test_a_plan_with_regions_refuses(latesum, history, more, words):
     code, _, error = latesum(*PLAN, *(history if each == "HISTORY" else each for each in more))
     assert code == 2
     assert words in " ".join(error.split())
+
+
+def test_compare_takes_a_market(latesum):
+    asked = [
+        "compare",
+        "--policies",
+        "switchback,flow,geo-test",
+        "--horizon",
+        "28",
+        "--replications",
+        "2",
+    ]
+    code, out, _ = latesum(*asked, "--market", "regions=2, effects=0.2", "--json")
+    assert code == 0
+    found = json.loads(out)
+    assert (found["unit"], found["horizon"]) == ("buckets", 28)
+    assert [row["policy"] for row in found["policies"]] == ["switchback", "flow", "geo-test"]
+    for more, words in (
+        ([], "--arms and --delay, or --market"),
+        (["--market", "regions=2", "--arms", "0.1,0.2"], "leave --arms and --delay out"),
+        (["--market", "region=2"], "did you mean 'regions'"),
+    ):
+        code, _, error = latesum(*asked, *more)
+        assert code == 2
+        assert words in " ".join(error.split())
+
+
+NEW = [
+    "new", "offers", "--options", "a,b", "--start", "2026-03-01", "--run-for", "5 weeks",
+    "--late", "about 1 day", "--status-quo", "a", "--expected-rounds", "9000", "--time-basis", "arrival",
+]  # fmt: skip
+
+
+def test_a_new_campaign_with_a_history_has_the_policy_that_loses_least_and_says_why(
+    latesum, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("latesum.cli.campaign_choice._RUNS", 4)
+    rng = np.random.default_rng(1)
+    rows = [f"2026-02-{day:02d},9000,{rng.poisson(300)}" for day in range(1, 29)]
+    (tmp_path / "past.csv").write_text("\n".join(["date,rounds,total", *rows]), encoding="utf-8")
+    store = ("campaign", "--store", str(tmp_path / "shop.db"))
+    code, out, error = latesum(*store, *NEW, "--history", str(tmp_path / "past.csv"))
+    assert code == 0, error
+    said = " ".join(out.split())
+    chosen = said.split("Policy: ")[1].split(",")[0]
+    assert "in 4 simulated markets like the history, with one option 10% better, it loses" in said
+    lost = {"switchback", "unmix", "flow", "a test of half the time"} - {chosen}
+    assert all(f"{name} " in said for name in lost)
+    assert f"; {chosen} with" in said
+
+
+def test_a_history_that_cannot_be_simulated_leaves_the_usual_policy_and_says_so(latesum, tmp_path):
+    (tmp_path / "past.csv").write_text("date,rounds,total\n2026-02-28,9000,300\n", encoding="utf-8")
+    store = ("campaign", "--store", str(tmp_path / "shop.db"))
+    code, out, error = latesum(*store, *NEW, "--history", str(tmp_path / "past.csv"))
+    assert code == 0, error
+    said = " ".join(out.split())
+    assert "Policy: unmix, because it was not chosen by simulation: the history has 1 days" in said

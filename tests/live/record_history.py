@@ -220,6 +220,34 @@ def regions_campaign(store, name, policy):
     return campaign
 
 
+def stream_campaign(store, name, policy):
+    """Sixty days of one stream with a history: options a little apart, a total that is missing, an order."""
+    now = [START]
+    past = [
+        {"bucket": f"2026-03-{day:02d}", "rounds": 4000 + day * 11, "total": 190 + day * 7919 % 31}
+        for day in range(1, 20)
+    ]
+    campaign = Campaign.create(
+        name=name, policy=policy, options=["plain", "bold", "Größe"],
+        parameters={"horizon": "8 weeks", "late": "about 2 days"}, every="day", zone="Europe/Berlin",
+        start="2026-03-20", expected_rounds=4000, time_basis="arrival", seed=7, unit="orders",
+        status_quo="plain", history=past, store=store, clock=lambda: now[0],
+    )  # fmt: skip
+    for day in range(1, 61):
+        now[0] = START + timedelta(days=day - 1)
+        if day == 30:
+            campaign.override("plain", buckets=3, **ME)
+        campaign.decide()
+        if day > 1:
+            rounds = 4000 + day * 37 % 601
+            rate = (0.05, 0.051, 0.049)[campaign.decide(day - 1).arm]
+            known = {} if day == 20 else {"total": round(rounds * rate) + day * 7919 % 23 - 11}
+            campaign.record(
+                day - 1, rounds=rounds, **known, **({} if known else {"status": "missing"})
+            )
+    return campaign
+
+
 def _record_regions(campaign, bucket, growth, sizes):
     for region, decision in campaign.decide_all(bucket).items():
         rounds = sizes[region] + bucket * 37 % 301
@@ -272,6 +300,9 @@ STORIES = {
     # The first one again, by the rule of Unmix that had second opinions and did not look again:
     "reconsidered": eventful_campaign,
     "regions": regions_campaign,
+    "stream": stream_campaign,
+    # And again, by the second version of the markets' model:
+    "remodelled": stream_campaign,
 }
 
 

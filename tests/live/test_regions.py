@@ -17,6 +17,7 @@ from latesum.live.moving import (
     restore_campaign,
 )
 from latesum.live.settings import Settings
+from latesum.markets.settings import MODEL
 
 ME = {"who": "an operator", "why": "a test"}
 SIZES = {"north": 5000, "south": 3000, "west": 1500}
@@ -111,10 +112,13 @@ def test_every_region_is_decided_once_and_the_best_option_is_found(make, clock):
 def test_a_campaign_with_regions_has_switchback_and_no_other_policy():
     settings = Settings.read(GIVEN)
     assert settings.policy == "switchback"
-    assert settings.parameters == {"horizon": 56, "mean_delay": 2.0, "sure": "guess"}
+    said = {"horizon": 56, "mean_delay": 2.0, "sure": "guess"}
+    assert settings.parameters == {**said, "model": MODEL}
     assert Settings.from_json(json.loads(json.dumps(settings.to_json()))) == settings
     known = Settings.read({**GIVEN, "parameters": {"late": "36 hours"}})
-    assert known.parameters == {"horizon": 90, "mean_delay": 1.5, "sure": "known"}
+    assert known.parameters == {
+        "horizon": 90, "mean_delay": 1.5, "sure": "known", "model": MODEL,
+    }  # fmt: skip
     for changed, says in (
         ({"policy": "unmix"}, "a campaign with regions has the policy switchback"),
         ({"regions": ["north"]}, "one region is no region"),
@@ -332,3 +336,27 @@ def test_negative_and_missing_totals_and_unknown_rounds_do_not_stop_it(make, clo
     campaign.decide_all()
     assert replay_log(campaign.first_settings, campaign.history()) == []
     assert campaign.status().market is not None
+
+
+def test_it_is_said_that_effects_are_taken_to_stay(make, clock):
+    campaign = make()
+    assert "effects that stay" not in {each.code for each in campaign.health()}
+    campaign.decide_all()
+    found = {each.code: each for each in campaign.health()}
+    assert found["effects that stay"].level == "note"
+    assert "take another policy, such as guarded" in found["effects that stay"].sentence
+    campaign.change(parameters={"novelty": 0.01}, **ME)
+    assert "effects that stay" not in {each.code for each in campaign.health()}
+
+
+def test_a_campaign_keeps_to_the_model_by_which_it_began(make):
+    settings = make().settings
+    older = Settings.from_json(
+        {
+            **settings.to_json(),
+            "parameters": {k: v for k, v in settings.parameters.items() if k != "model"},
+        }
+    )
+    assert settings.build_market().model == MODEL
+    assert older.build_market().model == 1
+    assert older.written_parameters == {**settings.parameters, "model": 1}

@@ -19,6 +19,7 @@ from latesum.markets import (
 from latesum.markets import search as search_file
 from latesum.markets.arrivals import lag_weights
 from latesum.markets.rows import Panel
+from latesum.markets.rule import decide_panel
 from latesum.markets.search import learned, posterior
 
 OPTIONS = ("old", "new", "bold")
@@ -276,3 +277,158 @@ def test_what_is_not_known_of_the_past_is_held_loosely():
     assert abs(effects[NOTHING].effect) < 0.02
     assert effects["old"].effect > 0.04
     assert effects[NOT_KNOWN].low95 < 0 < effects[NOT_KNOWN].high95
+
+
+def four_regions_of_a_shop(seed, days):
+    """Like the shop of the example: visitors that hardly vary, so that only changes of options show the delay."""
+    rng = np.random.default_rng(seed)
+    settings = MarketSettings(
+        OPTIONS, 84, regions=REGIONS, delay=ToldDelay(2.0), before="old", seed=seed
+    )
+    arrives = (0.35, 0.25, 0.15, 0.10, 0.06, 0.04, 0.03, 0.02)  # 1.6 days late on average
+    worth = dict(zip(OPTIONS, (1.0, 0.97, 1.12), strict=True))
+    sizes = dict(zip(REGIONS, (9000, 6000, 3000, 2000), strict=True))
+    level, rows, arrived = 1.0, [], {}
+    for day in range(-42, days):
+        level *= float(np.exp(rng.normal(0, 0.01)))
+        shown = dict.fromkeys(REGIONS, "old")
+        if day >= 0:
+            choices = decide([row for row in rows if row.bucket >= -28], day, settings)
+            shown = {region: choice.option for region, choice in choices.items()}
+        for region, size in sizes.items():
+            visitors = int(rng.poisson(size))
+            mean = 0.03 * visitors * level * worth[shown[region]]
+            for later, share in enumerate(arrives):
+                place = (day + later, region)
+                arrived[place] = arrived.get(place, 0) + int(rng.poisson(share * mean))
+            rows.append(RegionRow(region, day, visitors, shown[region], arrived[day, region]))
+    return settings, [row for row in rows if row.bucket >= -28]
+
+
+def test_lags_of_their_own_do_not_make_up_for_a_common_delay_that_is_much_too_long():
+    """With the model before, lags that differ by chance made a delay of three to five days look as likely."""
+    settings, rows = four_regions_of_a_shop(8, 42)
+    found = readings(rows, 42, settings)
+    assert 1.0 < found.delay < 2.4
+    assert winner(rows, 42, settings).option == "bold"
+    first = dataclasses.replace(settings, model=1)
+    assert readings(rows, 42, first).delay > 2.4
+    assert winner(rows, 42, first).option is None
+
+
+@pytest.mark.parametrize("ran", ["nothing", "old"])
+def test_whether_nothing_ran_before_is_found_out(ran):
+    """Sales build up over days where nothing ran; where something did, they are there from the start."""
+    rng = np.random.default_rng(7)
+    weights = np.cumsum(lag_weights(ToldDelay(3.0)))
+    rows = [
+        RegionRow("", day, 1e4, OPTIONS[day // 6 % 3],
+                  float(rng.poisson(400 * (weights[min(day, len(weights) - 1)] if ran == "nothing" else 1))))
+        for day in range(30)
+    ]  # fmt: skip
+
+    def effects(before, **named):
+        settings = MarketSettings(OPTIONS, 60, delay=ToldDelay(3.0), before=before, **named)
+        return np.array([each.effect for each in readings(rows, 30, settings).effects[1:]])
+
+    truth = effects(NOTHING if ran == "nothing" else "old")
+    off = np.abs(effects(NOT_KNOWN) - truth).max()
+    assert off < (1e-9 if ran == "nothing" else 0.05)
+    if ran == "nothing":
+        assert np.abs(effects(NOT_KNOWN, model=1) - truth).max() > 1e-3
+
+
+def test_there_are_two_versions_of_the_model():
+    with pytest.raises(InvalidInput, match="versions 1 to 2 of the model, not 3"):
+        MarketSettings(("a", "b"), 9, model=3)
+
+
+def test_effects_that_change_are_warned_of():
+    """Two options that show in turn in four regions change places half-way: seen from what is shown."""
+    rng = np.random.default_rng(3)
+    settings = MarketSettings(
+        ("old", "new"), 90, regions=REGIONS, delay=ToldDelay(0.5), before="old"
+    )
+    stays, changes = [], []
+    for day in range(-14, 80):
+        for place, region in enumerate(REGIONS):
+            shown = ("old", "new")[0 if day < 0 else (place + day // 2) % 2]
+            for rows, effect in ((stays, 0.15), (changes, 0.15 * (1 - day / 40))):
+                mean = 2000 * np.exp(effect * (shown == "new"))
+                rows.append(RegionRow(region, day, 60_000.0, shown, float(rng.poisson(mean))))
+    assert "effects seem to change" in " ".join(readings(changes, 80, settings).warnings)
+    assert "effects seem to change" not in " ".join(readings(stays, 80, settings).warnings)
+    told = dataclasses.replace(settings, novelty=0.01)
+    assert "effects seem to change" not in " ".join(readings(changes, 80, told).warnings)
+
+
+def test_a_delay_a_little_longer_than_whole_buckets_needs_no_bucket_more():
+    """The law of a delay in whole rounds has a mean of 2.00002 buckets where two are meant."""
+    settings = MarketSettings(OPTIONS, 90, delay=ToldDelay(2.00002))
+    assert settings.dwell == 4
+    assert dataclasses.replace(settings, model=1).dwell == 5
+    assert dataclasses.replace(settings, delay=ToldDelay(2.1)).dwell == 5
+
+
+def test_the_sweep_leaves_out_what_the_history_has_shown_where_it_is_shorter_without():
+    settings, rows = made(regions=("",), days=0)
+    dwell = settings.dwell
+    shown = [decide(rows, number * dwell, settings)[""] for number in range(3)]
+    assert {each.option for each in shown[:2]} == {"new", "bold"}
+    assert [each.purpose for each in shown] == ["sweep", "sweep", "draw"]
+    first = dataclasses.replace(settings, model=1)
+    everything = {decide(rows, number * dwell, first)[""].option for number in range(3)}
+    assert everything == set(OPTIONS)
+    short = [row for row in rows if row.bucket >= -13]  # too short to know an option by
+    assert {decide(short, number * dwell, settings)[""].option for number in range(3)} == set(
+        OPTIONS
+    )
+    several, past = made(days=0)
+    assert len({each.option for each in decide(past, 0, several).values()}) == 3
+    two, past = made(regions=REGIONS[:2], days=0)
+    assert {each.option for each in decide(past, 0, two).values()} == {"new", "bold"}
+    assert {each.purpose for each in decide(past, dwell, two).values()} == {"draw"}
+
+
+def test_the_largest_region_has_the_first_option_of_the_order():
+    """Two regions and three options: whoever sweeps second gets the second option, the largest the first."""
+    settings, rows = made(regions=("south", "north"), days=0)
+    first = {row.region: row for row in rows if row.bucket == -1}
+    swapped = [row._replace(rounds=first["north" if row.region == "south" else "south"].rounds) for row in rows]  # fmt: skip
+    one, two = decide(rows, 0, settings), decide(swapped, 0, settings)
+    assert one["south"].option == two["north"].option != one["north"].option
+    order = np.random.default_rng([settings.seed, 0]).permutation(len(OPTIONS))
+    tried = [OPTIONS[place] for place in order if OPTIONS[place] != "old"]
+    assert one["south"].option in (OPTIONS[order[0]], tried[0])
+
+
+def test_a_barred_option_is_not_drawn_although_it_looks_best():
+    settings, rows = made()
+    free = decide(rows, 40, settings)
+    assert {choice.option for choice in free.values()} == {"new"}
+    barred = decide(rows, 40, settings, barred={"*": ["new"]})
+    assert {choice.purpose for choice in barred.values()} == {"draw"}
+    assert "new" not in {choice.option for choice in barred.values()}
+
+
+def test_draws_are_less_bold_towards_the_end():
+    """Two options that are nearly alike: the one that looks worse is drawn with time left, and hardly at the end."""
+    settings, rows = made(days=16, effects=(0.0, 0.025, -0.6))
+
+    def worse(horizon):
+        found = dataclasses.replace(settings, horizon=horizon)
+        panel = Panel.of(rows, found, 16)
+        beliefs = posterior(panel, found)
+        best = [int(np.argmax(beliefs.effects(region)[0])) for region in range(len(REGIONS))]
+        drawn = [
+            [
+                choice.option
+                for choice in decide_panel(panel, 16, each, chances=False, found=beliefs)
+            ]
+            for each in (dataclasses.replace(found, seed=seed) for seed in range(100))
+        ]
+        return np.mean(np.array(drawn) != np.array(best))
+
+    early, late = worse(400), worse(17)
+    assert early > 0.1
+    assert late < early / 3

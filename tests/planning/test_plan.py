@@ -9,8 +9,10 @@ import pytest
 
 from latesum import InvalidInput, Problem, compare
 from latesum.lab.stats import quantile_of, share_of
+from latesum.live.settings import Settings
 from latesum.planning import plan
-from latesum.planning.candidates import EQUAL_SPLIT
+from latesum.planning.beliefs import read_beliefs
+from latesum.planning.candidates import EQUAL_SPLIT, candidates_for
 from latesum.policies import registry
 
 from .conftest import SMALL
@@ -151,3 +153,53 @@ def test_what_runs_today_is_simulated():
         plan(**asked, history="4 weeks")
     with pytest.raises(InvalidInput, match="there is no status quo 'both'"):
         plan(**asked, status_quo="both")
+
+
+NOISY = {
+    "options": 3, "rate": 0.03, "lift": "15%", "traffic": "5000 per day", "late": "2 days", "run_for": "12 weeks",
+    "replications": 40, "workers": 1, "check_beliefs": False,
+}  # fmt: skip
+
+
+def test_switchback_is_tried_and_handed_on_as_a_campaign_takes_it():
+    found = plan(
+        **NOISY, status_quo="option", history="4 weeks", policies=["switchback", "half test"]
+    )
+    assert found.recommended.candidate.label == "switchback"
+    handed = found.to_json()["recommendation"]
+    assert handed["policy"] == "switchback"
+    assert handed["parameters"] == {
+        "n_arms": 3, "horizon": 84, "mean_delay": 2.0, "sure": "guess",
+    }  # fmt: skip
+    settings = Settings.read({
+        "name": "offers", "options": ["a", "b", "c"], "policy": handed["policy"], "expected_rounds": handed["bucket"],
+        "parameters": {key: value for key, value in handed["parameters"].items() if key != "n_arms"},
+        "time_basis": "arrival", "start": "2026-03-02",
+    })  # fmt: skip
+    assert settings.build_market().horizon == 84
+    assert "40 simulated runs, 20 of switchback;" in str(found)
+    assert "switchback(n_arms=3, horizon=84" in " ".join(str(found).split())
+    assert found.policy().kind == "switchback"
+
+
+def test_where_effects_change_another_policy_is_recommended_and_it_is_said_why():
+    found = plan(**NOISY, changing=True)
+    tried = {answer.candidate.label for answer in found.answers}
+    assert "switchback" not in tried
+    assert "guarded" in tried
+    assert found.recommended.candidate.label == "unmix"
+    assert "switchback is not tried, because it takes the options' effects to stay" in " ".join(
+        found.assumed
+    )
+    stays = plan(**NOISY, policies=["unmix"])
+    assert found.recommended.loss.value > stays.recommended.loss.value
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"bucket": "hour"}, {"run_for": "2 weeks"}, {"rate": None, "mean": 2.0, "high": 50.0}],
+)
+def test_switchback_is_tried_where_it_can_be_simulated(changes):
+    asked = {"replications", "workers", "check_beliefs"}
+    said = {key: value for key, value in {**NOISY, **changes}.items() if key not in asked}
+    assert "switchback" not in [each.label for each in candidates_for(read_beliefs(**said))]

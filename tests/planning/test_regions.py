@@ -71,7 +71,7 @@ def test_a_plan_compares_with_the_test_of_half_the_time():
     by_name = {row.policy: row for row in found.forecasts}
     assert set(by_name) == {
         "switchback", "a test of half the time", "switchback, as one stream",
-        "a test of half the time, as one stream", "flow, as one stream",
+        "a test of half the time, as one stream", "flow, as one stream", "unmix, as one stream",
     }  # fmt: skip
     assert by_name["switchback"].lost < by_name["a test of half the time"].lost
     assert [row.lost for row in found.forecasts] == sorted(row.lost for row in found.forecasts)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from latesum.policies import Restarting, Stretch, build, check
+from latesum.policies import Restarting, build, check
 from latesum.policies.conformance import CHECKS, NotConforming
 from latesum.policies.fixed import Oracle, RoundRobin
 from latesum.policies.odaaf import ODAAF
@@ -51,8 +51,9 @@ class _Impure(RoundRobin):
     """Asks for another arm every time it is asked."""
 
     def _next(self):
-        self._arm = (self._arm + 1) % self.n_arms
-        return Stretch(self._arm, self._left, "learn")
+        plan = self._state.plan
+        plan[0] = (plan[0] + 1) % self.n_arms
+        return super()._next()
 
 
 class _Counting(RoundRobin):
@@ -60,7 +61,7 @@ class _Counting(RoundRobin):
 
     def tell(self, arm, rounds, total=None, purpose=None, number=None):
         super().tell(arm, rounds, total, purpose, number)
-        self._sums[arm] += 1.0
+        self._state.sums[arm] += 1.0
 
 
 class _Forgetful(RoundRobin):
@@ -87,9 +88,10 @@ class _Remembering(RoundRobin):
     """Keeps what it learned when it should be fresh."""
 
     def _reset(self):
-        sums = getattr(self, "_sums", None)
+        before = getattr(self, "_state", None)
         super()._reset()
-        self._sums = sums or self._sums
+        if before is not None:
+            self._state = self._state._replace(sums=before.sums)
 
 
 @pytest.mark.parametrize("broken", [_Impure, _Counting, _Forgetful, _Stubborn, _Remembering])

@@ -135,7 +135,7 @@ def test_leader_first_needs_no_bridge():
         policy.tell(asked.arm, asked.rounds, (0.5, 0.6)[asked.arm] * asked.rounds)
     assert arms == [0, 1, 1, 0]
     assert numbers == [1, 2, 3, 4]
-    assert policy._stretches == [2, 2]
+    assert policy._state.stretches.tolist() == [2, 2]
 
 
 def test_a_restart_begins_a_stretch_of_its_own_without_a_bridge():

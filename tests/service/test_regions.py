@@ -5,6 +5,8 @@ from datetime import date, timedelta
 
 import pytest
 
+from latesum.service import simulating
+
 SETTINGS = {
     "options": ["red", "blue", "green"], "regions": ["north", "south"], "every": "day", "zone": "UTC",
     "expected_rounds": 1000, "time_basis": "arrival", "seed": 3, "start": "2026-03-01",
@@ -144,26 +146,56 @@ def test_a_long_history_is_more_than_other_bodies_may_be(operator):
     assert made.status_code == 201, made.text
 
 
-def test_a_plan_with_regions_is_simulated(operator):
-    question = {
-        "options": 2, "regions": 2, "lift": 0.2, "late": "about 1 day", "run_for": "3 weeks",
-        "history": read(operator).json()["rows"],
-    }  # fmt: skip
-    found = operator.post("/v1/plans/regions", json=question)
-    assert found.status_code == 200, found.text
-    plan = found.json()
+QUESTION = {
+    "options": 2, "regions": 2, "lift": 0.2, "late": "about 1 day", "run_for": "3 weeks",
+}  # fmt: skip
+
+
+def check_plan(plan):
     assert plan["recommendation"]["policy"] in ("switchback", "flow")
     assert {row["policy"] for row in plan["policies"]} >= {"switchback", "a test of half the time"}
     assert "Use " in plan["sentence"]
+
+
+def test_a_plan_with_regions_is_simulated_from_a_history(operator, monkeypatch):
+    monkeypatch.setattr(simulating, "REGION_REPLICATIONS", 2)
+    given = {**QUESTION, "history": read(operator).json()["rows"]}
+    check_plan(simulating.answer({"about": "region plan", "given": given})["found"])
     for change, says in (
         ({"regions": 3}, "the history has 2 regions"),
-        ({"late": "soon"}, "soon"),
         ({"run_for": "1 week"}, "the days of the campaign"),
-        ({"history": [{"total": 3}]}, "row 1 of the history has no day"),
+        ({"history": [{"bucket": "soon"}]}, "row 1 of the history has no day"),
     ):
-        refused = operator.post("/v1/plans/regions", json={**question, **change})
+        said = simulating.answer({"about": "region plan", "given": {**given, **change}})
+        assert says in said["refused"]
+
+
+def test_what_cannot_be_planned_is_refused_before_anything_is_simulated(operator, service):
+    given = {**QUESTION, "history": read(operator).json()["rows"]}
+    for change, says in (
+        ({"late": "soon"}, "soon"),
+        ({"run_for": "later"}, "later"),
+        ({"run_for": "3 months", "late": "about"}, "how late sales"),
+        ({"run_for": "900 years"}, "the run must be"),
+        ({"run_for": "900 weeks"}, "two years at most"),
+        ({"history": [{"total": 3}]}, "history.0.bucket: it is missing"),
+        ({"history": []}, "history: "),
+        ({"regions": 1}, "regions: "),
+    ):
+        refused = operator.post("/v1/plans/regions", json={**given, **change})
         assert refused.status_code == 422, refused.text
         assert says in refused.json()["error"]
+    assert service.app.state.simulations._process._process is None
+    assert service.as_("record").post("/v1/plans/regions", json=given).status_code == 403
+
+
+@pytest.mark.slow
+def test_a_plan_with_regions_over_http(operator):
+    found = operator.post(
+        "/v1/plans/regions", json={**QUESTION, "history": read(operator).json()["rows"]}
+    )
+    assert found.status_code == 200, found.text
+    check_plan(found.json())
 
 
 def test_the_state_of_a_region_is_its_own(operator, regional):

@@ -45,8 +45,9 @@ class Draws:
         else:
             pairs = zip(self.problem.arms, self._reward_rngs, strict=True)
             self.rewards = np.concatenate([arm.draw(BLOCK, rng) for arm, rng in pairs])
-        delays = zip(self.problem.delays, self._delay_rngs, strict=False)
-        self.delays = np.concatenate([delay.draw(BLOCK, rng) for delay, rng in delays])
+        pairs_of_delays = zip(self.problem.delays, self._delay_rngs, strict=False)
+        drawn = [delay.draw(BLOCK, rng) for delay, rng in pairs_of_delays]
+        self.delays = drawn[0] if len(drawn) == 1 else np.concatenate(drawn)
 
     @property
     def block(self) -> DrawnBlock:

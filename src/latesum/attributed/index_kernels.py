@@ -50,6 +50,33 @@ def is_above(base, mean, count, log_clock, settings, level):  # type: ignore[no-
 
 
 @inlined
+def sure_feeds(clock, leader, n_arms, settings, arms):  # type: ignore[no-untyped-def]
+    """For how many more rewards of the leader UCB1 surely stays with it, whatever they are.
+
+    `arm_with_best_index` has just found that it leads. With n rewards and index I, m more that are
+    all 0 leave it an index of at least I n / (n + m): its mean falls by that factor, and the rest by
+    less. The bounds of the others hold until they expire.
+    """
+    rival, until = 0.0, math.inf
+    for arm in range(n_arms):
+        if arm != leader:
+            rival = max(rival, arms[layout.UPPER, arm])
+            until = min(until, arms[layout.EXPIRY, arm])
+    count = arms[layout.COUNT, leader]
+    index = index_of(
+        layout.UCB1,
+        arms[layout.TOTAL, leader] / count,
+        count,
+        settings[layout.EARLIER_LOG],
+        settings,
+    )
+    ahead = until - clock
+    if rival > 0.0:
+        ahead = min(ahead, count * (index / rival - 1.0) * (1.0 - _MARGIN) - 1.0)
+    return int(ahead) if ahead > 0.0 else 0
+
+
+@inlined
 def arm_with_best_index(base, clock, leader, n_arms, settings, arms):  # type: ignore[no-untyped-def]
     """The arm with the largest index, the first of equals, given who led last.
 

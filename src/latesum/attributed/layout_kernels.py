@@ -45,7 +45,8 @@ END_EDGE = 14  # ... and one past the newest
 POISSON_KL = 15  # DUCB: 1 for the index from the Poisson divergence
 PHASE_PLAYS = 16  # Improved UCB: plays of each active arm at the end of this phase
 COMMITTED = 17  # Improved UCB: the arm to play to the end, or -1
-WHOLE_SIZE = 18
+SURE_FEEDS = 18  # QPM-D with UCB1: for so many rewards to come the base asks for the same arm
+WHOLE_SIZE = 19
 
 # Places in `settings`, its real numbers.
 EXPLORATION = 0
@@ -83,15 +84,13 @@ EDGE_TO = 2
 CHANCE_UNITS = 1 << 40
 
 # Places in `world`, the whole numbers of a run.
-ENTRY_FREE = 0  # like QUEUE_FREE, for rewards under way
-ENTRY_TOP = 1
-UNDER_WAY = 2
-PREVIOUS_ARM = 3
-SWITCHES = 4
-NEXT_CHECKPOINT = 5
-NEW_STRETCHES = 6
-NEW_FAR = 7
-WORLD_SIZE = 8
+UNDER_WAY = 0  # rewards in the ring
+PREVIOUS_ARM = 1
+SWITCHES = 2
+NEXT_CHECKPOINT = 3
+NEW_STRETCHES = 4
+NEW_FAR = 5
+WORLD_SIZE = 6
 
 
 # What the kernels are handed, by name. They take the arrays one by one (`*state`): a named tuple costs
@@ -130,7 +129,7 @@ class Travelling(NamedTuple):
     """Rewards under way: one linked list per round of arrival, in a ring of rounds."""
 
     ring: Any  # the first place of each list, or -1
-    following: Any  # the next place of the list, or of the list of places that are free again
+    following: Any  # the next place of the list, or -1
     arm: Any
     reward: Any
 

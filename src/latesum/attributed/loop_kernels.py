@@ -1,16 +1,27 @@
 """The compiled loop over rounds: play, let rewards travel, hand over what arrives.
 
-Rewards under way are linked lists, one per round of arrival, in a ring of rounds; their places
-come from a pool that reuses the places of rewards that have arrived, so memory is touched as far
-as rewards are outstanding. The few with a delay as long as the ring leave through `far` and come
-back through `due` when their round is near.
+Rewards under way are linked lists, one per round of arrival, in a ring of rounds. Each round has one
+play, and a play that is not under way any more leaves its place to one a ring later: so its place is its
+round. The few with a delay as long as the ring leave through `far` and come back through `due` when
+their round is near.
 """
 
 from __future__ import annotations
 
-from latesum._compile import allocation_free
+from latesum._compile import allocation_free, inlined
 from latesum.attributed import layout_kernels as layout
 from latesum.attributed.policy_kernels import choose, receive
+
+
+@inlined
+def _send(now, delay, arm, reward, mask, ring, entry_next, entry_arm, entry_reward):  # type: ignore[no-untyped-def]
+    """Let a reward be under way."""
+    entry = now & mask
+    slot = (now + delay) & mask
+    entry_arm[entry] = arm
+    entry_reward[entry] = reward
+    entry_next[entry] = ring[slot]
+    ring[slot] = entry
 
 
 @allocation_free
@@ -29,8 +40,6 @@ def run_rounds(  # type: ignore[no-untyped-def]
     round, the latest play is handed over first.
     """
     mask = len(ring) - 1
-    free = world[layout.ENTRY_FREE]
-    top = world[layout.ENTRY_TOP]
     under_way = world[layout.UNDER_WAY]
     previous = world[layout.PREVIOUS_ARM]
     switches = world[layout.SWITCHES]
@@ -41,7 +50,63 @@ def run_rounds(  # type: ignore[no-untyped-def]
     due_place = 0
     record = len(stretch_start) > 0
     bernoulli = reward_stride == 0
-    for now in range(first, first + rounds):
+    feeds_surely = (
+        whole[layout.KIND] == layout.QUEUED
+        and whole[layout.HEURISTIC] == layout.NO_HEURISTIC
+        and len(due_round) == 0
+    )
+    now = first - 1
+    end = first + rounds
+    while now + 1 < end:
+        now += 1
+        if feeds_surely and whole[layout.SURE_FEEDS] > 0 and whole[layout.ASKED] == previous:
+            # The base stays with its arm whatever comes: only what it is fed is counted.
+            arm = previous
+            mean = means[arm]
+            begun = now
+            stop = end if next_stop < 0 else min(end, next_stop - 1)
+            sure = whole[layout.SURE_FEEDS]
+            fed = 0
+            total = arms[layout.TOTAL, arm]
+            entry = -1
+            while now < stop and entry < 0:
+                delay = delay_draws[arm * delay_stride + place]
+                if delay < horizon - now:
+                    if delay > mask:
+                        break
+                    if bernoulli:
+                        reward = 1.0 if reward_draws[place] < mean else 0.0
+                    else:
+                        reward = reward_draws[arm * reward_stride + place]
+                    _send(now, delay, arm, reward, mask, ring, entry_next, entry_arm, entry_reward)
+                    under_way += 1
+                place += 1
+                entry = ring[now & mask]
+                ring[now & mask] = -1
+                while entry >= 0 and fed < sure and entry_arm[entry] == arm:
+                    total += entry_reward[entry]
+                    fed += 1
+                    entry = entry_next[entry]
+                now += 1
+            under_way -= fed
+            arms[layout.COUNT, arm] += fed
+            arms[layout.TOTAL, arm] = total
+            whole[layout.CLOCK] += fed
+            whole[layout.SURE_FEEDS] = sure - fed
+            whole[layout.ROUNDS] += now - begun
+            tallies[layout.PLAYS, arm] += now - begun
+            while entry >= 0:  # the rest of the last of these rounds
+                arrived_arm = entry_arm[entry]
+                arrived = entry_reward[entry]
+                entry = entry_next[entry]
+                under_way -= 1
+                receive(
+                    whole, settings, tallies, arms, queue_next, queue_reward, survival, edges,
+                    random_state, arrived_arm, arrived,
+                )  # fmt: skip
+            if now > begun:
+                now -= 1
+                continue
         arm = choose(
             whole, settings, tallies, arms, queue_next, queue_reward, survival, edges,
             random_state,
@@ -66,17 +131,7 @@ def run_rounds(  # type: ignore[no-untyped-def]
                 far_reward[new_far] = reward
                 new_far += 1
             else:
-                if free >= 0:
-                    entry = free
-                    free = entry_next[entry]
-                else:
-                    entry = top
-                    top += 1
-                slot = (now + delay) & mask
-                entry_arm[entry] = arm
-                entry_reward[entry] = reward
-                entry_next[entry] = ring[slot]
-                ring[slot] = entry
+                _send(now, delay, arm, reward, mask, ring, entry_next, entry_arm, entry_reward)
                 under_way += 1
         entry = ring[now & mask]
         ring[now & mask] = -1
@@ -84,11 +139,8 @@ def run_rounds(  # type: ignore[no-untyped-def]
             if entry >= 0:
                 arrived_arm = entry_arm[entry]
                 arrived = entry_reward[entry]
-                following = entry_next[entry]
-                entry_next[entry] = free
-                free = entry
+                entry = entry_next[entry]
                 under_way -= 1
-                entry = following
             elif due_place < len(due_round) and due_round[due_place] == now:
                 arrived_arm = due_arm[due_place]
                 arrived = due_reward[due_place]
@@ -104,8 +156,6 @@ def run_rounds(  # type: ignore[no-untyped-def]
                 plays_at[checkpoint, each] = tallies[layout.PLAYS, each]
             checkpoint += 1
             next_stop = checkpoints[checkpoint] if checkpoint < len(checkpoints) else -1
-    world[layout.ENTRY_FREE] = free
-    world[layout.ENTRY_TOP] = top
     world[layout.UNDER_WAY] = under_way
     world[layout.PREVIOUS_ARM] = previous
     world[layout.SWITCHES] = switches

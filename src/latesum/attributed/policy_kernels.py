@@ -13,7 +13,7 @@ import math
 from latesum._compile import allocation_free, inlined
 from latesum._kl_kernels import poisson_upper
 from latesum.attributed import layout_kernels as layout
-from latesum.attributed.index_kernels import arm_with_best_index
+from latesum.attributed.index_kernels import arm_with_best_index, sure_feeds
 from latesum.attributed.random_kernels import beta
 
 
@@ -135,6 +135,9 @@ def _feed_base(whole, settings, tallies, arms, reward, random_state):  # type: i
     arms[layout.COUNT, asked] += 1.0
     arms[layout.TOTAL, asked] += reward
     whole[layout.CLOCK] += 1
+    if whole[layout.SURE_FEEDS] > 0 and reward >= 0.0:
+        whole[layout.SURE_FEEDS] -= 1
+        return
     clock = whole[layout.CLOCK]
     base = whole[layout.BASE]
     n_arms = tallies.shape[1]
@@ -145,7 +148,11 @@ def _feed_base(whole, settings, tallies, arms, reward, random_state):  # type: i
     elif clock < n_arms:
         whole[layout.ASKED] = clock  # first every arm once, as given
     else:
-        whole[layout.ASKED] = arm_with_best_index(base, clock, asked, n_arms, settings, arms)
+        best = arm_with_best_index(base, clock, asked, n_arms, settings, arms)
+        whole[layout.ASKED] = best
+        whole[layout.SURE_FEEDS] = 0
+        if base == layout.UCB1 and best == asked:
+            whole[layout.SURE_FEEDS] = sure_feeds(clock, best, n_arms, settings, arms)
 
 
 @inlined

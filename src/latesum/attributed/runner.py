@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput, whole_number
 from latesum.attributed import layout_kernels as layout
@@ -27,8 +26,6 @@ from latesum.world.problem import Problem
 LONGEST_RING = 1 << 16
 #: Rounds between two calls of `progress`.
 _PROGRESS_EVERY = 1 << 18
-
-Small = NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -124,11 +121,8 @@ class _RunState:
         self._horizon = horizon
         self.rounds_done = 0
         self._world: Integers = np.zeros(layout.WORLD_SIZE, dtype=np.int64)
-        self._world[layout.ENTRY_FREE] = self._world[layout.PREVIOUS_ARM] = -1
-        empty: Small = np.empty(0, dtype=np.int32)
-        self._travelling = layout.Travelling(
-            np.full(1, -1, dtype=np.int32), empty, empty, np.empty(0)
-        )
+        self._world[layout.PREVIOUS_ARM] = -1
+        self._travelling = _nothing_under_way(1)
         self._far: list[_Far] = []
         self._far_in_block = 0
         buffer = BLOCK if record else 0
@@ -146,7 +140,8 @@ class _RunState:
             self._fit_ring()
         rounds = min(chunk, BLOCK - place, self._horizon - first)
         due = self._due_before(first + rounds)
-        self._make_room(rounds, len(due))
+        # Every reward that may arrive in these rounds finds a place in the queues.
+        self._memory.make_room(int(self._world[layout.UNDER_WAY]) + rounds + len(due))
         room = min(self._far_in_block, rounds)
         far = layout.Labelled(
             np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64), np.empty(room)
@@ -179,31 +174,25 @@ class _RunState:
 
     def _fit_ring(self) -> None:
         """Let the ring reach as far as the delays of this block, or as far as it may."""
-        longest = min(int(self._draws.delays.max()), LONGEST_RING - 1, self._horizon - 1)
-        self._far_in_block = int(np.count_nonzero(self._draws.delays >= LONGEST_RING))
+        longest = int(self._draws.delays.max())
+        self._far_in_block = 0
+        if longest >= LONGEST_RING:
+            self._far_in_block = int(np.count_nonzero(self._draws.delays >= LONGEST_RING))
+        longest = min(longest, LONGEST_RING - 1, self._horizon - 1)
         size = 1 << longest.bit_length()
         old = self._travelling.ring
         if size <= len(old):
             return
         rounds = self.rounds_done + np.arange(len(old))
-        ring: Small = np.full(size, -1, dtype=np.int32)
-        ring[rounds & (size - 1)] = old[rounds & (len(old) - 1)]
-        self._travelling = self._travelling._replace(ring=ring)
-
-    def _make_room(self, rounds: int, due: int) -> None:
-        """Let every reward of the next rounds find a place, under way and in the queues."""
-        under_way = int(self._world[layout.UNDER_WAY])
-        needed = under_way + rounds
+        places = (rounds - len(old)) & (size - 1)  # of the last plays, in the larger ring
+        before = rounds & (len(old) - 1)
+        moved = np.empty(len(old) + 1, dtype=np.int32)
+        moved[before], moved[-1] = places, -1  # what ends a list still does
         ring, following, arm, reward = self._travelling
-        if needed > len(following):
-            more = max(needed, 2 * len(following)) - len(following)
-            self._travelling = layout.Travelling(
-                ring,
-                np.concatenate([following, np.empty(more, dtype=np.int32)]),
-                np.concatenate([arm, np.empty(more, dtype=np.int32)]),
-                np.concatenate([reward, np.empty(more)]),
-            )
-        self._memory.make_room(needed + due)
+        self._travelling = _nothing_under_way(size)
+        self._travelling.ring[rounds & (size - 1)] = moved[ring[before]]
+        self._travelling.following[places] = moved[following[before]]
+        self._travelling.arm[places], self._travelling.reward[places] = arm[before], reward[before]
 
     def _due_before(self, end: int) -> list[_Far]:
         due = []
@@ -216,6 +205,12 @@ class _RunState:
             played, arm = int(far.round[place]), int(far.arm[place])
             _, delay = self._draws.of_play(played % BLOCK, arm)
             heapq.heappush(self._far, _Far(played + delay, -played, arm, float(far.reward[place])))
+
+
+def _nothing_under_way(size: int) -> layout.Travelling:
+    """A ring of this many rounds."""
+    ring, following = np.full((2, size), -1, dtype=np.int32)
+    return layout.Travelling(ring, following, np.zeros(size, dtype=np.int32), np.zeros(size))
 
 
 def _labelled(due: list[_Far]) -> layout.Labelled:

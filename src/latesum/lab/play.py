@@ -8,13 +8,14 @@ takes in what was played.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Union
 
 import numpy as np
 
 from latesum._checks import whole_number
+from latesum.lab.whole_runs import play_whole
 from latesum.policies import Play, Policy, Stretch
 from latesum.policies.base import Purpose, new_play
 from latesum.world import Reporting, World
@@ -79,8 +80,25 @@ class Game:
         rng: np.random.Generator | None = None,
     ) -> None:
         self._world = world
+        self._policy = policy
+        self._reports = reports
         self._feed = reports.feed(policy, rng)
         self.rounds_played = 0
+
+    def plays(self, until: int) -> Sequence[Play]:
+        """What `play` gives, in one piece: played by compiled code where nothing needs Python.
+
+        Args:
+            until: As for `play`.
+        """
+        left, reports = until - self.rounds_played, self._reports
+        if left <= 0 or reports.lag or isinstance(reports, Poor):
+            return list(self.play(until))
+        plays = play_whole(self._policy, self._world, reports.bucket, left)
+        if plays is None:
+            return list(self.play(until))
+        self.rounds_played = until
+        return plays
 
     def play(self, until: int) -> Iterator[Play]:
         """Play until this many rounds have been played in all; the last stretch may be cut short.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate
 from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
@@ -16,6 +15,7 @@ from latesum._checks import InvalidInput
 from latesum._extras import require
 from latesum._frames import as_frame
 from latesum.attributed import AttributedRun
+from latesum.lab.plays import Plays
 from latesum.policies import Play, Policy
 from latesum.world import Problem
 
@@ -70,16 +70,23 @@ class Run:
         self.bucket = bucket
         self._longer = longer
         self.plays = plays
-        #: The arm of every stretch.
-        self.arms = [play[0] for play in plays]
-        #: The rounds after which the arm could change: 0, and the end of every stretch.
-        self.ends = np.array(list(accumulate([play[1] for play in plays], initial=0)))
-        gaps = problem.gaps
-        if problem.changes:
-            lost = [self._lost(index, np.array([play[1]]))[0] for index, play in enumerate(plays)]
+        if isinstance(plays, Plays):
+            arms, rounds = plays.arms, plays.rounds
         else:
-            lost = [gaps[play[0]] * play[1] for play in plays]
-        self._regret_at_ends = np.array(list(accumulate(lost, initial=0.0)))
+            arms = np.array([play[0] for play in plays], dtype=np.int64)
+            rounds = np.array([play[1] for play in plays], dtype=np.int64)
+        #: The arm of every stretch.
+        self.arms = arms
+        #: The rounds after which the arm could change: 0, and the end of every stretch.
+        self.ends = np.zeros(len(plays) + 1, dtype=np.int64)
+        np.cumsum(rounds, out=self.ends[1:])
+        self._regret_at_ends = np.zeros(len(plays) + 1)
+        if problem.changes:
+            pieces = ((index, rounds[index : index + 1]) for index in range(len(plays)))
+            lost = np.array([self._lost(*piece)[0] for piece in pieces])
+        else:
+            lost = problem.gaps_by_arm[arms] * rounds
+        np.cumsum(lost, out=self._regret_at_ends[1:])
 
     @property
     def horizon(self) -> int:
@@ -97,7 +104,7 @@ class Run:
     @property
     def last_arm(self) -> int:
         """The arm that was played at the end."""
-        return self.arms[-1]
+        return int(self.arms[-1])
 
     @property
     def ended_on_best(self) -> bool:
@@ -147,7 +154,7 @@ class Run:
     @property
     def switches(self) -> int:
         """How often the arm changed."""
-        return sum(one != other for one, other in itertools.pairwise(self.arms))
+        return int(np.count_nonzero(self.arms[1:] != self.arms[:-1]))
 
     @overload
     def regret(self, at: int | None = None, *, rewards: Rewards = "generated") -> float: ...

@@ -243,7 +243,7 @@ class Setting:
             return LabelledRun(problem, seen, points)
         game, playing = self._game(number, self.horizon)
         return Run(
-            problem, list(game.play(self.horizon)), policy=playing,
+            problem, game.plays(self.horizon), policy=playing,
             checkpoints=self.checkpoint_rounds, bucket=self.reports.bucket,
             longer=functools.partial(self._longer, number),
         )  # fmt: skip
@@ -303,7 +303,7 @@ class Setting:
 
     def _longer(self, number: int, until: int) -> Run:
         game, playing = self._game(number, until)
-        plays = [*game.play(self.horizon), *game.play(until)]
+        plays = [*game.plays(self.horizon), *game.plays(until)]
         return Run(self.met_by(number)[0], plays, policy=playing, bucket=self.reports.bucket)
 
     def _game(self, number: int, until: int) -> tuple[Game, Policy]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from latesum._checks import InvalidInput, known_name, whole_number
 from latesum.markets.model import Posterior
 from latesum.markets.rows import Panel, RegionRow
-from latesum.markets.search import posterior
+from latesum.markets.search import FIRST_SEARCH, posterior
 from latesum.markets.settings import MarketSettings
 
 Floats = NDArray[np.float64]
@@ -126,7 +126,7 @@ def decide_panel(
             if allowed[region, shown]:
                 decided[region] = ChosenOption(shown, "dwell", until, math.nan)
     left = [region for region in range(n_regions) if decided[region] is None]
-    if left and number < settings.sweep and bucket < settings.horizon:
+    if left and number < sweep_of(panel, settings) and bucket < settings.horizon:
         options = swept(panel, settings, number)
         for region in left:
             may = np.flatnonzero(allowed[region])
@@ -140,6 +140,39 @@ def decide_panel(
     return [each for each in decided if each is not None]
 
 
+def unknown_options(panel: Panel, settings: MarketSettings) -> list[int]:
+    """The options that the sweep shows: not those that a history has shown for two weeks or more in all regions.
+
+    Where the sweep would not be shorter without them, it shows all: in several regions at the same time, which is
+    what makes options comparable.
+
+    Args:
+        panel: The rows.
+        settings: The market's.
+    """
+    everything = list(range(len(settings.options)))
+    if settings.model < 2:
+        return everything
+    past = panel.until(0)
+    shown = past.shares[past.known].sum(axis=0).min(axis=0)
+    unknown = [option for option in everything if shown[option] < FIRST_SEARCH]
+    regions = len(settings.regions)
+    shorter = math.ceil(len(unknown) / regions) < math.ceil(len(everything) / regions)
+    return unknown if unknown and shorter else everything
+
+
+def sweep_of(panel: Panel, settings: MarketSettings) -> int:
+    """How many dwells the first sweep has, given what the history has shown.
+
+    Args:
+        panel: The rows.
+        settings: The market's.
+    """
+    regions, tried = len(settings.regions), len(unknown_options(panel, settings))
+    left_out = math.ceil(len(settings.options) / regions) - math.ceil(tried / regions)
+    return settings.sweep - left_out
+
+
 def swept(panel: Panel, settings: MarketSettings, number: int) -> list[int]:
     """What every region shows in a dwell of the sweep.
 
@@ -151,13 +184,14 @@ def swept(panel: Panel, settings: MarketSettings, number: int) -> list[int]:
         settings: The market's.
         number: Which dwell.
     """
-    regions, options = len(settings.regions), len(settings.options)
-    order = np.random.default_rng([settings.seed, _ORDER]).permutation(options)
+    regions, tried = len(settings.regions), unknown_options(panel, settings)
+    order = np.random.default_rng([settings.seed, _ORDER]).permutation(len(settings.options))
+    order = order[np.isin(order, tried)]
     past = panel.until(0).exposure
     sizes = past.mean(axis=0) if len(past) else np.ones(regions)
     places = np.empty(regions, dtype=np.int64)
     places[np.argsort(-sizes, kind="stable")] = np.arange(regions)
-    return [int(order[(place + number * regions) % options]) for place in places]
+    return [int(order[(place + number * regions) % len(order)]) for place in places]
 
 
 def _drawn(

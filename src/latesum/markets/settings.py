@@ -19,7 +19,8 @@ SURE = {"known": 0.1, "guess": 0.7}
 #: The parts of the repeating pattern: a week of days, of working days; hours of the day and days of the week; none.
 PATTERNS = {"weekday": (7,), "workday": (5,), "hour": (24, 7), "none": ()}
 #: The version of the model: a campaign keeps to the one by which it began. 1 learned the common delay with the
-#: options' own lags, and had no second opinion where it was not known what ran before.
+#: options' own lags, had no second opinion where it was not known what ran before, and swept over an option on one
+#: stream even if its history was told.
 MODEL = 2
 MOST_OPTIONS = 50
 MOST_REGIONS = 200
@@ -162,6 +163,10 @@ class MarketSettings:
         if self.stay is not None:
             return self.stay
         mean = self.delay.mean
+        if self.model >= 2:
+            mean = round(
+                mean, 1
+            )  # a delay of 2.001 buckets, such as of a fitted law, needs no bucket more than 2
         room = self.horizon // (5 * len(self.options))
         return max(2, math.ceil(mean), min(math.ceil(2 * mean), room))
 

@@ -92,8 +92,8 @@ def winner_of(
 
 
 def _dwells(panel: Panel, settings: MarketSettings) -> list[int]:
-    """In how many dwells of the campaign each option was shown, in whichever region."""
-    inside = panel.shares[max(0, -panel.first) :]
+    """In how many dwells each option was shown, in whichever region; a history counts as it would have been."""
+    inside = panel.shares if settings.model >= 2 else panel.shares[max(0, -panel.first) :]
     return [
         len(np.unique(np.flatnonzero(inside[:, :, option].max(axis=1) > 0.5) // settings.dwell))
         for option in range(len(settings.options))

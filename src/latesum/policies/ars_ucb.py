@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from latesum._checks import finite_number
-from latesum.policies.base import Play, Policy, Stretch
+from latesum.policies.base import Play, Policy, Stretch, for_kernel, from_kernel
 
 
 class ARSUCB(Policy):
@@ -54,68 +57,55 @@ class ARSUCB(Policy):
         super().__init__(n_arms, names=names)
 
     def _reset(self) -> None:
-        self._played = [0] * self.n_arms
-        self._rounds = [0] * self.n_arms  # those whose totals are known
-        self._sums = [0.0] * self.n_arms
-        self._chosen = [0] * self.n_arms
-        self._plan(0)
+        played, rounds, chosen = np.zeros((3, self.n_arms), dtype=np.int64)
+        self._set_state(np.zeros(2, dtype=np.int64), played, rounds, np.zeros(self.n_arms), chosen)
+        _kernels().plan(self._state, 0)
 
     def _snapshot(self) -> Any:
-        lists = [self._played.copy(), self._rounds.copy(), self._sums.copy(), self._chosen.copy()]
-        return [*lists, self._arm, self._left]
+        state = self._state
+        lists = [state.played, state.rounds, state.sums, state.chosen, state.plan]
+        *learned, plan = (each.tolist() for each in lists)
+        return [*learned, *plan]
 
     def _restore(self, learned: Any) -> None:
-        self._played, self._rounds, self._sums, self._chosen = map(list.copy, learned[:4])
-        self._arm, self._left = learned[4:]
+        *averages, arm, left = learned
+        self._set_state(np.array([arm, left]), *map(np.array, averages))
+
+    def _set_state(self, plan: Any, *averages: Any) -> None:
+        self._state = _kernels().ArsState(
+            self.growth, self.exploration, plan, self._available_arms(), *averages
+        )
 
     def _learn(self, play: Play) -> None:
-        arm, rounds, total, purpose, _ = play
-        if purpose != "override":
-            self._played[arm] += rounds
-            if total is not None:
-                self._rounds[arm] += rounds
-                self._sums[arm] += total
-            if arm == self._arm and rounds < self._left:
-                self._left -= rounds
-                return
-            self._chosen[arm] += 1
-        self._decide()
-
-    def _forget(self, arm: int) -> None:
-        if arm == self._arm:
-            self._decide()
-
-    def _decide(self) -> None:
-        available = self._available()
-        untried = [arm for arm in available if self._played[arm] == 0]
-        self._plan(untried[0] if untried else max(available, key=self._upper_bound))
-
-    def _plan(self, arm: int) -> None:
-        self._arm, self._left = arm, self._length(arm)
+        _kernels().learn(self._state, self.rounds_told, *for_kernel(play))
 
     def _next(self) -> Stretch:
-        return Stretch(self._arm, self._left, "learn")
+        return from_kernel(_kernels().next_stretch(self._state, self.rounds_told))
 
-    def _length(self, arm: int) -> int:
-        return math.ceil(math.pow(self._chosen[arm] + 1, self.growth))
-
-    def _upper_bound(self, arm: int) -> float:
-        if self._rounds[arm] == 0:  # played, and its totals are not known yet
-            return -math.inf
-        spread = self.exploration * math.log(self.rounds_told) / self._rounds[arm]
-        return self._sums[arm] / self._rounds[arm] + math.sqrt(spread)
+    def _forget(self, arm: int) -> None:
+        self._state.available[arm] = False
+        if arm == self._state.plan[_kernels().ARM]:
+            _kernels().decide(self._state, self.rounds_told)
 
     def _estimate(self, arm: int, level: float) -> tuple[float | None, float, float, int]:
         # Hoeffding's inequality; what leaks in from other options is not accounted for.
-        rounds = self._rounds[arm]
+        rounds = int(self._state.rounds[arm])
         if rounds == 0:
             return None, 0.0, 1.0, 0
-        mean = self._sums[arm] / rounds
+        mean = float(self._state.sums[arm]) / rounds
         width = math.sqrt(math.log(2 / (1 - level)) / (2 * rounds))
         return mean, mean - width, mean + width, rounds
 
     def _findings(self) -> list[str]:
         times = ", ".join(
-            f"{name} {chosen} times" for name, chosen in zip(self.names, self._chosen, strict=True)
+            f"{name} {chosen} times"
+            for name, chosen in zip(self.names, self._state.chosen, strict=True)
         )
         return [f"Chosen so far: {times}."]
+
+
+@functools.cache
+def _kernels() -> Any:
+    from latesum.policies import ars_kernels  # compiled at first use: importing stays fast
+
+    return ars_kernels

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple, Self, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from latesum import _html
 from latesum._checks import InvalidInput, finite_number, whole_number
@@ -26,6 +27,10 @@ from latesum.policies.history import check_history
 #: "commit": the answer stands. "override": something else was played than the policy asked for.
 Purpose = Literal["learn", "bridge", "commit", "override"]
 PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
+_NUMBER_OF = {purpose: number for number, purpose in enumerate(PURPOSES)}
+
+#: More rounds than are ever played; compiled rules count them in 64 bits.
+MOST_ROUNDS = 1 << 62
 
 #: The version of the saved state's layout; `from_state` refuses any other.
 STATE_VERSION = 2
@@ -419,6 +424,15 @@ class Policy(KeepsArguments, ABC):
         self._generator_state = self._seeded if self.random else None
         self._reset()
 
+    def _learned_elsewhere(self, stretches: int, rounds: int) -> None:
+        """Compiled code has taught the rule whole stretches: the protocol follows."""
+        self.rounds_told += rounds
+        self._highest += stretches
+        self._asked, self._open, self._unplayed = None, None, 0
+
+    def _make_room(self) -> None:
+        """Let the compiled rule learn one more stretch, where its arrays may be full."""
+
     @property
     def _rng(self) -> np.random.Generator | None:
         """The generator to draw from; None if `random` is False. Do not keep it: it changes."""
@@ -503,6 +517,13 @@ class Policy(KeepsArguments, ABC):
     def _available(self) -> list[int]:
         return [arm for arm in range(self.n_arms) if arm not in self._dropped]
 
+    def _available_arms(self) -> NDArray[np.bool_]:
+        """The same for compiled rules: False for arms that were taken away."""
+        available = np.ones(self.n_arms, dtype=np.bool_)
+        for arm in self._dropped:
+            available[arm] = False
+        return available
+
     # The hooks. `_next` must not change anything; random numbers are drawn in `_reset` and
     # `_learn` only. A snapshot holds JSON values and shares nothing that `_learn` changes.
 
@@ -553,6 +574,19 @@ _PROTOCOL = frozenset(
     ("rounds_told", "_asked", "_open", "_unplayed", "_highest", "_before", "_dropped",
      "_generator", "_generator_state")
 )  # fmt: skip
+
+
+def for_kernel(play: Play) -> tuple[int, int, float, bool, int]:
+    """A play as compiled rules take it in: arm, rounds, total, whether it is known, purpose."""
+    arm, rounds, total, purpose, _ = play
+    known = total is not None
+    return arm, rounds, total if total is not None else 0.0, known, _NUMBER_OF[purpose]
+
+
+def from_kernel(planned: tuple[int, int, int]) -> Stretch:
+    """The stretch that a compiled rule asks for."""
+    arm, rounds, purpose = planned
+    return new_stretch(Stretch, (arm, rounds, PURPOSES[purpose], 0, None))
 
 
 def rounds_text(rounds: int) -> str:

@@ -2,43 +2,50 @@
 
 from __future__ import annotations
 
+import functools
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from latesum._checks import InvalidInput, finite_number, whole_number
-from latesum.policies.base import Play, Policy, Stretch
+from latesum.policies.base import MOST_ROUNDS, Play, Policy, Stretch, for_kernel, from_kernel
 
 
 class _PlainAverages(Policy):
     """What the policies here share: they know the plain mean of each arm's totals."""
 
+    _state: Any  # `played`, `rounds` and `sums` per arm, and what the rule needs
+
     def _reset(self) -> None:
-        self._played = [0] * self.n_arms
-        self._rounds = [0] * self.n_arms
-        self._sums = [0.0] * self.n_arms
+        played, rounds = np.zeros((2, self.n_arms), dtype=np.int64)
+        self._set_state(self._available_arms(), played, rounds, np.zeros(self.n_arms))
 
     def _snapshot(self) -> Any:
-        return [self._played.copy(), self._rounds.copy(), self._sums.copy()]
+        state = self._state
+        return [state.played.tolist(), state.rounds.tolist(), state.sums.tolist()]
 
     def _restore(self, learned: Any) -> None:
-        self._played, self._rounds, self._sums = map(list.copy, learned)
+        self._set_state(self._available_arms(), *map(np.array, learned))
+
+    @abstractmethod
+    def _set_state(self, available: Any, *averages: Any) -> None:
+        """Take over which arms are left, and `played`, `rounds` and `sums`."""
 
     def _learn(self, play: Play) -> None:
-        arm, rounds, total, purpose, _ = play
-        if purpose == "override":
-            return
-        self._played[arm] += rounds
-        if total is not None and purpose == "learn":  # once the answer stands, it stands
-            self._rounds[arm] += rounds
-            self._sums[arm] += total
+        _kernels().learn_averages(self._state, self.rounds_told, *for_kernel(play))
+
+    def _forget(self, arm: int) -> None:
+        self._state.available[arm] = False
 
     def _mean(self, arm: int) -> float:
-        return self._sums[arm] / self._rounds[arm] if self._rounds[arm] else -math.inf
+        return float(_kernels().mean_of(self._state, arm))
 
     def _estimate(self, arm: int, level: float) -> tuple[float | None, float, float, int]:
         # Hoeffding's inequality; what leaks in from other options is not accounted for.
-        rounds = self._rounds[arm]
+        rounds = int(self._state.rounds[arm])
         if rounds == 0:
             return None, 0.0, 1.0, 0
         width = math.sqrt(math.log(2 / (1 - level)) / (2 * rounds))
@@ -79,15 +86,16 @@ class FixedSplit(_PlainAverages):
         if shares is not None:
             self.shares = checked
         ends = [round(self.horizon * math.fsum(checked[: arm + 1])) for arm in range(n_arms)]
-        self._quota = [end - start for start, end in zip([0, *ends], ends, strict=False)]
+        self._quota = np.diff([0, *(min(end, MOST_ROUNDS) for end in ends)])
         super().__init__(n_arms, names=names)
 
+    def _set_state(self, available: Any, *averages: Any) -> None:
+        self._state = _kernels().SplitState(
+            min(self.horizon, MOST_ROUNDS), self._quota, available, *averages
+        )
+
     def _next(self) -> Stretch:
-        for arm in self._available():
-            if self._played[arm] < self._quota[arm]:
-                return Stretch(arm, self._quota[arm] - self._played[arm], "learn")
-        until_then = self.horizon - self.rounds_told % self.horizon
-        return Stretch(max(self._available(), key=self._mean), until_then, "commit")
+        return from_kernel(_kernels().next_of_split(self._state, self.rounds_told))
 
 
 class RoundRobin(_PlainAverages):
@@ -115,36 +123,29 @@ class RoundRobin(_PlainAverages):
 
     def _reset(self) -> None:
         super()._reset()
-        self._arm, self._left = 0, self.stretch
+        self._state.plan[:] = 0, self.stretch
 
     def _snapshot(self) -> Any:
-        return [super()._snapshot(), self._arm, self._left]
+        return [super()._snapshot(), *self._state.plan.tolist()]
 
     def _restore(self, learned: Any) -> None:
         super()._restore(learned[0])
-        self._arm, self._left = learned[1:]
+        self._state.plan[:] = learned[1:]
+
+    def _set_state(self, available: Any, *averages: Any) -> None:
+        plan = np.zeros(2, dtype=np.int64)
+        self._state = _kernels().RobinState(self.stretch, plan, available, *averages)
 
     def _learn(self, play: Play) -> None:
-        super()._learn(play)
-        if play.purpose == "learn" and play.arm == self._arm:
-            self._left -= play.rounds
-            if self._left <= 0:
-                over = -self._left
-                self._take_next()
-                if self._arm == play.arm:  # it is the only one left, and this is one long stretch
-                    self._left -= over % self.stretch
+        _kernels().learn_in_turn(self._state, self.rounds_told, *for_kernel(play))
 
     def _forget(self, arm: int) -> None:
-        if arm == self._arm:
-            self._take_next()
-
-    def _take_next(self) -> None:
-        available = self._available()
-        later = [arm for arm in available if arm > self._arm]
-        self._arm, self._left = (later or available)[0], self.stretch
+        super()._forget(arm)
+        if arm == self._state.plan[_kernels().ARM]:
+            _kernels().take_next(self._state)
 
     def _next(self) -> Stretch:
-        return Stretch(self._arm, self._left, "learn")
+        return from_kernel(_kernels().next_in_turn(self._state, self.rounds_told))
 
 
 class Oracle(_PlainAverages):
@@ -170,10 +171,20 @@ class Oracle(_PlainAverages):
         super().__init__(n_arms, names=names)
         self._checked_arm(self.best_arm)
 
+    def _set_state(self, available: Any, *averages: Any) -> None:
+        self._state = _kernels().OracleState(
+            min(self.horizon, MOST_ROUNDS), self.best_arm, available, *averages
+        )
+
     def _next(self) -> Stretch:
-        available = self._available()
-        arm = self.best_arm if self.best_arm in available else available[0]
-        return Stretch(arm, self.horizon - self.rounds_told % self.horizon, "commit")
+        return from_kernel(_kernels().next_of_oracle(self._state, self.rounds_told))
 
     def _reason(self) -> str:
         return "because it was told that this is the best"
+
+
+@functools.cache
+def _kernels() -> Any:
+    from latesum.policies import fixed_kernels  # compiled at first use: importing stays fast
+
+    return fixed_kernels

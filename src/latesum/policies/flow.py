@@ -9,14 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from latesum._checks import InvalidInput, finite_number, known_name
-from latesum.policies.flow_base import FlowPolicy
+from latesum.policies.flow_base import FlowPolicy, kernels
 from latesum.policies.history import Before
 from latesum.policies.indices import (
     INDICES,
     Floats,
     Index,
     index_values,
-    thinned_index_values,
 )
 
 
@@ -55,13 +54,7 @@ class IndexPolicy(FlowPolicy):
         if arm is not None:
             return arm
         _, means, counts = self._beliefs()
-        arm = self._overdue(counts)
-        if arm is not None:
-            return arm
-        values = self._values(means, counts)
-        values[list(self._dropped)] = -np.inf
-        best = max(self._order, key=values.__getitem__)  # ties go by the order of the first tries
-        return best if values[best] > -np.inf else self._stay_put()
+        return int(kernels().pick(self._state, counts, self._values(means, counts)))
 
     def _values(self, means: Floats, counts: Floats) -> Floats:
         return index_values(
@@ -171,22 +164,24 @@ class Flow(IndexPolicy):
             n_arms, horizon, mean_delay, index, before=before, history=history, names=names, rng=rng
         )
 
+    def _rule(self) -> dict[str, Any]:
+        return {
+            "index_kind": INDICES[self.index],
+            "caution": float(self.caution),
+            "thinned": self.thinned,
+            "noise": float(self._noise()),
+        }
+
+    def _choose(self) -> int:
+        return int(kernels().choose(self._state))
+
     def _beliefs(self) -> tuple[Floats, Floats, Floats]:
-        balance = self._balance
-        means = balance.means()
-        optimistic = means
-        if self.caution:
-            optimistic = np.maximum(means, balance.means(1 + self.caution))
-        return means, optimistic, balance.effective_counts(self._noise())
+        beliefs: tuple[Floats, Floats, Floats] = kernels().beliefs(self._state)
+        return beliefs
 
     def _values(self, means: Floats, counts: Floats) -> Floats:
-        if not self.thinned or self.index == "ucb1":
-            return super()._values(means, counts)
-        balance = self._balance
-        return thinned_index_values(
-            self.index, means, balance.weights.diagonal(), balance.disturbing_plays(self._noise()),
-            balance.totals, clock=balance.rounds_played, horizon=self.horizon,
-        )  # fmt: skip
+        values: Floats = kernels().values(self._state, means, counts)
+        return values
 
     def _noise(self) -> float:
         """How many mean delays' worth of plays disturb a total at each boundary (kappa)."""

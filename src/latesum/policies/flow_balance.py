@@ -20,6 +20,7 @@ is judged by them.
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -29,9 +30,12 @@ from numpy.typing import NDArray
 from latesum.policies.history import Before
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 #: Without a bound on the delay, rewards are taken to come within this number of mean delays.
 REACH_IN_MEAN_DELAYS = 3.0
+#: So many recent plays are remembered at first; the room grows with need.
+_ROOM = 8
 
 
 class FlowBalance:
@@ -58,83 +62,80 @@ class FlowBalance:
         delay_bound: float | None = None,
         before: Before = None,
     ) -> None:
+        self.state: Any
         self.n_arms = n_arms
         self.mean_delay = mean_delay
         #: After how many rounds a reward is taken to have arrived.
         self.reach = REACH_IN_MEAN_DELAYS * mean_delay if delay_bound is None else delay_bound
-        self._late = 2 * mean_delay  # how much later the late half of the rewards comes
-        #: weights[j, i]: how many plays of arm i have arrived in known rounds of arm j.
-        self.weights: Floats = np.zeros((n_arms, n_arms))
-        #: The known rounds (N), their totals (S) and in how many runs they came (B), per arm.
-        self.rounds: Floats = np.zeros(n_arms)
-        self.totals: Floats = np.zeros(n_arms)
-        self.boundaries: Floats = np.zeros(n_arms)
-        #: After how many rounds in all an arm was last played; 0 if it never was.
-        self.last_played = [0] * n_arms
-        self.rounds_played = 0
-        #: The arm played last, and whether its total is known.
-        self.previous: int | None = before if isinstance(before, int) else None
-        self._previous_known = False
-        #: What was played in the last 2 E rounds, oldest first: (arm, rounds).
-        self._recent: list[tuple[int, float]] = []
-        #: For how long something that is no arm, here `n_arms`, may still arrive ...
-        self._foreign_rounds = max(self.reach, self._late) if before == "other" else 0.0
-        #: ... and its equation: the weights of all arms and of itself, and the total.
-        self._foreign: list[float] = [0.0] * (n_arms + 2) if before == "other" else []
-        if before is not None and self._late > 0:
-            self._recent = [(n_arms if before == "other" else int(before), self._late)]
+        late = 2 * mean_delay
+        self._foreign_rounds = float(max(self.reach, late)) if before == "other" else 0.0
+        nothing = [0.0] * n_arms
+        recent = []
+        if before is not None and late > 0:
+            recent = [(n_arms if before == "other" else int(before), late)]
+        previous = before if isinstance(before, int) else None
+        foreign = [0.0] * (n_arms + 2) if before == "other" else []
+        weights = np.zeros((n_arms, n_arms))
+        self.load(
+            [weights, nothing, nothing, nothing, [0] * n_arms, 0, previous, False, recent, foreign]
+        )
+
+    @property
+    def weights(self) -> Floats:
+        """weights[j, i]: how many plays of arm i have arrived in known rounds of arm j."""
+        weights: Floats = self.state.weights
+        return weights
+
+    @property
+    def rounds(self) -> Floats:
+        """The known rounds of each arm (N)."""
+        rounds: Floats = self.state.rounds
+        return rounds
+
+    @property
+    def totals(self) -> Floats:
+        """The totals of these (S)."""
+        totals: Floats = self.state.totals
+        return totals
+
+    @property
+    def boundaries(self) -> Floats:
+        """In how many runs they came (B)."""
+        boundaries: Floats = self.state.boundaries
+        return boundaries
+
+    @property
+    def last_played(self) -> Integers:
+        """After how many rounds in all each arm was last played; 0 if it never was."""
+        last_played: Integers = self.state.last_played
+        return last_played
+
+    @property
+    def rounds_played(self) -> int:
+        """The rounds of all plays."""
+        return int(self.state.counters[_kernels().ROUNDS_PLAYED])
+
+    @property
+    def previous(self) -> int | None:
+        """The arm played last."""
+        previous = int(self.state.counters[_kernels().PREVIOUS])
+        return None if previous < 0 else previous
 
     def add(self, arm: int, rounds: int, total: float | None) -> None:
         """Take in a play: `arm` for `rounds` rounds, in which `total` arrived."""
+        self.make_room()
         known = total is not None
-        if total is not None and self.rounds_played < self._foreign_rounds:
-            known = False
-            self._foreign = self._foreign.copy()
-            self._foreign[-1] += total
-            self._add_arrivals(self._foreign, arm, rounds)
-        elif total is not None:
-            self.rounds[arm] += rounds
-            self.totals[arm] += total
-            if arm != self.previous or not self._previous_known:
-                self.boundaries[arm] += 1
-            self._add_arrivals(self.weights[arm], arm, rounds)
-        self._remember(arm, rounds)
-        self.previous, self._previous_known = arm, known
-        self.rounds_played += rounds
-        self.last_played[arm] = self.rounds_played
+        _kernels().add(self.state, arm, rounds, total if total is not None else 0.0, known)
 
-    def _add_arrivals(self, row: Floats | list[float], arm: int, rounds: int) -> None:
-        """Half of the plays at once, and half of what was played 2 E rounds earlier."""
-        late = self._late
-        row[arm] += rounds / 2 + max(0.0, rounds - late) / 2
-        # The late half of what was played `age` rounds ago comes in late - age rounds: during
-        # this play, if the age is above `youngest`.
-        youngest = max(0.0, late - rounds)
-        age = 0.0
-        for earlier, length in reversed(self._recent):
-            arriving = min(age + length, late) - max(age, youngest)
-            if arriving > 0:
-                row[earlier] += arriving / 2
-            age += length
-
-    def _remember(self, arm: int, rounds: int) -> None:
-        if rounds >= self._late:
-            self._recent = [(arm, self._late)] if self._late > 0 else []
+    def make_room(self) -> None:
+        """Let at least one more play be remembered."""
+        state = self.state
+        if state.counters[_kernels().RECENT] < len(state.recent_arms):
             return
-        recent = self._recent
-        if recent and recent[-1][0] == arm:
-            recent = [*recent[:-1], (arm, recent[-1][1] + rounds)]
-        else:
-            recent = [*recent, (arm, float(rounds))]
-        excess = sum(length for _, length in recent) - self._late
-        while excess > 0:
-            oldest, length = recent[0]
-            if length > excess:
-                recent[0] = (oldest, length - excess)
-                break
-            recent.pop(0)
-            excess -= length
-        self._recent = recent
+        self.state = state._replace(
+            recent_arms=np.append(state.recent_arms, np.zeros_like(state.recent_arms)),
+            recent_rounds=np.append(state.recent_rounds, np.zeros_like(state.recent_rounds)),
+        )
 
     def means(self, stretched: float = 1.0) -> Floats:
         """The estimated mean of every arm; it may lie outside [0, 1] by chance.
@@ -145,8 +146,9 @@ class FlowBalance:
         """
         from latesum.policies import flow_kernels
 
+        state = self.state
         means: Floats = flow_kernels.solve_balance(
-            self.weights, self.rounds, self.totals, stretched
+            state.weights, state.leaks, state.leak_counts, state.rounds, state.totals, stretched
         )
         return means
 
@@ -159,9 +161,10 @@ class FlowBalance:
         >>> balance.mean_before()
         0.4
         """
-        if not self._foreign or self._foreign[self.n_arms] < 1:
+        foreign = self.state.foreign
+        if not len(foreign) or foreign[self.n_arms] < 1:
             return None
-        *weights, arrived, total = self._foreign
+        *weights, arrived, total = foreign.tolist()
         return float((total - np.dot(weights, self.means())) / arrived)
 
     def effective_counts(self, noise: float = 1.0) -> Floats:
@@ -185,7 +188,8 @@ class FlowBalance:
         >>> balance.disturbing_plays().tolist()
         [1050.0, 1.0]
         """
-        return np.maximum(self.rounds + noise * self.mean_delay * self.boundaries, 1.0)
+        plays: Floats = _kernels().disturbing_plays(self.state, noise)
+        return plays
 
     def limits(self, level: float) -> tuple[Floats, Floats]:
         """For every arm an interval that holds its mean with probability `level`.
@@ -208,25 +212,56 @@ class FlowBalance:
 
     def to_json(self) -> list[Any]:
         """All of it, as JSON values."""
+        state = self.state
+        rounds_played, previous, previous_known, recent = state.counters.tolist()
+        arms, lengths = state.recent_arms[:recent].tolist(), state.recent_rounds[:recent].tolist()
         return [
-            self.weights.tolist(),
-            self.rounds.tolist(),
-            self.totals.tolist(),
-            self.boundaries.tolist(),
-            self.last_played.copy(),
-            self.rounds_played,
-            self.previous,
-            self._previous_known,
-            self._recent,  # never changed in place
-            self._foreign,
+            state.weights.tolist(),
+            state.rounds.tolist(),
+            state.totals.tolist(),
+            state.boundaries.tolist(),
+            state.last_played.tolist(),
+            rounds_played,
+            None if previous < 0 else previous,
+            bool(previous_known),
+            list(zip(arms, lengths, strict=True)),
+            state.foreign.tolist(),
         ]
 
     def load(self, saved: list[Any]) -> None:
         """The opposite of `to_json`."""
-        weights, rounds, totals, boundaries, last_played, *others = saved
-        self.weights = np.array(weights)
-        self.rounds, self.totals = np.array(rounds), np.array(totals)
-        self.boundaries = np.array(boundaries)
-        self.last_played = list(last_played)
-        self.rounds_played, self.previous, self._previous_known, recent, self._foreign = others
-        self._recent = [(arm, length) for arm, length in recent]
+        weights, rounds, totals, boundaries, last_played, rounds_played, *others = saved
+        previous, previous_known, recent, foreign = others
+        room = max(_ROOM, 2 * len(recent))
+        arms, lengths = np.zeros(room, dtype=np.int64), np.zeros(room)
+        for place, entry in enumerate(recent):
+            arms[place], lengths[place] = entry
+        last = -1 if previous is None else previous
+        found = np.array(weights)
+        leaks = np.zeros((self.n_arms, self.n_arms), dtype=np.int32)
+        leak_counts = np.zeros(self.n_arms, dtype=np.int64)
+        if rounds_played:
+            _kernels().find_leaks(found, leaks, leak_counts)
+        self.state = _kernels().BalanceState(
+            mean_delay=float(self.mean_delay),
+            late=2.0 * self.mean_delay,
+            foreign_rounds=self._foreign_rounds,
+            foreign=np.array(foreign, dtype=np.float64),
+            weights=found,
+            leaks=leaks,
+            leak_counts=leak_counts,
+            rounds=np.array(rounds),
+            totals=np.array(totals),
+            boundaries=np.array(boundaries),
+            last_played=np.array(last_played),
+            counters=np.array([rounds_played, last, int(previous_known), len(recent)]),
+            recent_arms=arms,
+            recent_rounds=lengths,
+        )
+
+
+@functools.cache
+def _kernels() -> Any:
+    from latesum.policies import balance_kernels  # compiled at first use: importing stays fast
+
+    return balance_kernels

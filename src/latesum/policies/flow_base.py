@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from latesum._checks import finite_number, whole_number
-from latesum.policies.base import Play, Policy, Purpose, Stretch
+from latesum.policies.base import MOST_ROUNDS, Play, Policy, Purpose, Stretch
 from latesum.policies.flow_balance import Floats, FlowBalance
 from latesum.policies.history import Before, check_before, check_history
 
@@ -19,9 +20,6 @@ from latesum.policies.history import Before, check_before, check_history
 FIRST_STRETCH = 3.0
 LATER_STRETCH = 6.0
 SHORTEST_STRETCH = 8
-#: Coming back to an arm, or staying with it, adds at least this share to its known rounds.
-RETURN_SHARE = 0.25
-STAY_SHARE = 0.1
 
 
 class FlowPolicy(Policy):
@@ -68,13 +66,44 @@ class FlowPolicy(Policy):
 
     def _reset(self) -> None:
         assert self._rng is not None
-        self._balance = FlowBalance(self.n_arms, self.mean_delay, self.delay_bound, self.before)
-        self._order = [int(arm) for arm in self._rng.permutation(self.n_arms)]
-        #: The level of the last report and what was reported: it is the same for all arms.
-        self._reported: tuple[float, Floats, Floats, Floats] | None = None
+        balance = FlowBalance(self.n_arms, self.mean_delay, self.delay_bound, self.before)
+        order: list[int] = self._rng.permutation(self.n_arms).tolist()
+        self._set_state(balance, order, 0, 0)
+        self._purpose = "learn"
         for arm, rounds, total in self.history:
             self._add(arm, rounds, total)
         self._start()
+
+    def _set_state(self, balance: FlowBalance, order: Sequence[int], arm: int, left: int) -> None:
+        self._balance = balance
+        #: The level of the last report and what was reported: it is the same for all arms.
+        self._reported: tuple[float, Floats, Floats, Floats] | None = None
+        self._state = kernels().FlowState(
+            **self._rule(), horizon=min(self.horizon or 0, MOST_ROUNDS),
+            first_rounds=self._first_rounds, later_rounds=self._later_rounds,
+            balance=balance.state, order=np.array(order), available=self._available_arms(),
+            plan=np.array([arm, left]), widths=np.zeros((self.n_arms, 5)),
+        )  # fmt: skip
+
+    def _rule(self) -> dict[str, Any]:
+        """How an index is made, for policies that choose by one."""
+        return {"index_kind": 0, "caution": 0.0, "thinned": False, "noise": 1.0}
+
+    @property
+    def _arm(self) -> int:
+        """The arm that is planned."""
+        return int(self._state.plan[0])
+
+    @property
+    def _left(self) -> int:
+        """The rounds that are left of its stretch."""
+        return int(self._state.plan[1])
+
+    @property
+    def _order(self) -> list[int]:
+        """The order of the first tries."""
+        order: list[int] = self._state.order.tolist()
+        return order
 
     def _start(self) -> None:
         """Plan the first stretch."""
@@ -82,75 +111,67 @@ class FlowPolicy(Policy):
 
     def _add(self, arm: int, rounds: int, total: float | None) -> None:
         """Take in what was played, now or before the start."""
+        self._make_room()
         self._balance.add(arm, rounds, total)
 
+    def _make_room(self) -> None:
+        """Let one more play be remembered: the arrays of the balance may be others then."""
+        self._balance.make_room()
+        if self._state.balance is not self._balance.state:
+            self._state = self._state._replace(balance=self._balance.state)
+
     def _snapshot(self) -> Any:
-        plan = [self._arm, self._left, self._purpose]
+        plan = [*self._state.plan.tolist(), self._purpose]
         return [self._order, plan, self._balance.to_json()]
 
     def _restore(self, learned: Any) -> None:
-        self._order, plan, balance = learned
-        self._arm, self._left, self._purpose = plan
-        self._balance = FlowBalance(self.n_arms, self.mean_delay, self.delay_bound, self.before)
-        self._balance.load(balance)
-        self._reported = None
+        order, (arm, left, self._purpose), saved = learned
+        balance = FlowBalance(self.n_arms, self.mean_delay, self.delay_bound, self.before)
+        balance.load(saved)
+        self._set_state(balance, order, arm, left)
 
     def _learn(self, play: Play) -> None:
         arm, rounds, total, *_ = play
         self._add(arm, rounds, total)
         self._reported = None
-        if arm == self._arm and rounds < self._left:
-            self._left -= rounds
-        else:
-            self._decide(arm == self._arm)
+        planned = self._arm
+        if not kernels().goes_on(self._state, arm, rounds):
+            self._decide(arm == planned)
+
+    def _learned_elsewhere(self, stretches: int, rounds: int) -> None:
+        super()._learned_elsewhere(stretches, rounds)
+        self._reported = None
 
     def _next(self) -> Stretch:
-        return Stretch(self._arm, self._left, self._purpose)
+        arm, left = self._state.plan.tolist()
+        return Stretch(arm, left, self._purpose)
 
     @abstractmethod
     def _decide(self, finished: bool) -> None:
         """Plan the next stretch; the planned one is `finished`, or something else was played."""
 
-    def _plan(self, arm: int, rounds: int) -> None:
+    def _plan(self, arm: int, rounds: int, purpose: Purpose = "learn") -> None:
         """Plan a stretch, cut at the horizon."""
-        if self.horizon is not None and self.rounds_told < self.horizon:
-            rounds = min(rounds, self.horizon - self.rounds_told)
-        self._arm, self._left, self._purpose = arm, max(1, rounds), "learn"
+        kernels().plan(self._state, self.rounds_told, arm, rounds)
+        self._purpose = purpose
 
     def _forget(self, arm: int) -> None:
+        self._state.available[arm] = False
+        self._plan_without(arm)
+
+    def _plan_without(self, arm: int) -> None:
+        """An option was taken away: plan something else, if it was planned."""
         if arm == self._arm:
             self._decide(False)
 
     def _untried(self) -> int | None:
         """The next arm that was never played."""
-        for arm in self._order:
-            if not self._balance.last_played[arm] and arm not in self._dropped:
-                return arm
-        return None
-
-    def _overdue(self, known: np.ndarray[Any, Any]) -> int | None:
-        """An arm none of whose totals is known, though as many rounds again have passed since."""
-        for arm in self._order:
-            waiting = known[arm] == 0 and arm not in self._dropped
-            if waiting and self._balance.rounds_played >= 2 * self._balance.last_played[arm]:
-                return arm
-        return None
-
-    def _stay_put(self) -> int:
-        """The arm to go on with while nothing at all is known."""
-        previous = self._balance.previous
-        if previous is not None and previous not in self._dropped:
-            return previous
-        return next(arm for arm in self._order if arm not in self._dropped)
+        arm = kernels().untried(self._state)
+        return None if arm < 0 else int(arm)
 
     def _rounds_for(self, arm: int) -> int:
         """How long to play `arm` next."""
-        known = int(self._balance.rounds[arm])
-        if arm == self._balance.previous:
-            return max(1, int(STAY_SHARE * known)) if known else self._first_rounds
-        if known == 0:
-            return self._first_rounds
-        return max(self._later_rounds, int(RETURN_SHARE * known))
+        return int(kernels().rounds_for(self._state, arm))
 
     def _estimate(self, arm: int, level: float) -> tuple[float | None, float, float, int]:
         rounds = int(self._balance.rounds[arm])
@@ -168,3 +189,11 @@ class FlowPolicy(Policy):
     def _findings(self) -> list[str]:
         mean = self._balance.mean_before()
         return [] if mean is None else [f"What ran before had a mean of about {mean:.3f}."]
+
+
+@functools.cache
+def kernels() -> Any:
+    """The compiled rule."""
+    from latesum.policies import choice_kernels  # compiled at first use: importing stays fast
+
+    return choice_kernels

@@ -17,10 +17,11 @@ _CLOSE_ENOUGH = 1e-7
 
 
 @compiled
-def solve_balance(weights, rounds, totals, stretched):  # type: ignore[no-untyped-def]
+def solve_balance(weights, leaks, leak_counts, rounds, totals, stretched):  # type: ignore[no-untyped-def]
     """The means that explain the totals: weights @ means = totals, by Gauss-Seidel.
 
     `stretched` times as much as the weights say has leaked: 1 for the mean delay as it was told.
+    `leaks` are the other arms with a weight in each row: the first `leak_counts` of it, by their numbers.
     Arms without a known round take the mean of all known rounds.
     """
     n_arms = len(rounds)
@@ -35,10 +36,10 @@ def solve_balance(weights, rounds, totals, stretched):  # type: ignore[no-untype
             if rounds[arm] == 0:
                 continue
             leaked_in = 0.0
-            for other in range(n_arms):
-                if other != arm:
-                    clipped = min(max(means[other], _CLIP_LOW), _CLIP_HIGH)
-                    leaked_in += weights[arm, other] * clipped
+            for place in range(leak_counts[arm]):
+                other = leaks[arm, place]
+                clipped = min(max(means[other], _CLIP_LOW), _CLIP_HIGH)
+                leaked_in += weights[arm, other] * clipped
             own = rounds[arm] - stretched * (rounds[arm] - weights[arm, arm])
             mean = (totals[arm] - stretched * leaked_in) / own
             change = max(change, abs(mean - means[arm]))
@@ -82,22 +83,32 @@ def index_values(kind, means, counts, clock, horizon):  # type: ignore[no-untype
 
 
 @compiled
-def thinned_index_values(kind, means, own, plays, totals, clock, horizon):  # type: ignore[no-untyped-def]
+def thinned_index_values(kind, means, own, plays, totals, clock, horizon, widths):  # type: ignore[no-untyped-def]
     """As `index_values` for the two KL indices, with the noise of leaks as well as of rewards.
 
     A total is a sum of `plays` terms in [0, 1], of which `own` are expected to be the arm's: so it
-    is the expected total that a KL bound holds for, and a mean moves it `own` times as far.
+    is the expected total that a KL bound holds for, and a mean moves it `own` times as far. `widths`
+    keeps what was found for each arm and from what: most arms are as they were a stretch ago.
     """
     n_arms = len(means)
     values = np.full(n_arms, -np.inf)
+    moment = max(horizon, clock) if kind == 0 and horizon > 0 else clock
     for arm in range(n_arms):
         if own[arm] <= 0.0:
             continue
-        count = own[arm] * own[arm] / plays[arm]
-        allowance = _kl_allowance(kind, n_arms, count, clock, horizon)
-        share = min(max(totals[arm] / plays[arm], 0.0), 1.0)
-        width = plays[arm] * (kl_upper(share, allowance / plays[arm]) - share) / own[arm]
-        values[arm] = min(max(means[arm], 0.0), 1.0) + width
+        known = widths[arm]
+        if (
+            known[0] != own[arm]
+            or known[1] != plays[arm]
+            or known[2] != totals[arm]
+            or known[3] != moment
+        ):
+            count = own[arm] * own[arm] / plays[arm]
+            allowance = _kl_allowance(kind, n_arms, count, clock, horizon)
+            share = min(max(totals[arm] / plays[arm], 0.0), 1.0)
+            known[4] = plays[arm] * (kl_upper(share, allowance / plays[arm]) - share) / own[arm]
+            known[0], known[1], known[2], known[3] = own[arm], plays[arm], totals[arm], moment
+        values[arm] = min(max(means[arm], 0.0), 1.0) + known[4]
     return values
 
 

@@ -129,7 +129,7 @@ class FlowLookahead(Flow):
         # The last segment of the arm is part of its run: the run is as long as it is in FLOW.
         return max(self._first_rounds, rounds - self._first_rounds)
 
-    def _forget(self, arm: int) -> None:
+    def _plan_without(self, arm: int) -> None:
         if arm == self._arm or (self._following is not None and arm == self._following[0]):
             self._decide(False)
 

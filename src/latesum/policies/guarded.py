@@ -109,8 +109,7 @@ class Guarded(IndexPolicy):
             return
         guard = self.guard - played
         self._after_guard = max(rounds - guard, self._first_rounds - guard, SHORTEST_STRETCH)
-        self._plan(arm, guard)
-        self._purpose = "bridge"
+        self._plan(arm, guard, "bridge")
 
     def _beliefs(self) -> tuple[Floats, Floats, Floats]:
         counts = np.array(self._counted, dtype=float)

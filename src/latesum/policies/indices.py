@@ -70,8 +70,9 @@ def thinned_index_values(
     from latesum.policies import flow_kernels
 
     values: Floats = flow_kernels.thinned_index_values(
-        INDICES[index], means, own, plays, totals, float(clock), float(horizon or 0)
-    )
+        INDICES[index], means, own, plays, totals, float(clock), float(horizon or 0),
+        np.zeros((len(means), 5)),
+    )  # fmt: skip
     return values
 
 

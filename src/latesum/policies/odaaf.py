@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import warnings
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
+import numpy as np
+
 from latesum._checks import finite_number, known_name, whole_number
-from latesum.policies.base import Play, Policy, Stretch
+from latesum.policies.base import MOST_ROUNDS, Play, Policy, Stretch, for_kernel, from_kernel
 from latesum.policies.schedules import (
     KnownBound,
     KnownMean,
@@ -106,137 +109,110 @@ class ODAAF(Policy):
             before = rounds
 
     def _reset(self) -> None:
-        self._phases_done = 0
-        self._in_order = list(range(self.n_arms))  # the surviving arms, as this phase plays them
-        self._rounds = [0] * self.n_arms  # |T_j(m)|, known learning rounds
-        self._sums = [0.0] * self.n_arms
-        self._pending = [0] * self.n_arms
-        self._stretches = [0] * self.n_arms
-        self._bridge_left = 0
-        self._eliminations: list[list[Any]] = []
+        counters = np.array([0, self.n_arms, 0, 0])
+        nothing = np.zeros((3, self.n_arms), dtype=np.int64)
+        self._set_state(counters, np.arange(self.n_arms), nothing, np.zeros(self.n_arms), [])
 
     def _snapshot(self) -> Any:
-        # The survivors and the eliminations are never changed in place.
+        state = self._state
+        phases_done, survivors, bridge_left, eliminated = state.counters.tolist()
         return [
-            self._phases_done,
-            self._in_order,
-            self._rounds.copy(),
-            self._sums.copy(),
-            self._pending.copy(),
-            self._stretches.copy(),
-            self._bridge_left,
-            self._eliminations,
+            phases_done,
+            state.in_order[:survivors].tolist(),
+            state.rounds.tolist(),
+            state.sums.tolist(),
+            state.pending.tolist(),
+            state.stretches.tolist(),
+            bridge_left,
+            [_elimination(row) for row in state.eliminations[:eliminated].tolist()],
         ]
 
     def _restore(self, learned: Any) -> None:
-        self._phases_done, self._in_order, rounds, sums, pending, stretches, *others = learned
-        self._rounds, self._sums = rounds.copy(), sums.copy()
-        self._pending, self._stretches = pending.copy(), stretches.copy()
-        self._bridge_left, self._eliminations = others
+        phases_done, survivors, rounds, sums, pending, stretches, bridge_left, gone = learned
+        in_order = np.zeros(self.n_arms, dtype=np.int64)
+        in_order[: len(survivors)] = survivors
+        counters = np.array([phases_done, len(survivors), bridge_left, len(gone)])
+        counts = np.array([rounds, pending, stretches])
+        self._set_state(counters, in_order, counts, np.array(sums), gone)
+
+    def _set_state(
+        self, counters: Any, in_order: Any, counts: Any, sums: Any, gone: list[list[Any]]
+    ) -> None:
+        rounds, pending, stretches = counts
+        ends = np.array([min(rounds, MOST_ROUNDS) for rounds in self.phase_rounds], dtype=np.int64)
+        eliminations = np.zeros((self.n_arms, 6))
+        if gone:
+            eliminations[: len(gone)] = gone
+        self._state = _kernels().OdaafState(
+            horizon=min(self.horizon, MOST_ROUNDS), first_tolerance=self.first_tolerance,
+            has_bridge=bool(self.bridge), leader_first=self.order == "leader first",
+            phase_rounds=ends, counters=counters, in_order=in_order, rounds=rounds,
+            sums=sums, pending=pending, stretches=stretches, eliminations=eliminations,
+        )  # fmt: skip
 
     def _learn(self, play: Play) -> None:
-        arm, rounds, total, purpose, _ = play
-        if purpose == "bridge":
-            self._bridge_left = max(0, self._bridge_left - rounds)
-        elif purpose == "learn":
-            self._bridge_left = 0  # learning has begun: the rest of the bridge is left out
-            self._stretches[arm] += 1
-            if total is None:
-                self._pending[arm] += rounds
-                return
-            self._rounds[arm] += rounds
-            self._sums[arm] += total
-            self._finish_phases()
-
-    def _finish_phases(self) -> None:
-        """Steps 2 and 3 for every phase whose n_m all surviving arms have reached by now."""
-        while len(self._in_order) > 1 and self._phases_done < len(self.phase_rounds):
-            needed, known = self.phase_rounds[self._phases_done], self._rounds
-            for arm in self._in_order:
-                if known[arm] < needed:
-                    return
-            tolerance = self.first_tolerance / 2**self._phases_done
-            means = {arm: self._sums[arm] / known[arm] for arm in self._in_order}
-            leader = max(means, key=means.__getitem__)
-            best = means[leader]
-            survivors = []
-            for arm in sorted(means):
-                mean = means[arm]
-                if mean + tolerance < best:
-                    dropped = [self._phases_done + 1, tolerance, arm, mean, leader, best]
-                    self._eliminations = [*self._eliminations, dropped]
-                else:
-                    survivors.append(arm)
-            if self.order == "leader first":
-                survivors.sort(key=lambda arm: arm != leader)
-            self._in_order = survivors
-            before = self.phase_rounds[self._phases_done - 1] if self._phases_done else 0
-            self._bridge_left = needed - before if self.bridge else 0
-            self._phases_done += 1
+        _kernels().learn(self._state, self.rounds_told, *for_kernel(play))
 
     def _next(self) -> Stretch:
-        left, in_order = self.horizon - self.rounds_told, self._in_order
-        if left <= 0 or len(in_order) == 1 or self._phases_done == len(self.phase_rounds):
-            # Past the horizon: the answer stands, for another horizon each time.
-            until_then = self.horizon - self.rounds_told % self.horizon
-            return Stretch(self._leader(), until_then, "commit")
-        if self._bridge_left:
-            return Stretch(self._leader(), min(self._bridge_left, left), "bridge")
-        needed = self.phase_rounds[self._phases_done]
-        for arm in in_order:
-            missing = needed - self._rounds[arm] - self._pending[arm]
-            if missing > 0:
-                return Stretch(arm, min(missing, left), "learn")
-        return Stretch(self._leader(), 1, "bridge")  # results are pending: wait for them
+        return from_kernel(_kernels().next_stretch(self._state, self.rounds_told))
 
     def _mean(self, arm: int) -> float:
-        return self._sums[arm] / self._rounds[arm] if self._rounds[arm] else -math.inf
-
-    def _leader(self) -> int:
-        if len(self._in_order) == 1:
-            return self._in_order[0]
-        return max(self._in_order, key=self._mean)
+        return float(_kernels().mean_of(self._state, arm))
 
     def _forget(self, arm: int) -> None:
-        self._in_order = [other for other in self._in_order if other != arm]
-        if not self._in_order:  # the answer itself was taken away: the best of the others is next
-            self._in_order = [max(self._available(), key=self._mean)]
-        self._finish_phases()
+        state = self._state
+        left = [other for other in self._survivors() if other != arm]
+        if not left:  # the answer itself was taken away: the best of the others is next
+            left = [max(self._available(), key=self._mean)]
+        state.in_order[: len(left)] = left
+        state.counters[_kernels().SURVIVORS] = len(left)
+        _kernels().finish_phases(state)
+
+    def _survivors(self) -> list[int]:
+        """The surviving arms, as this phase plays them."""
+        state = self._state
+        in_order: list[int] = state.in_order[: state.counters[_kernels().SURVIVORS]].tolist()
+        return in_order
+
+    @property
+    def _phases_done(self) -> int:
+        return int(self._state.counters[_kernels().PHASES_DONE])
 
     def _active(self) -> list[int]:
-        return self._in_order
+        return self._survivors()
 
     def _estimate(self, arm: int, level: float) -> tuple[float | None, float, float, int]:
-        rounds = self._rounds[arm]
+        rounds = int(self._state.rounds[arm])
         if rounds == 0:
             return None, 0.0, 1.0, 0
         sides = 1 if self.schedule.two_sided else 2
         log_term = math.log(sides * self.schedule.failures / (1 - level))
-        width = self.schedule.half_width(self._stretches[arm], rounds, log_term)
+        width = self.schedule.half_width(int(self._state.stretches[arm]), rounds, log_term)
         mean = self._mean(arm)
         return mean, mean - width, mean + width, rounds
 
     def _reason(self) -> str:
-        if self.ask().purpose != "bridge" or self._bridge_left:
+        state = self._state
+        if self.ask().purpose != "bridge" or state.counters[_kernels().BRIDGE_LEFT]:
             return super()._reason()
-        known = "" if any(self._rounds) else ", of which nothing is known yet"
+        known = "" if state.rounds.any() else ", of which nothing is known yet"
         return f"while the totals of this phase are awaited{known}"
 
     @property
     def phase(self) -> int | None:
         """The phase that is being played; None once the answer stands."""
-        undecided = len(self._in_order) > 1 and self._phases_done < len(self.phase_rounds)
+        undecided = len(self._survivors()) > 1 and self._phases_done < len(self.phase_rounds)
         return self._phases_done + 1 if undecided else None
 
     def _findings(self) -> list[str]:
         sentences = [
             f"{self.names[arm]} was dropped after phase {phase}: its mean {mean:.3f} is more than "
             f"{tolerance:g} below {self.names[leader]}'s {best:.3f}."
-            for phase, tolerance, arm, mean, leader, best in self._eliminations
+            for phase, tolerance, arm, mean, leader, best in self._snapshot()[-1]
         ]
         if self.phase is not None:
             tolerance = self.first_tolerance / 2**self._phases_done
-            names = ", ".join(self.names[arm] for arm in sorted(self._in_order))
+            names = ", ".join(self.names[arm] for arm in sorted(self._survivors()))
             needed = self.phase_rounds[self._phases_done]
             sentences.append(
                 f"Phase {self.phase} plays {names} until each has {needed:,} rounds and "
@@ -348,3 +324,16 @@ class NaiveODAAF(ODAAF):
 
 
 ODAAF.bounded, ODAAF.variance, ODAAF.naive = ODAAFB, ODAAFV, NaiveODAAF
+
+
+def _elimination(row: list[float]) -> list[Any]:
+    """What is kept of an arm that was dropped: three of its numbers are whole."""
+    phase, tolerance, arm, mean, leader, best = row
+    return [int(phase), tolerance, int(arm), mean, int(leader), best]
+
+
+@functools.cache
+def _kernels() -> Any:
+    from latesum.policies import odaaf_kernels  # compiled at first use: importing stays fast
+
+    return odaaf_kernels

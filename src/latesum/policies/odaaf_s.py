@@ -110,9 +110,8 @@ class ODAAFS(FlowPolicy):
 
     def _commit(self) -> None:
         assert self.horizon is not None
-        self._arm = self._survivors[0]
-        self._left = self.horizon - self.rounds_told % self.horizon
-        self._purpose = "commit"
+        until_then = self.horizon - self.rounds_told % self.horizon
+        self._plan(self._survivors[0], until_then, "commit")
 
     def _leader(self, means: Any) -> int:
         known = self._balance.rounds
@@ -145,7 +144,7 @@ class ODAAFS(FlowPolicy):
         self._survivors = [other for other in self._survivors if other != arm]
         self._due = [other for other in self._due if other != arm]
 
-    def _forget(self, arm: int) -> None:
+    def _plan_without(self, arm: int) -> None:
         self._remove(arm)
         if not self._survivors:  # the answer itself was taken away: the best of the others is next
             self._survivors = self._available()

@@ -169,6 +169,16 @@ class Record(Body):
     beyond_range: Flag = Field(False, description="The total is right, though out of its range.")
 
 
+class PastRow(Body):
+    """A day before the start."""
+
+    bucket: Text = Field(description="The day, such as 2026-02-28.")
+    region: RegionName | None = None
+    rounds: Rounds | None = None
+    total: Total | None = None
+    shown: ShownText | None = None
+
+
 class PastAnswer(BaseModel):
     """A file of rows before the start, read."""
 

@@ -16,6 +16,7 @@ Integers = NDArray[np.int64]
 
 #: The rounds of a block are 2 to this power.
 _BLOCK = 12
+_NEVER = np.iinfo(np.int64).max
 
 
 class Later:
@@ -35,6 +36,11 @@ class Later:
     def total(self) -> float:
         """All that is still under way."""
         return sum(float(rewards.sum()) for block in self._blocks.values() for _, rewards in block)
+
+    @property
+    def first_round(self) -> int:
+        """A round before which nothing arrives."""
+        return self._order[0] << _BLOCK if self._order else _NEVER
 
     def add(self, rounds: Integers, rewards: Floats) -> None:
         """Let each reward arrive in its round; those of 0 are left out."""

@@ -86,6 +86,11 @@ class Problem:
         """How far each arm's mean is below the best (the paper's Delta_j)."""
         return tuple(self.means[self.best] - mean for mean in self.means)
 
+    @functools.cached_property
+    def gaps_by_arm(self) -> Floats:
+        """The gaps as an array."""
+        return np.array(self.gaps)
+
     @property
     def changes(self) -> bool:
         """Whether the means change over time."""
@@ -184,6 +189,31 @@ class Problem:
             for reward, delay in zip(self.arms, self.delays, strict=True)
         )
 
+    @functools.cached_property
+    def _carried(self) -> int:
+        """How many rounds ahead it is kept in a table what is due."""
+        return max((each.table.spread for each in self._channels if not each.long), default=0)
+
+    @functools.cached_property
+    def _bernoulli_tables(self) -> Any:
+        """The channels for compiled code; None where some of them need Python."""
+        from latesum.world import kernels
+
+        channels = self._channels
+        if any(each.bernoulli_mean is None or each.long for each in channels):
+            return None
+        tables = [each.table for each in channels]
+        ends = np.cumsum([0] + [table.spread + 1 for table in tables])
+        return kernels.BernoulliTables(
+            means=np.array([each.bernoulli_mean for each in channels]),
+            spread=np.array([table.spread for table in tables]),
+            tail=np.array([0.0 if each.bounded else each.table.tail[0] for each in channels]),
+            cdf=np.concatenate([table.cdf for table in tables]),
+            cdf_start=ends[:-1],
+            guide=np.concatenate([table.guide for table in tables]),
+            guide_start=ends[:-1] + np.arange(len(tables)),
+        )
+
 
 class _Channel(NamedTuple):
     """What playing one arm needs, looked up once."""
@@ -221,7 +251,7 @@ class World:
         self._channels = problem._channels
         self._rng = rng
         self.rounds_played = at
-        size = max((each.table.spread for each in self._channels if not each.long), default=0)
+        size = problem._carried
         #: carry[s] is due s + 1 rounds from now; what is due later still is in `_later`, and what is
         #: due in a round that need not be known yet is in a cohort.
         self._carry = np.zeros(size)
@@ -290,14 +320,25 @@ class World:
             arrived, late = self._kernels.spill_rewards(
                 self._carry, rounds, rewards, uniforms, table.cdf, table.guide, self._beyond
             )
+        return self._after_spill(channel, rounds, arrived, late, rewards)
+
+    def _after_spill(
+        self, channel: _Channel, rounds: int, arrived: float, late: int,
+        rewards: Floats | None = None, far: int | None = None,
+    ) -> float:  # fmt: skip
+        """The rest of a stretch whose last plays were drawn: `late` of them are beyond the table.
+
+        With `far`, it was drawn how many of the others are.
+        """
+        rng, table, mean = self._rng, channel.table, channel.bernoulli_mean
         if late:
             places = self._beyond[:late].copy()
             waits = channel.delay.draw_beyond(np.full(late, table.spread), rng) - places
             paid = np.ones(late) if rewards is None else rewards[places]
             self._later.add(self.rounds_played + waits, paid)
-        rest = rounds - one_by_one
+        rest = rounds - min(rounds, table.spread)
         if rest and not channel.bounded:
-            looked_at, total = self._play_far_tail(channel, rounds, self.rounds_played)
+            looked_at, total = self._play_far_tail(channel, rounds, self.rounds_played, far)
             rest -= looked_at
             arrived += total
         if rest:
@@ -339,6 +380,29 @@ class World:
             total += arrived if reward is None else reward.draw_sum(arrived, self._rng)
         return total
 
+    def for_kernel(self) -> tuple[Any, Any] | None:
+        """What compiled code needs to play as `play` does; None where some draws are no kernel's."""
+        tables = self._problem._bernoulli_tables
+        if tables is None or self._cohorts:
+            return None
+        room = np.empty(len(self._beyond))
+        return tables, self._kernels.UnderWay(self._carry, self._beyond, room)
+
+    def finish(
+        self, arm: int, rounds: int, left: int, arrived: float, late: int, far: int
+    ) -> float:
+        """The total of a stretch of which compiled code has left something to do."""
+        self.rounds_played += rounds
+        if left:
+            drawn = far if left == self._kernels.AFTER_COUNT else None
+            arrived = self._after_spill(self._channels[arm], rounds, arrived, late, far=drawn)
+        return float(arrived + self._later.take(self.rounds_played))
+
+    @property
+    def nothing_later_before(self) -> int:
+        """A round before which nothing arrives that is further off than the next few."""
+        return self._later.first_round
+
     def play_rounds(self, arm: int, rounds: int) -> Floats:
         """Play `arm` for `rounds` rounds and return what arrives in each (the paper's X_t).
 
@@ -367,15 +431,18 @@ class World:
         self._carry_on(waits, rewards)
         return seen
 
-    def _play_far_tail(self, channel: _Channel, rounds: int, end: int) -> tuple[int, float]:
+    def _play_far_tail(
+        self, channel: _Channel, rounds: int, end: int, count: int | None = None
+    ) -> tuple[int, float]:
         """The plays further from the end than the table's spread whose delay is very long.
 
-        Returns how many were looked at one by one, and what of them arrives in the stretch.
+        With `count`, their number was drawn. Returns how many were looked at one by one, and what of
+        them arrives in the stretch.
         """
         rng, table = self._rng, channel.table
         far = rounds - table.spread
         if far * table.tail[0] < 1:  # so few that one block will do
-            count = rng.binomial(far, table.tail[0])
+            count = rng.binomial(far, table.tail[0]) if count is None else count
             if count == 0:
                 return 0, 0.0
             starts, ends, counts = np.array([table.spread]), np.array([rounds]), np.array([count])

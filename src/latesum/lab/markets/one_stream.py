@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import NormalDist
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from latesum.markets.readings import widening
 from latesum.markets.rows import Panel
 from latesum.markets.rule import decide_panel
 from latesum.markets.search import posterior
-from latesum.markets.settings import NOT_KNOWN, NOTHING, MarketSettings, ToldDelay
+from latesum.markets.settings import MODEL, NOT_KNOWN, NOTHING, MarketSettings, ToldDelay
 from latesum.policies.base import Play, Policy, Stretch
 from latesum.policies.history import Before, check_before, check_history
 
@@ -36,6 +36,7 @@ class Switchback(Policy):
         history: What was played before the start in parts of a bucket: arm, rounds and total.
         pattern: The repeating pattern of the buckets: "weekday", or "none".
         lags: Whether arms are late in the same way ("same"), in their own ("own"), or what the data say.
+        model: The version of the model.
         names: The names of the arms, for sentences.
         rng: The generator whose first number the draws come from.
 
@@ -48,6 +49,7 @@ class Switchback(Policy):
     kind = "switchback"
     random = True
     learns_from = "parts"
+    unwritten: ClassVar[Mapping[str, Any]] = {"model": 1}
 
     def __init__(
         self,
@@ -60,6 +62,7 @@ class Switchback(Policy):
         history: Iterable[Sequence[Any]] = (),
         pattern: Literal["weekday", "none"] = "weekday",
         lags: Literal["same", "own", "auto"] = "auto",
+        model: int = MODEL,
         names: Sequence[str] | None = None,
         rng: np.random.Generator | None = None,
     ) -> None:
@@ -68,7 +71,7 @@ class Switchback(Policy):
         self.bucket = whole_number(bucket, "the rounds of a bucket")
         self.before = check_before(before, n_arms)
         self.history = check_history(history, n_arms)
-        self.pattern, self.lags = pattern, lags
+        self.pattern, self.lags, self.model = pattern, lags, model
         super().__init__(n_arms, names=names, rng=rng)
 
     def _reset(self) -> None:
@@ -101,7 +104,7 @@ class Switchback(Policy):
         return MarketSettings(
             options, max(1, math.ceil(self.horizon / size)),
             delay=ToldDelay(self.mean_delay / size), before=before, pattern=self.pattern,
-            lags=self.lags, seed=self._seed,
+            lags=self.lags, seed=self._seed, model=self.model,
         )  # fmt: skip
 
     def _panel(self) -> Panel:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request
 from pydantic import Field, StringConstraints
 
+from latesum._checks import InvalidInput
+from latesum._durations import parse_duration
+from latesum.live.market_fields import read_late
 from latesum.service.errors import ON_ANY_ROUTE, Refused, documented
-from latesum.service.models import MOST_ROWS, Body, Number
+from latesum.service.models import MOST_ROWS, Body, Number, PastRow
 from latesum.service.routing import ScopedRoute, needs
 
+#: Of a plan with regions: each day of it is simulated.
+_LONGEST_RUN = timedelta(days=731)
 router = APIRouter(
     prefix="/v1", route_class=ScopedRoute, tags=["plans"], responses=documented(*ON_ANY_ROUTE)
 )
@@ -50,7 +56,7 @@ class RegionPlanQuestion(Body):
     )
     late: Phrase = Field(description="How late sales come.", examples=["about 2 days"])
     run_for: Phrase = Field(description="How long it may run.", examples=["12 weeks"])
-    history: list[dict[str, Any]] = Field(
+    history: list[PastRow] = Field(
         min_length=1, max_length=MOST_ROWS,
         description="Days before the start with bucket, region, rounds and total, from `/v1/histories`.",
     )  # fmt: skip
@@ -61,6 +67,10 @@ class RegionPlanQuestion(Body):
 async def make_region_plan(question: RegionPlanQuestion, request: Request) -> dict[str, Any]:
     """Simulate markets like that of a history: what regions buy, and which policy loses least."""
     given = question.model_dump()
+    # Before the process is begun: what cannot be read is refused at once.
+    parse_duration(read_late(question.late)[0], "how late sales are")
+    if parse_duration(question.run_for, "the run") > _LONGEST_RUN:
+        raise InvalidInput("a plan with regions is for a run of two years at most.")
     found: dict[str, Any] = await request.app.state.simulations.ask("region plan", given)
     return found
 

@@ -1,0 +1,112 @@
+"""What was played in a run, as arrays: a sequence of plays that is cheap where there are many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latesum.policies import Play
+from latesum.policies.base import PURPOSES, Purpose
+
+_ROOM = 128
+
+
+class Plays(Sequence[Play]):
+    """Plays whose totals are all known, numbered one after the other.
+
+    Args:
+        first: The number of the first.
+
+    >>> plays = Plays()
+    >>> plays.add(0, 150, 51.0, "learn")
+    >>> plays[0], len(plays)
+    (Play(arm=0, rounds=150, total=51.0, purpose='learn', number=1), 1)
+    """
+
+    def __init__(self, first: int = 1) -> None:
+        self._first = first
+        self._count = 0
+        self._columns: tuple[NDArray[Any], ...] = (
+            np.empty(_ROOM, dtype=np.int64), np.empty(_ROOM, dtype=np.int64), np.empty(_ROOM),
+            np.empty(_ROOM, dtype=np.int8),
+        )  # fmt: skip
+
+    @property
+    def arms(self) -> NDArray[np.int64]:
+        """The arm of each."""
+        return self._columns[0][: self._count]
+
+    @property
+    def rounds(self) -> NDArray[np.int64]:
+        """The rounds of each."""
+        return self._columns[1][: self._count]
+
+    @property
+    def next_number(self) -> int:
+        """The number of the next."""
+        return self._first + self._count
+
+    def add(self, arm: int, rounds: int, total: float | None, purpose: Purpose) -> None:
+        """Note one more.
+
+        Args:
+            arm: The arm.
+            rounds: Its rounds.
+            total: What arrived meanwhile.
+            purpose: What for.
+        """
+        self.make_room()
+        row = (arm, rounds, total, PURPOSES.index(purpose))
+        for column, value in zip(self._columns, row, strict=True):
+            column[self._count] = value
+        self._count += 1
+
+    def make_room(self) -> None:
+        """Let at least one more be noted."""
+        if self._count == len(self._columns[0]):
+            self._columns = tuple(
+                np.concatenate([column, np.empty_like(column)]) for column in self._columns
+            )
+
+    def for_kernel(self) -> tuple[Any, ...]:
+        """The columns to write into, and how many rows there are."""
+        return *self._columns, self._count
+
+    def noted(self, count: int) -> None:
+        """Compiled code has written rows, up to `count` in all.
+
+        Args:
+            count: How many there are now.
+        """
+        self._count = count
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[Play]:
+        arms, rounds, totals, purposes = (each[: self._count].tolist() for each in self._columns)
+        names = [PURPOSES[purpose] for purpose in purposes]
+        numbers = range(self._first, self.next_number)
+        return map(Play, arms, rounds, totals, names, numbers)
+
+    @overload
+    def __getitem__(self, place: int) -> Play: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Play]: ...
+    def __getitem__(self, place: int | slice) -> Play | list[Play]:
+        if isinstance(place, slice):
+            return list(self)[place]
+        at = range(self._count)[place]
+        arm, rounds, total, purpose = (each[at].item() for each in self._columns)
+        return Play(arm, rounds, total, PURPOSES[purpose], self._first + at)
+
+    def __eq__(self, other: object) -> bool:
+        return list(self) == list(other) if isinstance(other, (Plays, list)) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return repr(list(self))

@@ -1,0 +1,163 @@
+"""The flow balance, compiled: its equations, and how a play enters them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from latesum._compile import compiled
+
+# Places in `counters`.
+ROUNDS_PLAYED = 0
+PREVIOUS = 1  # the arm played last, or -1
+PREVIOUS_KNOWN = 2  # 1 if its total is known
+RECENT = 3  # how many entries of `recent_arms` there are
+
+
+class BalanceState(NamedTuple):
+    """One equation per arm; `FlowBalance` says what they mean."""
+
+    mean_delay: float
+    late: float  # how much later the late half of the rewards comes
+    foreign_rounds: float  # for how long something that is no arm may still arrive ...
+    foreign: Any  # ... and its equation: the weights of all arms and of itself, and the total
+    weights: Any
+    leaks: Any  # the other arms with a weight in each row, by their numbers: the first ...
+    leak_counts: Any  # ... so many of it
+    rounds: Any
+    totals: Any
+    boundaries: Any
+    last_played: Any
+    counters: Any
+    recent_arms: Any  # what was played in the last 2 E rounds, oldest first: arms ...
+    recent_rounds: Any  # ... and for how long
+
+
+@compiled
+def add(balance, arm, rounds, total, known):  # type: ignore[no-untyped-def]
+    """Take in a play: `arm` for `rounds` rounds, in which `total` arrived if that is known.
+
+    There must be room for one more entry of what was played recently.
+    """
+    counters = balance.counters
+    if known and counters[ROUNDS_PLAYED] < balance.foreign_rounds:
+        known = False
+        balance.foreign[-1] += total
+        _add_arrivals(balance, balance.foreign, arm, rounds)
+    elif known:
+        balance.rounds[arm] += rounds
+        balance.totals[arm] += total
+        if arm != counters[PREVIOUS] or not counters[PREVIOUS_KNOWN]:
+            balance.boundaries[arm] += 1.0
+        _add_arrivals(balance, balance.weights[arm], arm, rounds)
+        _note_leaks(balance, arm)
+    _remember(balance, arm, rounds)
+    counters[PREVIOUS], counters[PREVIOUS_KNOWN] = arm, known
+    counters[ROUNDS_PLAYED] += rounds
+    balance.last_played[arm] = counters[ROUNDS_PLAYED]
+
+
+@compiled
+def _add_arrivals(balance, row, arm, rounds):  # type: ignore[no-untyped-def]
+    """Half of the plays at once, and half of what was played 2 E rounds earlier."""
+    late = balance.late
+    row[arm] += rounds / 2 + max(0.0, rounds - late) / 2
+    # The late half of what was played `age` rounds ago comes in late - age rounds: during
+    # this play, if the age is above `youngest`.
+    youngest = max(0.0, late - rounds)
+    age = 0.0
+    for place in range(balance.counters[RECENT] - 1, -1, -1):
+        length = balance.recent_rounds[place]
+        arriving = min(age + length, late) - max(age, youngest)
+        if arriving > 0:
+            row[balance.recent_arms[place]] += arriving / 2
+        age += length
+
+
+@compiled
+def _note_leaks(balance, arm):  # type: ignore[no-untyped-def]
+    """Let the row of an arm name those of what was played recently that have a weight in it."""
+    row = balance.leaks[arm]  # what is no arm has the number after the last
+    for recent in range(balance.counters[RECENT]):
+        other = balance.recent_arms[recent]
+        if other == arm or other == len(row) or balance.weights[arm, other] == 0.0:
+            continue
+        count = balance.leak_counts[arm]
+        place = count
+        while place > 0 and row[place - 1] > other:
+            place -= 1
+        if place > 0 and row[place - 1] == other:
+            continue
+        for later in range(count, place, -1):
+            row[later] = row[later - 1]
+        row[place] = other
+        balance.leak_counts[arm] += 1
+
+
+@compiled
+def find_leaks(weights, leaks, leak_counts):  # type: ignore[no-untyped-def]
+    """Name the other arms with a weight in each row."""
+    for arm in range(len(weights)):
+        for other in range(len(weights)):
+            if other != arm and weights[arm, other] != 0.0:
+                leaks[arm, leak_counts[arm]] = other
+                leak_counts[arm] += 1
+
+
+@compiled
+def _remember(balance, arm, rounds):  # type: ignore[no-untyped-def]
+    counters, arms, lengths = balance.counters, balance.recent_arms, balance.recent_rounds
+    if rounds >= balance.late:
+        counters[RECENT] = 0
+        if balance.late > 0:
+            arms[0], lengths[0] = arm, balance.late
+            counters[RECENT] = 1
+        return
+    count = counters[RECENT]
+    if count and arms[count - 1] == arm:
+        lengths[count - 1] += rounds
+    else:
+        arms[count], lengths[count] = arm, rounds
+        count += 1
+    excess = 0.0
+    for place in range(count):
+        excess += lengths[place]
+    excess -= balance.late
+    first = 0
+    while excess > 0:
+        if lengths[first] > excess:
+            lengths[first] -= excess
+            break
+        excess -= lengths[first]
+        first += 1
+    if first:
+        count -= first
+        for place in range(count):
+            arms[place], lengths[place] = arms[place + first], lengths[place + first]
+    counters[RECENT] = count
+
+
+@compiled
+def has_room(balance):  # type: ignore[no-untyped-def]
+    """Whether one more play can be remembered."""
+    return balance.counters[RECENT] < len(balance.recent_arms)
+
+
+@compiled
+def disturbing_plays(balance, noise):  # type: ignore[no-untyped-def]
+    """How many plays each total is a sum over: N + noise E B, at least 1."""
+    spread = noise * balance.mean_delay
+    plays = np.empty(len(balance.rounds))
+    for arm in range(len(plays)):
+        plays[arm] = max(balance.rounds[arm] + spread * balance.boundaries[arm], 1.0)
+    return plays
+
+
+@compiled
+def own_plays(balance):  # type: ignore[no-untyped-def]
+    """How many of its own plays have arrived in the known rounds of each arm."""
+    own = np.empty(len(balance.rounds))
+    for arm in range(len(own)):
+        own[arm] = balance.weights[arm, arm]
+    return own

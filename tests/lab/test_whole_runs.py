@@ -1,0 +1,203 @@
+"""A compiled run is the run that Python plays: the same plays, the same state, the same draws left."""
+
+import numpy as np
+import pytest
+
+from latesum import ODAAF, Beta, Flow, Problem
+from latesum.lab import Setting
+from latesum.lab.play import InBuckets
+from latesum.lab.plays import Plays
+from latesum.lab.whole_runs import COMPILED
+from latesum.policies import Play, PolicySpec
+from latesum.policies import purpose_kernels as purposes
+from latesum.policies.base import PURPOSES
+
+SPECS = (
+    "odaaf", "odaaf(order='leader first')", "odaaf-b", "odaaf-b(bridge=False)", "odaaf-v",
+    "naive", "flow", "flow(thinned=False)", "flow(index='ucb1', caution=0)", "flow(index='kl-ucb')",
+    "ars-ucb", "ars-ucb(growth=1.3)", "fixed-split", "round-robin", "oracle",
+)  # fmt: skip
+PROBLEMS = {
+    "two arms": Problem([0.5, 0.6], "uniform(0, 100)"),
+    "without delay": Problem([0.0, 0.7, 1.0], "constant(0)"),
+    "a delay for each arm": Problem([0.3, 0.5, 0.45], ["constant(7)", "uniform(0, 30)", "poisson(9).clipped(40)"]),
+}  # fmt: skip
+
+
+def both(setting, numbers=(0,), until=None):
+    """Each run as Python plays it and as compiled code does, perhaps in two pieces."""
+    for number in numbers:
+        games = [setting._game(number, setting.horizon) for _ in range(2)]
+        pieces = [setting.horizon] if until is None else [until, setting.horizon]
+        (plain, _), (compiled, _) = games
+        expected = [list(plain.play(piece)) for piece in pieces]
+        played = [compiled.plays(piece) for piece in pieces]
+        yield expected, played, *games
+
+
+def same(setting, numbers=(0,), until=None):
+    """Whether they are the same in all that can be asked; and the plays."""
+    for expected, played, (plain, one), (compiled, other) in both(setting, numbers, until):
+        assert all(isinstance(piece, Plays) for piece in played)
+        assert [list(piece) for piece in played] == expected
+        assert other.to_state() == one.to_state()
+        assert other.ask() == one.ask()
+        assert other.estimates() == one.estimates()
+        assert other.explain() == one.explain()
+        assert compiled.rounds_played == plain.rounds_played == setting.horizon
+        worlds = plain._world, compiled._world
+        states = [world._rng.bit_generator.state for world in worlds]
+        assert states[0] == states[1]
+        assert worlds[0].rounds_played == worlds[1].rounds_played
+        assert worlds[0].outstanding == worlds[1].outstanding
+    return played
+
+
+@pytest.mark.filterwarnings("ignore:phase")
+@pytest.mark.parametrize("problem", PROBLEMS)
+@pytest.mark.parametrize("text", SPECS)
+def test_a_compiled_run_is_the_run(text, problem):
+    setting = Setting(PROBLEMS[problem], PolicySpec.parse(text), 30_000, seed=5)
+    same(setting, range(2))
+
+
+@pytest.mark.parametrize("text", ["odaaf", "flow", "ars-ucb", "round-robin(stretch=130)"])
+def test_in_buckets(text):
+    problem = PROBLEMS["two arms"]
+    same(Setting(problem, PolicySpec.parse(text), 30_030, reports=InBuckets(100)))
+
+
+@pytest.mark.parametrize("text", ["odaaf", "flow", "ars-ucb", "fixed-split", "round-robin"])
+def test_in_two_pieces(text):
+    """The last stretch of the first piece is cut short: the second goes on with it."""
+    setting = Setting(PROBLEMS["two arms"], PolicySpec.parse(text), 30_000)
+    for expected, played, (_, one), (_, other) in both(setting, range(3), until=12_345):
+        assert [play for piece in played for play in piece] == [p for e in expected for p in e]
+        assert other.to_state() == one.to_state()
+
+
+@pytest.mark.parametrize("delay", ["exponential(3)", "geometric(30)"])
+def test_delays_beyond_the_table(delay):
+    """With 4e8 rounds there are about 40 of them: Python takes part, and nothing else changes."""
+    setting = Setting(Problem([0.5, 0.6], delay), PolicySpec.parse("flow"), 4 * 10**8)
+    same(setting, range(2))
+    later = []
+    game, _ = setting._game(0, setting.horizon)
+    finish = game._world.finish
+    game._world.finish = lambda *stretch: later.append(stretch) or finish(*stretch)
+    game.plays(setting.horizon)
+    assert {stretch[2] for stretch in later} >= {1}
+
+
+def test_many_late_rewards():
+    """A short table, so that every step at which Python takes over is met."""
+    steps = set()
+    for number in range(3):
+        setting = Setting(Problem([0.5, 0.6], "exponential(3)"), PolicySpec.parse("flow"), 20_000)
+        games = [setting._game(number, setting.horizon)[0] for _ in range(2)]
+        for game in games:
+            _shorten(game._world, 5)
+        finish = games[1]._world.finish
+        games[1]._world.finish = lambda *stretch, finish=finish: (
+            steps.add(stretch[2]) or finish(*stretch)
+        )
+        assert list(games[0].play(20_000)) == games[1].plays(20_000)
+        states = [game._world._rng.bit_generator.state for game in games]
+        assert states[0] == states[1]
+    assert steps == {0, 1, 2}
+
+
+def _shorten(world, spread):
+    """Let the table of the delay end early."""
+    problem, table = world._problem, world._channels[0].table
+    doublings = np.arange(40)
+    # So rare beyond the table that both ways of counting them are met.
+    short = table._replace(
+        spread=spread, cdf=np.append(table.cdf[:spread], 1 - 4e-3),
+        guide=np.minimum(np.searchsorted(np.append(table.cdf[:spread], 1 - 4e-3), np.arange(spread + 2) / (spread + 1), side="right"), spread),
+        tail=np.append(4e-3, world._channels[0].delay.survival(spread * 2 ** doublings[1:])),
+    )  # fmt: skip
+    channels = tuple(each._replace(table=short) for each in world._channels)
+    world._channels = problem._channels = channels
+    problem.__dict__.pop("_bernoulli_tables", None)
+    world._carry, world._beyond = np.zeros(spread), np.empty(spread, dtype=np.int64)
+
+
+def test_short_stretches_and_a_long_delay_need_more_room():
+    """Flow remembers what was played within two mean delays, here more plays than at first."""
+    policy = Flow(20, 3_000, mean_delay=2_000)
+    setting = Setting(
+        Problem([0.2] * 19 + [0.5], "uniform(0, 3999)"), PolicySpec.of(policy), 3_000, seed=3
+    )
+    played = same(setting)
+    assert len(played[0]) > 20
+
+
+def test_an_arm_that_ran_before():
+    problem = PROBLEMS["two arms"]
+    setting = Setting(problem, PolicySpec.parse("flow"), 20_000, before=1, history=500)
+    same(setting, range(2))
+
+
+class Stubborn(ODAAF):
+    """A policy of one's own: it learns nothing."""
+
+    kind = "stubborn"
+
+    def _learn(self, play):
+        pass
+
+
+def test_python_plays_what_is_not_all_kernel():
+    own = Stubborn(2, 5_000, mean_delay=50)
+    others = {
+        "a subclass": Setting(PROBLEMS["two arms"], PolicySpec.of(own), 5_000),
+        "rewards that are not 0 or 1": Setting(
+            Problem([Beta(1, 2), 0.5], "uniform(0, 9)"), PolicySpec.parse("odaaf"), 5_000
+        ),
+        "delays longer than a table": Setting(
+            Problem([0.4, 0.5], "uniform(0, 9000)"), PolicySpec.parse("odaaf"), 5_000
+        ),
+        "late reports": Setting(
+            PROBLEMS["two arms"], PolicySpec.parse("odaaf"), 5_000, reports=InBuckets(1, 10)
+        ),
+    }
+    for setting in others.values():
+        for expected, played, (_, one), (_, other) in both(setting):
+            assert isinstance(played[0], list)
+            assert played == expected
+            assert other.to_state() == one.to_state()
+    assert Stubborn not in COMPILED
+
+
+def test_a_policy_that_has_lost_an_option():
+    problem = PROBLEMS["a delay for each arm"]
+    for text in ("odaaf", "flow", "ars-ucb", "fixed-split", "round-robin", "oracle"):
+        setting = Setting(problem, PolicySpec.parse(text), 9_000)
+        games = [setting._game(0, 9_000) for _ in range(2)]
+        for _, policy in games:
+            policy.drop(1)
+        (plain, one), (compiled, other) = games
+        expected, played = list(plain.play(9_000)), compiled.plays(9_000)
+        assert isinstance(played, Plays)
+        assert played == expected
+        assert 1 not in {play.arm for play in played}
+        assert other.to_state() == one.to_state()
+
+
+def test_purposes_have_one_numbering():
+    numbers = [purposes.LEARN, purposes.BRIDGE, purposes.COMMIT, purposes.OVERRIDE]
+    assert [PURPOSES[number] for number in numbers] == ["learn", "bridge", "commit", "override"]
+
+
+def test_plays_are_a_sequence_of_plays():
+    plays = Plays(first=4)
+    for number in range(300):  # more than there is room for at first
+        plays.add(number % 2, 10 + number, number / 2, "learn" if number % 3 else "bridge")
+    assert len(plays) == 300
+    assert plays[0] == Play(0, 10, 0.0, "bridge", 4)
+    assert plays[-1] == Play(1, 309, 149.5, "learn", 303)
+    assert plays[1:3] == [Play(1, 11, 0.5, "learn", 5), Play(0, 12, 1.0, "learn", 6)]
+    assert list(plays) == plays
+    with pytest.raises(IndexError):
+        plays[300]
