@@ -93,16 +93,50 @@ def test_campaigns_that_began_without_looking_again_go_on_without(name):
     assert _ends_harmful(name, look_again=False)
 
 
-def test_a_long_visit_to_the_second_best_arm_ends():
-    """Ten arms, 2,000 rounds: it stays to ten times the horizon with an arm that is worse by 0.03.
+@pytest.mark.xfail(strict=True, reason="the other explanation says two standard deviations less")
+def test_told_half_the_first_arm_is_not_in_doubt_enough():
+    """It is left after half of a delay, and worth 0.47 +- 0.13 by the likeliest other explanation."""
+    setting = {
+        "problem": {"arms": [0.7035959262959005, 0.72938869628167], "delay": "uniform(0, 226)"},
+        "horizon": 377_027, "seed": 22, "policy": {"name": "unmix", "parameters": {"delay": None}},
+        **TOLD_HALF_OF_IT,
+    }  # fmt: skip
+    assert not suspect(Setting.from_json(setting).run(752), share=HARMFUL_SHARE)
+
+
+#: Means, delay, seed and run of problems of 2,000 rounds with an arm that is worse by 0.02 to 0.03.
+LONG_VISITS = [
+    (
+        [
+            0.3661475373408444, 0.0024682502807491405, 0.3963290447208385, 0.15548299681553263, 0.31503511177118904,
+            0.14565791510849166, 0.06534727034114311, 0.30935975313995684, 0.3227883023936439, 0.07759686446273822,
+        ],
+        "mixture((0.05, constant(20)), (0.95, uniform(0, 2)))", 1, 181,
+    ),
+    (
+        [
+            0.36162896155522845, 0.33872965916584785, 0.3088599834140988, 0.22990716190704621, 0.519869067073237,
+            0.4225313068207263, 0.3988893087408389, 0.006917571072038255, 0.5422396684958742,
+        ],
+        "negative_binomial(5, 50)", 21, 748,
+    ),
+    (
+        [
+            0.5015113565497034, 0.4718281835061177, 0.16135763133682918, 0.30207033689181745, 0.28971995903994224,
+            0.4407529694464679, 0.5120357104777946, 0.14329630898069418, 0.023630383713890715, 0.5333943992866894,
+            0.23514025346673076, 0.05837436257357303,
+        ],
+        "uniform(0, 2)", 21, 1764,
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("means", "delay", "seed", "number"), LONG_VISITS)
+def test_a_long_visit_to_the_second_best_arm_ends(means, delay, seed, number):
+    """Nine to twelve arms, 2,000 rounds: it stays to ten times the horizon with an arm that is worse by 0.02 or 0.03.
 
     Its visit lasts until its data have doubled, and the best arm was unlucky before.
     """
-    means = [
-        0.3661475373408444, 0.0024682502807491405, 0.3963290447208385, 0.15548299681553263, 0.31503511177118904,
-        0.14565791510849166, 0.06534727034114311, 0.30935975313995684, 0.3227883023936439, 0.07759686446273822,
-    ]  # fmt: skip
-    delay = "mixture((0.05, constant(20)), (0.95, uniform(0, 2)))"
     policy = PolicySpec("unmix", {"delay": None})
-    run = Setting(Problem(means, delay), policy, 2_000, seed=1).run(181)
+    run = Setting(Problem(means, delay), policy, 2_000, seed=seed).run(number)
     assert not suspect(run.continued(30 * run.horizon), share=HARMFUL_SHARE)

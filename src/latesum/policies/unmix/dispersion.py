@@ -20,7 +20,7 @@ from latesum.policies.unmix.curve import Floats
 #: rho is estimated as if this many more rows had been those of 0/1 rewards, and is the largest one for which minus
 #: twice the log-likelihood is within this of the best.
 _ROWS_ASSUMED = 0.5
-_WITHIN = 0.25
+_WITHIN = 1.0
 #: The unknowns that rows are explained by, besides a mean per arm: with fewer rows nothing is known.
 _CURVE_UNKNOWNS = 3
 _TRIED = np.geomspace(0.01, 1.0, 33)
@@ -38,7 +38,7 @@ def dispersion_of(table: Floats, plays: Floats, arriving: Floats, mu: Floats) ->
     >>> table = np.array([[100.0 * row, 100.0 * row + 100, 0, 50.0] for row in range(40)])
     >>> found = dispersion_of(table, np.full((40, 1), 100.0), np.ones((40, 1)), np.array([0.5]))
     >>> round(found, 2)  # all totals are the same; 0/1 rewards' would not be
-    0.01
+    0.02
     """
     from latesum.policies.unmix.dispersion_kernels import minus_twice_log_likelihood
 
