@@ -4,8 +4,8 @@ Ten families, four kinds of data, three sizes (`delay_samples`). The complete ru
 statistic all cells together must cover in 93% to 98%, and no cell below 90%.
 
 ERROR RATES. Of limits that cover in exactly 95%, 6,000 pooled samples have a share outside 93-98% with a probability below
-1e-10, and one of the 360 cells of 200 samples is below 90% with a probability of about 0.4 if all are at 95% and 0.01 if
-all are at 97%; with the seeds as they are the outcome is always the same. No factor of the fits was chosen by these seeds.
+1e-10, and one of the 360 cells of 200 samples is below 90% with a probability of 0.34 if all are at 95% and 0.02 if
+all are at 96%; with the seeds as they are the outcome is always the same. No factor of the fits was chosen by these seeds.
 """
 
 from __future__ import annotations

@@ -73,6 +73,7 @@ INTERNAL = {
     "latesum.lab.sweeps.grid.Misplaced",
     "latesum.service.errors.ClientLeft",
     "latesum.service.errors.Refused",
+    "latesum.service.helper_process.ProcessEnded",
 }
 
 

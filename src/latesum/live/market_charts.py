@@ -16,14 +16,14 @@ _WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _STATES = {"known": "k", "pending": "p", "running": "p", "missing": "m"}
 
 
-class Columns(NamedTuple):
+class ChartColumns(NamedTuple):
     """The buckets that a chart shows, in columns of one or of several, and what each is called."""
 
     buckets: list[list[int]]
     labels: list[str]
 
 
-def columns_of(status: Status, last: int | None = None) -> Columns:
+def columns_of(status: Status, last: int | None = None) -> ChartColumns:
     """The last buckets of a campaign, or all, in as many columns as its regions leave room for.
 
     Args:
@@ -41,10 +41,10 @@ def columns_of(status: Status, last: int | None = None) -> Columns:
         names[each[0]] if len(each) == 1 else f"{names[each[0]]} to {names[each[-1]]}"
         for each in columns
     ]
-    return Columns(columns, labels)
+    return ChartColumns(columns, labels)
 
 
-def grid_chart(status: Status, columns: Columns) -> dict[str, Any]:
+def grid_chart(status: Status, columns: ChartColumns) -> dict[str, Any]:
     """Which option ran in which region on which day: a row per region.
 
     A cell is a text: the number of the option, then k, p or m for a total that is known, awaited or missing, o where a
@@ -89,7 +89,7 @@ def _cell(
     return f"{most}{_STATES[typical.state]}{'o' * ordered}{'x' * outlier}"
 
 
-def origins_chart(status: Status, columns: Columns) -> dict[str, Any] | None:
+def origins_chart(status: Status, columns: ChartColumns) -> dict[str, Any] | None:
     """What came in, over all regions, by the option that it came from; None before anything is known.
 
     What comes late from the option before is counted for that option: this is what the model unmixes.
