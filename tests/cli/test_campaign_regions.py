@@ -68,7 +68,7 @@ def test_from_the_history_to_the_status(campaign, tmp_path):
     assert "Which option was shown where and when" in out
     page = tmp_path / "page.html"
     assert campaign(3, "status", "--html", page)[0] == 0
-    assert "best with" in page.read_text(encoding="utf-8")
+    assert "Chance to be best" in page.read_text(encoding="utf-8")
     code, out, _ = campaign(3, "explain", "2026-03-03")
     assert "2026-03-03 south: a gift. a gift as ordered: a fair" in out
     assert "south" in campaign(3, "history")[1]

@@ -52,7 +52,7 @@ def winner(
     >>> settings = MarketSettings(("old", "new"), 60, before="old")
     >>> rows = [RegionRow("", day, 9000, "old" if day % 8 < 4 else "new", 300 + 60 * (day % 8 >= 5))
     ...     for day in range(-16, 24)]
-    >>> winner(rows, 24, settings).option, winner(rows, 3, settings).option
+    >>> winner(rows, 24, settings).option, winner(rows[:6], -10, settings).option
     ('new', None)
     """
     return winner_of(Panel.of(rows, settings, bucket), settings, lift=lift)
