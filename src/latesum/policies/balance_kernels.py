@@ -102,6 +102,20 @@ def _note_leaks(balance, arm):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def find_leaks(weights, leaks, leak_weights, leak_counts):  # type: ignore[no-untyped-def]
+    """Write down the other arms with a weight in each row; the most that a row has."""
+    most = 0
+    for arm in range(len(weights)):
+        for other in range(len(weights)):
+            if other != arm and weights[arm, other] != 0.0:
+                place = leak_counts[arm]
+                leaks[arm, place], leak_weights[arm, place] = other, weights[arm, other]
+                leak_counts[arm] += 1
+        most = max(most, leak_counts[arm])
+    return most
+
+
+@compiled
 def _remember(balance, arm, rounds):  # type: ignore[no-untyped-def]
     counters, arms, lengths = balance.counters, balance.recent_arms, balance.recent_rounds
     if rounds >= balance.late:

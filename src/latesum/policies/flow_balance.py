@@ -46,7 +46,8 @@ class FlowBalance:
     one arm are one run, with no boundary between them.
 
     `mean_delay` is E, the delay's mean or an upper estimate; `delay_bound` is d, its largest value,
-    if it is known; `before` is what ran before the first play (see `latesum.policies.history`).
+    if it is known; `before` is what ran before the first play (see `latesum.policies.history`); `saved` is
+    what `to_json` gave.
 
     >>> balance = FlowBalance(2, mean_delay=50)
     >>> balance.add(0, 1000, 475.0)     # 1000 rounds at 0.5, of which 50 are still under way
@@ -61,6 +62,7 @@ class FlowBalance:
         mean_delay: float,
         delay_bound: float | None = None,
         before: Before = None,
+        saved: list[Any] | None = None,
     ) -> None:
         self.state: Any
         self.n_arms = n_arms
@@ -69,6 +71,9 @@ class FlowBalance:
         self.reach = REACH_IN_MEAN_DELAYS * mean_delay if delay_bound is None else delay_bound
         late = 2 * mean_delay
         self._foreign_rounds = float(max(self.reach, late)) if before == "other" else 0.0
+        if saved is not None:
+            self.load(saved)
+            return
         nothing = [0.0] * n_arms
         recent = []
         if before is not None and late > 0:
@@ -237,14 +242,15 @@ class FlowBalance:
         last = -1 if previous is None else previous
         found = np.array(weights)
         own = found.diagonal().copy()
-        leaked = found != 0.0
-        np.fill_diagonal(leaked, False)
-        leak_counts = leaked.sum(axis=1)
-        leaks = np.zeros((self.n_arms, max(_ROOM, *leak_counts)), dtype=np.int64)
+        room_for_leaks = _ROOM
+        if self.n_arms > _ROOM:
+            room_for_leaks = max(_ROOM, int(np.count_nonzero(found, axis=1).max()))
+        leaks = np.zeros((self.n_arms, room_for_leaks), dtype=np.int64)
         leak_weights = np.zeros(leaks.shape)
-        for arm in np.flatnonzero(leak_counts):
-            row = np.flatnonzero(leaked[arm])
-            leaks[arm, : len(row)], leak_weights[arm, : len(row)] = row, found[arm, row]
+        leak_counts = np.zeros(self.n_arms, dtype=np.int64)
+        most = 0
+        if rounds_played:
+            most = _kernels().find_leaks(found, leaks, leak_weights, leak_counts)
         self.state = _kernels().BalanceState(
             mean_delay=float(self.mean_delay),
             late=2.0 * self.mean_delay,
@@ -259,9 +265,7 @@ class FlowBalance:
             totals=np.array(totals),
             boundaries=np.array(boundaries),
             last_played=np.array(last_played),
-            counters=np.array(
-                [rounds_played, last, int(previous_known), len(recent), max(leak_counts)]
-            ),
+            counters=np.array([rounds_played, last, int(previous_known), len(recent), most]),
             recent_arms=arms,
             recent_rounds=lengths,
         )

@@ -129,8 +129,7 @@ class FlowPolicy(Policy):
 
     def _restore(self, learned: Any) -> None:
         order, (arm, left, self._purpose), saved = learned
-        balance = FlowBalance(self.n_arms, self.mean_delay, self.delay_bound, self.before)
-        balance.load(saved)
+        balance = FlowBalance(self.n_arms, self.mean_delay, self.delay_bound, self.before, saved)
         self._set_state(balance, order, arm, left)
 
     def _learn(self, play: Play) -> None:
