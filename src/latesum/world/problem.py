@@ -391,7 +391,16 @@ class World:
     def finish(
         self, arm: int, rounds: int, left: int, arrived: float, late: int, far: int
     ) -> float:
-        """The total of a stretch of which compiled code has left something to do."""
+        """The total of a stretch of which compiled code has left something to do.
+
+        Args:
+            arm: The arm that was played.
+            rounds: The rounds of the stretch.
+            left: What is left to do, as `play_bernoulli` says it.
+            arrived: What compiled code has drawn of the total.
+            late: How many of the last plays it has drawn.
+            far: How many of the others come later than the table of delays.
+        """
         self.rounds_played += rounds
         if left:
             drawn = far if left == self._kernels.AFTER_COUNT else None

@@ -47,7 +47,7 @@ class Fading(NamedTuple):
     later: Floats
 
 
-class Steps(NamedTuple):
+class GrowthSteps(NamedTuple):
     """The last steps of a triangle, joined until each is clear: the same for all that is resampled."""
 
     starts: Floats
@@ -59,7 +59,7 @@ class Steps(NamedTuple):
         return (self.starts + self.ends - 1) / 2
 
 
-def clear_steps(arrived: Floats, growth: Growth) -> Steps:
+def clear_steps(arrived: Floats, growth: Growth) -> GrowthSteps:
     """Which of the last steps to join, and how sure each of the joined ones is."""
     steps = np.diff(arrived)
     errors = np.nan_to_num(growth.errors / growth.factors, posinf=0.0) * arrived[1:]
@@ -75,10 +75,10 @@ def clear_steps(arrived: Floats, growth: Growth) -> Steps:
         joined.append((first, len(steps), before + grown, more + square))
     late = joined[-max(FEWEST_STEPS, round(_LATE_SHARE * len(joined))) :]
     starts, ends, heights, squares = np.array(late, dtype=np.float64).reshape(-1, 4).T
-    return Steps(starts, ends, np.sqrt(squares) / heights)
+    return GrowthSteps(starts, ends, np.sqrt(squares) / heights)
 
 
-def fading(arrived: Floats, steps: Steps, rng: np.random.Generator | None = None) -> Fading:
+def fading(arrived: Floats, steps: GrowthSteps, rng: np.random.Generator | None = None) -> Fading:
     """What comes after the last lag.
 
     Args:
@@ -104,7 +104,7 @@ def fading(arrived: Floats, steps: Steps, rng: np.random.Generator | None = None
 
 
 def _fitted(
-    arrived: Floats, steps: Steps, rng: np.random.Generator | None
+    arrived: Floats, steps: GrowthSteps, rng: np.random.Generator | None
 ) -> tuple[Floats, Floats, Floats]:
     """The logarithm of the first step after the last lag, its slope, and curvature / slope^2."""
     rows, number = len(arrived), len(steps.middles)

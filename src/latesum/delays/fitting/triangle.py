@@ -15,7 +15,7 @@ from latesum._checks import InvalidInput
 from latesum.delays.base import Floats
 from latesum.delays.fitting.averages import from_averages
 from latesum.delays.fitting.curve import Curve
-from latesum.delays.fitting.fading import FEWEST_STEPS, NO_GROWTH, Steps, clear_steps, fading
+from latesum.delays.fitting.fading import FEWEST_STEPS, NO_GROWTH, GrowthSteps, clear_steps, fading
 from latesum.delays.fitting.mack import Growth, growth_of, mean_error
 from latesum.delays.fitting.resampled import Curves
 from latesum.delays.fitting.result import Estimated
@@ -138,7 +138,7 @@ def _arrived(growth: Growth) -> Floats:
 
 
 def _chains(
-    arrived: Floats, late: Steps, depth: int, largest: float | None,
+    arrived: Floats, late: GrowthSteps, depth: int, largest: float | None,
     rng: np.random.Generator | None = None,
 ) -> Curves:  # fmt: skip
     """The curves up to the lag `depth`; later lags, which few buckets show, are a part of the tail."""

@@ -16,7 +16,7 @@ from latesum.delays import Delay, parse, tabulated
 from latesum.policies.base import Play, Policy, Stretch, new_stretch
 from latesum.policies.history import Before, check_before, check_history
 from latesum.policies.unmix.curve import Floats, known_laws, told_mean
-from latesum.policies.unmix.rows import IN_DOUBT, PartRows, Plan
+from latesum.policies.unmix.rows import IN_DOUBT, PartRows, VisitPlan
 from latesum.policies.unmix.search import SMALLEST, UNCERTAINTY, likeliest, second_opinion
 
 if TYPE_CHECKING:
@@ -303,8 +303,8 @@ class Unmix(Policy):
         scale = max(self._scale, self._plausible) if self._ramp is None else math.inf
         self._rows.add(arm, rounds, total, scale)
 
-    def _plan(self) -> Plan:
-        return Plan(
+    def _plan(self) -> VisitPlan:
+        return VisitPlan(
             self._arm, self._left, self._why, self._scale, self._plausible,
             # What comes before and after a visit to an arm in doubt is not decided there.
             0.0 if self._doubted or self._why == IN_DOUBT else self._search_at,

@@ -33,7 +33,7 @@ def _learn() -> Any:
     return step_kernels.learn
 
 
-class Plan(NamedTuple):
+class VisitPlan(NamedTuple):
     """What Unmix asks for, and what its decisions depend on besides the rows."""
 
     arm: int
@@ -173,7 +173,7 @@ class PartRows:
         )  # fmt: skip
 
     def learn(
-        self, arm: int, rounds: int, total: float | None, plan: Plan
+        self, arm: int, rounds: int, total: float | None, plan: VisitPlan
     ) -> tuple[int, int, int, int]:
         """Add a part and, where a stretch is over, decide: the arm, why, its rounds, the next part.
 
@@ -189,7 +189,7 @@ class PartRows:
         )  # fmt: skip
         return next_one
 
-    def decide(self, plan: Plan) -> tuple[int, int, int]:
+    def decide(self, plan: VisitPlan) -> tuple[int, int, int]:
         """The next arm, why, and for how many rounds."""
         from latesum.policies.unmix import visits_kernels
 
