@@ -276,8 +276,7 @@ def test_every_page_in_both_themes_and_on_a_phone(
     script = """() => [...document.querySelectorAll("#options tbody tr:first-child td")]
         .slice(1, 4).map((each) => each.getBoundingClientRect().right)"""
     assert max(page.evaluate(script)) <= width  # mean, interval, uplift and chance are in sight
-    page.locator("#options button.term").first.focus()
-    page.keyboard.press("Enter")  # what a term means, by the keyboard
+    page.locator("#options button.term").first.press("Enter")  # what a term means, by the keyboard
     meaning = page.locator(".meaning:popover-open")
     assert "In the race" in meaning.inner_text()
     visitor.check_look()

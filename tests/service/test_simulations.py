@@ -183,7 +183,7 @@ def regional(tmp_path, clock):
 def test_the_rest_of_a_campaign_with_regions_is_simulated(regional, monkeypatch):
     monkeypatch.setattr(market_forecasting, "_MOST_REPLICATIONS", 10)
     monkeypatch.setattr(market_forecasting, "MOST_BUCKETS", 40)
-    clear = regional(0.15, 4)
+    clear = regional(0.08, 4)
     asked = market_question_of(clear.ledger(), clear.status())
     asked = MarketQuestion(**json.loads(json.dumps(asked._asdict())))  # as it goes to the process
     assert asked.lag == 0  # the newest total that could be there is

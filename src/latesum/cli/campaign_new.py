@@ -167,8 +167,9 @@ def read_parameters(given: list[str] | None) -> dict[str, Any]:
 
 def _planned(path: Path, given: dict[str, Any]) -> dict[str, Any]:
     """The settings that a plan recommends, with what was given besides."""
+    text = read_text(path)
     try:
-        planned = json.loads(read_text(path))
+        planned = json.loads(text)
         handed: dict[str, Any] = dict(planned.get("recommendation", planned))
         parameters = dict(handed["parameters"])
         policy = str(handed["policy"])

@@ -55,5 +55,7 @@ def dispersion_of(table: Floats, plays: Floats, arriving: Floats, mu: Floats) ->
             for rho in _TRIED
         ]
     )
-    likely = np.flatnonzero(found <= found.min() + _WITHIN)
+    if not np.isfinite(found).any():  # totals that no mean explains
+        return 1.0
+    likely = np.flatnonzero(found <= np.nanmin(found) + _WITHIN)
     return float(_TRIED[likely[-1]])
