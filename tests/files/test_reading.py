@@ -215,7 +215,10 @@ def test_folders_and_missing_files_are_refused(tmp_path):
         rows(tmp_path / "no.xlsx")
 
 
-@pytest.mark.parametrize(("kind", "bytes_per_row"), [("csv", 2), ("xlsx", 200), ("parquet", 20)])
+@pytest.mark.parametrize(
+    ("kind", "bytes_per_row"),
+    [("csv", 2), pytest.param("xlsx", 200, marks=pytest.mark.slow), ("parquet", 20)],
+)
 def test_memory_does_not_grow_with_the_rows(tmp_path, kind, bytes_per_row):
     """The parser of Excel's XML keeps an empty element per row; no cell is kept by any."""
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 
+from latesum.cli.options import Workers, worker_count
 from latesum.lab import warm_up
 
 
-def compile_kernels() -> None:
+def compile_kernels(workers: Workers = None) -> None:
     """Compile all kernels now, and keep them: nothing that runs later waits for it."""
     started = time.perf_counter()
-    made = warm_up.warm_up()
+    made = warm_up.warm_up(worker_count(workers))
     seconds = time.perf_counter() - started
     where = "nowhere, since no folder can be written" if made.folder is None else made.folder
     if made.compiled:

@@ -17,6 +17,7 @@ from latesum._compile import cache_folder
 from latesum.attributed import QPMD
 from latesum.lab.markets.setting import MarketSetting
 from latesum.lab.play import InBuckets
+from latesum.lab.runners import InProcesses
 from latesum.lab.setting import Setting
 from latesum.markets.model import DENSE_REGIONS
 from latesum.policies import registry
@@ -30,6 +31,8 @@ _OTHER_REWARDS = Problem([Beta(1, 3), Beta(3, 2), 0.4], "exponential(9)")
 _AT_ONCE = Problem([0.2, 0.6, 0.4], "constant(0)")
 #: What is for undelayed rewards only.
 _UNDELAYED = ("improved-ucb",)
+#: Among the names of policies: the model of markets.
+_MARKETS = "markets"
 
 
 class WarmedUp(NamedTuple):
@@ -40,38 +43,70 @@ class WarmedUp(NamedTuple):
     folder: Path | None  # where they are kept; None where nothing can be written
 
 
-def warm_up() -> WarmedUp:
+def warm_up(workers: int = 1) -> WarmedUp:
     """Compile all that the policies and the worlds need, and keep it for later processes.
+
+    Args:
+        workers: How many processes compile at the same time.
 
     >>> from latesum.lab.warm_up import warm_up
     >>> made = warm_up()
     >>> made.compiled + made.found > 20
     True
     """
+    parts = _parts()
+    elsewhere = 0
+    if workers > 1 and cache_folder() is not None:
+        elsewhere = sum(missed for _, missed in InProcesses(workers)(_play, parts))
+    for part in parts:  # what the others have compiled is only read here
+        _play(part)
+    hits = sum(sum(kernel.stats.cache_hits.values()) for kernel in _kernels())
+    compiled = elsewhere + _compiled_here()
+    return WarmedUp(compiled, hits - elsewhere, cache_folder())
+
+
+def _parts() -> list[list[str]]:
+    """The names of policies, and `_MARKETS`, in parts of about the same work: what takes longest first."""
+    first = [["unmix"], ["qpm-d"], ["flow"], ["odaaf"], [_MARKETS]]
+    named = {name for part in first for name in part}
+    return [*first, [name for name in registry.available(None) if name not in named]]
+
+
+def _play(part: list[str]) -> int:
+    """Play runs with these policies; how many kernels had to be compiled in this process."""
+    before = _compiled_here()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of baselines on problems that they are not made for
-        for name in registry.available(None):
-            spec = PolicySpec.parse(name)
-            if name in _UNDELAYED:
-                Setting(_AT_ONCE, spec, _ROUNDS).run(0)
-                continue
-            made = Setting(_LATE, spec, _ROUNDS).run(0)
-            if made.policy is not None:
-                made.policy.explain()
-                made.policy.estimates()
-                Setting(_LATE, spec, _ROUNDS, reports=InBuckets(100, 200)).run(0)
-        Setting(_OTHER_REWARDS, PolicySpec.parse("round-robin"), _ROUNDS).run(0)
-        for regions in (1, 2, DENSE_REGIONS + 1):
-            MarketSetting(Market(regions=regions, buckets=8), "switchback").run(0)
-            MarketSetting(Market(regions=regions, buckets=8), "switchback(lags='same')").run(0)
+        for name in part:
+            _play_market() if name == _MARKETS else _play_policy(name)
+    return _compiled_here() - before
+
+
+def _play_policy(name: str) -> None:
+    spec = PolicySpec.parse(name)
+    if name in _UNDELAYED:
+        Setting(_AT_ONCE, spec, _ROUNDS).run(0)
+        return
+    made = Setting(_LATE, spec, _ROUNDS).run(0)
+    if made.policy is not None:
+        made.policy.explain()
+        made.policy.estimates()
+        Setting(_LATE, spec, _ROUNDS, reports=InBuckets(100, 200)).run(0)
+    if name == "round-robin":
+        Setting(_OTHER_REWARDS, spec, _ROUNDS).run(0)
+    if name == "qpm-d":
         steps = QPMD("ucb1", n_arms=2).start(rng=np.random.default_rng(1))
         steps.observe([(steps.choose(), 1.0)])
-    kernels = list(_kernels())
-    return WarmedUp(
-        sum(sum(kernel.stats.cache_misses.values()) for kernel in kernels),
-        sum(sum(kernel.stats.cache_hits.values()) for kernel in kernels),
-        cache_folder(),
-    )
+
+
+def _play_market() -> None:
+    for regions in (1, 2, DENSE_REGIONS + 1):
+        MarketSetting(Market(regions=regions, buckets=8), "switchback").run(0)
+        MarketSetting(Market(regions=regions, buckets=8), "switchback(lags='same')").run(0)
+
+
+def _compiled_here() -> int:
+    return sum(sum(kernel.stats.cache_misses.values()) for kernel in _kernels())
 
 
 def _kernels() -> Iterator[Any]:
