@@ -8,6 +8,7 @@ on any machine.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -23,6 +24,8 @@ from latesum.planning.verdict import recommend
 
 #: Runs of each candidate in the first look.
 FIRST_LOOK = 12
+#: And in the second.
+_SECOND_LOOK = 40
 #: From this many runs on a candidate may be clearly behind.
 FEWEST = 100
 #: Clearly is by this many standard errors. By the law of t a candidate that is as good as the recommended one is
@@ -47,19 +50,19 @@ def most_runs(milliseconds: float, replications: int) -> int:
 def clearly_behind(behind: Outcome, ahead: Outcome, thresholds: Thresholds) -> bool:
     """Whether more runs would hardly make the one recommended in place of the other, which now is.
 
-    Runs of one number draw from the same seed, so they are compared one by one.
+    Runs of one number draw from the same seed, so they are compared one by one where both have as many.
 
     Args:
         behind: What came of the runs of the candidate that may be behind.
         ahead: What came of the runs of the one that is recommended now.
         thresholds: When it is a go.
     """
-    both = min(len(behind.gain), len(ahead.gain))
     fails = _clearly_fails(behind, thresholds)
     if ahead.passes(thresholds):
-        return fails or _is_positive(ahead.gain[:both] - behind.gain[:both])
-    more_often = ahead.ended_well[:both].astype(float) - behind.ended_well[:both]
-    return fails and _is_positive(more_often)
+        return fails or _is_clearly_more(ahead.gain, behind.gain)
+    return fails and _is_clearly_more(
+        ahead.ended_well.astype(float), behind.ended_well.astype(float)
+    )
 
 
 def _clearly_fails(found: Outcome, thresholds: Thresholds) -> bool:
@@ -70,9 +73,14 @@ def _clearly_fails(found: Outcome, thresholds: Thresholds) -> bool:
     return well.high < thresholds.ended_well or without.low > thresholds.percentile
 
 
-def _is_positive(differences: NDArray[np.float64]) -> bool:
-    mean = float(differences.mean())
-    return mean > 0 and mean > CLEARLY * float(stats.standard_error(differences))
+def _is_clearly_more(more: NDArray[np.float64], less: NDArray[np.float64]) -> bool:
+    """Whether the mean of the first is above that of the second: run by run where both have as many runs."""
+    if len(more) == len(less):
+        error = float(stats.standard_error(more - less))
+    else:
+        error = math.hypot(stats.standard_error(more), stats.standard_error(less))
+    lead = float(more.mean() - less.mean())
+    return lead > 0 and lead > CLEARLY * error
 
 
 @dataclass
@@ -106,7 +114,7 @@ def race(
         _Racer(case, simulation.setting(case, 0, f"{number}"), most_runs(case.milliseconds, replications))
         for number, case in enumerate(cases)
     ]  # fmt: skip
-    looks = [look for look in (FIRST_LOOK, FEWEST) if look < replications]
+    looks = [look for look in (FIRST_LOOK, _SECOND_LOOK, FEWEST) if look < replications]
     while looks and looks[-1] >= FEWEST and 2 * looks[-1] < replications:
         looks.append(2 * looks[-1])
     looks.append(replications)
@@ -114,7 +122,9 @@ def race(
     for look in looks:
         wanted = [racer.runs if racer.stopped else min(look, racer.most) for racer in racers]
         forecasts = _run(racers, wanted, simulation)
-        if look == replications or all(racer.stopped or racer.runs == racer.most for racer in racers):
+        if look == replications or all(
+            racer.stopped or racer.runs == racer.most for racer in racers
+        ):
             break
         if on_look:
             on_look(forecasts, look == FIRST_LOOK)
@@ -131,7 +141,9 @@ def race(
 
 def _run(racers: list[_Racer], wanted: list[int], simulation: Simulation) -> list[Forecast]:
     settings, known = [racer.setting for racer in racers], [racer.rows for racer in racers]
-    for racer, rows in zip(racers, simulation.rows(settings, wanted, "policies", known), strict=True):
+    for racer, rows in zip(
+        racers, simulation.rows(settings, wanted, "policies", known), strict=True
+    ):
         racer.rows = rows
     return [simulation.forecast(racer.case, racer.setting, racer.rows or {}) for racer in racers]
 
