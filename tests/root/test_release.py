@@ -217,3 +217,12 @@ def test_the_oldest_libraries_that_are_allowed(wheel, environment):
     environment.latesum(*store, "next")
     environment.latesum(*store, "status", "--html", "page.html")
     environment.python("import latesum.service.app")
+
+
+def test_policies_of_smpybandits_play_as_they_do_by_themselves(wheel, environment):
+    """The real library, with the last SciPy that it can be imported with; latesum allows that one too."""
+    environment.install("SMPyBandits==0.9.7", "scipy<1.14", wheel)
+    script = ROOT / "tests" / "adapters" / "smpybandits_alone.py"
+    said = _run(environment.folder / "bin" / "python", script, cwd=environment.folder).stdout
+    assert said.count("the same 600 choices") == 7
+    assert "klUCB, from totals" in said
