@@ -56,7 +56,7 @@ TOLD = {
 SAFETY_DEFAULTS = {"law": "usual", "runs": "10000", "seed": "0"}
 LAWS = {
     "usual": "mean delays of 10 to 100 rounds",
-    "wide": "delays up to 5,000 rounds, means near 0 and 1",
+    "wide": "mean delays of 1 to 5,000 rounds, also means near 0 and 1",
 }
 NAMES = {"flow": "Flow", "unmix": "Unmix"}
 #: Rows of the coverage table, and the columns of arms that it has.
@@ -143,17 +143,19 @@ def regrets_by_told(rows: Sequence[Row]) -> str:
     return _markdown(["mean regret ± standard error (runs)", *TOLD.values()], lines)
 
 
-def lock_ins(rows: Sequence[Row]) -> str:
-    """The studies of lock-ins that the README shows: of each the newest, with the command that made it."""
-    newest = {(row["policy"], row["law"], row["told"]): row for row in rows}
-    lines = [
-        [NAMES[row["policy"]], _told(row["told"]), LAWS[row["law"]], _stuck(row), f"`{_command(row)}`"]
-        for row in (newest[key] for key in IN_SHORT_SAFETY)
-    ]  # fmt: skip
-    return _markdown(
-        ["policy", "told of the delay", "problems", "stuck", "command"],
-        lines, right=("stuck",),
-    )  # fmt: skip
+def lock_ins(*, commands: bool) -> Callable[[Sequence[Row]], str]:
+    """The studies of lock-ins that come first: of each the newest, with or without the command that made it."""
+
+    def shown(rows: Sequence[Row]) -> str:
+        newest = {(row["policy"], row["law"], row["told"]): row for row in rows}
+        lines = []
+        for row in (newest[key] for key in IN_SHORT_SAFETY):
+            line = [NAMES[row["policy"]], _told(row["told"]), LAWS[row["law"]], _stuck(row)]
+            lines.append([*line, f"`{_command(row)}`"] if commands else line)
+        columns = ["policy", "told of the delay", "random problems with", "stuck"]
+        return _markdown([*columns, "command"] if commands else columns, lines, right=("stuck",))
+
+    return shown
 
 
 def all_lock_ins(law: str, policies: Sequence[str] = ()) -> Callable[[Sequence[Row]], str]:
@@ -252,7 +254,7 @@ def in_short(rows: Sequence[Row]) -> str:
         for shown, what in IN_SHORT_SPEED.items()
     ]
     lines.append([
-        "published end ratios that agree within three combined standard errors", agreeing(_rows("ratios")),
+        "published end ratios that agree within 3 standard errors", agreeing(_rows("ratios")),
         "`latesum paper`",
     ])  # fmt: skip
     speed = [float(row["options_per_second"]) for row in _rows("service")]
@@ -307,7 +309,8 @@ def agreeing(rows: Sequence[Row]) -> str:
 TABLES: dict[str, tuple[str, Callable[[Sequence[Row]], str]]] = {
     "league": ("league", regrets),
     "regret": ("regret", regrets_by_told),
-    "safety": ("safety", lock_ins),
+    "safety": ("safety", lock_ins(commands=True)),
+    "safety-short": ("safety", lock_ins(commands=False)),
     "safety-usual": ("safety", all_lock_ins("usual")),
     "safety-wide": ("safety", all_lock_ins("wide", ("flow", "flow(thinned=False)"))),
     "safety-unmix": ("safety", all_lock_ins("wide", ("unmix",))),
