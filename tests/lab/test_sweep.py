@@ -108,6 +108,11 @@ def _children(pid: int) -> list[int]:
         return []
 
 
+def heed_interrupts() -> None:
+    """A process that a shell starts in the background ignores SIGINT, and so do its children."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_an_interrupt_ends_with_how_to_resume(tmp_path: Path) -> None:
     file = tmp_path / "long.toml"
     file.write_text(
@@ -120,7 +125,7 @@ policies = [{ policy = "qpm-d(base='ucb1')" }]
     )
     process = subprocess.Popen(
         [sys.executable, "-m", "latesum.cli", "sweep", str(file), "--workers", "2"],
-        cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True, preexec_fn=heed_interrupts,
     )  # fmt: skip
     parts = tmp_path / "long-results/parts"
     deadline = time.monotonic() + 90
@@ -151,8 +156,9 @@ except KeyboardInterrupt:
 @pytest.mark.skipif(sys.platform != "linux", reason="workers are forked on Linux only")
 def test_an_interrupt_while_workers_start_is_not_lost() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED_FORK], capture_output=True, text=True, timeout=120
-    )
+        [sys.executable, "-c", INTERRUPTED_FORK],
+        capture_output=True, text=True, timeout=120, preexec_fn=heed_interrupts,
+    )  # fmt: skip
     assert (done.stdout, done.stderr) == ("interrupted\n", "")
 
 
