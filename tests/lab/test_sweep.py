@@ -110,8 +110,8 @@ def _children(pid: int) -> list[int]:
         return []
 
 
-def heed_interrupts() -> None:
-    """A process that a shell starts in the background ignores SIGINT, and so do its children."""
+def _hears_interrupts() -> None:
+    """In the child: a shell that starts tests in the background has them ignore SIGINT."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
@@ -127,7 +127,8 @@ policies = [{ policy = "qpm-d(base='ucb1')" }]
     )
     process = subprocess.Popen(
         [sys.executable, "-m", "latesum.cli", "sweep", str(file), "--workers", "2"],
-        cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True, preexec_fn=heed_interrupts,
+        cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        preexec_fn=_hears_interrupts,
     )  # fmt: skip
     parts = tmp_path / "long-results/parts"
     deadline = time.monotonic() + 90
@@ -158,8 +159,8 @@ except KeyboardInterrupt:
 @pytest.mark.skipif(sys.platform != "linux", reason="workers are forked on Linux only")
 def test_an_interrupt_while_workers_start_is_not_lost() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED_FORK],
-        capture_output=True, text=True, timeout=120, preexec_fn=heed_interrupts,
+        [sys.executable, "-c", INTERRUPTED_FORK], capture_output=True, text=True, timeout=120,
+        preexec_fn=_hears_interrupts,
     )  # fmt: skip
     assert (done.stdout, done.stderr) == ("interrupted\n", "")
 
