@@ -191,7 +191,7 @@ class Plan:
         most = max(what_if.answer.replications for what_if in self.what_ifs)
         title = (
             f"If what you believe is wrong: {self.recommended.candidate.label} as above, only "
-            f"{most:,} runs each or fewer"
+            f"{most:,} runs each or fewer, a ? where they do not settle it"
         )
         columns = ["in truth", "lost", "gain", "ends right", "settles after", "a go", "runs"]
         other = self.what_ifs[0].runner_up
@@ -204,7 +204,7 @@ class Plan:
             table.add_row(
                 what_if.belief, with_limits(answer.loss), with_limits(answer.gain),
                 percent(answer.ended_well), time_of(answer.settled_after).split(" (")[0],
-                "yes" if what_if.still_passes else "no", f"{answer.replications:,}",
+                what_if.in_short, f"{answer.replications:,}",
                 *([] if runner_up is None else [f"{runner_up.ended_well.value:.0%}"]),
             )  # fmt: skip
         return table
