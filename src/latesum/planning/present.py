@@ -54,7 +54,8 @@ class PresentAnswer:
     def __str__(self) -> str:
         best, well = self.recommended, self.recommended.ended_well
         answer = "go" if self.go else "not a go as asked"
-        sure = "" if self.sure else ", not sure yet"
+        yet = "" if self.stage == "main answer" else " yet"
+        sure = "" if self.sure else f", not sure{yet}"
         return (
             f"{self.stage}: {answer}{sure}; {best.candidate.label} ends right in {well.value:.0%} "
             f"({well.low * 100:.0f}-{well.high * 100:.0f}) of {best.replications:,} runs"
