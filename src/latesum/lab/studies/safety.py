@@ -67,9 +67,7 @@ class Safety(NamedTuple):
     replications: int
     suspects: int  # harmful for more than half of the last half
     lock_ins: int  # and again at ten times the horizon
-    told_longer: (
-        int | None
-    )  # suspects that are so again if told ten times the horizon; None: not counted
+    told_longer: int | None  # or again when told ten times the horizon; None: not counted
     upper_limit: float  # of the rate of lock-ins, at 95%
     mean_regret: float
     worst_regret: float
