@@ -71,6 +71,7 @@ BESIDE = {
     "half-time-test": "test of half the time",
     "quarter-time-test": "of a quarter",
     "geo-test": "geo test",
+    "equal-split": "equal split",
     "flow": "Flow",
     "unmix": "Unmix",
 }
