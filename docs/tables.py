@@ -198,7 +198,8 @@ def speeds(rows: Sequence[Row]) -> str:
 def market_worlds(rows: Sequence[Row]) -> str:
     """What switchback and the others lose in the worlds of the study of markets, as shares of a split's loss."""
     lines = []
-    for world, cells in _by_world(rows, "worlds").items():
+    found = _by_world(rows, "worlds")
+    for world, cells in sorted(found.items()):
         ours = cells["switchback"]
         half = cells.get("half-time-test")
         others = [_of_split(cells.get(policy), error=False) for policy in BESIDE]
