@@ -305,6 +305,8 @@ STORIES = {
     "stream": stream_campaign,
     # And again, by the second version of the markets' model:
     "remodelled": stream_campaign,
+    # That with regions by the second version too:
+    "remodelled_regions": regions_campaign,
 }
 
 

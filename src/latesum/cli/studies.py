@@ -256,6 +256,12 @@ def markets(
     tables: Annotated[
         list[str] | None, typer.Argument(help="Some of the tables, such as worlds; all without.")
     ] = None,
+    world: Annotated[
+        list[str] | None, typer.Option(help="Only this world; may be given several times.")
+    ] = None,
+    policy: Annotated[
+        list[str] | None, typer.Option(help="Only this policy; may be given several times.")
+    ] = None,
     replications: Replications = None,
     seed: Seed = 50_000,
     workers: Workers = None,
@@ -281,7 +287,12 @@ def markets(
     field: list[FieldRow] = []
     with working(worker_count(workers), dask, out, again) as how:
         cells = [table for table in chosen if table != _FIELD]
-        rows = run_markets(cells, replications=replications, seed=seed, **how) if cells else []
+        rows = []
+        if cells:
+            rows = run_markets(
+                cells, worlds=world or (), policies=policy or (), replications=replications,
+                seed=seed, **how,
+            )  # fmt: skip
         if _FIELD in chosen:
             field = run_field(replications=min(replications or 200, 200), seed=seed, **how)
     for name, group in groupby(rows, key=lambda row: row.cell.table):
