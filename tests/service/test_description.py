@@ -30,6 +30,11 @@ def explore(folder, examples, phases, configuration=""):
         for name, every in (("numbered", "number"), ("0", "day")):
             settings = {**SETTINGS, "options": ["0", "1"], "every": every}
             Campaign.create(name=name, **settings, store=store).decide()
+        Campaign.create(
+            name="regional", options=["0", "1"], regions=["0", "north"], every="day",
+            expected_rounds=1000, parameters={"horizon": "8 weeks", "late": "about 2 days"},
+            time_basis="arrival", status_quo="0", seed=1, store=store,
+        ).decide_all()  # fmt: skip
     (folder / "schemathesis.toml").write_text(configuration)
     with ServiceProcess(folder / "campaigns.db") as service:
         command = [
@@ -67,4 +72,10 @@ def test_no_undescribed_answer_in_many_examples(tmp_path):
 @pytest.mark.slow
 def test_no_undescribed_answer_about_a_campaign_in_many_examples(tmp_path):
     configuration = '[parameters]\n"path.campaign" = ["numbered", "0"]\n"path.bucket" = "1"\n'
+    explore(tmp_path, 60, "coverage,fuzzing,stateful", configuration)
+
+
+@pytest.mark.slow
+def test_no_undescribed_answer_about_a_campaign_with_regions_in_many_examples(tmp_path):
+    configuration = '[parameters]\n"path.campaign" = ["regional"]\n"path.region" = ["0", "north"]\n'
     explore(tmp_path, 60, "coverage,fuzzing,stateful", configuration)
