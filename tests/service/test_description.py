@@ -55,7 +55,7 @@ def test_no_undescribed_answer(tmp_path):
 
 @pytest.mark.slow
 def test_no_undescribed_answer_on_ways_from_one_request_to_the_next(tmp_path):
-    said = explore(tmp_path, 40, "stateful")
+    said = explore(tmp_path, 150, "stateful")
     followed = re.search(r"API Links:\s+(\d+) covered", said)
     assert followed is not None, said
     assert int(followed[1]) >= 10, said  # else nothing was explored

@@ -54,8 +54,8 @@ function element(tag, text, className) {
 }
 
 function sentence(found) {
-  const details = found.details ?? [];
-  return details.length > 1 ? [found.error, ...details.slice(0, 5)].join(" ") : found.error;
+  const details = (found.details ?? []).filter((each) => each !== found.error);
+  return [found.error, ...details.slice(0, 5)].join(" ");
 }
 
 // Sliders whose steps are equal factors: 1, 2, 5, 10, ... are as far apart from each other.
