@@ -11,12 +11,13 @@ import time
 from pathlib import Path
 
 import pytest
+import sweep_to_kill
 
-from latesum.lab import RunStore
+from latesum.lab import RunStore, engine
 from latesum.lab.engine import Todo, Work, todo
 from latesum.lab.sweeps import Experiment, Grid, run_sweep
 
-SCRIPT = Path(__file__).with_name("sweep_to_kill.py")
+SCRIPT = Path(sweep_to_kill.__file__)
 
 
 def start(folder: Path, workers: int = 2) -> subprocess.Popen[str]:
@@ -42,9 +43,10 @@ def tables(folder: Path) -> list[bytes]:
 def never_stopped(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[bytes], float]:
     """The tables of a run that was not disturbed, and how long it took."""
     folder = tmp_path_factory.mktemp("never-stopped")
-    process = start(folder, workers=1)
-    started = time.monotonic()
-    finish(process)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engine, "_SECONDS_PER_CHUNK", sweep_to_kill.SECONDS_PER_CHUNK)
+        started = time.monotonic()
+        run_sweep(sweep_to_kill.EXPERIMENT, folder, workers=1)
     return tables(folder), time.monotonic() - started
 
 
@@ -108,6 +110,11 @@ def _children(pid: int) -> list[int]:
         return []
 
 
+def _hears_interrupts() -> None:
+    """In the child: a shell that starts tests in the background has them ignore SIGINT."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_an_interrupt_ends_with_how_to_resume(tmp_path: Path) -> None:
     file = tmp_path / "long.toml"
     file.write_text(
@@ -121,6 +128,7 @@ policies = [{ policy = "qpm-d(base='ucb1')" }]
     process = subprocess.Popen(
         [sys.executable, "-m", "latesum.cli", "sweep", str(file), "--workers", "2"],
         cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        preexec_fn=_hears_interrupts,
     )  # fmt: skip
     parts = tmp_path / "long-results/parts"
     deadline = time.monotonic() + 90
@@ -151,8 +159,9 @@ except KeyboardInterrupt:
 @pytest.mark.skipif(sys.platform != "linux", reason="workers are forked on Linux only")
 def test_an_interrupt_while_workers_start_is_not_lost() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED_FORK], capture_output=True, text=True, timeout=120
-    )
+        [sys.executable, "-c", INTERRUPTED_FORK], capture_output=True, text=True, timeout=120,
+        preexec_fn=_hears_interrupts,
+    )  # fmt: skip
     assert (done.stdout, done.stderr) == ("interrupted\n", "")
 
 
