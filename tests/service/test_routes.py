@@ -424,7 +424,7 @@ def test_a_campaign_is_changed_over_http(operator, campaign):
     gone = operator.get(f"{campaign}/status")
     assert gone.status_code == 404
     assert "was deleted on" in gone.json()["error"]
-    assert operator.put(campaign, json=SETTINGS).status_code == 404
+    assert operator.put(campaign, json=SETTINGS).status_code == 409
 
 
 def test_health_is_in_the_list_and_in_the_figures(operator, daily, clock):
