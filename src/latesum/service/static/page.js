@@ -13,8 +13,9 @@ function takeIn(html) {
     ids.push(part.id);
     const text = part.outerHTML;
     if (seen.get(part.id) === text) continue;
-    seen.set(part.id, text);
     const old = document.getElementById(part.id);
+    if (old?.querySelector(":popover-open")) continue; // someone reads what a term means
+    seen.set(part.id, text);
     if (old) replace(old, part);
     else {
       live.append(part);
