@@ -39,6 +39,8 @@ _DOUBTS_FROM = 100.0
 #: A delay is looked for up to this part of the horizon, or of the usual one where none is told.
 _LONGEST_DELAY = 20
 _USUAL_HORIZON = 2_000_000
+#: Rows and runs that a compiled run has room for before Python makes more.
+_ROOM = 24, 12
 
 
 class Unmix(Policy):
@@ -309,6 +311,7 @@ class Unmix(Policy):
             return None
         part = self._next().part
         assert part is not None
+        self._rows.make_room(*_ROOM)
         state = self._rows.state(part, self._plan())
         self._planned = state.plan
         return state
@@ -318,9 +321,6 @@ class Unmix(Policy):
         at, planned = _steps(), self._planned
         self._arm, self._left = int(planned[at.ARM]), int(planned[at.LEFT])
         self._why, self._part = int(planned[at.WHY]), int(planned[at.PART])
-
-    def _make_room(self) -> None:
-        self._rows._make_room()
 
     def _go_on(self) -> None:
         self._search_and_decide(int(self._planned[_steps().WAS]))

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from latesum._compile import allocation_free, compiled
+from latesum._compile import allocation_free
 from latesum.policies.purpose_kernels import LEARN
 from latesum.policies.unmix import rows_kernels, visits_kernels
 
@@ -83,19 +83,19 @@ def learn(arm, rounds, total, asked, left, why, scale, plausible, search_at, ord
     return arm, why, left, visits_kernels.next_part(arm, left, scale, numbers, runs)
 
 
-@compiled
+@allocation_free
 def next_stretch(state, told):  # type: ignore[no-untyped-def]
     """What is left of the planned stretch."""
     return int(state.plan[ARM]), int(state.plan[LEFT]), LEARN
 
 
-@compiled
+@allocation_free
 def longest_part(state):  # type: ignore[no-untyped-def]
     """The most rounds of it that are told at once."""
     return int(state.plan[PART])
 
 
-@compiled
+@allocation_free
 def learn_part(state, told, arm, rounds, total, known, purpose):  # type: ignore[no-untyped-def]
     """Take in a part; `told` is the rounds told so far, with its own."""
     plan = state.plan
@@ -111,14 +111,14 @@ def learn_part(state, told, arm, rounds, total, known, purpose):  # type: ignore
     )  # fmt: skip
 
 
-@compiled
+@allocation_free
 def can_learn(state):  # type: ignore[no-untyped-def]
     """Whether there is room for one more row and one more run."""
     numbers = state.numbers
     return numbers[rows_kernels.COUNT] < len(state.table) and numbers[rows_kernels.N_RUNS] < len(state.runs)
 
 
-@compiled
+@allocation_free
 def must_search(state):  # type: ignore[no-untyped-def]
     """Whether the delay must be looked for before anything is played on."""
     return state.plan[WHY] == SEARCH
