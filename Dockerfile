@@ -9,7 +9,7 @@ RUN python3 -m venv /build/tools \
     && /build/tools/bin/pip install --no-cache-dir --require-hashes -r requirements/build.lock \
     && python3 -m venv /opt/latesum \
     && /opt/latesum/bin/pip install --no-cache-dir --require-hashes -r requirements/service.lock
-COPY pyproject.toml README.md LICENSE ./
+COPY pyproject.toml hatch_build.py README.md LICENSE ./
 COPY src ./src
 RUN /build/tools/bin/python -m hatchling build -t wheel -d /build/wheels \
     && /opt/latesum/bin/pip install --no-cache-dir --no-deps --no-index /build/wheels/latesum-*.whl

@@ -2,6 +2,7 @@
 
     pip install 'latesum[server,benchmarks]'
     python benchmarks/service.py
+    python docs/tables.py --take service-results             # into docs/results and the pages
 
 The service is a process of its own on loopback; the client (aiohttp, 16 connections) shares the
 machine's cores with it. Records are acknowledged after a full synchronisation of SQLite's log to
@@ -17,6 +18,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import datetime
 import json
 import os
 import shutil
@@ -28,6 +30,8 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
+
+from latesum.lab.summaries import write_summary
 
 CONNECTIONS = 16
 UPLOADS = 8
@@ -339,13 +343,31 @@ def measure(seconds: float, sizes: list[int]) -> dict[str, Any]:
     return found
 
 
+def rows_of(found: dict[str, Any]) -> list[dict[str, object]]:
+    """The figures by the length of the log, one row each, for the pages."""
+    about = {
+        "optuna_per_second": found["optuna_per_second"], "connections": CONNECTIONS,
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(), "machine": f"{os.cpu_count()} cores",
+    }  # fmt: skip
+    return [
+        {
+            "buckets": size, "options_per_second": row["per_second"], "options_p99_ms": row["p99_ms"],
+            "records_per_second": found["records"][size]["per_second"],
+            "records_p99_ms": found["records"][size]["p99_ms"], **about,
+        }
+        for size, row in found["options"].items()
+    ]  # fmt: skip
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--seconds", type=float, default=3.0)
     parser.add_argument("--sizes", type=int, nargs="+", default=[10, 100, 1000])
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--out", type=Path, default=Path("service-results"))
     given = parser.parse_args()
     found = measure(given.seconds, given.sizes)
+    path = write_summary(given.out / "service.csv", rows_of(found), same=["buckets"])
     if given.json:
         print(json.dumps(found, indent=2))
         return
@@ -378,6 +400,7 @@ def main() -> None:
     else:
         print(f"Optuna's ask/tell on SQLite: {optuna:.1f} a second")
         print(f"durable records over Optuna: {found['records_over_optuna']:.1f} times")
+    print(f"Written to {path}; `python docs/tables.py --take {given.out}` takes it into the pages.")
 
 
 if __name__ == "__main__":

@@ -33,13 +33,32 @@ SUMMARIES = {
     "field.csv": ("problem", "policy"),
     "ratios.csv": ("figure", "curve"),
     "speed.csv": ("what",),
+    "service.csv": ("buckets",),
+}
+#: What the README shows of safety and of speed; all of it stands in docs/results.md and docs/theory.md.
+IN_SHORT_SAFETY = (
+    ("flow", "usual", "1"), ("flow", "wide", "1"), ("flow", "wide", "0.5"), ("unmix", "wide", "1"),
+    ("unmix", "wide", "0.5"), ("unmix", "wide", "nothing"),
+)  # fmt: skip
+IN_SHORT_SPEED = {
+    "ODAAF-B, a whole run of 250,000 rounds": "odaaf-b, two arms, uniform(0, 100), horizon 250,000, a whole run",
+    "QPM-D with UCB1, which plays every round": "QPM-D with UCB1, which plays every round",
+    "the paper's experiments, 85,400 runs, two cores": "all of the paper's experiments, 85,400 runs, two cores",
+}
+#: What a row of `examples/unmix/regret.toml` is told.
+TOLD = {
+    "unmix": "Unmix told the mean",
+    "unmix, delays_differ=0.3": "and `delays_differ=0.3`",
+    "unmix, told nothing": "Unmix told nothing",
+    "flow": "Flow told the mean",
 }
 #: What `latesum safety` takes where nothing is said.
 SAFETY_DEFAULTS = {"law": "usual", "runs": "10000", "seed": "0"}
 LAWS = {
     "usual": "mean delays of 10 to 100 rounds",
-    "wide": "delays up to 5,000 rounds, means near 0 and 1",
+    "wide": "mean delays of 1 to 5,000 rounds, also means near 0 and 1",
 }
+NAMES = {"flow": "Flow", "unmix": "Unmix"}
 #: Rows of the coverage table, and the columns of arms that it has.
 KNOWLEDGE = {"unmix, law known": "the law", "unmix": "the mean", "unmix-untold": "nothing"}
 ARMS = {
@@ -87,6 +106,7 @@ def _take_sweep(path: Path) -> None:
             }
             for (problem, policy), each in runs.groupby(["problem", "policy"], sort=False, observed=True)
         ),
+        same=("problem", "policy"),
     )  # fmt: skip
 
 
@@ -107,18 +127,67 @@ def _regret(row: Row | None) -> str:
     return f"{float(row['mean']):,.0f} ± {float(row['standard_error']):,.0f}"
 
 
-def lock_ins(rows: Sequence[Row]) -> str:
-    """One row per study of lock-ins, with the command that made it."""
+def regrets_by_told(rows: Sequence[Row]) -> str:
+    """The same with the number of runs of each cell, and a star where the row has a note."""
     lines = []
-    for row in rows:
-        stuck = f"{int(row['lock_ins']):,} of {int(row['runs']):,}"
-        lines.append(
-            [row["policy"], _told(row["told"]), LAWS[row["law"]], stuck, f"`{_command(row)}`"]
-        )
-    return _markdown(
-        ["policy", "told of the delay", "problems", "stuck", "command"],
-        lines, right=("stuck",),
-    )  # fmt: skip
+    for problem in dict.fromkeys(row["problem"] for row in rows):
+        found = {row["policy"]: row for row in rows if row["problem"] == problem}
+        cells = []
+        for policy in TOLD:
+            row = found.get(policy)
+            text = _regret(row)
+            if row is not None:
+                text += f" ({int(row['runs']):,})" + (" \\*" if row.get("note") else "")
+            cells.append(text)
+        lines.append([problem, *cells])
+    return _markdown(["mean regret ± standard error (runs)", *TOLD.values()], lines)
+
+
+def lock_ins(*, commands: bool) -> Callable[[Sequence[Row]], str]:
+    """The studies of lock-ins that come first: of each the newest, with or without the command that made it."""
+
+    def shown(rows: Sequence[Row]) -> str:
+        newest = {(row["policy"], row["law"], row["told"]): row for row in rows}
+        lines = []
+        for row in (newest[key] for key in IN_SHORT_SAFETY):
+            line = [NAMES[row["policy"]], _told(row["told"]), LAWS[row["law"]], _stuck(row)]
+            lines.append([*line, f"`{_command(row)}`"] if commands else line)
+        columns = ["policy", "told of the delay", "random problems with", "stuck"]
+        return _markdown([*columns, "command"] if commands else columns, lines, right=("stuck",))
+
+    return shown
+
+
+def all_lock_ins(law: str, policies: Sequence[str] = ()) -> Callable[[Sequence[Row]], str]:
+    """Every study of lock-ins on a law, of all policies or of some; what has a note was made by an earlier rule."""
+
+    def shown(rows: Sequence[Row]) -> str:
+        chosen = [
+            row for row in rows
+            if row["law"] == law and (row["policy"] in policies or not policies)
+        ]  # fmt: skip
+        columns: dict[str, Callable[[Row], str]] = {
+            "policy": lambda row: f"`{row['policy']}`",
+            "told": lambda row: _told(row["told"]),
+            "seed": lambda row: row["seed"],
+            "runs": lambda row: f"{int(row['runs']):,}",
+            "lock-ins": lambda row: row["lock_ins"],
+            "95% upper limit of the rate": lambda row: f"{float(row['upper_limit']):.2g}",
+        }
+        right = tuple(columns)[2:]
+        if any(row["mean"] for row in chosen):
+            columns["mean regret"] = lambda row: f"{float(row['mean']):,.0f}" if row["mean"] else ""
+            right += ("mean regret",)
+        if any(row.get("note") for row in chosen):
+            columns["rule"] = lambda row: row.get("note") or "the present one"
+        lines = [[cell(row) for cell in columns.values()] for row in chosen]
+        return _markdown(list(columns), lines, right=right)
+
+    return shown
+
+
+def _stuck(row: Row) -> str:
+    return f"{int(row['lock_ins']):,} of {int(row['runs']):,}"
 
 
 def _told(text: str) -> str:
@@ -161,9 +230,9 @@ def end_ratios(rows: Sequence[Row]) -> str:
     """Where the curves of the paper's figures end, published and ours."""
     lines = []
     for row in rows:
-        apart = (float(row["ours"]) - float(row["published"])) / float(row["combined_error"])
-        numbers = [f"{float(row[name]):.4g}" for name in ("published", "ours")]
-        error = f"{float(row['standard_error']):.2g}"
+        apart = float(row["errors_apart"])
+        numbers = [f"{float(row[name]):#.4g}" for name in ("published", "ours")]
+        error = f"{float(row['standard_error']):#.2g}"
         lines.append(
             [f"{row['figure']} {row['curve']}", *numbers, error, f"{apart:+.2f}", row["verdict"]]
         )
@@ -174,7 +243,48 @@ def end_ratios(rows: Sequence[Row]) -> str:
 def speeds(rows: Sequence[Row]) -> str:
     """What was measured of speed, and by which command."""
     columns = ("what", "figure", "command")
-    return _markdown(columns, [[row[name] for name in columns] for row in rows])
+    return _markdown(columns, [[row[name] for name in columns] for row in rows], right=())
+
+
+def in_short(rows: Sequence[Row]) -> str:
+    """What the README says of speed and of the paper's figures."""
+    found = {row["what"]: row for row in rows}
+    lines = [
+        [shown, found[what]["figure"], found[what]["command"]]
+        for shown, what in IN_SHORT_SPEED.items()
+    ]
+    lines.append([
+        "published end ratios that agree within 3 standard errors", agreeing(_rows("ratios")),
+        "`latesum paper`",
+    ])  # fmt: skip
+    speed = [float(row["options_per_second"]) for row in _rows("service")]
+    lines.append([
+        "the service: the option for now, 16 connections, two cores",
+        f"{min(speed):,.0f} to {max(speed):,.0f} per second", "`python benchmarks/service.py`",
+    ])  # fmt: skip
+    return _markdown(["what", "figure", "command"], lines, right=())
+
+
+def service_speeds(rows: Sequence[Row]) -> str:
+    """Requests per second by the length of a campaign's log."""
+    lines = [
+        [
+            f"{int(row['buckets']):,} buckets",
+            f"{float(row['options_per_second']):,.0f} per second", f"{float(row['options_p99_ms']):.1f} ms",
+            f"{float(row['records_per_second']):,.0f} per second", f"{float(row['records_p99_ms']):.1f} ms",
+        ]
+        for row in sorted(rows, key=lambda row: int(row["buckets"]))
+    ]  # fmt: skip
+    percentile = "99th percentile"
+    return _markdown(
+        ["a log of", "option for now", percentile, "durable records", percentile], lines
+    )
+
+
+def over_optuna(rows: Sequence[Row]) -> str:
+    """The slowest of the durable records over Optuna's ask/tell."""
+    least = min(float(row["records_per_second"]) / float(row["optuna_per_second"]) for row in rows)
+    return f"{least:.0f} times"
 
 
 def _markdown(
@@ -192,30 +302,44 @@ def _markdown(
 
 def agreeing(rows: Sequence[Row]) -> str:
     """How many of the paper's end ratios agree."""
-    return f"{sum(row['verdict'] == 'agrees' for row in rows)} of the {len(rows)}"
+    return f"{sum(row['verdict'] == 'agrees' for row in rows)} of {len(rows)}"
 
 
 #: The file of each table and single number, and what makes it from its rows; a table that is not here is a sweep's.
 TABLES: dict[str, tuple[str, Callable[[Sequence[Row]], str]]] = {
     "league": ("league", regrets),
-    "safety": ("safety", lock_ins),
+    "regret": ("regret", regrets_by_told),
+    "safety": ("safety", lock_ins(commands=True)),
+    "safety-short": ("safety", lock_ins(commands=False)),
+    "safety-usual": ("safety", all_lock_ins("usual")),
+    "safety-wide": ("safety", all_lock_ins("wide", ("flow", "flow(thinned=False)"))),
+    "safety-unmix": ("safety", all_lock_ins("wide", ("unmix",))),
     "coverage": ("coverage", misses),
     "end-ratios": ("ratios", end_ratios),
     "speed": ("speed", speeds),
+    "in-short": ("speed", in_short),
+    "service": ("service", service_speeds),
 }
-VALUES: dict[str, tuple[str, Callable[[Sequence[Row]], str]]] = {"agreeing": ("ratios", agreeing)}
+VALUES: dict[str, tuple[str, Callable[[Sequence[Row]], str]]] = {
+    "agreeing": ("ratios", agreeing),
+    "over-optuna": ("service", over_optuna),
+}
 
 
 def table(name: str) -> str:
     """One table, as Markdown."""
     file, shown = TABLES.get(name, (name, regrets))
-    return shown(read_summary(RESULTS / f"{file}.csv"))
+    return shown(_rows(file))
 
 
 def value(name: str) -> str:
     """One number, as text."""
     file, shown = VALUES[name]
-    return shown(read_summary(RESULTS / f"{file}.csv"))
+    return shown(_rows(file))
+
+
+def _rows(file: str) -> list[Row]:
+    return read_summary(RESULTS / f"{file}.csv")
 
 
 def written(text: str) -> str:

@@ -1,9 +1,14 @@
 """What tests of several rooms share: steady property tests, a PostgreSQL of our own, a clock."""
 
 import gc
+import os
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+
+# Before NumPy is loaded, here and in every process that a test starts: with as many workers as there are cores,
+# more threads of linear algebra wait for each other.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
 from hypothesis import settings
@@ -13,7 +18,7 @@ from latesum._compile import cache_folder
 sys.path.insert(0, str(Path(__file__).parent / "live"))
 
 # The same cases are drawn every time, and a kernel may have to be compiled first.
-settings.register_profile("steady", deadline=None, derandomize=True, max_examples=40)
+settings.register_profile("steady", deadline=None, derandomize=True, max_examples=25)
 settings.register_profile("complete", deadline=None, derandomize=True, max_examples=400)
 settings.load_profile("steady")
 cache_folder()  # says here, and in no test, that kernels will be compiled

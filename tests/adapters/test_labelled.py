@@ -1,4 +1,6 @@
-"""Policies of river and MABWiser through the adapters do what they do by themselves."""
+"""Policies of river, MABWiser and SMPyBandits through the adapters do what they do by themselves."""
+
+import random
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from latesum.adapters import (
     MABWiserPolicy,
     RiverPolicy,
     RoundEnv,
+    SMPyBanditsPolicy,
     compare_labelled,
     play_labelled,
 )
@@ -172,3 +175,37 @@ def test_what_cannot_be_played_is_refused():
         play_labelled(problem, RiverPolicy(bandit.UCB(delta=1), 3), 50, seed=1)
     with pytest.raises(InvalidInput, match="way to credit"):
         play_labelled(problem, RiverPolicy(bandit.UCB(delta=1), 2), 50, seed=1, credit="payed")
+
+
+class _Drawn:
+    """The interface of SMPyBandits' policies; draws from the shared generators, as they do."""
+
+    def startGame(self):  # noqa: N802
+        self.told = []
+
+    def choice(self):
+        return np.random.randint(2) if random.random() < 0.5 else 1
+
+    def getReward(self, arm, reward):  # noqa: N802
+        self.told.append((arm, reward))
+
+
+def test_smpybandits_policies_have_their_own_state_of_the_shared_generators():
+    """The library itself is played in an environment of its own (tests/root/test_release.py)."""
+    np.random.seed(7)
+    random.seed(7)
+    alone = [_Drawn().choice() for _ in range(50)]
+    before = np.random.get_state()[1].tolist(), random.getstate()
+    one, other = SMPyBanditsPolicy(_Drawn, 7), SMPyBanditsPolicy(_Drawn, 8)
+    both = [(one.choose(), other.choose()) for _ in range(50)]
+    assert [first for first, _ in both] == alone
+    assert [second for _, second in both] != alone
+    assert (np.random.get_state()[1].tolist(), random.getstate()) == before
+    one.observe(1, 0.5)
+    assert one.policy.told == [(1, 0.5)]
+    with pytest.raises(InvalidInput, match="has no startGame, choice, getReward"):
+        SMPyBanditsPolicy(object, 1)
+    with pytest.raises(InvalidInput, match="below 2"):
+        SMPyBanditsPolicy(_Drawn, 1 << 32)
+    with pytest.raises(InvalidInput, match="a function that makes"):
+        SMPyBanditsPolicy(_Drawn(), 1)

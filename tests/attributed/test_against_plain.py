@@ -29,7 +29,7 @@ def arms_of(problem, policy, horizon, seed):
     return np.repeat(played.arms, np.diff([*played.starts, horizon])).tolist()
 
 
-def agree(problem, policy, version, seed, horizon=HORIZON):
+def assert_same_plays(problem, policy, version, seed, horizon=HORIZON):
     expected, _ = plain.play(problem, version, horizon, np.random.SeedSequence(seed))
     assert arms_of(problem, policy, horizon, seed) == expected
 
@@ -60,7 +60,7 @@ def test_qpmd(problem, base, seeds):
     index, parameters = bases(n_arms)[base]
     for seed in seeds:
         version = plain.QueuedPolicy(plain.IndexBase(n_arms, index), n_arms)
-        agree(problem, QPMD(base, n_arms, **parameters), version, seed)
+        assert_same_plays(problem, QPMD(base, n_arms, **parameters), version, seed)
 
 
 @pytest.mark.parametrize("base", ["ucb1", "kl-ucb", "kl-ucb++"])
@@ -80,7 +80,7 @@ def test_without_delay_qpmd_is_its_base(base, seeds):
 
     for seed in seeds:
         policy = QPMD(base, 2, **bases(2)[base][1])
-        agree(PROBLEMS["no delay"], policy, Alone(), seed)
+        assert_same_plays(PROBLEMS["no delay"], policy, Alone(), seed)
 
 
 @pytest.mark.parametrize("exploration", [0.5, 2.0])
@@ -89,7 +89,7 @@ def test_delayed_ucb1(problem, exploration, seeds):
     for seed in seeds:
         policy = DelayedUCB1(problem.n_arms, exploration=exploration)
         version = plain.DelayedUCB1(problem.n_arms, exploration)
-        agree(problem, policy, version, seed)
+        assert_same_plays(problem, policy, version, seed)
 
 
 def test_without_delay_delayed_ucb1_is_ucb1():
@@ -119,7 +119,7 @@ def test_thompson_sampling(name, seeds):
         policy = QPMD("thompson", n_arms)
         beta, first = sampler(policy, problem, seed)
         version = plain.QueuedPolicy(plain.ThompsonBase(n_arms, first, beta), n_arms)
-        agree(problem, policy, version, seed)
+        assert_same_plays(problem, policy, version, seed)
 
 
 @pytest.mark.parametrize("name", ["uniform", "own delays", "other rewards"])
@@ -133,7 +133,7 @@ def test_sbd(name, heuristic, seeds):
         beta, _ = sampler(policy, problem, seed)
         rule = plain.greedy if heuristic == "greedy" else plain.thompson_heuristic(beta)
         base = plain.IndexBase(n_arms, plain.ucb1())
-        agree(problem, policy, plain.QueuedPolicy(base, n_arms, rule, 100), seed)
+        assert_same_plays(problem, policy, plain.QueuedPolicy(base, n_arms, rule, 100), seed)
 
 
 def test_sbd_that_may_keep_nothing_unused_is_qpmd():
@@ -170,7 +170,7 @@ def test_ducb_equals_the_plain_sum_over_the_window(delay, means, seeds):
         policy = DUCB(delay, n_arms)
         order = first_plays(policy, problem, seed)
         assert sorted(order) == list(range(n_arms))
-        agree(problem, policy, plain.DUCB(chances, order), seed, 2_000)
+        assert_same_plays(problem, policy, plain.DUCB(chances, order), seed, 2_000)
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_rounding_the_chances_changes_no_play(delay, seeds):
     for seed in seeds:
         policy = DUCB(delay, 2)
         order = first_plays(policy, problem, seed)
-        agree(problem, policy, plain.DUCB(chances, order), seed, 2_000)
+        assert_same_plays(problem, policy, plain.DUCB(chances, order), seed, 2_000)
 
 
 @pytest.mark.parametrize("poisson", [False, True], ids=["ucb", "kl"])
@@ -195,7 +195,7 @@ def test_ducb_with_a_delay_of_its_own_for_each_arm(poisson, seeds):
         policy = kind(problem.delays, 3, epsilon=0.5, cdf_horizon=150)
         order = first_plays(policy, problem, seed)
         version = plain.DUCB(chances, order, 0.5, poisson)
-        agree(problem, policy, version, seed, 2_000)
+        assert_same_plays(problem, policy, version, seed, 2_000)
 
 
 @pytest.mark.parametrize("horizon", [1, 2, 5, 40, 1_000, 30_000])
@@ -203,7 +203,7 @@ def test_improved_ucb(horizon, seeds):
     problem = Problem([0.3, 0.8, 0.75], "constant(0)")
     for seed in seeds:
         policy = ImprovedUCB(3, horizon=horizon)
-        agree(problem, policy, plain.ImprovedUCB(3, horizon), seed, horizon)
+        assert_same_plays(problem, policy, plain.ImprovedUCB(3, horizon), seed, horizon)
 
 
 def test_a_fixed_arm_stays():

@@ -4,6 +4,7 @@ Code and commands are taken from the pages and run in an empty folder, in the or
 there. CONTRIBUTING.md has tests of its own (tests/lab/test_contributing.py).
 """
 
+import importlib.util
 import os
 import re
 import shlex
@@ -99,6 +100,23 @@ def test_two_commands_are_targets_of_make():
     )
     assert named
     assert named <= targets
+
+
+def test_the_long_description_says_what_the_readme_says_without_links():
+    """A release has no repository around it (hatch_build.py); the built wheel is looked at in test_release.py."""
+    found = importlib.util.spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
+    hook = importlib.util.module_from_spec(found)
+    found.loader.exec_module(hook)
+    made = hook.long_description(_text("README.md"))
+    assert not re.search(r"\]\(|<!--|docs/", made)
+    whole = [line for line in _text("README.md").splitlines() if not re.search(r"\]\(|<!--", line)]
+    caption = whole.index(next(line for line in whole if line.startswith("*Two options")))
+    kept = [*whole[:caption], *whole[caption + 2 :]]
+    assert [line for line in kept if line not in made] == []
+    some = hook.long_description(
+        "See [it](https://a.b/c) and [this](docs/x.md). [Nothing else](y.md)."
+    )
+    assert some == "See [it](https://a.b/c) and this."
 
 
 def _named_commands():

@@ -21,7 +21,7 @@ EXPERIMENT = Experiment.model_validate(
     {
         "name": "cluster",
         "horizon": 50_000,
-        "replications": 80,
+        "replications": 40,
         "checkpoints": 10,
         "problems": [{"name": "p", "arms": [0.4, 0.6], "delay": "uniform(0, 20)"}],
         "policies": [{"policy": "odaaf"}, {"policy": "qpm-d(base='ucb1')"}],
@@ -66,13 +66,13 @@ def test_a_worker_killed_midway_changes_nothing(tmp_path: Path, cluster: Any) ->
 
 
 def test_what_was_done_before_is_not_sent_to_the_cluster(tmp_path: Path, cluster: Any) -> None:
-    run_sweep(EXPERIMENT.with_replications(60), tmp_path)
+    run_sweep(EXPERIMENT.with_replications(30), tmp_path)
     left = []
     with chosen_runner(dask=cluster.scheduler_address) as runner:
         run_sweep(
             EXPERIMENT, tmp_path, runner=runner, announce=lambda todo: left.append(todo.runs_left)
         )
-    assert left == [40]
+    assert left == [20]
 
 
 def test_a_wrong_address_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

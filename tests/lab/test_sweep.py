@@ -11,12 +11,13 @@ import time
 from pathlib import Path
 
 import pytest
+import sweep_to_kill
 
-from latesum.lab import RunStore
+from latesum.lab import RunStore, engine
 from latesum.lab.engine import Todo, Work, todo
 from latesum.lab.sweeps import Experiment, Grid, run_sweep
 
-SCRIPT = Path(__file__).with_name("sweep_to_kill.py")
+SCRIPT = Path(sweep_to_kill.__file__)
 
 
 def start(folder: Path, workers: int = 2) -> subprocess.Popen[str]:
@@ -42,9 +43,10 @@ def tables(folder: Path) -> list[bytes]:
 def never_stopped(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[bytes], float]:
     """The tables of a run that was not disturbed, and how long it took."""
     folder = tmp_path_factory.mktemp("never-stopped")
-    process = start(folder, workers=1)
-    started = time.monotonic()
-    finish(process)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engine, "_SECONDS_PER_CHUNK", sweep_to_kill.SECONDS_PER_CHUNK)
+        started = time.monotonic()
+        run_sweep(sweep_to_kill.EXPERIMENT, folder, workers=1)
     return tables(folder), time.monotonic() - started
 
 

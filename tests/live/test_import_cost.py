@@ -5,6 +5,7 @@ Work is counted as calls of functions, Python's and C's, and not timed.
 
 import itertools
 import sys
+from datetime import UTC, datetime
 
 import pytest
 from sqlalchemy import event
@@ -12,11 +13,12 @@ from sqlalchemy import event
 from latesum import InvalidInput
 from latesum.errors import BadField, BadFile
 from latesum.files import FileForm
-from latesum.live import Campaign, Row
+from latesum.live import Campaign, Row, Store
 from latesum.live.batches import BATCH
 from latesum.live.importing import import_totals
 from latesum.live.ledger import Value
 from latesum.live.maturity import Maturity
+from latesum.live.moving import export_all, exported_campaigns, restore_all
 from latesum.live.totals_file import read_totals
 from latesum.live.verdicts import check_row, judge
 
@@ -274,17 +276,26 @@ def _suppressed(work, campaign, data, check):
         work(campaign, data, check_wanted=check)
 
 
+@pytest.fixture(scope="module")
+def decided(tmp_path_factory):
+    """A campaign with 300 numbered buckets decided, as it is given out."""
+    with Store(tmp_path_factory.mktemp("decided") / "one.db") as store:
+        campaign = Campaign.create(
+            name="banner", options=["A", "B"], policy="odaaf",
+            parameters={"horizon": 45_000, "mean_delay": 50}, every="number", expected_rounds=10,
+            time_basis="arrival", seed=1, store=store, clock=lambda: datetime(2026, 3, 2, 8, tzinfo=UTC),
+        )  # fmt: skip
+        for bucket in range(1, 301):
+            campaign.decide(bucket)
+        return export_all(store)
+
+
 @pytest.fixture
-def two(store, clock):
-    """A campaign that two processes have open, with 300 numbered buckets decided."""
-    settings = {"every": "number", "expected_rounds": 10, "time_basis": "arrival", "seed": 1}
-    one = Campaign.create(
-        name="banner", options=["A", "B"], policy="odaaf", parameters={"horizon": 45_000, "mean_delay": 50},
-        store=store, clock=clock, **settings,
-    )  # fmt: skip
-    for bucket in range(1, 301):
-        one.decide(bucket)
-    return one, Campaign.open("banner", store=store, clock=clock)
+def two(store, clock, decided):
+    """That campaign, which two processes have open."""
+    restore_all(store, exported_campaigns(decided))
+    one, other = (Campaign.open("banner", store=store, clock=clock) for _ in range(2))
+    return one, other
 
 
 ROWS = [Row(bucket, 10, 3.0) for bucket in range(1, 291)]

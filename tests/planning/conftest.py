@@ -17,4 +17,4 @@ SMALL = {
 @pytest.fixture(scope="session")
 def small_plan():
     """A plan that is a go, with few replications."""
-    return plan(**SMALL, replications=60, workers=1)
+    return plan(**SMALL, replications=30, workers=1)

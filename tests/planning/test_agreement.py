@@ -113,7 +113,7 @@ def compare_with_simulation(replications, runs, names=tuple(SETTINGS)):
 
 
 def test_the_planner_agrees_with_an_independent_simulation():
-    compare_with_simulation(replications=100, runs=60, names=SHORT)
+    compare_with_simulation(replications=60, runs=40, names=SHORT)
 
 
 @pytest.mark.slow

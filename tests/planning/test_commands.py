@@ -13,7 +13,7 @@ from latesum.cli import main
 EXAMPLES = Path(__file__).parents[2] / "examples" / "plan"
 ASKED = [
     "plan", "--options", "2", "--rate", "0.1", "--lift", "40%", "--traffic", "1000 per day",
-    "--late", "8 hours", "--run-for", "8 weeks", "--replications", "30", "--workers", "1",
+    "--late", "8 hours", "--run-for", "8 weeks", "--replications", "20", "--workers", "1",
 ]  # fmt: skip
 
 

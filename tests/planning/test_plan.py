@@ -68,7 +68,7 @@ def test_the_equal_split_loses_what_it_must(small_plan):
 
 
 def test_switches_cost(small_plan):
-    costly = plan(**SMALL, replications=60, workers=1, check_beliefs=False, switch_cost=5.0)
+    costly = plan(**SMALL, replications=30, workers=1, check_beliefs=False, switch_cost=5.0)
     for free, paid in zip(small_plan.answers, costly.answers, strict=True):
         expected = free.loss.value + 5 * free.switches.value
         assert paid.loss.value == pytest.approx(expected)
@@ -134,7 +134,7 @@ def test_limits():
 
 def test_what_runs_today_is_simulated():
     """A shop that was open yesterday: rewards of yesterday arrive in the first days."""
-    asked = {**SMALL, "late": "4 days", "replications": 60, "workers": 1, "check_beliefs": False}
+    asked = {**SMALL, "late": "4 days", "replications": 40, "workers": 1, "check_beliefs": False}
     nothing, option, other, known = (
         plan(**asked, policies=["unmix", "half test"], **more)
         for more in (
@@ -183,7 +183,8 @@ def test_switchback_is_tried_and_handed_on_as_a_campaign_takes_it():
 
 
 def test_where_effects_change_another_policy_is_recommended_and_it_is_said_why():
-    found = plan(**NOISY, changing=True)
+    few = {**NOISY, "replications": 20}
+    found = plan(**few, changing=True)
     tried = {answer.candidate.label for answer in found.answers}
     assert "switchback" not in tried
     assert "guarded" in tried
@@ -191,7 +192,7 @@ def test_where_effects_change_another_policy_is_recommended_and_it_is_said_why()
     assert "switchback is not tried, because it takes the options' effects to stay" in " ".join(
         found.assumed
     )
-    stays = plan(**NOISY, policies=["unmix"])
+    stays = plan(**few, policies=["unmix"])
     assert found.recommended.loss.value > stays.recommended.loss.value
 
 

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tarfile
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,25 @@ def sdist(tmp_path_factory):
     _run(sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", folder, cwd=ROOT)
     (built,) = folder.glob("*.tar.gz")
     return built
+
+
+def test_the_long_description_stands_alone(wheel, sdist, environment):
+    """No link of it leads nowhere, and the index would take it as it is."""
+    environment.install("twine")
+    for built in (wheel, sdist):
+        said = _run(environment.folder / "bin" / "twine", "check", "--strict", built)
+        assert "PASSED" in said.stdout
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (each for each in archive.namelist() if each.endswith(".dist-info/METADATA"))
+        text = archive.read(name).decode()
+    with tarfile.open(sdist) as archive:
+        (member,) = (each for each in archive.getmembers() if each.name.endswith("/PKG-INFO"))
+        assert archive.extractfile(member).read().decode() == text
+    description = text.partition("\n\n")[2]
+    assert description.startswith("# latesum\n")
+    assert re.findall(r"\]\((?!https://)", description) == []
+    # There is no address of the project yet: none is invented.
+    assert "Project-URL" not in text
 
 
 def _pythons():
@@ -217,3 +237,12 @@ def test_the_oldest_libraries_that_are_allowed(wheel, environment):
     environment.latesum(*store, "next")
     environment.latesum(*store, "status", "--html", "page.html")
     environment.python("import latesum.service.app")
+
+
+def test_policies_of_smpybandits_play_as_they_do_by_themselves(wheel, environment):
+    """The real library, with the last SciPy that it can be imported with; latesum allows that one too."""
+    environment.install("SMPyBandits==0.9.7", "scipy<1.14", wheel)
+    script = ROOT / "tests" / "adapters" / "smpybandits_alone.py"
+    said = _run(environment.folder / "bin" / "python", script, cwd=environment.folder).stdout
+    assert said.count("the same 600 choices") == 7
+    assert "klUCB, from totals" in said

@@ -1,7 +1,7 @@
 """latesum beside the libraries that you use already.
 
-`RoundEnv` and `StretchEnv` are Gymnasium environments (extra `gymnasium`). `RiverPolicy` and `MABWiserPolicy` let policies of river
-and MABWiser play latesum's problems, `play_labelled` and `compare_labelled` run them, and `AskTell` is a policy as Optuna's users
+`RoundEnv` and `StretchEnv` are Gymnasium environments (extra `gymnasium`). `RiverPolicy`, `MABWiserPolicy` and
+`SMPyBanditsPolicy` let policies of river, MABWiser and SMPyBandits play latesum's problems, `play_labelled` and `compare_labelled` run them, and `AskTell` is a policy as Optuna's users
 know it. Only the environments import the library that they speak to.
 """
 
@@ -12,6 +12,7 @@ from latesum.adapters.labelled import (
     LabelledPolicy,
     MABWiserPolicy,
     RiverPolicy,
+    SMPyBanditsPolicy,
     compare_labelled,
     play_labelled,
 )
@@ -28,6 +29,7 @@ __all__ = [
     "LabelledPolicy",
     "MABWiserPolicy",
     "RiverPolicy",
+    "SMPyBanditsPolicy",
     "Trial",
     "compare_labelled",
     "play_labelled",

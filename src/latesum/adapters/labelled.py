@@ -6,9 +6,11 @@ They are baselines: such a policy is told which arm a reward belongs to, which t
 
 from __future__ import annotations
 
+import contextlib
 import heapq
 import itertools
-from collections.abc import Callable, Mapping
+import random
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
@@ -117,6 +119,72 @@ class MABWiserPolicy:
             arms, rewards = zip(*self._first, strict=True)
             self.mab.fit(list(arms), list(rewards))
             self._first = None
+
+
+class SMPyBanditsPolicy:
+    """A policy of SMPyBandits (`SMPyBandits.Policies`): any object with `startGame`, `choice` and `getReward`.
+
+    SMPyBandits draws from the generators that NumPy and Python share with the whole process. Here each policy
+    has a state of its own for both, which is put in their place while the policy is at work.
+
+    Args:
+        make: A function that makes the policy, such as `lambda: SMPyBandits.Policies.UCB(2)`: some draw already
+            then. The game is started here.
+        seed: The same seed gives the same choices, as `numpy.random.seed` and `random.seed` would.
+
+    >>> class InTurn:
+    ...     def startGame(self):
+    ...         self.t = 0
+    ...     def choice(self):
+    ...         return self.t % 2
+    ...     def getReward(self, arm, reward):
+    ...         self.t += 1
+    >>> play_labelled(Problem([0.2, 0.8], "constant(0)"), SMPyBanditsPolicy(InTurn, 1), 10, seed=1).switches
+    9
+    """
+
+    def __init__(self, make: Callable[[], Any], seed: int) -> None:
+        if not callable(make):
+            raise InvalidInput(
+                f"give a function that makes the policy, such as lambda: UCB(2), not {make!r}."
+            )
+        seed = whole_number(seed, "the seed", at_least=0)
+        if seed >= 1 << 32:
+            raise InvalidInput(f"NumPy's shared generator takes seeds below 2**32, not {seed}.")
+        self._numpy = np.random.RandomState(seed).get_state()
+        self._python = random.Random(seed).getstate()
+        with self._own_generators():
+            self.policy = make()
+            _must_have(self.policy, ("startGame", "choice", "getReward"), "a policy of SMPyBandits")
+            self.policy.startGame()
+
+    def choose(self) -> int:
+        """The arm to play in this round."""
+        with self._own_generators():
+            return int(self.policy.choice())
+
+    def observe(self, arm: int, reward: float) -> None:
+        """Take in a reward.
+
+        Args:
+            arm: The arm that it is credited to.
+            reward: What arrived.
+        """
+        with self._own_generators():
+            self.policy.getReward(arm, reward)
+
+    @contextlib.contextmanager
+    def _own_generators(self) -> Iterator[None]:
+        """The shared generators go on from where this policy left them, and are put back afterwards."""
+        others = np.random.get_state(), random.getstate()
+        np.random.set_state(self._numpy)
+        random.setstate(self._python)
+        try:
+            yield
+        finally:
+            self._numpy, self._python = np.random.get_state(), random.getstate()
+            np.random.set_state(others[0])
+            random.setstate(others[1])
 
 
 def play_labelled(

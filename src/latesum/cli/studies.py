@@ -56,7 +56,10 @@ def paper(
     written = write_report(run, workers=count)
     write_summary(
         written.html.parent / "ratios.csv",
-        (row._asdict() | {"verdict": row.verdict} for row in written.ratios),
+        (
+            row._asdict() | {"errors_apart": row.errors_apart, "verdict": row.verdict}
+            for row in written.ratios
+        ),
     )
     columns = ["curve", "published", "ours", "± s.e.", "errors apart", "verdict"]
     table = new_table("Where the curves end", columns)

@@ -1,0 +1,72 @@
+"""docs/tables.py: results of studies go into docs/results and from there into the pages; what is typed over is noticed."""
+
+import importlib.util
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from latesum.lab.summaries import read_summary, write_summary
+
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "docs" / "results"
+
+
+@pytest.fixture
+def tables(tmp_path, monkeypatch):
+    """The script, with a copy of the results."""
+    found = importlib.util.spec_from_file_location("tables", ROOT / "docs" / "tables.py")
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    shutil.copytree(RESULTS, tmp_path / "results")
+    monkeypatch.setattr(module, "RESULTS", tmp_path / "results")
+    return module
+
+
+def _marked(tables):
+    text = "".join(page.read_text(encoding="utf-8") for page in tables.pages())
+    return set(re.findall(r"<!-- (?:table|value): ([\w-]+) -->", text))
+
+
+def test_every_file_of_results_stands_in_a_page(tables):
+    files = {
+        tables.TABLES.get(name, tables.VALUES.get(name, (name,)))[0] for name in _marked(tables)
+    }
+    assert files == {path.stem for path in RESULTS.glob("*.csv")}
+
+
+def test_a_number_that_is_typed_over_is_noticed(tables):
+    noticed = set()
+    for page in tables.pages():
+        text = page.read_text(encoding="utf-8")
+        for place in re.finditer(r"<!-- (table|value): ([\w-]+) -->(.*?)<!-- end", text, re.DOTALL):
+            *_, digit = re.finditer(r"\d", place[3])
+            at = place.start(3) + digit.start()
+            typed = text[:at] + str((int(digit[0]) + 1) % 10) + text[at + 1 :]
+            assert tables.written(typed) == text
+            noticed.add(place[2])
+    assert noticed == _marked(tables)
+
+
+def test_a_new_study_replaces_its_row_and_no_other(tables, tmp_path):
+    before = read_summary(RESULTS / "safety.csv")
+    row = {
+        "policy": "unmix", "law": "wide", "told": 1.0, "horizon": None, "seed": 99, "runs": 4_000,
+        "suspects": 3, "lock_ins": 2, "upper_limit": 0.0016, "mean": 3_000.0, "worst": 9_000.0,
+    }  # fmt: skip
+    for lock_ins in (2, 0):
+        write_summary(tmp_path / "made" / "safety.csv", [{**row, "lock_ins": lock_ins}])
+        tables.take(tmp_path / "made")
+    after = read_summary(tables.RESULTS / "safety.csv")
+    assert after[:-1] == before
+    shown = tables.table("safety")
+    command = "latesum safety --law wide --policy unmix --told 1 --replications 4000 --seed 99"
+    assert f"| 0 of 4,000 | `{command}` |" in shown
+    assert "--seed 21`" not in shown  # the newest of each stands there
+    assert "| `unmix` | its mean | 99 | 4,000 | 0 | 0.0016 | 3,000 | the present one |" in tables.table("safety-unmix")  # fmt: skip
+
+
+def test_a_folder_without_results_is_refused(tables, tmp_path):
+    with pytest.raises(SystemExit, match="has no results of a study"):
+        tables.take(tmp_path)
