@@ -50,7 +50,12 @@ class Plays(Sequence[Play]):
         return int(self._columns[4][self._count - 1]) + 1 if self._count else self._first
 
     def add(
-        self, arm: int, rounds: int, total: float | None, purpose: Purpose, number: int | None = None
+        self,
+        arm: int,
+        rounds: int,
+        total: float | None,
+        purpose: Purpose,
+        number: int | None = None,
     ) -> None:
         """Note one more.
 

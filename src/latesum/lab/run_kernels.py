@@ -41,8 +41,11 @@ _RULES = {
     fixed_kernels.RobinState: _Rule(fixed_kernels.next_in_turn, fixed_kernels.learn_in_turn),
     fixed_kernels.OracleState: _Rule(fixed_kernels.next_of_oracle, fixed_kernels.learn_averages),
     unmix_kernels.UnmixState: _Rule(
-        unmix_kernels.next_stretch, unmix_kernels.learn_part, unmix_kernels.can_learn,
-        unmix_kernels.longest_part, unmix_kernels.must_search,
+        unmix_kernels.next_stretch,
+        unmix_kernels.learn_part,
+        unmix_kernels.can_learn,
+        unmix_kernels.longest_part,
+        unmix_kernels.must_search,
     ),
 }
 
@@ -107,8 +110,22 @@ def _stops_of(state):
 
 @compiled
 def play_stretches(
-    state, told, left, bucket, tables, under_way, rng, quiet, opened, highest, arms, rounds, totals,
-    purposes, numbers, count
+    state,
+    told,
+    left,
+    bucket,
+    tables,
+    under_way,
+    rng,
+    quiet,
+    opened,
+    highest,
+    arms,
+    rounds,
+    totals,
+    purposes,
+    numbers,
+    count,
 ):
     """Play `left` rounds, and note each part of a stretch but the last, which is drawn and not told.
 

@@ -34,9 +34,7 @@ COMPILED: frozenset[type[Policy]] = frozenset(
 NextPlay = Callable[[int], tuple[int, int, Purpose, int]]
 
 
-def play_whole(
-    policy: Policy, world: Any, bucket: int, until: int, ask: NextPlay
-) -> Plays | None:
+def play_whole(policy: Policy, world: Any, bucket: int, until: int, ask: NextPlay) -> Plays | None:
     """Play the next `until` rounds; None where that needs Python.
 
     Args:

@@ -115,7 +115,9 @@ def learn_part(state, told, arm, rounds, total, known, purpose):  # type: ignore
 def can_learn(state):  # type: ignore[no-untyped-def]
     """Whether there is room for one more row and one more run."""
     numbers = state.numbers
-    return numbers[rows_kernels.COUNT] < len(state.table) and numbers[rows_kernels.N_RUNS] < len(state.runs)
+    return numbers[rows_kernels.COUNT] < len(state.table) and numbers[rows_kernels.N_RUNS] < len(
+        state.runs
+    )
 
 
 @allocation_free
