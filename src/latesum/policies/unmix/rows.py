@@ -66,6 +66,10 @@ class PartRows:
     [0.5, 0.6]
     """
 
+    _design: Floats
+    _shares: Floats
+    _ages: Floats
+
     def __init__(self, n_arms: int, curve: DelayCurve, stretch_sd: float) -> None:
         at = _kernels()
         self.curve = curve
@@ -394,9 +398,9 @@ class PartRows:
 
     def _new_design(self, rows: int, runs: int) -> None:
         bins = self.curve.n_bins
-        self._design: Floats = np.empty((rows, bins, self.n_arms, 2))
-        self._shares: Floats = np.empty((rows, bins, _kernels().design_kernels.SHARES))
-        self._ages: Floats = np.empty((runs, bins, 4))
+        self._design = np.empty((rows, bins, self.n_arms, 2))
+        self._shares = np.empty((rows, bins, _kernels().design_kernels.SHARES))
+        self._ages = np.empty((runs, bins, 4))
 
     def _new_equations(self, rows: int) -> None:
         self._equations: Floats = np.empty((rows, self._points.shape[1] + 1))
