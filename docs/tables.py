@@ -76,6 +76,24 @@ DELAYS = {
     "exponential": "exponential(50)",
     "pareto": "pareto(1.5, 50)",
 }
+#: Worlds of the study of markets, in words.
+WORLDS = {
+    "A": "A: one stream, 3 options, 2 days late, 600 sales a day, 90 days",
+    "B": "B: as A, 4 regions",
+    "D": "D: one stream, 5 options, 4 days late, 120 days",
+    "E": "E: 4 regions, 5 options, 4 days late, 30% background, 240 sales a day, 120 days",
+    "F": "F: 4 regions, 2 options, half a day late, 120 sales a day, 60 days",
+    "G": "G: 4 regions, 3 options, one 10% better, 2 days late, 240 sales a day, 60 days",
+}
+#: What stands beside the rule of markets in its tables.
+BESIDE = {
+    "half-time-test": "test of half the time",
+    "quarter-time-test": "of a quarter",
+    "geo-test": "geo test",
+    "equal-split": "equal split",
+    "flow": "Flow",
+    "unmix": "Unmix",
+}
 Row = dict[str, str]
 _TABLE = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- end of table -->)", re.DOTALL)
 _VALUE = re.compile(r"(<!-- value: ([\w-]+) -->).*?(<!-- end -->)", re.DOTALL)
@@ -287,6 +305,106 @@ def over_optuna(rows: Sequence[Row]) -> str:
     return f"{least:.0f} times"
 
 
+def market_worlds(rows: Sequence[Row]) -> str:
+    """What switchback and the others lose in the worlds of the study of markets, as shares of a split's loss."""
+    lines = []
+    found = _by_world(rows, "worlds")
+    for world, cells in sorted(found.items()):
+        ours = cells["switchback"]
+        half = cells.get("half-time-test")
+        others = [_of_split(cells.get(policy), error=False) for policy in BESIDE]
+        others[1:1] = [_held(half, "covered90")]
+        fewest = [int(row["runs"]) for policy, row in cells.items() if policy in BESIDE]
+        lines.append([WORLDS[world], *_of_rule(ours), *others, f"{min(fewest)}" if fewest else "–"])
+    half_time, *further = BESIDE.values()
+    columns = ["world", *_RULE, half_time, "its 90% hold", *further, "their runs"]
+    return _markdown(columns, lines)
+
+
+def market_demand(rows: Sequence[Row]) -> str:
+    """The same on real demand."""
+    lines = []
+    for series, cells in _by_world(rows, "real demand").items():
+        half = cells.get("half-time-test")
+        others = [
+            _of_split(half), _held(half, "covered90"), _of_split(cells.get("flow, told the history")),
+            _of_split(cells.get("rounds known to 10%")),
+        ]  # fmt: skip
+        lines.append([series, *_of_rule(cells["switchback"]), *others])
+    further = ["test of half the time", "its 90% hold", "Flow told the history", "visitors known to 10%"]  # fmt: skip
+    return _markdown(["series", *_RULE, *further], lines)
+
+
+_RULE = ("switchback", "asked", "worst 1%", "90% hold", "95% hold", "wrong signs", "runs")
+
+
+def _of_rule(row: Row) -> list[str]:
+    goal = f"{float(row['goal']):.2f}" if row["goal"] else ""
+    wrong = f"{float(row['wrong_signs']):.1%}"
+    held = [_held(row, name) for name in ("covered90", "covered95")]
+    return [_of_split(row), goal, f"{float(row['worst']):.1%}", *held, wrong, row["runs"]]
+
+
+def market_cells(*tables: str) -> Callable[[Sequence[Row]], str]:
+    """A table of some tables of the study of markets, one row per world and what was told."""
+
+    def shown(rows: Sequence[Row]) -> str:
+        lines = []
+        for row in rows:
+            if row["table"] in tables:
+                goal = f"{float(row['goal']):.2f}" if row["goal"] else ""
+                held = [_held(row, name) for name in ("covered90", "covered95", "wrong_signs")]
+                lines.append(
+                    [row["world"], row["policy"], _of_split(row), goal, *held, row["runs"]]
+                )
+        right = ("of a split's loss", "asked", "90% hold", "95% hold", "wrong signs", "runs")
+        return _markdown(["world", "", *right], lines, right=right)
+
+    return shown
+
+
+def market_winners(rows: Sequence[Row]) -> str:
+    """How often a winner was named, and wrongly."""
+    lines = [
+        [WORLDS[row["world"]], f"{float(row['named']):.0%}", f"{float(row['named_wrongly']):.1%}", row["runs"]]
+        for row in rows
+        if row["table"] == "winner"
+    ]  # fmt: skip
+    return _markdown(["world", "a winner is named", "a wrong one", "runs"], lines)
+
+
+def market_field(rows: Sequence[Row]) -> str:
+    """Mean regret on problems of the league that have daily totals."""
+    lines = []
+    for problem in dict.fromkeys(row["problem"] for row in rows):
+        cells = {row["policy"]: row for row in rows if row["problem"] == problem}
+        ours = cells["switchback"]
+        goal = f"{float(ours['goal']):,.0f}" if ours["goal"] else ""
+        best = f"{float(ours['ended_on_best']):.0%}"
+        lines.append([problem, _regret(ours), goal, best, _regret(cells.get("flow")), ours["runs"]])
+    return _markdown(["problem", "switchback", "asked", "ends on the best", "Flow", "runs"], lines)
+
+
+def _by_world(rows: Sequence[Row], table: str) -> dict[str, dict[str, Row]]:
+    found: dict[str, dict[str, Row]] = {}
+    for row in rows:
+        if row["table"] == table:
+            found.setdefault(row["world"], {})[row["policy"]] = row
+    return {world: cells for world, cells in found.items() if "switchback" in cells}
+
+
+def _of_split(row: Row | None, *, error: bool = True) -> str:
+    if row is None:
+        return "–"
+    return f"{float(row['of_split']):.2f}" + (f" ± {float(row['error']):.2f}" if error else "")
+
+
+def _held(row: Row | None, name: str) -> str:
+    if row is None or row[name] in ("", "nan"):
+        return "–"
+    return f"{float(row[name]):.1%}" if name == "wrong_signs" else f"{float(row[name]):.0%}"
+
+
 def _markdown(
     columns: Sequence[str], lines: Sequence[Sequence[str]], right: Sequence[str] | None = None
 ) -> str:
@@ -317,6 +435,15 @@ TABLES: dict[str, tuple[str, Callable[[Sequence[Row]], str]]] = {
     "coverage": ("coverage", misses),
     "end-ratios": ("ratios", end_ratios),
     "speed": ("speed", speeds),
+    "market-worlds": ("markets", market_worlds),
+    "market-demand": ("markets", market_demand),
+    "market-delays": ("markets", market_cells("delay told wrong")),
+    "market-later": ("markets", market_cells("best option later")),
+    "market-before": ("markets", market_cells("what ran before")),
+    "market-reports": ("markets", market_cells("poor reports")),
+    "market-breaks": ("markets", market_cells("what breaks it")),
+    "market-winners": ("markets", market_winners),
+    "market-field": ("field", market_field),
     "in-short": ("speed", in_short),
     "service": ("service", service_speeds),
 }

@@ -1,6 +1,7 @@
 """The pages: no dead link, no path that is not there, every public name in the reference, tables as the results have them."""
 
 import importlib
+import importlib.util
 import inspect
 import pkgutil
 import re
@@ -13,6 +14,12 @@ import nbformat
 import pytest
 
 import latesum
+from latesum.lab.engine import Chunk, run_chunk
+from latesum.lab.markets.setting import MarketSetting
+from latesum.lab.studies.market_cells import Cell
+from latesum.lab.studies.markets import as_values, row_of
+from latesum.lab.summaries import write_summary
+from latesum.world.market import Market
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -130,6 +137,35 @@ def test_tables_are_what_the_results_say():
         [sys.executable, DOCS / "tables.py", "--check"], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_tables_of_markets_are_made_from_what_the_study_writes(tmp_path, monkeypatch):
+    """Rows of real runs, through the file that `latesum markets` writes: every number is where its column says."""
+    spec = importlib.util.spec_from_file_location("tables", DOCS / "tables.py")
+    tables = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tables)
+    monkeypatch.setattr(tables, "RESULTS", tmp_path)
+    market = Market(buckets=21, history=0)
+    cells = [
+        Cell("worlds", "A", market, "half-time-test", "switchback", 0.26),
+        Cell("worlds", "A", market, "geo-test", "geo-test"),
+        Cell("poor reports", "A, late", market, "equal-split", "switchback"),
+    ]
+    runs = [MarketSetting(market, cell.policy, 1) for cell in cells]
+    rows = [
+        row_of(cell, run_chunk(Chunk(setting, 0, 2)))
+        for cell, setting in zip(cells, runs, strict=True)
+    ]
+    write_summary(tmp_path / "markets.csv", map(as_values, rows))
+    head, _, line = (text.split(" | ") for text in tables.table("market-worlds").splitlines())
+    shown = dict(zip(head, line, strict=True))
+    assert shown["switchback"] == f"{rows[0].of_split:.2f} ± {rows[0].error:.2f}"
+    assert (shown["asked"], shown["runs"], shown["geo test"]) == (
+        "0.26", "2", f"{rows[1].of_split:.2f}",
+    )  # fmt: skip
+    assert shown["Flow"] == "–"
+    assert "| A, late | switchback |" in tables.table("market-reports")
+    assert "A, late" not in tables.table("market-breaks")
 
 
 def test_the_citation_has_this_version():

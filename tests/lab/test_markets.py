@@ -279,3 +279,17 @@ def test_real_demand_is_what_the_series_say():
     law = Market(buckets=40, demand="latesum.lab.studies.market_demand:deaths", rounds="constant")
     world = MarketSetting(law, "switchback").run(0).world
     assert len(np.unique(world.rounds(40))) == 1
+
+
+def test_some_worlds_and_policies_of_a_table_are_run_by_themselves():
+    rows = run_markets(
+        ["worlds"], worlds=["F", "A"], policies=["geo-test", "equal-split"], replications=1
+    )
+    assert [(row.cell.world, row.cell.called, row.runs) for row in rows] == [
+        ("A", "geo-test", 1), ("A", "equal-split", 1), ("F", "geo-test", 1), ("F", "equal-split", 1),
+    ]  # fmt: skip
+    assert 0.5 < rows[1].of_split < 1.5
+    with pytest.raises(InvalidInput, match="world"):
+        run_markets(["worlds"], worlds=["Z"], replications=1)
+    with pytest.raises(InvalidInput, match="none of these policies"):
+        run_markets(["worlds"], worlds=["B"], policies=["flow"], replications=1)

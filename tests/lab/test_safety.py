@@ -75,6 +75,8 @@ def test_a_lock_in_is_a_lock_in_only_if_it_lasts():
     assert not safety.is_safe(stuck)
     late = safety.measure_safety(3, policy="late-riser", **asked)
     assert (late.suspects, late.lock_ins) == (3, 0)
+    # The one rises after so many rounds, whatever horizon it is told; the other never.
+    assert (stuck.told_longer, late.told_longer) == (3, 0)
 
 
 def test_the_same_wherever_it_is_run():

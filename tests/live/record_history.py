@@ -299,10 +299,14 @@ STORIES = {
     "changed": changed_campaign,
     # The first one again, by the rule of Unmix that had second opinions and did not look again:
     "reconsidered": eventful_campaign,
+    # And by the rule that looked again, and doubted no more later than at first:
+    "doubting": eventful_campaign,
     "regions": regions_campaign,
     "stream": stream_campaign,
     # And again, by the second version of the markets' model:
     "remodelled": stream_campaign,
+    # That with regions by the second version too:
+    "remodelled_regions": regions_campaign,
 }
 
 

@@ -3,6 +3,7 @@
 import json
 from datetime import UTC, date, datetime, timedelta
 
+import numpy as np
 import pytest
 
 from latesum import InvalidInput
@@ -360,3 +361,21 @@ def test_a_campaign_keeps_to_the_model_by_which_it_began(make):
     assert settings.build_market().model == MODEL
     assert older.build_market().model == 1
     assert older.written_parameters == {**settings.parameters, "model": 1}
+
+
+def test_a_stream_that_is_too_noisy_is_warned_of_before_the_first_decision(make):
+    """The history alone says it: demand that walks by 12% a day, beside one that walks by 1%."""
+    past = [FIRST - timedelta(days=back) for back in range(40, 0, -1)]
+    steps = np.random.default_rng(4).standard_normal(len(past))
+    for name, walk in (("wild", 0.12), ("calm", 0.01)):
+        totals = np.rint(900 * np.exp(np.cumsum(walk * steps))).tolist()
+        rows = [
+            {"bucket": str(day), "rounds": 30_000, "total": total}
+            for day, total in zip(past, totals, strict=True)
+        ]
+        campaign = make(regions=[], policy="switchback", name=name, history=rows)
+        assert campaign.history() == []
+        said = [each for each in campaign.health() if each.code == "noisy demand"]
+        assert len(said) == (name == "wild")
+        assert all("Use regions." in each.sentence and each.level == "warning" for each in said)
+        assert all(each.sentence in campaign.status().warnings for each in said)

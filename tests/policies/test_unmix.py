@@ -355,7 +355,7 @@ def test_the_figure_shows_what_was_learned_what_was_told_and_the_truth(tmp_path)
         policy.plot_delay(tmp_path / "nowhere" / "delay.png")
 
 
-@pytest.mark.parametrize("rule", ["reconsider", "look_again", "new_first"])
+@pytest.mark.parametrize("rule", ["reconsider", "look_again", "doubt_grows", "new_first"])
 def test_whether_it_reconsiders_is_yes_or_no(rule):
     with pytest.raises(InvalidInput, match=f"{rule} is True or False, not 'often'"):
         Unmix(2, 1000, mean_delay=10, **{rule: "often"})

@@ -8,8 +8,6 @@ import pytest
 from latesum.lab.measures import suspect
 from latesum.lab.setting import Setting
 from latesum.lab.studies.safety import HARMFUL_SHARE
-from latesum.policies.spec import PolicySpec
-from latesum.world import Problem
 
 NEAR_ONE = [0.9124717334258039, 0.9706362981869137, 0.963435904363216, 0.9965433929243288]
 THREE_NEAR_ONE = [0.9896117247837369, 0.9530122297234032, 0.9322513194735754]
@@ -67,9 +65,16 @@ IN_DOUBT = {
     ),
 }  # fmt: skip
 
+#: Here the other explanation said less of the arm, by two standard deviations: 0.47 +- 0.13.
+MORE_IN_DOUBT = {
+    "told half: the first arm was left after half of a delay, and seemed worse by any explanation": (
+        [0.7035959262959005, 0.72938869628167], "uniform(0, 226)", 377_027, 22, 752, TOLD_HALF_OF_IT,
+    ),
+}  # fmt: skip
+
 
 def _ends_harmful(name, **rule):
-    arms, delay, horizon, seed, number, more = {**FOUND, **IN_DOUBT}[name]
+    arms, delay, horizon, seed, number, more = {**FOUND, **IN_DOUBT, **MORE_IN_DOUBT}[name]
     told = {"mean_delay": None} if "nothing" in name else {}
     setting = {
         "problem": {"arms": arms, "delay": delay}, "horizon": horizon, "seed": seed,
@@ -78,7 +83,7 @@ def _ends_harmful(name, **rule):
     return suspect(Setting.from_json(setting).run(number), share=HARMFUL_SHARE)
 
 
-@pytest.mark.parametrize("name", [*FOUND, *IN_DOUBT])
+@pytest.mark.parametrize("name", [*FOUND, *IN_DOUBT, *MORE_IN_DOUBT])
 def test_it_comes_back_to_a_good_arm(name):
     assert not _ends_harmful(name)
 
@@ -93,32 +98,27 @@ def test_campaigns_that_began_without_looking_again_go_on_without(name):
     assert _ends_harmful(name, look_again=False)
 
 
-@pytest.mark.xfail(strict=True, reason="the other explanation says two standard deviations less")
-def test_told_half_the_first_arm_is_not_in_doubt_enough():
-    """It is left after half of a delay, and worth 0.47 +- 0.13 by the likeliest other explanation."""
-    setting = {
-        "problem": {"arms": [0.7035959262959005, 0.72938869628167], "delay": "uniform(0, 226)"},
-        "horizon": 377_027, "seed": 22, "policy": {"name": "unmix", "parameters": {"delay": None}},
-        **TOLD_HALF_OF_IT,
-    }  # fmt: skip
-    assert not suspect(Setting.from_json(setting).run(752), share=HARMFUL_SHARE)
+@pytest.mark.parametrize("name", MORE_IN_DOUBT)
+def test_campaigns_that_began_with_less_doubt_go_on_with_less(name):
+    assert _ends_harmful(name, doubt_grows=False)
 
 
-#: Means, delay, seed and run of problems of 2,000 rounds with an arm that is worse by 0.02 to 0.03.
+#: Means, delay, seed, run, what else the setting says, and after how many horizons the last half goes to a good arm, of
+#: problems of 2,000 rounds with arms that are worse by 0.02 to 0.03, or rates below 0.05.
 LONG_VISITS = [
     (
         [
             0.3661475373408444, 0.0024682502807491405, 0.3963290447208385, 0.15548299681553263, 0.31503511177118904,
             0.14565791510849166, 0.06534727034114311, 0.30935975313995684, 0.3227883023936439, 0.07759686446273822,
         ],
-        "mixture((0.05, constant(20)), (0.95, uniform(0, 2)))", 1, 181,
+        "mixture((0.05, constant(20)), (0.95, uniform(0, 2)))", 1, 181, {}, 10,
     ),
     (
         [
             0.36162896155522845, 0.33872965916584785, 0.3088599834140988, 0.22990716190704621, 0.519869067073237,
             0.4225313068207263, 0.3988893087408389, 0.006917571072038255, 0.5422396684958742,
         ],
-        "negative_binomial(5, 50)", 21, 748,
+        "negative_binomial(5, 50)", 21, 748, {}, 10,
     ),
     (
         [
@@ -126,17 +126,46 @@ LONG_VISITS = [
             0.4407529694464679, 0.5120357104777946, 0.14329630898069418, 0.023630383713890715, 0.5333943992866894,
             0.23514025346673076, 0.05837436257357303,
         ],
-        "uniform(0, 2)", 21, 1764,
+        "uniform(0, 2)", 21, 1764, {}, 30,
+    ),
+    (
+        [
+            0.03752368654064943, 0.016553202819271737, 0.006167245702944558, 0.024926607538529794, 0.006545272902475263,
+            0.016537839011632652, 0.01259241114511033, 0.01202180122632808, 0.0027471806128686284, 0.013815526075916075,
+            0.002842666975519118,
+        ],
+        "pareto(1.5, 2)", 23, 88, {"reports": {"bucket": 5, "lag": 0}, "told": {"mean_delay": 2.0}}, 10,
+    ),
+    (
+        [
+            0.014035158139569223, 0.016396164379442763, 0.010548306428399918, 0.009028764587738682, 0.03864981389328131,
+            0.04943829072977339, 0.0035971130447511185, 0.0028379505186544667, 0.00854557976171788,
+        ],
+        "constant(2)", 101, 2981, {}, 10,
+    ),
+    (
+        [
+            0.5813466881175552, 0.6077895473663718, 0.5770932731363232, 0.5777793426278668, 0.5724480549473924,
+            0.5808910271984924, 0.6002057053642988, 0.5860541084883102, 0.5870350529834725, 0.5864673920753761,
+            0.5733572145831345,
+        ],
+        "poisson(1)", 102, 3924, {}, 30,
     ),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("means", "delay", "seed", "number"), LONG_VISITS)
-def test_a_long_visit_to_the_second_best_arm_ends(means, delay, seed, number):
-    """Nine to twelve arms, 2,000 rounds: it stays to ten times the horizon with an arm that is worse by 0.02 or 0.03.
+@pytest.mark.parametrize(("means", "delay", "seed", "number", "more", "horizons"), LONG_VISITS)
+def test_a_long_visit_to_the_second_best_arm_ends(means, delay, seed, number, more, horizons):
+    """Nine to twelve arms, 2,000 rounds: it is with an arm that is worse by 0.02 or 0.03 at the end.
 
-    Its visit lasts until its data have doubled, and the best arm was unlucky before.
+    All six stayed there to ten times the horizon. A visit lasts until the arm's data have doubled, and the best arm was
+    unlucky before. Where the longer horizon is told from the start, none of them does.
     """
-    policy = PolicySpec("unmix", {"delay": None})
-    run = Setting(Problem(means, delay), policy, 2_000, seed=seed).run(number)
-    assert not suspect(run.continued(30 * run.horizon), share=HARMFUL_SHARE)
+    setting = {
+        "problem": {"arms": means, "delay": delay}, "horizon": 2_000, "seed": seed,
+        "policy": {"name": "unmix", "parameters": {"delay": None}}, **more,
+    }  # fmt: skip
+    run = Setting.from_json(setting).run(number)
+    assert suspect(run, share=HARMFUL_SHARE)
+    assert not suspect(run.continued(horizons * run.horizon), share=HARMFUL_SHARE)
+    assert not suspect(run.anew(10 * run.horizon), share=HARMFUL_SHARE)

@@ -145,6 +145,9 @@ def new_campaign(
             print(f"Note: {found.note}")
         if found.time_basis == "decision" and not found.is_market:
             print(f"Warning: {made.status().warnings[0]}")
+        for each in made.health():
+            if each.code == "noisy demand":  # before anything is lost by it
+                print(f"Warning: {each.sentence}")
 
 
 def read_fields(given: Mapping[str, str | None]) -> dict[str, Any]:

@@ -151,14 +151,24 @@ def safety(
             )
             for factor in factors
         ]  # fmt: skip
-    columns = ["policy", "told", "runs", "suspects", "lock-ins", "95% limit", "mean", "worst"]
+    columns = [
+        "policy",
+        "told",
+        "runs",
+        "suspects",
+        "lock-ins",
+        "told tenfold",
+        "95% limit",
+        "mean",
+        "worst",
+    ]
     table = new_table("Lock-ins on random problems", columns)
     for row in rows:
         table.add_row(
             row.policy, "nothing" if row.told is None else f"{row.told:g}",
             f"{row.replications:,}", f"{row.suspects:,}",
-            f"{row.lock_ins:,}", f"{row.upper_limit:.2e}", number_text(row.mean_regret),
-            number_text(row.worst_regret),
+            f"{row.lock_ins:,}", "" if row.told_longer is None else f"{row.told_longer:,}",
+            f"{row.upper_limit:.2e}", number_text(row.mean_regret), number_text(row.worst_regret),
         )  # fmt: skip
     terminal().print(table)
     values = write_summary(
@@ -167,8 +177,8 @@ def safety(
             {
                 "policy": row.policy, "law": law, "told": "nothing" if row.told is None else row.told,
                 "horizon": horizon, "seed": seed, "runs": row.replications, "suspects": row.suspects,
-                "lock_ins": row.lock_ins, "upper_limit": row.upper_limit, "mean": row.mean_regret,
-                "worst": row.worst_regret,
+                "lock_ins": row.lock_ins, "told_longer": row.told_longer,
+                "upper_limit": row.upper_limit, "mean": row.mean_regret, "worst": row.worst_regret,
             }
             for row in rows
         ),
@@ -246,6 +256,12 @@ def markets(
     tables: Annotated[
         list[str] | None, typer.Argument(help="Some of the tables, such as worlds; all without.")
     ] = None,
+    world: Annotated[
+        list[str] | None, typer.Option(help="Only this world; may be given several times.")
+    ] = None,
+    policy: Annotated[
+        list[str] | None, typer.Option(help="Only this policy; may be given several times.")
+    ] = None,
     replications: Replications = None,
     seed: Seed = 50_000,
     workers: Workers = None,
@@ -271,7 +287,12 @@ def markets(
     field: list[FieldRow] = []
     with working(worker_count(workers), dask, out, again) as how:
         cells = [table for table in chosen if table != _FIELD]
-        rows = run_markets(cells, replications=replications, seed=seed, **how) if cells else []
+        rows = []
+        if cells:
+            rows = run_markets(
+                cells, worlds=world or (), policies=policy or (), replications=replications,
+                seed=seed, **how,
+            )  # fmt: skip
         if _FIELD in chosen:
             field = run_field(replications=min(replications or 200, 200), seed=seed, **how)
     for name, group in groupby(rows, key=lambda row: row.cell.table):

@@ -108,16 +108,24 @@ def suspect(run: Run, gap: float = HARMFUL_GAP, share: float | None = None) -> b
 
 @register_measure("lock_in")
 def lock_in(
-    run: Run, gap: float = HARMFUL_GAP, share: float | None = None, longer: int = LONGER
+    run: Run,
+    gap: float = HARMFUL_GAP,
+    share: float | None = None,
+    longer: int = LONGER,
+    told: bool = False,
 ) -> bool:
     """Whether a run is suspect, and again when it is played on to `longer` times its horizon.
 
-    The first alone may be honest exploration: with a dozen close arms there is a lot to find out.
+    The first alone may be honest exploration: with a dozen close arms there is a lot to find out. A run that is played
+    on was told the shorter horizon, and had settled by it; with `told` it is instead made anew, and told the longer one.
     """
     least = harmful_gap(run.problem, gap, share)
     if max(run.problem.gaps) < least or run.regret() < least * run.horizon / 4:
         return False
-    return suspect(run, least) and suspect(run.continued(longer * run.horizon), least)
+    if not suspect(run, least):
+        return False
+    until = longer * run.horizon
+    return suspect(run.anew(until) if told else run.continued(until), least)
 
 
 def harmful_gap(problem: Problem, gap: float = HARMFUL_GAP, share: float | None = None) -> float:

@@ -52,6 +52,7 @@ class Run:
         checkpoints: The rounds at which the regret is kept.
         bucket: The rounds between two decisions.
         longer: Plays the same run on.
+        anew: Makes the run anew with another horizon, which the policy is told from the start.
     """
 
     def __init__(
@@ -63,12 +64,13 @@ class Run:
         checkpoints: Integers | None = None,
         bucket: int = 1,
         longer: Callable[[int], Run] | None = None,
+        anew: Callable[[int], Run] | None = None,
     ) -> None:
         self.problem = problem
         self.policy = policy
         self.checkpoints = checkpoints
         self.bucket = bucket
-        self._longer = longer
+        self._longer, self._anew = longer, anew
         self.plays = plays
         if isinstance(plays, Plays):
             arms, rounds = plays.arms, plays.rounds
@@ -131,6 +133,16 @@ class Run:
         if self._longer is None:
             raise InvalidInput("this run cannot be played on.")
         return self._longer(until)
+
+    def anew(self, horizon: int) -> Run:
+        """The run made anew, with the same luck at first; its policy is told another horizon from the start.
+
+        Args:
+            horizon: The rounds of the other run.
+        """
+        if self._anew is None:
+            raise InvalidInput("this run cannot be made anew.")
+        return self._anew(horizon)
 
     def policies_after(self, rounds: Sequence[int]) -> Iterator[Policy]:
         """The policy as it was after the first stretch that ends at each of `rounds`, or later.

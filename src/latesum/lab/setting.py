@@ -246,6 +246,7 @@ class Setting:
             problem, game.plays(self.horizon), policy=playing,
             checkpoints=self.checkpoint_rounds, bucket=self.reports.bucket,
             longer=functools.partial(self._longer, number),
+            anew=functools.partial(self._anew, number),
         )  # fmt: skip
 
     def shortened(self, rounds: int) -> Setting:
@@ -305,6 +306,9 @@ class Setting:
         game, playing = self._game(number, until)
         plays = [*game.plays(self.horizon), *game.plays(until)]
         return Run(self.met_by(number)[0], plays, policy=playing, bucket=self.reports.bucket)
+
+    def _anew(self, number: int, horizon: int) -> Run:
+        return dataclasses.replace(self, horizon=horizon, checkpoints=()).run(number)
 
     def _game(self, number: int, until: int) -> tuple[Game, Policy]:
         problem, policy = self.met_by(number)

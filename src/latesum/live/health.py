@@ -84,11 +84,26 @@ def find_health(
         for finding, where in regions.items():
             named = "" if len(where) == len(ledger.parts) else f"{', '.join(where)}: "
             found.append(finding._replace(sentence=f"{named}{finding.sentence}"))
+        found += _noisy_demand(ledger, now)
         own_delay = find_own_delay(ledger, now)
         if own_delay is not None and own_delay.off:
             found.append(_delay_off(own_delay))
     rank = {"alarm": 0, "warning": 1, "note": 2}
     return sorted(found, key=lambda finding: rank[finding.level])
+
+
+def _noisy_demand(ledger: Ledger, now: datetime) -> Iterator[Finding]:
+    """One stream that is too noisy for a comparison: known from the history, before the first decision."""
+    if not ledger.settings.is_market or len(ledger.parts) > 1:
+        return
+    from latesum.live.market import market_rows
+    from latesum.markets.readings import noisy_demand
+
+    found = market_rows(ledger, now)
+    following = (ledger.last or 0) + 1 - found.first
+    sentence = noisy_demand(found.rows, following, found.settings)
+    if sentence is not None:
+        yield Finding("noisy demand", "warning", sentence)
 
 
 def _store(free_bytes: int | None) -> Iterator[Finding]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latesum.markets.filter_kernels import CLIP
-from latesum.markets.model import Posterior, fit
+from latesum.markets.model import Hyper, Posterior, fit
 from latesum.markets.rows import Panel, RegionRow
 from latesum.markets.rule import root_of
 from latesum.markets.search import FIRST_SEARCH, learned
@@ -151,7 +151,7 @@ def readings_of(panel: Panel, settings: MarketSettings) -> Readings:
         own_delays = dict(
             zip(settings.options, (hyper.delay * np.exp(gamma)).tolist(), strict=True)
         )
-    walk = math.hypot(hyper.region_walk, hyper.common_walk if layout.several else 0.0)
+    walk = _walk(hyper, settings)
     return Readings(
         overall,
         {name: effects_of(found, settings, place) for place, name in enumerate(settings.regions)},
@@ -163,6 +163,40 @@ def readings_of(panel: Panel, settings: MarketSettings) -> Readings:
         _origins(panel, found, settings),
         tuple(_warnings(panel, found, settings, walk)),
     )  # fmt: skip
+
+
+def noisy_demand(rows: Iterable[RegionRow], bucket: int, settings: MarketSettings) -> str | None:
+    """A sentence if the demand of one stream walks so far that options can hardly be compared on it.
+
+    A history is enough to know it, before anything was decided.
+
+    Args:
+        rows: The log with its history, in any order.
+        bucket: The bucket that comes next.
+        settings: The market's.
+
+    >>> settings = MarketSettings(("old", "new"), 60, before="old")
+    >>> level = 700 * np.exp(np.cumsum(0.12 * np.random.default_rng(4).standard_normal(40)))
+    >>> wild = [RegionRow("", day, 9000, "old", round(level[day])) for day in range(-40, 0)]
+    >>> noisy_demand(wild, 0, settings)[:15], noisy_demand([row._replace(total=700) for row in wild], 0, settings)
+    ('Demand walks by', None)
+    """
+    hyper = learned(Panel.of(rows, settings, bucket), settings)
+    return _noisy(_walk(hyper, settings), settings)
+
+
+def _walk(hyper: Hyper, settings: MarketSettings) -> float:
+    several = len(settings.regions) > 1
+    return math.hypot(hyper.region_walk, hyper.common_walk if several else 0.0)
+
+
+def _noisy(walk: float, settings: MarketSettings) -> str | None:
+    if walk < NOISY_WALK or len(settings.regions) > 1:
+        return None
+    return (
+        f"Demand walks by {walk:.0%} a bucket: expect to lose half of what an equal split loses. "
+        + ("Use regions." if settings.rounds_known else "Tell the visitors, or use regions.")
+    )
 
 
 def effects_of(
@@ -243,11 +277,8 @@ def _warnings(
             f"Fewer than {FIRST_SEARCH} buckets are known, so the noise, the drift and the delay are those "
             "that are usual; a history (rows before the start) would tell them."
         )
-    if walk >= NOISY_WALK and len(settings.regions) == 1:
-        yield (
-            f"Demand walks by {walk:.0%} a bucket: expect to lose half of what an equal split loses. "
-            + ("Use regions." if settings.rounds_known else "Tell the visitors, or use regions.")
-        )
+    if (noisy := _noisy(walk, settings)) is not None:
+        yield noisy
     if not settings.novelty and _seem_to_change(panel, found, settings):
         yield (
             "The options' effects seem to change over time, and this policy takes them to stay: it can end on "

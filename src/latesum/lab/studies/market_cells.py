@@ -9,7 +9,7 @@ from latesum.world.market import Market
 
 _DEMAND = "latesum.lab.studies.market_demand"
 _STREAM = ("flow", "unmix")
-_TESTS = ("half-time-test", "quarter-time-test", "geo-test")
+_TESTS = ("half-time-test", "quarter-time-test", "geo-test", "equal-split")
 
 #: One stream and four regions with three options and daily totals, and what is hard: many options, long delays, a
 #: background, few sales, one option that is a little better.
@@ -51,7 +51,7 @@ def _worlds() -> list[Cell]:
     for name, market in WORLDS.items():
         cells.append(Cell("worlds", name, market, "switchback", "switchback", goals[name]))
         for policy in (*_TESTS, *(_STREAM if market.regions == 1 else ())):
-            cells.append(Cell("worlds", name, market, policy, policy))
+            cells.append(Cell("worlds", name, market, policy, policy, most=100))
     return cells
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple, Unpack
 
 import numpy as np
 
-from latesum._checks import known_name
+from latesum._checks import InvalidInput, known_name
 from latesum.lab.engine import RunOptions, run
 from latesum.lab.markets.setting import MarketSetting
 from latesum.lab.results import Rows
@@ -69,6 +69,8 @@ class MarketRow(NamedTuple):
 def run_markets(
     tables: Sequence[str],
     *,
+    worlds: Sequence[str] = (),
+    policies: Sequence[str] = (),
     replications: int | None = None,
     seed: int = 50_000,
     **how: Unpack[RunOptions],
@@ -77,6 +79,8 @@ def run_markets(
 
     Args:
         tables: Names of `CELLS`.
+        worlds: The worlds that are played in, by their names in the tables; all without.
+        policies: The policies, as the tables call them; all without.
         replications: The largest number of runs of a cell.
         seed: The seed.
         how: Where and how runs are made.
@@ -84,7 +88,18 @@ def run_markets(
     >>> [row.cell.world for row in run_markets(["poor reports"], replications=1)]    # doctest: +SKIP
     ['A, two days late, restated for a week, 5% missing', 'B, two days late, restated for a week, 5% missing']
     """
-    cells = [cell for table in tables for cell in CELLS[known_name(table, CELLS, "table")]]
+    every = [cell for table in tables for cell in CELLS[known_name(table, CELLS, "table")]]
+    for world in worlds:
+        known_name(world, dict.fromkeys(cell.world for cell in every), "world")
+    for policy in policies:
+        known_name(policy, dict.fromkeys(cell.called for cell in every), "policy")
+    cells = [
+        cell
+        for cell in every
+        if (not worlds or cell.world in worlds) and (not policies or cell.called in policies)
+    ]
+    if not cells:
+        raise InvalidInput("none of these policies plays in one of these worlds.")
     settings = [
         MarketSetting(
             cell.market, cell.policy, seed, problem_name=f"{cell.table}: {cell.world}",

@@ -2,7 +2,9 @@
 
 A lock-in is a run that plays arms with a gap of at least 0.02 for more than half of its last half,
 and does so again when it is continued to ten times the horizon. (The first alone may be honest
-exploration: with a dozen close arms there is a lot to find out.) In random markets it is a run whose last half
+exploration: with a dozen close arms there is a lot to find out.) A policy that was told the horizon settles by it;
+so it is also counted how many suspects are so again when they are made anew and told the tenfold horizon from the
+start. In random markets it is a run whose last half
 went mostly to options that sell at least 5% less than the best, and that would keep such an option.
 """
 
@@ -65,6 +67,7 @@ class Safety(NamedTuple):
     replications: int
     suspects: int  # harmful for more than half of the last half
     lock_ins: int  # and again at ten times the horizon
+    told_longer: int | None  # or again when told ten times the horizon; None: not counted
     upper_limit: float  # of the rate of lock-ins, at 95%
     mean_regret: float
     worst_regret: float
@@ -120,12 +123,18 @@ def measure_safety(
     if spec.sees != "totals":
         raise InvalidInput(f"{policy} sees which arm paid; lock-ins are those of other policies.")
     spec = _told_no_more(spec, told is None)
-    suspect, lock_in = (
-        f"{name}(share={HARMFUL_SHARE})" if wide else name for name in ("suspect", "lock_in")
+    share = [f"share={HARMFUL_SHARE}"] if wide else []
+    suspect, lock_in, told_longer = (
+        f"{name}({', '.join(given)})" if given else name
+        for name, given in (
+            ("suspect", share),
+            ("lock_in", share),
+            ("lock_in", [*share, "told=True"]),
+        )
     )
     setting = Setting(
         law, spec, horizon or (_WIDE_HORIZONS[1] if wide else HORIZON), seed=seed,
-        measures=("regret", suspect, lock_in),
+        measures=("regret", suspect, lock_in, told_longer),
         told={} if told in (None, 1) else {"mean_delay": told}, policy_name=policy,
     )  # fmt: skip
     what = f"{policy}, told {'nothing' if told is None else f'{told:g}'}"
@@ -137,6 +146,7 @@ def measure_safety(
     )
     return Safety(
         policy, told, len(runs), int(runs.measured[suspect].sum()), len(found),
+        int(runs.measured[told_longer].sum()),
         rate_upper_limit(len(found), len(runs)), float(final.mean()), float(final.max()), found,
     )  # fmt: skip
 
@@ -163,7 +173,7 @@ def _in_markets(
     locked = np.flatnonzero(runs.measured["market_lock_in"]).tolist()
     found = tuple(LockIn(number, setting.to_json(), float(final[number])) for number in locked)
     return Safety(
-        policy, told, len(runs), int(runs.measured["market_suspect"].sum()), len(found),
+        policy, told, len(runs), int(runs.measured["market_suspect"].sum()), len(found), None,
         rate_upper_limit(len(found), len(runs)), float(final.mean()), float(final.max()), found,
     )  # fmt: skip
 

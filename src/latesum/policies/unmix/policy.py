@@ -17,7 +17,13 @@ from latesum.policies.base import Play, Policy, Stretch, new_stretch
 from latesum.policies.history import Before, check_before, check_history
 from latesum.policies.unmix.curve import Floats, known_laws, told_mean
 from latesum.policies.unmix.rows import IN_DOUBT, PartRows, VisitPlan
-from latesum.policies.unmix.search import SMALLEST, UNCERTAINTY, likeliest, second_opinion
+from latesum.policies.unmix.search import (
+    DOUBT_DEVIATIONS,
+    SMALLEST,
+    UNCERTAINTY,
+    likeliest,
+    second_opinion,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -36,6 +42,9 @@ _SEARCH_AGAIN = 2.0
 _FIRST_OPINION, _OPINION_AGAIN = 20.0, 6.0
 #: From how many told means on arms may be in doubt: before that most arms are, and are visited anyway.
 _DOUBTS_FROM = 100.0
+#: From how many on an arm is in doubt already within this many standard deviations: a visit is then a small part of what
+#: was played, and an arm that was left too early has had no other chance.
+_MORE_DOUBTS_FROM, _LATE_DEVIATIONS = 600.0, 2.0
 #: A delay is looked for up to this part of the horizon, or of the usual one where none is told.
 _LONGEST_DELAY = 20
 _USUAL_HORIZON = 2_000_000
@@ -71,6 +80,8 @@ class Unmix(Policy):
             each arm once for longer than no reward came at the start. Earlier versions did not.
         look_again: Whether an arm is visited once more that would be as good as the best one by another
             delay, which is nearly as likely as the one that is believed. Earlier versions did not.
+        doubt_grows: Whether an arm counts as good as the best one within two standard deviations from 600 mean
+            delays on, and not within one as before. Earlier versions stayed with one.
         names: The arms' names.
         rng: The generator that the order of first visits is drawn from.
 
@@ -94,6 +105,7 @@ class Unmix(Policy):
         "new_first": False,
         "reconsider": False,
         "look_again": False,
+        "doubt_grows": False,
     }
 
     #: The arms that can be played, in the order of first visits, and which were dropped then.
@@ -113,6 +125,7 @@ class Unmix(Policy):
         new_first: bool = True,
         reconsider: bool = True,
         look_again: bool = True,
+        doubt_grows: bool = True,
         names: Sequence[str] | None = None,
         rng: np.random.Generator | None = None,
     ) -> None:
@@ -137,11 +150,15 @@ class Unmix(Policy):
         self.delay = None if self._laws is None else _texts(self._laws)
         self.before = check_before(before, n_arms)
         self.history = check_history(history, n_arms)
-        rules = {"new_first": new_first, "reconsider": reconsider, "look_again": look_again}
+        rules = {
+            "new_first": new_first, "reconsider": reconsider, "look_again": look_again,
+            "doubt_grows": doubt_grows,
+        }  # fmt: skip
         for name, rule in rules.items():
             if not isinstance(rule, bool):
                 raise InvalidInput(f"{name} is True or False, not {rule!r}.")
         self.new_first, self.reconsider, self.look_again = new_first, reconsider, look_again
+        self.doubt_grows = doubt_grows
         super().__init__(n_arms, names=names, rng=rng)
 
     @classmethod
@@ -338,9 +355,11 @@ class Unmix(Policy):
     def _reconsider(self, *, doubts: bool = True) -> None:
         if self.reconsider and self._laws is None:
             arms = self._in_order().tolist() if self.look_again else []
+            late = self.doubt_grows and self._rows.clock >= _MORE_DOUBTS_FROM * self._told_scale
             self._scale, self._wide, self._rows, doubted = second_opinion(
-                self._rows, self._scale, self._wide, self._told_scale, arms
-            )
+                self._rows, self._scale, self._wide, self._told_scale, arms,
+                _LATE_DEVIATIONS if late else DOUBT_DEVIATIONS,
+            )  # fmt: skip
             if doubts and self._rows.clock >= _DOUBTS_FROM * self._told_scale:
                 self._doubted = list(doubted)
         self._search_at = _OPINION_AGAIN * self._rows.clock

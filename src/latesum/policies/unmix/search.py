@@ -37,7 +37,7 @@ _MARGIN = 6.0
 #: An explanation leaves doubt if minus twice its log-likelihood is within this of the likeliest one's, times the
 #: misfit; and an arm is in doubt if it is as good as the best one with so many standard deviations more.
 _DOUBT_MARGIN = 25.0
-_DOUBT_DEVIATIONS = 1.0
+DOUBT_DEVIATIONS = 1.0
 
 
 class Found(NamedTuple):
@@ -95,8 +95,9 @@ class Opinion(NamedTuple):
 
 
 def second_opinion(
-    rows: PartRows, scale: float, wide: bool, told: float, arms: Sequence[int] = ()
-) -> Opinion:
+    rows: PartRows, scale: float, wide: bool, told: float, arms: Sequence[int] = (),
+    deviations: float = DOUBT_DEVIATIONS,
+) -> Opinion:  # fmt: skip
     """The rows explained anew: as now, or by another curve where that is clearly likelier.
 
     Args:
@@ -105,6 +106,7 @@ def second_opinion(
         wide: Whether that curve is a wide one.
         told: The scale that was told.
         arms: The arms that can be in doubt.
+        deviations: With so many standard deviations more they must be as good as the best one.
 
     >>> rows = PartRows(2, told_mean(20.0, 0.1, 2), 0.05)
     >>> seen = (0, 18), (0, 38), (0, 46), (0, 48), (1, 31), (1, 12), (1, 4), (1, 2)
@@ -125,10 +127,12 @@ def second_opinion(
         others.append(other)
         if other.objective < least:
             best, least = Opinion(factor * told, True, other), other.objective
-    return best._replace(doubted=_in_doubt(best.rows, others, arms))
+    return best._replace(doubted=_in_doubt(best.rows, others, arms, deviations))
 
 
-def _in_doubt(rows: PartRows, others: Sequence[PartRows], arms: Sequence[int]) -> tuple[int, ...]:
+def _in_doubt(
+    rows: PartRows, others: Sequence[PartRows], arms: Sequence[int], allowed: float
+) -> tuple[int, ...]:
     """Those of `arms` that are as good as the best one by an explanation that is nearly as likely."""
     known = [arm for arm in arms if rows.counts[0, arm] > 0]
     if not known:
@@ -141,6 +145,6 @@ def _in_doubt(rows: PartRows, others: Sequence[PartRows], arms: Sequence[int]) -
             continue
         means, deviations = other.mu.clip(0.0, 1.0), other.variances[1] ** 0.5
         for arm in known:
-            if means[arm] + _DOUBT_DEVIATIONS * deviations[arm] >= means[best]:
+            if means[arm] + allowed * deviations[arm] >= means[best]:
                 doubted.add(arm)
     return tuple(arm for arm in known if arm in doubted and arm != best)

@@ -1,0 +1,119 @@
+"""What a fit and a decision of `latesum.markets` cost, in CPU time.
+
+    python benchmarks/markets.py            # about a quarter of a minute
+    python benchmarks/markets.py --quick    # a few seconds
+
+The rows are those of a market that the rule itself has played: three options, totals two days late, 28 days of
+history and 90 days (with 20 and 100 regions 30 days were played, by an equal split). A fit is one pass of the filter
+over all rows. A decision fits once if the week's search was made before; otherwise it makes that search first, which
+fits some twenty times. In a new process nothing is remembered, and the searches of all weeks are made again. Times are the best of several turns, since machines are noisy.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from latesum.lab.markets.players import SwitchbackPlayer
+from latesum.lab.markets.setting import MarketSetting
+from latesum.markets import search
+from latesum.markets.model import fit
+from latesum.markets.rows import Panel
+from latesum.markets.rule import decide_panel
+from latesum.markets.settings import MarketSettings
+from latesum.world.market import Market
+
+HISTORY, DAYS, SEED = 28, 90, 7
+#: What a fit, a decision whose search is remembered and one whose search is not may take, in ms.
+GOALS = {
+    "a fit, 90 days x 4 regions": 5.0,
+    "a decision, 4 regions, the week's search is remembered": 20.0,
+    "a decision, 4 regions, with the week's search": 200.0,
+    "a decision, 4 regions, with the searches of all weeks": 200.0,
+    "a fit, 90 days x 100 regions": 200.0,
+}
+
+
+def cpu(work: Callable[[], object], turns: int) -> float:
+    """The CPU time of the fastest of several turns, in ms."""
+    work()  # compiled before it is timed
+    taken = []
+    for _ in range(turns):
+        start = time.process_time()
+        work()
+        taken.append(time.process_time() - start)
+    return 1e3 * min(taken)
+
+
+def played(regions: int, days: int, policy: str) -> tuple[Panel, MarketSettings]:
+    """The rows of a market, and its settings."""
+    law = Market(regions=regions, buckets=days, history=HISTORY, sales=150.0 * regions)
+    run = MarketSetting(law, policy, SEED).run(0)
+    reader = SwitchbackPlayer(run.world, SEED)
+    return reader.panel(days), reader.settings
+
+
+def longer(panel: Panel, days: int) -> Panel:
+    """A panel of as many days after the start as wanted: its own, repeated."""
+    inside = len(panel.totals) + panel.first
+    places = np.concatenate([np.arange(-panel.first), -panel.first + np.arange(days) % inside])
+    return Panel(panel.first, panel.exposure[places], panel.shares[places], panel.totals[places])
+
+
+def decisions(panel: Panel, settings: MarketSettings, turns: int) -> dict[str, float]:
+    """A decision at the start of the last dwell: all is remembered, all but the last week's search, nothing."""
+    bucket = panel.end - panel.end % settings.dwell  # where it is decided anew
+    panel = panel.until(bucket)
+
+    def remembered() -> object:
+        return decide_panel(panel, bucket, settings)
+
+    quick = cpu(remembered, turns)
+    names = search._digests(panel, settings, search._moments(panel))
+
+    def searched() -> object:
+        search._MEMORY.pop(names[-1], None)
+        return decide_panel(panel, bucket, settings)
+
+    def anew() -> object:
+        search._MEMORY.clear()
+        return decide_panel(panel, bucket, settings)
+
+    return {
+        "the week's search is remembered": quick,
+        "with the week's search": cpu(searched, turns),
+        "with the searches of all weeks": cpu(anew, turns),
+    }
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="fewer turns")
+    turns = 3 if parser.parse_args().quick else 15
+    found: dict[str, float] = {}
+    for regions in (1, 4, 20, 100):
+        if regions <= 8:
+            panel, settings = played(regions, DAYS, "switchback")
+        else:
+            panel, settings = played(regions, 30, "equal-split")
+            panel = longer(panel, DAYS)
+        hyper = search.defaults(panel, settings)
+        words = f"{regions} regions" if regions > 1 else "1 stream"
+        found[f"a fit, {DAYS} days x {words}"] = cpu(
+            lambda p=panel, s=settings, h=hyper: fit(p, s, h), turns
+        )  # type: ignore[misc]
+        if regions <= 8:
+            for how, taken in decisions(panel, settings, turns).items():
+                found[f"a decision, {words}, {how}"] = taken
+    print("| what | CPU time | at most |\n|---|---:|---:|")
+    for what, taken in found.items():
+        goal = f"{GOALS[what]:g} ms" if what in GOALS else ""
+        print(f"| {what} | {taken:.2g} ms | {goal} |")
+
+
+if __name__ == "__main__":
+    main()
