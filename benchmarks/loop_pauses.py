@@ -18,6 +18,7 @@ import multiprocessing
 import tempfile
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -82,16 +83,22 @@ def serve(folder: Path, heart: Heart) -> tuple[str, str, Any]:
     return address_of(listening).rstrip("/"), Tokens(store).new("all", "admin"), server
 
 
-def clients(address: str, token: str, kind: str, seconds: float) -> None:
-    """What the service has to do meanwhile."""
+def attack(
+    address: str, token: str, kinds: Sequence[str], seconds: float,
+    campaign: str = "numbered", sender: str = "127.0.0.1",
+) -> None:  # fmt: skip
+    """What the service has to do meanwhile: files of many `rows`, `wide` ones, `sockets` with slow heads."""
     import aiohttp
 
     rows = "".join(f"{number % 200 + 1},1500\n" for number in range(10_000))
     wide = "bucket,total," + ",".join(f"c{n}" for n in range(20_000)) + "\n1,1" + ",7" * 20_000
-    file = {"uploads": f"bucket,total\n{rows}", "wide": wide}.get(kind, "").encode()
+    files = {"rows": f"bucket,total\n{rows}".encode(), "wide": wide.encode()}
 
-    async def upload(session: Any) -> None:
-        path, headers = "/v1/campaigns/numbered/totals?dry_run=true", {"Content-Type": "text/csv"}
+    async def upload(session: Any, file: bytes) -> None:
+        path, headers = (
+            f"/v1/campaigns/{campaign}/totals?dry_run=true",
+            {"Content-Type": "text/csv"},
+        )
         while True:
             async with session.post(path, data=file, headers=headers) as answer:
                 await answer.read()
@@ -100,7 +107,9 @@ def clients(address: str, token: str, kind: str, seconds: float) -> None:
         host, _, port = address.removeprefix("http://").partition(":")
         while True:
             try:
-                reader, writer = await asyncio.open_connection(host, int(port))
+                reader, writer = await asyncio.open_connection(
+                    host, int(port), local_addr=(sender, 0)
+                )
                 writer.write(b"GET / HTTP/1.1\r\nX: ")
                 await reader.read()
                 writer.close()
@@ -111,9 +120,10 @@ def clients(address: str, token: str, kind: str, seconds: float) -> None:
     async def run() -> None:
         headers = {"Authorization": f"Bearer {token}"}
         async with aiohttp.ClientSession(address, headers=headers) as session:
-            sockets = SLOW_SOCKETS if kind == "sockets" else 0
+            sockets = SLOW_SOCKETS if "sockets" in kinds else 0
             tasks = [asyncio.create_task(slow()) for _ in range(sockets)]
-            tasks += [asyncio.create_task(upload(session)) for _ in range(UPLOADS if file else 0)]
+            sent = [files[kind] for kind in kinds if kind in files]
+            tasks += [asyncio.create_task(upload(session, each)) for each in sent * UPLOADS]
             await asyncio.sleep(seconds)
             for task in tasks:
                 task.cancel()
@@ -129,8 +139,8 @@ def measure(seconds: float) -> dict[str, dict[str, float]]:
     spawning = multiprocessing.get_context("spawn")
     with tempfile.TemporaryDirectory() as folder:
         address, token, server = serve(Path(folder), heart)
-        for kind in ("nothing", "uploads", "wide", "sockets"):
-            process = spawning.Process(target=clients, args=(address, token, kind, seconds))
+        for kind in ("nothing", "rows", "wide", "sockets"):
+            process = spawning.Process(target=attack, args=(address, token, [kind], seconds))
             process.start()
             time.sleep(4)  # until the clients have begun, and the process that reads files
             heart.told()
@@ -154,7 +164,7 @@ def main() -> None:
         return
     titles = {
         "nothing": "nothing to do",
-        "uploads": f"{UPLOADS} clients that send files of 10,000 rows",
+        "rows": f"{UPLOADS} clients that send files of 10,000 rows",
         "wide": f"{UPLOADS} clients that send files of 20,000 columns",
         "sockets": f"{SLOW_SOCKETS:,} sockets that send half of a head",
     }

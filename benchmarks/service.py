@@ -253,6 +253,11 @@ def cost_of_columns(store: Path, name: str, columns: int, times: int = 50) -> fl
 
 
 def grow(served: Served, name: str, buckets: int) -> None:
+    """A campaign in the store of a service, as `grow_in` makes it."""
+    grow_in(served.store, name, buckets)
+
+
+def grow_in(place: Path, name: str, buckets: int) -> None:
     """A campaign of hours whose log has `buckets` buckets, decided and recorded, up to now."""
     from datetime import UTC, datetime, timedelta
 
@@ -260,7 +265,7 @@ def grow(served: Served, name: str, buckets: int) -> None:
 
     start = datetime.now(UTC) - timedelta(hours=buckets - 1)
     now = [start]
-    with Store(served.store) as store:
+    with Store(place) as store:
         campaign = Campaign.create(
             name=name, **CAMPAIGN, start=start.isoformat(), store=store, clock=lambda: now[0]
         )

@@ -28,6 +28,42 @@ RUN = [
 SAID = {
     "docs/start-practitioner.md": ("GO. ", "2026-03-05: ", "All rows were taken in", "offers.html")
 }
+#: The how-to guides: what their reader has already, and what is made shorter for the test.
+NOW = "export LATESUM_DATABASE_URL=shop.db LATESUM_NOW=2026-03-02T08:00"
+SET_UP = "--every day --start 2026-03-02 --time-basis arrival --expected-rounds 5000"
+PLAN = (
+    'latesum plan --options 2 --rate 0.03 --lift 20% --traffic "5000 per day" --late "6 hours" '
+    '--run-for "8 weeks" --quick --replications 20 --out plan.json'
+)
+ROWS = "date,rounds,total\\n2026-03-02,5000,140\\n"
+HAD = {
+    "restated-totals": f"""{NOW}
+        latesum campaign new offers --options "red,blue" {SET_UP} && latesum campaign next
+        export LATESUM_NOW=2026-03-03T08:00
+        printf "date,rounds,total\\n2026-03-02,5000,90\\n" > early.csv
+        latesum campaign import early.csv && printf "{ROWS}" > report.csv""",
+    "unknown-delay": f"cp {ROOT}/examples/plan/delays.csv .",
+    "regions": f"""{NOW}
+        {PLAN}
+        printf "date,region,rounds,total\\n2026-03-02,north,5000,140\\n" > totals.csv
+        printf "{ROWS}" > north.csv""",
+    "compare-with-odaaf": "",
+    "something-ran-before": f"""{NOW}
+        python3 -c "print('date,rounds,total'); [print(f'2026-02-{{d:02d}},5000,150') for d in range(1, 29)]" > past.csv""",
+}  # fmt: skip
+SHORTER = {
+    "--replications 200": "--replications 2",
+    "--horizon 250000": "--horizon 20000",
+    "latesum sweep mine.toml": "sed -i 's/^replications.*/replications = 1/' mine.toml && latesum sweep mine.toml --workers 1",
+    '--history "4 weeks" --out': '--history "4 weeks" --quick --replications 20 --out',
+}
+ANSWERS = {
+    "restated-totals": "revised",
+    "unknown-delay": "Delays from 600 observations",
+    "regions": "offers-south",
+    "compare-with-odaaf": "mine:MyPolicy",
+    "something-ran-before": "plan.json",
+}
 NAMED = [
     *RUN,
     *(f"docs/{page}.md" for page in ("install", "when-not", "results", "what-can-go-wrong")),
@@ -89,6 +125,35 @@ def test_what_stands_there_runs(page, place):
         assert all(sentence in done.stdout for sentence in SAID.get(page, ()))
     code = "\n".join(block for language, block in blocks if language == "python")
     exec(compile(code, page, "exec"), {"__name__": "newcomer"})
+
+
+def test_every_guide_is_run():
+    guides = {path.stem for path in (ROOT / "docs" / "how-to").glob("*.md")} - {"index"}
+    assert guides == {*HAD, "other-libraries"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("guide", HAD)
+def test_a_guide_does_what_it_says(guide, place):
+    text = re.sub(r"^   ", "", _text(f"docs/how-to/{guide}.md"), flags=re.MULTILINE)
+    blocks = re.findall(r"^```bash\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    assert blocks
+    commands = "\n".join(blocks)
+    for long, short in SHORTER.items():
+        commands = commands.replace(long, short)
+    if guide == "compare-with-odaaf":
+        page = re.findall(r"```python\n(.*?)```", _text("docs/start-researcher.md"), re.DOTALL)
+        (own,) = (block for block in page if "class ExploreThenCommit" in block)
+        Path("mine.py").write_text(
+            "import latesum as ls\n\n"
+            + own.partition("\nmine =")[0].replace("ExploreThenCommit", "MyPolicy")
+        )
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", f"{HAD[guide]}\n{commands}"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert ANSWERS[guide] in done.stdout
 
 
 def test_two_commands_are_targets_of_make():

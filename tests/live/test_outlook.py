@@ -86,12 +86,12 @@ def test_rounds_become_days_and_shares_percent():
         "red for about 1 day, because it may be best."
     )
     assert words.plain("Rewards are about 2,505 rounds late (told: 2,500).") == (
-        "Rewards are about 12 hours late (told: about 12 hours)."
+        "Rewards are about 12 hours late (about 12 hours was said at the start)."
     )
     assert words.plain("those more than 0.25 below the best") == (
         "those more than 25 percentage points below the best"
     )
-    assert Words("number", 5000, shares=False).plain("for 2 rounds, 0.25") == "for 2 rounds, 0.25"
+    assert Words("number", 5000, shares=False).plain("for 2 rounds, 0.25") == "for 2 visitors, 0.25"
     assert words.plain("2026-03-13: 10.5 of v0.25") == "2026-03-13: 10.5 of v0.25"
     assert (words.rate(0.02533), percent(1.5)) == ("2.53%", "150%")
 

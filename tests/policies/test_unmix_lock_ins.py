@@ -103,6 +103,29 @@ def test_campaigns_that_began_with_less_doubt_go_on_with_less(name):
     assert _ends_harmful(name, doubt_grows=False)
 
 
+@pytest.mark.xfail(strict=True, reason="told half, the first arm is left after half of a delay")
+def test_told_half_of_a_long_uniform_delay():
+    setting = {
+        "problem": {"arms": [0.9136989509790074, 0.9737809200477903], "delay": "uniform(0, 2160)"},
+        "horizon": 229_104, "seed": 32, "policy": {"name": "unmix", "parameters": {"delay": None}},
+        **TOLD_HALF_OF_IT,
+    }  # fmt: skip
+    assert not suspect(Setting.from_json(setting).run(918), share=HARMFUL_SHARE)
+
+
+@pytest.mark.xfail(
+    strict=True, reason="the best arm, nine times as late as another, is left at first"
+)
+def test_delays_that_differ_ninefold():
+    told = {"delay": None, "mean_delay": 87, "delays_differ": 0.3}
+    delays = ["exponential(20)", "exponential(60)", "exponential(180)"]
+    setting = {
+        "problem": {"arms": [0.30, 0.33, 0.36], "delay": delays}, "horizon": 250_000, "seed": 1,
+        "order": 3, "policy": {"name": "unmix", "parameters": told},
+    }  # fmt: skip
+    assert not suspect(Setting.from_json(setting).run(674))
+
+
 #: Means, delay, seed, run, what else the setting says, and after how many horizons the last half goes to a good arm, of
 #: problems of 2,000 rounds with arms that are worse by 0.02 to 0.03, or rates below 0.05.
 LONG_VISITS = [

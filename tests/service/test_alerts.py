@@ -7,6 +7,7 @@ import hmac
 import http.server
 import ipaddress
 import json
+import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -29,7 +30,7 @@ HERE = (ipaddress.ip_network("127.0.0.0/8"),)
 class Receiver:
     """Takes what is posted to it, and answers with `status`."""
 
-    def __init__(self):
+    def __init__(self, port=0):
         self.status = 200
         self.taken = []
         self.wait = threading.Event()
@@ -54,7 +55,7 @@ class Receiver:
             def log_message(self, *_):
                 pass
 
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler)
         self.port = self.server.server_address[1]
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
@@ -193,6 +194,49 @@ def test_a_receiver_that_was_down_gets_everything_and_can_tell_a_repeat(
     assert max(attempts) > 1
     texts = {json.loads(body)["text"] for _, body, _ in receiver.taken}
     assert texts == {STALE.sentence, "blue is the winner."}
+
+
+def test_a_receiver_that_was_down_for_an_hour_hears_of_everything_once_it_is_back(store):
+    """Nothing listens at its address for an hour of the sender's clock; then it is there again."""
+    from datetime import UTC, datetime, timedelta
+
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port = found.getsockname()[1]
+    webhook = Webhooks(store, HERE).new("chat", f"http://127.0.0.1:{port}/", "json", by="ada")
+    outbox, now = Outbox(store), [datetime.now(UTC)]
+    outbox.notice(IDS, [summary()])
+    news = {
+        0: summary(health=[STALE]),
+        20: summary(health=[STALE], winner="blue"),
+        40: summary(winner="blue"),
+    }
+    with ThreadPoolExecutor(2) as threads:
+        sender = Sender(store, HERE, threads, lambda: now[0])
+        for half_minute in range(120):
+            if half_minute % 2 == 0 and half_minute // 2 in news:
+                outbox.notice(IDS, [news[half_minute // 2]])
+            assert asyncio.run(sender.send_waiting()) == 0
+            now[0] += timedelta(seconds=30)
+        receiver = Receiver(port)
+        try:
+            for _ in range(21):  # the longest pause is ten minutes
+                asyncio.run(sender.send_waiting())
+                now[0] += timedelta(seconds=30)
+        finally:
+            receiver.close()
+    said = [json.loads(body) for _, body, _ in receiver.taken]
+    assert sorted(each["event"] for each in said) == ["health", "health", "winner"]
+    assert {each["level"] for each in said} == {"alarm", "healthy", "note"}
+    assert len({headers["X-Latesum-Id"] for headers, _, _ in receiver.taken}) == 3
+    attempts = [int(headers["X-Latesum-Attempt"]) for headers, _, _ in receiver.taken]
+    assert min(attempts) > 3  # it was tried meanwhile, less and less often
+    assert max(attempts) < 20
+    for headers, body, _ in receiver.taken:  # signed when it was sent, so that it is not too old
+        at = headers["X-Latesum-Timestamp"]
+        assert now[0].timestamp() - int(at) < 700
+        proof = sending.signature(webhook.secret, at, body)
+        assert headers["X-Latesum-Signature"] == proof
 
 
 def test_pauses_grow_and_end(store, receiver, webhook, send):

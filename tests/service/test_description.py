@@ -30,12 +30,18 @@ def explore(folder, examples, phases, configuration=""):
         for name, every in (("numbered", "number"), ("0", "day")):
             settings = {**SETTINGS, "options": ["0", "1"], "every": every}
             Campaign.create(name=name, **settings, store=store).decide()
+        Campaign.create(
+            name="regional", options=["0", "1"], regions=["0", "north"], every="day",
+            expected_rounds=1000, parameters={"horizon": "8 weeks", "late": "about 2 days"},
+            time_basis="arrival", status_quo="0", seed=1, store=store,
+        ).decide_all()  # fmt: skip
     (folder / "schemathesis.toml").write_text(configuration)
     with ServiceProcess(folder / "campaigns.db") as service:
         command = [
             tool, "run", f"{service.url}/v1/openapi.json", *_CHECKS, "--phases", phases,
             "-H", f"Authorization: Bearer {secret}", "--max-examples", str(examples),
-            "--seed", "1", "--no-color", "--continue-on-failure", "--request-timeout", "60",
+            "--seed", "1", "--no-color", "--continue-on-failure", "--request-timeout", "150",
+            "--max-response-time", "150",  # a plan waits until its process has begun
         ]  # fmt: skip
         result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stdout[-8000:] + result.stderr[-2000:]
@@ -49,7 +55,7 @@ def test_no_undescribed_answer(tmp_path):
 
 @pytest.mark.slow
 def test_no_undescribed_answer_on_ways_from_one_request_to_the_next(tmp_path):
-    said = explore(tmp_path, 40, "stateful")
+    said = explore(tmp_path, 150, "stateful")
     followed = re.search(r"API Links:\s+(\d+) covered", said)
     assert followed is not None, said
     assert int(followed[1]) >= 10, said  # else nothing was explored
@@ -67,4 +73,10 @@ def test_no_undescribed_answer_in_many_examples(tmp_path):
 @pytest.mark.slow
 def test_no_undescribed_answer_about_a_campaign_in_many_examples(tmp_path):
     configuration = '[parameters]\n"path.campaign" = ["numbered", "0"]\n"path.bucket" = "1"\n'
+    explore(tmp_path, 60, "coverage,fuzzing,stateful", configuration)
+
+
+@pytest.mark.slow
+def test_no_undescribed_answer_about_a_campaign_with_regions_in_many_examples(tmp_path):
+    configuration = '[parameters]\n"path.campaign" = ["regional"]\n"path.region" = ["0", "north"]\n'
     explore(tmp_path, 60, "coverage,fuzzing,stateful", configuration)

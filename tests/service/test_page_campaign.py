@@ -66,8 +66,15 @@ WATCH_VERDICT = """() => {
 }"""
 
 
-def test_from_a_plan_to_a_winner_by_the_page_alone(visitor, clock, tmp_path):
-    page = visitor.page
+@pytest.mark.parametrize(
+    ("scheme", "width", "height"),
+    [LOOKS[0], *(pytest.param(*look, marks=pytest.mark.slow) for look in LOOKS[1:])],
+)
+def test_from_a_plan_to_a_winner_by_the_page_alone(
+    browser, site, clock, tmp_path, scheme, width, height
+):
+    visitor = Visitor(browser, site.address, site.secrets["operate"], scheme, width, height)
+    page, name, first_day = visitor.page, f"banner-{scheme}-{width}", clock().date().isoformat()
     page.click("nav >> text=Plan")
     page.locator("#plan-rate").fill("90")  # about 32%: a campaign that is soon decided
     page.evaluate(WATCH_VERDICT)
@@ -77,9 +84,10 @@ def test_from_a_plan_to_a_winner_by_the_page_alone(visitor, clock, tmp_path):
     surer = [said for said in page.evaluate("window.verdicts") if "simulated campaigns" in said]
     assert surer[0].startswith("Go, not sure yet")
     assert "Of 12 simulated campaigns" in surer[0]
+    visitor.check_look()
     page.click("#set-up")
     assert "As planned: the method is unmix" in page.inner_text(".note")
-    page.fill("#new-name", "banner")
+    page.fill("#new-name", name)
     page.fill("#new-options", "red\nblue")
     page.check("input[value=arrival]")
     page.click("#new-form button.main")
@@ -97,14 +105,14 @@ def test_from_a_plan_to_a_winner_by_the_page_alone(visitor, clock, tmp_path):
         clock.next_day()
         if day == 0:  # the first total is typed, the others come as a file
             page.click("text=Bring in totals")
-            assert page.input_value("#record-bucket") == "2026-03-02"
+            assert page.input_value("#record-bucket") == first_day
             page.fill("#record-rounds", "5000")
             page.fill("#record-total", rows[0].split(",")[2])
             page.click("text=Store it")
-            page.wait_for_selector("#record-form .done >> text=2026-03-02: new")
+            page.wait_for_selector(f"#record-form .done >> text={first_day}: new")
         if day == 6:
             file = tmp_path / "report.csv"
-            file.write_text("bucket,rounds,total\n" + "\n".join([*rows, "2026-05-01,1,1"]))
+            file.write_text("bucket,rounds,total\n" + "\n".join([*rows, "2026-12-01,1,1"]))
             page.click("text=Bring in totals")
             page.set_input_files("#file", file)
             page.click("#check")
@@ -115,13 +123,14 @@ def test_from_a_plan_to_a_winner_by_the_page_alone(visitor, clock, tmp_path):
             page.set_input_files("#file", file)
             page.click("#check")
             page.wait_for_selector("text=Nothing is stored yet")
+            visitor.check_look()
             assert page.locator("#verdicts tbody tr").count() == 7
             page.click("#store")
             page.wait_for_selector("text=7 rows are stored")
-        visitor.goto("/campaigns/banner")
+        visitor.goto(f"/campaigns/{name}")
         if page.locator(".badge.winner").count():
             break
-    visitor.goto("/campaigns/banner/totals")
+    visitor.goto(f"/campaigns/{name}/totals")
     file = tmp_path / "rest.csv"
     file.write_text("bucket,rounds,total\n" + "\n".join(rows))
     page.set_input_files("#file", file)
@@ -129,13 +138,17 @@ def test_from_a_plan_to_a_winner_by_the_page_alone(visitor, clock, tmp_path):
     page.wait_for_selector("#store:visible")
     page.click("#store")
     page.wait_for_selector("text=rows are stored")
-    visitor.goto("/campaigns/banner")
+    visitor.goto(f"/campaigns/{name}")
     page.wait_for_selector(".badge.winner >> text=blue wins")
     assert re.search(r"\+\d+\.\d%", page.inner_text("#options"))  # the uplift
     assert ">99%" in page.inner_text("#options")
     visitor.act("finish", "it is clear")
     page.wait_for_selector("#now[data-state=finished]")
     assert "finished with blue" in page.inner_text("#now .headline")
+    visitor.check_look()
+    assert visitor.complaints == []
+    assert visitor.foreign == []
+    visitor.context.close()
 
 
 def test_every_act(visitor, site):

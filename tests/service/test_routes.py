@@ -424,7 +424,7 @@ def test_a_campaign_is_changed_over_http(operator, campaign):
     gone = operator.get(f"{campaign}/status")
     assert gone.status_code == 404
     assert "was deleted on" in gone.json()["error"]
-    assert operator.put(campaign, json=SETTINGS).status_code == 404
+    assert operator.put(campaign, json=SETTINGS).status_code == 409
 
 
 def test_health_is_in_the_list_and_in_the_figures(operator, daily, clock):
@@ -439,3 +439,13 @@ def test_health_is_in_the_list_and_in_the_figures(operator, daily, clock):
     wanted = f'latesum_campaign_health{{campaign="{name}",code="learns nothing",level="alarm"}} 1.0'
     assert wanted in figures
     assert "latesum_store_up 1.0" in figures
+
+
+def test_the_name_of_a_deleted_campaign_is_refused_in_a_sentence(operator):
+    """And not as that of an unknown campaign, which is no answer to someone who sets one up."""
+    assert operator.put("/v1/campaigns/0", json=SETTINGS).status_code == 201
+    gone = {"name": "0", "why": "a try"}
+    assert operator.post("/v1/campaigns/0/delete", json=gone).status_code == 200
+    again = operator.put("/v1/campaigns/0", json={**SETTINGS, "expected_rounds": 7})
+    assert again.status_code == 409
+    assert "choose another name" in again.json()["error"]

@@ -119,7 +119,7 @@ def totals_chart(status: Status, window: Window | None = None) -> dict[str, Any]
     for rows in window.columns:
         row, rate = _typical(rows), _rate(rows)
         shown = "" if rate is None else f"{100 * rate:.3g}%" if shares else f"{rate:.4g}"
-        brought = "not known yet" if rate is None else f"{shown} {status.unit} per round"
+        brought = "not known yet" if rate is None else f"{shown} {status.unit} per visitor"
         words = [row.option, brought] if len(rows) == 1 else [brought, *_shares(rows)]
         if len(rows) == 1:
             words.append(f"total {row.total_state}")
@@ -191,7 +191,7 @@ def estimates_chart(status: Status) -> dict[str, Any] | None:
     words = Words(status.every, status.expected_rounds, shares=status.range == (0.0, 1.0))
     return {
         "kind": "estimates",
-        "unit": f"{status.unit} per round",
+        "unit": f"{status.unit} per visitor",
         "percent": status.range == (0.0, 1.0),
         "colours": N_COLOURS,
         "options": [

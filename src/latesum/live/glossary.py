@@ -30,7 +30,8 @@ GLOSSARY: dict[str, str] = {
     "corrected by what the totals show.",
     "outlier": "A total so far from what was expected (more than 3.5 standard deviations) that it counts "
     "as if it were closer: one strange day must not decide.",
-    "rounds": "Decisions, such as visitors who were shown an option.",
+    "visitor": "Someone, or a page view, a letter or anything else, to whom an option was shown. Files and "
+    "the interface for programs call them rounds.",
 }
 
 

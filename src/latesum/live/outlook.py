@@ -191,10 +191,33 @@ class Words:
                 r"(?<![\w.])0\.\d{2,}(?!\w)(?! (?:bucket|hour|day|week))", self._percent, sentence
             )
         if self._every != "number":
-            sentence = re.sub(r"\(told: ([\d,]*\d)\)", r"(told: \1 rounds)", sentence)
+            sentence = re.sub(
+                r"\(told: ([\d,]*\d)\)", r"(\1 rounds was said at the start)", sentence
+            )
             sentence = re.sub(r"(for )?(?:about )?([\d,]*\d) rounds?\b", self._time, sentence)
             sentence = re.sub(r"(?<=\d )bucket(?=s?\b)|(?<=\b[Aa] )bucket\b", self._every, sentence)
-        return sentence
+        sentence = re.sub(
+            r", as sure as from (.*) without delay; it might be as good as (.*)\.$",
+            r"; it might be as good as \2. As much is known of it as \1 without any delay would tell.",
+            sentence,
+        )
+        return re.sub(r"\bround(?=s?\b)", "visitor", sentence)
+
+    def headline(self, sentence: str, option: str) -> str:
+        """What is shown now and why, as one sentence.
+
+        Args:
+            sentence: The headline of a status.
+            option: What is shown.
+
+        >>> Words("day", 5000, shares=True).headline("2026-03-02: red is shown. red for 5,000 rounds, to learn.", "red")
+        '2026-03-02: red is shown for about 1 day, to learn.'
+        """
+        if self._every == "number":
+            sentence = re.sub(r"(^|\. )(?=\d+: )", r"\1Bucket ", sentence)
+        return self.plain(
+            sentence.replace(f"{option} is shown. {option} for ", f"{option} is shown for ")
+        )
 
     def rate(self, value: float) -> str:
         """What a round brings."""
@@ -229,10 +252,25 @@ def percent(value: float, digits: int = 3) -> str:
     return f"{100 * value:.{digits}g}%" if abs(value) < 1 else f"{100 * value:,.0f}%"
 
 
+def signed(value: float, digits: int = 0) -> str:
+    """A relative difference as percent, with its sign unless it is 0.
+
+    >>> signed(0.116, 1), signed(-0.004), signed(0.24)
+    ('+11.6%', '0%', '+24%')
+    """
+    shown = f"{100 * value:+.{digits}f}"
+    return f"{shown}%" if float(shown) else "0%"
+
+
 #: What findings say for those who type commands, and what they say to those who have a page.
 _ADVICE = (
     (r"Record totals with `[^`]*` or `[^`]*`", "Bring in totals"),
-    (r"ask with `latesum campaign next`, or over HTTP,", "ask for it, here or over HTTP,"),
+    (
+        r"ask with `latesum campaign next`, or over HTTP,",
+        "press “Decide now”, or let a program ask,",
+    ),
+    (r"^switchback takes", "The method takes"),
+    (r"take another policy, such as", "take another method, such as"),
     (r"align='week' makes every period whole weeks", "periods of whole weeks avoid that"),
     (r" \(`latesum [^)]*\)", ""),
     (r"`latesum campaign ([a-z-]+)[^`]*`", r"\1"),

@@ -218,5 +218,5 @@ def _said(
     sentence = f"By {own}, rewards come {mean:.2g} {word}s late on average ({limits})"
     off = told is not None and not low / _MATTERS <= told <= high * _MATTERS
     if told is not None:
-        sentence += f"; it was told {told:.2g}"
+        sentence += f"; it was told {told:.2g} {word}{'' if f'{told:.2g}' == '1' else 's'}"
     return OwnDelay(source, mean, low, high, told, off, sentence + ".")

@@ -10,7 +10,7 @@ from latesum import _extras, _pages
 from latesum.live import charts, market_charts
 from latesum.live.buckets import span_text
 from latesum.live.glossary import GLOSSARY, term_id
-from latesum.live.outlook import Words, make_outlook, percent
+from latesum.live.outlook import Words, make_outlook, percent, signed
 from latesum.live.status import BucketRow, OptionRow, Status
 from latesum.live.terminal_page import gain_sentence
 
@@ -87,6 +87,7 @@ def status_section(
         outlook=make_outlook(status),
         words=Words(status.every, status.expected_rounds, shares=shares),
         percent=percent,
+        signed=signed,
         decision=decision,
         glossary=GLOSSARY,
         term_id=term_id,

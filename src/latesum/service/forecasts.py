@@ -27,12 +27,15 @@ class Decided(NamedTuple):
 
 
 class _Kept(NamedTuple):
-    key: tuple[int, int]  # the newest decision, and how many totals are known
+    key: (
+        tuple[int, int] | None
+    )  # the newest decision, and how many totals are known; None: try again
     at: float
     found: Decided
 
 
 _WORKING = Decided("being worked out", "The rest of the campaign is being simulated.")
+_LATER = Decided("not known yet", "To simulate it took too long; it is tried again later.")
 _UNKNOWN = Decided("not known yet", "Once totals of the options are in.")
 
 
@@ -86,15 +89,18 @@ class Forecasts:
             market_question_of if is_market else question_of
         )
         question = await cached.read(lambda: ask_for(cached.reader.ledger(), status))
+        kept: tuple[int, int] | None = key
         found = _UNKNOWN
         if question is not None:
             about = "market forecast" if is_market else "forecast"
             try:
                 answer = await self._simulations.ask(about, question._asdict())
                 found = in_words(answer, cached.reader.settings, key[0])
-            except (InvalidInput, Refused):
+            except InvalidInput:
                 found = Decided("not known", "This campaign cannot be simulated.")
-        self._kept[cached.campaign.name] = _Kept(key, time.monotonic(), found)
+            except Refused:  # it took too long, or too many wait: another time it may be found
+                kept, found = None, _LATER
+        self._kept[cached.campaign.name] = _Kept(kept, time.monotonic(), found)
 
 
 def in_words(answer: dict[str, Any], settings: Settings, last: int) -> Decided:

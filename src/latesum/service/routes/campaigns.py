@@ -83,8 +83,11 @@ def _create(campaigns: CampaignCache, name: str, new: dict[str, Any]) -> bool:
         try:
             Campaign.create(settings, store=store, clock=clock)
             return True
-        except InvalidInput:
-            stored = store.find(name)  # another process was faster
+        except InvalidInput as refused:
+            try:
+                stored = store.find(name)  # another process was faster
+            except UnknownCampaign:  # there was one, and it was deleted
+                raise Refused(409, str(refused)) from None
     there = Settings.from_json(stored.settings)
     if new.get("seed") is None:
         given["seed"] = there.seed

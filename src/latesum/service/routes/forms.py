@@ -6,6 +6,7 @@ The forms are sent by a script to the interface for programs, so that there is o
 from __future__ import annotations
 
 import json
+import re
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
@@ -139,7 +140,11 @@ def _find_entries(campaign: Any, kind: str, search: str) -> list[tuple[Entry, st
     for entry in entries:
         sentence = describe_entry(entry, settings)
         # The rounds of a record are what was counted; those of a decision are a time.
-        told.append((entry, words.plain(sentence) if entry.kind == "decision" else sentence))
+        if entry.kind == "decision":
+            sentence = re.sub(r": (.+?)\. \1 for ", r": \1 for ", words.plain(sentence))
+        elif entry.kind == "record":
+            sentence = re.sub(r"(?<=\d) round(?=s?\b)", " visitor", sentence)
+        told.append((entry, sentence))
     text = search.casefold()
     return [each for each in told if text in each[1].casefold()]
 

@@ -16,7 +16,9 @@ from markupsafe import Markup
 from latesum import _pages
 from latesum.errors import UnknownCampaign
 from latesum.live import charts
+from latesum.live.buckets import span_text
 from latesum.live.outlook import without_commands
+from latesum.live.settings import Settings
 from latesum.live.static_page import chart_library, chart_library_version, status_section
 from latesum.live.status import Status
 from latesum.live.vocabulary import CampaignState
@@ -137,8 +139,38 @@ async def campaign_page(
         "campaign.html", title=cached.campaign.name, who=who,
         every=campaigns.configuration.page_every, name=cached.campaign.name,
         may_operate=who.may("operate"), may_record=who.may("record"), here="campaigns",
-        settings=cached.reader.settings, live=Markup(live), span=span,
+        settings=cached.reader.settings, parameters=_parameters(cached.reader.settings),
+        live=Markup(live), span=span,
     )  # fmt: skip
+
+
+#: What people call parameters that are times.
+_TIMES = {
+    "horizon": "Planned to run for", "mean_delay": "Results come late, on average by",
+    "report_lag": "Reports come later by", "stay": "An option stays for at least",
+}  # fmt: skip
+
+
+def _parameters(settings: Settings) -> list[tuple[str, str]]:
+    """The parameters of the method for people: times as times, and without switches that say which rule it follows."""
+    every, found = settings.buckets.every, []
+    for key, value in settings.parameters.items():
+        if isinstance(value, bool) or key == "model":
+            continue
+        if key == "sure":
+            found.append(("This delay is", "a guess" if value == "guess" else str(value)))
+        elif key in _TIMES and isinstance(value, int | float):
+            if settings.is_market:
+                shown = span_text(value, every)
+            elif every == "number":
+                shown = f"{value:,.6g} visitors"
+            else:
+                shown = span_text(value / settings.expected_rounds, every)
+            found.append((_TIMES[key], shown))
+        else:
+            shown = ", ".join(map(str, value)) if isinstance(value, list | tuple) else f"{value}"
+            found.append((key.replace("_", " ").capitalize(), shown))
+    return found
 
 
 @router.get("/campaigns/{campaign}/live")

@@ -79,8 +79,8 @@ function element(tag, text, className) {
 }
 
 function sentence(found) {
-  const details = found.details ?? [];
-  return details.length > 1 ? [found.error, ...details.slice(0, 5)].join(" ") : found.error;
+  const details = (found.details ?? []).filter((each) => each !== found.error);
+  return [found.error, ...details.slice(0, 5)].join(" ");
 }
 
 // Sliders whose steps are equal factors: 1, 2, 5, 10, ... are as far apart from each other.
@@ -282,7 +282,7 @@ function showVerdict(place, found) {
   const kind = { go: "go", "go, but": "but" }[verdict.answer] ?? "no";
   const words = { go: "Go", "go, but": "Go, but", "no-go": "No-go" }[verdict.answer];
   const share = `${Math.round(100 * found.ended_well.value)}%`;
-  const simple = `It ended on the best option, or on one close enough, in ${share} of the simulated campaigns, and even a bad one gained.`;
+  const simple = `It ended on the best option, or on one close enough, in ${share} of the simulated campaigns, and even an unlucky one gained.`;
   card.append(element("p", words, `answer ${kind}`));
   card.append(element("p", kind === "go" ? simple : verdict.reason));
   if (verdict.changes.length) {

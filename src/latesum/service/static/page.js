@@ -13,8 +13,9 @@ function takeIn(html) {
     ids.push(part.id);
     const text = part.outerHTML;
     if (seen.get(part.id) === text) continue;
-    seen.set(part.id, text);
     const old = document.getElementById(part.id);
+    if (old?.querySelector(":popover-open")) continue; // someone reads what a term means
+    seen.set(part.id, text);
     if (old) replace(old, part);
     else {
       live.append(part);
@@ -105,10 +106,10 @@ async function keepUp() {
 
 const acts = {
   hold: ["Hold the campaign", "The present option stays until it is resumed.", "Hold"],
-  resume: ["Resume", "The policy decides again. An override goes on after a hold.", "Resume"],
-  override: ["Override", "Show an option in the next buckets, whatever the policy says.", "Override"],
-  "cancel-override": ["Cancel the override", "The policy decides again; a hold goes on.", "End it"],
-  add: ["Add an option", "The policy asks for it next.", "Add"],
+  resume: ["Resume", "The method decides again. An override goes on after a hold.", "Resume"],
+  override: ["Override", "Show an option for some time, whatever the method says.", "Override"],
+  "cancel-override": ["Cancel the override", "The method decides again; a hold goes on.", "End it"],
+  add: ["Add an option", "It is shown next.", "Add"],
   drop: ["Drop an option", "It is not shown again until it is brought back.", "Drop"],
   "bring-back": ["Bring an option back", "It is in the race again.", "Bring it back"],
   rename: ["Rename an option", "Nothing else changes.", "Rename"],
@@ -120,7 +121,7 @@ const acts = {
     "Delete it",
   ],
   finish: ["Finish the campaign", "From now on one option is shown.", "Finish"],
-  reopen: ["Reopen the campaign", "The policy decides again, from the next bucket on.", "Reopen"],
+  reopen: ["Reopen the campaign", "The method decides again, from the next decision on.", "Reopen"],
 };
 
 const choosing = ["override", "drop", "bring-back", "finish", "rename"];
