@@ -1,6 +1,6 @@
 """Mutation testing with a list of our own: `make mutants`.
 
-Each mutant of `mutants.toml` is a small semantic change of the source. It is made in a copy in a temporary folder, and the
+Each mutant of `mutants.toml` is a small semantic change of the source. It is made in a copy in `.mutants/copy`, and the
 tests that belong to it must fail. Results are kept in `.mutants/results.json`, so that a run that was stopped goes on; a
 result is used again only while the mutant, its file and its tests are what they were. Tests that fail without any change
 say nothing of their mutants: these are not tried, and the run ends with an error.
@@ -16,7 +16,6 @@ import os
 import shutil
 import signal
 import sys
-import tempfile
 import time
 import tomllib
 from pathlib import Path
@@ -27,6 +26,8 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 SOURCES = ROOT / "src" / "latesum"
 RESULTS = ROOT / ".mutants" / "results.json"
+#: Always the same folder, since kernels are kept compiled by where their sources are.
+COPY = ROOT / ".mutants" / "copy"
 #: What the copy needs.
 _COPIED = ("src", "tests", "examples", "docs", "pyproject.toml", "README.md", "CONTRIBUTING.md")
 
@@ -143,26 +144,24 @@ def run(names: list[str]) -> int:
     RESULTS.parent.mkdir(exist_ok=True)
     known = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.is_file() else {}
     found: dict[str, list[dict]] = {"killed": [], "survived": [], "not tried": []}
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary)
-        for each in _COPIED:
-            copy = shutil.copytree if (ROOT / each).is_dir() else shutil.copy
-            copy(ROOT / each, folder / each)
-        trusted: dict[tuple[str, ...], bool] = {}
-        for number, mutant in enumerate(mutants, start=1):
-            digest, tests = digest_of(mutant), tuple(mutant["tests"])
-            if digest not in known and tests not in trusted:
-                trusted[tests] = passes(folder, list(tests))
-                if not trusted[tests]:
-                    print(
-                        f"{' '.join(tests)} fail without any change:\n{_said(folder)}", flush=True
-                    )
-            if digest not in known and trusted[tests]:
-                known[digest] = outcome_of(folder, mutant)
-                RESULTS.write_text(json.dumps(known, indent=1), encoding="utf-8")
-            outcome = known.get(digest, "not tried")
-            found[outcome].append(mutant)
-            print(f"{number} of {len(mutants)}: {outcome}: {mutant['name']}", flush=True)
+    shutil.rmtree(COPY, ignore_errors=True)
+    COPY.mkdir()
+    for each in _COPIED:
+        copy = shutil.copytree if (ROOT / each).is_dir() else shutil.copy
+        copy(ROOT / each, COPY / each)
+    trusted: dict[tuple[str, ...], bool] = {}
+    for number, mutant in enumerate(mutants, start=1):
+        digest, tests = digest_of(mutant), tuple(mutant["tests"])
+        if digest not in known and tests not in trusted:
+            trusted[tests] = passes(COPY, list(tests))
+            if not trusted[tests]:
+                print(f"{' '.join(tests)} fail without any change:\n{_said(COPY)}", flush=True)
+        if digest not in known and trusted[tests]:
+            known[digest] = outcome_of(COPY, mutant)
+            RESULTS.write_text(json.dumps(known, indent=1), encoding="utf-8")
+        outcome = known.get(digest, "not tried")
+        found[outcome].append(mutant)
+        print(f"{number} of {len(mutants)}: {outcome}: {mutant['name']}", flush=True)
     counts = ", ".join(f"{len(those)} {outcome}" for outcome, those in found.items())
     print(f"\n{len(mutants)} mutants: {counts}.")
     for mutant in found["survived"]:

@@ -8,6 +8,7 @@ import pytest
 
 from latesum.lab.stats import Uncertain
 from latesum.planning.answers import Forecast, Simulation, Thresholds
+from latesum.planning.beliefs import read_beliefs
 from latesum.planning.candidates import EQUAL_SPLIT, Candidate
 from latesum.planning.verdict import judge, next_best, recommend
 from latesum.policies.spec import PolicySpec
@@ -69,3 +70,13 @@ def test_a_close_go_says_so():
         assert found.answer == "go"
         assert ("It is close" not in found.reason) is surely
     assert replace(found, answer="x").answer == "x"
+
+
+def test_what_gains_nothing_says_so():
+    """At exactly nothing it is no go, and that is the reason; what would change it is simulated."""
+    beliefs = read_beliefs(
+        options=2, rate=0.1, lift="50%", traffic="1000 per day", late="4 hours", run_for="2 weeks"
+    )
+    found = judge(beliefs, forecast("a", 0.9, 1.0, 0.0), Simulation(WANTED, 1, {}), 4)
+    assert found.answer != "go"
+    assert "a does not gain over an equal split" in found.reason

@@ -1,0 +1,38 @@
+"""A process that works for the service is begun anew whenever it has ended, between two questions too."""
+
+import asyncio
+import os
+
+import pytest
+
+from latesum.service.helper_process import HelperProcess, Message
+
+ECHO = """
+from latesum.service.helper_process import answer_questions
+answer_questions(lambda question: question)
+"""
+
+
+@pytest.fixture
+def echo(tmp_path, monkeypatch):
+    """The name of a module whose process answers with the question."""
+    (tmp_path / "echoing.py").write_text(ECHO)
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    monkeypatch.setenv("PYTHONPATH", path)
+    return "echoing"
+
+
+def test_after_it_was_ended_for_want_of_questions_the_next_one_is_answered(echo):
+    asked = [Message({"number": number}, b"\x00body" * 50_000) for number in range(2)]
+
+    async def ask_late():
+        helper = HelperProcess(echo, idle=0.0)
+        first = await helper.ask(asked[0], 60)
+        ended = helper._process
+        await asyncio.wait_for(ended.wait(), 60)
+        second = await helper.ask(asked[1], 60)
+        assert helper._process is not ended
+        await helper.close()
+        return [first, second]
+
+    assert asyncio.run(ask_late()) == asked
