@@ -102,8 +102,11 @@ def compare_with_simulation(replications, runs, names=tuple(SETTINGS)):
             z = (ours.value - losses.mean()) / np.hypot(max(error, 1e-9), max(other, 1e-9))
             assert abs(z) < stats.norm.ppf(1 - LEVEL / 2), (name, answer.candidate.label, "loss")
             inside.append(abs(z) < 1.96)
-            right = round(answer.ended_well.value * replications)
-            table = [[replications - right, right], [int(wrong.sum()), int(runs - wrong.sum())]]
+            right = round(answer.ended_well.value * answer.replications)
+            table = [
+                [answer.replications - right, right],
+                [int(wrong.sum()), int(runs - wrong.sum())],
+            ]
             p_value = stats.fisher_exact(table).pvalue
             assert p_value > LEVEL, (name, answer.candidate.label, "ends wrong")
             inside.append(p_value > 0.05)

@@ -58,6 +58,14 @@ def set_up(visitor, name, options="red\nblue"):
     page.wait_for_selector("#now[data-state=running]")
 
 
+#: Keeps all that the place of the verdict says.
+WATCH_VERDICT = """() => {
+  const place = document.getElementById("verdict");
+  window.verdicts = [];
+  new MutationObserver(() => window.verdicts.push(place.innerText)).observe(place, {childList: true});
+}"""
+
+
 @pytest.mark.parametrize(
     ("scheme", "width", "height"),
     [LOOKS[0], *(pytest.param(*look, marks=pytest.mark.slow) for look in LOOKS[1:])],
@@ -69,9 +77,13 @@ def test_from_a_plan_to_a_winner_by_the_page_alone(
     page, name, first_day = visitor.page, f"banner-{scheme}-{width}", clock().date().isoformat()
     page.click("nav >> text=Plan")
     page.locator("#plan-rate").fill("90")  # about 32%: a campaign that is soon decided
+    page.evaluate(WATCH_VERDICT)
     page.click("#plan-form button.main")
-    visitor.wait_for("#verdict .answer", 125)
+    visitor.wait_for("#verdict [aria-label=Verdict]", 125)
     assert page.inner_text("#verdict .answer") == "Go"
+    surer = [said for said in page.evaluate("window.verdicts") if "simulated campaigns" in said]
+    assert surer[0].startswith("Go, not sure yet")
+    assert "Of 12 simulated campaigns" in surer[0]
     visitor.check_look()
     page.click("#set-up")
     assert "As planned: the method is unmix" in page.inner_text(".note")

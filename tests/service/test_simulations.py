@@ -106,6 +106,32 @@ def test_plans_over_http(service):
         assert says in answer.json()["error"]
 
 
+def test_a_plan_in_lines_gets_surer(service):
+    """What is answered at last is what is answered without lines."""
+    operator = service.as_("operate")
+    question = {
+        "options": 2, "rate": 0.1, "lift": "50%", "traffic": "1000 per day", "late": "4 hours",
+        "run_for": "8 weeks",
+    }  # fmt: skip
+    in_lines = {"Accept": "application/x-ndjson"}
+    answer = operator.post("/v1/plans", json=question, headers=in_lines)
+    assert answer.headers["content-type"].startswith("application/x-ndjson")
+    *present, last = [json.loads(line) for line in answer.text.splitlines()]
+    assert [each["present"]["stage"] for each in present] == [
+        "first look", "closer look", "main answer",
+    ]  # fmt: skip
+    runs = [each["present"]["replications"] for each in present]
+    assert runs == sorted(set(runs))
+    assert not present[0]["present"]["sure"]
+    assert present[-1]["present"]["ended_well"] == last["found"]["ended_well"]
+    assert last["found"] == operator.post("/v1/plans", json=question).json()
+    refused = operator.post(
+        "/v1/plans", json={**question, "run_for": "8 wombats"}, headers=in_lines
+    )
+    assert refused.status_code == 422
+    assert "wombats" in refused.json()["error"]
+
+
 def test_the_process_is_ended_when_no_one_waits_any_longer(monkeypatch):
     async def leave():
         asked = Simulations()

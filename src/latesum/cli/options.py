@@ -116,19 +116,26 @@ def announcer(workers: int) -> Callable[[Todo], None]:
 
 @contextlib.contextmanager
 def working(
-    workers: int, dask: str | None, folder: Path | None = None, again: bool = False
+    workers: int,
+    dask: str | None,
+    folder: Path | None = None,
+    again: bool = False,
+    progress: Progress | None = None,
 ) -> Iterator[RunOptions]:
     """Where and how a command makes its runs; `folder` is where they are kept, if they are.
+
+    What shows how far it is may be given; a bar does without.
 
     An interrupt ends with a sentence that says how to go on from there.
     """
     from latesum.lab.runners import chosen_runner
 
     try:
-        with chosen_runner(workers, dask) as runner, progress_bar() as progress:
+        shown = progress_bar() if progress is None else contextlib.nullcontext(progress)
+        with chosen_runner(workers, dask) as runner, shown as show:
             yield {
                 "workers": workers, "runner": runner, "store": folder, "again": again,
-                "progress": progress, "announce": announcer(workers),
+                "progress": show, "announce": announcer(workers),
             }  # fmt: skip
     except KeyboardInterrupt:
         if folder is None:

@@ -12,6 +12,7 @@ import typer
 from latesum._call_text import split_list
 from latesum._checks import InvalidInput
 from latesum._extras import require
+from latesum.cli.live_answer import live_answer
 from latesum.cli.options import Dask, Kept, Seed, Workers, check_folder, worker_count, working
 
 
@@ -61,7 +62,7 @@ def plan_campaign(
         float, typer.Option(help='How many times as long a "go, but" may run.')
     ] = 2.0,
     replications: Annotated[
-        int | None, typer.Option(help="How often each policy is run: 1000, with --regions 100.")
+        int | None, typer.Option(help="The runs of each policy at most: 1000, with --regions 100.")
     ] = None,
     policies: Annotated[
         str | None, typer.Option(help="What is tried: candidates, policies, package.module:Class.")
@@ -110,7 +111,10 @@ def plan_campaign(
             tempfile.TemporaryFile(dir=path.absolute().parent).close()
         except OSError as error:
             raise InvalidInput(f"{path} cannot be written: {error.strerror}.") from None
-    with working(worker_count(workers), dask, store) as how:
+    with (
+        live_answer() as (progress, on_answer),
+        working(worker_count(workers), dask, store, progress=progress) as how,
+    ):
         how["announce"] = None
         found = plan(
             options=options, lift=lift, traffic=traffic, late=late, run_for=run_for, rate=rate,
@@ -118,7 +122,8 @@ def plan_campaign(
             delay_unit=delay_unit, status_quo=status_quo, history=history,
             changing=effects_change, ended_well=ends_right, percentile=percentile, longer=longer,
             policies=None if policies is None else split_list(policies),
-            check_beliefs=not quick, replications=replications or 1000, seed=seed, **how,
+            check_beliefs=not quick, replications=replications or 1000, seed=seed, on_answer=on_answer,
+            **how,
         )  # fmt: skip
     for path in out or []:
         found.save(path)

@@ -140,6 +140,7 @@ def run(
     announce: Callable[[Todo], None] | None = None,
     progress: ProgressChoice = None,
     what: str = "runs",
+    known: Sequence[Rows | None] | None = None,
 ) -> Results:
     """Make all runs that are not in the store yet, and return all of them.
 
@@ -157,6 +158,8 @@ def run(
             `progress(done, all, what)` now and then. The numbers are runs, or milliseconds of work
             where it was measured how long the runs of each setting take.
         what: What `progress` is told that this is.
+        known: The first runs of each setting, as far as they were made already; None where there are none.
+            They are not made again. A store knows that itself.
 
     >>> from latesum import Problem
     >>> from latesum.lab.setting import Setting
@@ -171,7 +174,7 @@ def run(
     with chosen_runner(workers) as local:
         runner = runner or local
         if store is None:
-            return Results.of(settings, _in_memory(settings, counts, runner, progress, what))
+            return Results.of(settings, _in_memory(settings, counts, runner, progress, what, known))
         store = store if isinstance(store, RunStore) else RunStore(store)
         left = todo(settings, counts, store, again=again)
         if announce:
@@ -195,34 +198,40 @@ def _in_memory(
     runner: Runner,
     progress: Progress | None,
     what: str,
+    known: Sequence[Rows | None] | None = None,
 ) -> list[Rows]:
     for setting in settings:
         setting.check()
-    size = max(1, sum(counts) // (runner.workers * _CHUNKS_PER_WORKER))
+    before = known or [None] * len(settings)
+    firsts = [0 if rows is None else len(next(iter(rows.values()))) for rows in before]
+    left = [count - first for count, first in zip(counts, firsts, strict=True)]
+    size = max(1, sum(left) // (runner.workers * _CHUNKS_PER_WORKER))
     if len(settings) > 1:
-        size = min(size, max(1, min(counts) // 4))
+        size = min(size, max(1, min((each for each in left if each), default=1) // 4))
     by_setting = [
-        [(place, start, min(start + size, count)) for start in range(0, count, size)]
-        for place, count in enumerate(counts)
+        [(place, start, min(start + size, count)) for start in range(first, count, size)]
+        for place, (first, count) in enumerate(zip(firsts, counts, strict=True))
     ]
     # A chunk of each setting in turn, so that what is done says how long the rest takes.
     places = [each for turn in itertools.zip_longest(*by_setting) for each in turn if each]
     chunks = [Chunk(settings[place], first, end) for place, first, end in places]
     parts: dict[tuple[int, int], Rows] = {}
-    done, total = 0, sum(counts)
+    done, total = 0, sum(left)
     for number, rows in runner(run_chunk, chunks):
         place, first, end = places[number]
         parts[place, first] = rows
         done += end - first
         if progress:
             progress(done, total, what)
+    made = [[parts[place, first] for _, first, _ in cut] for place, cut in enumerate(by_setting)]
     return [
-        {
-            name: np.concatenate([parts[place, first][name] for _, first, _ in cut])
-            for name in parts[place, 0]
-        }
-        for place, cut in enumerate(by_setting)
+        _joined(([] if rows is None else [rows]) + more)
+        for rows, more in zip(before, made, strict=True)
     ]
+
+
+def _joined(parts: list[Rows]) -> Rows:
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 def _into(

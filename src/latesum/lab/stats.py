@@ -70,15 +70,15 @@ def mean_of(values: Floats) -> Uncertain:
     return Uncertain(mean, mean - Z * error, mean + Z * error)
 
 
-def share_of(count: int, total: int) -> Uncertain:
-    """A share with Wilson's limits.
+def share_of(count: int, total: int, z: float = Z) -> Uncertain:
+    """A share with Wilson's limits, of 95% or of the level that belongs to `z`.
 
     >>> [round(number, 3) for number in share_of(80, 100)]
     [0.8, 0.711, 0.867]
     """
     share = count / total
-    centre = (share + Z**2 / (2 * total)) / (1 + Z**2 / total)
-    half = math.sqrt(share * (1 - share) / total + (Z / (2 * total)) ** 2) * Z / (1 + Z**2 / total)
+    centre = (share + z**2 / (2 * total)) / (1 + z**2 / total)
+    half = math.sqrt(share * (1 - share) / total + (z / (2 * total)) ** 2) * z / (1 + z**2 / total)
     return Uncertain(
         share, max(min(centre - half, share), 0.0), min(max(centre + half, share), 1.0)
     )

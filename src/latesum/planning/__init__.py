@@ -1,6 +1,7 @@
 """Before a campaign: will it work, how long will it take, and with which policy?"""
 
 from latesum.planning.planner import plan
+from latesum.planning.present import PresentAnswer
 from latesum.planning.regions import (
     RegionForecast,
     RegionPlan,
@@ -13,6 +14,7 @@ from latesum.planning.result import Plan
 
 __all__ = [
     "Plan",
+    "PresentAnswer",
     "RegionForecast",
     "RegionPlan",
     "fitted_market",

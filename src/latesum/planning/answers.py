@@ -8,23 +8,28 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from latesum._json_values import finite
 from latesum.lab.engine import RunOptions, run
 from latesum.lab.play import InBuckets
-from latesum.lab.results import Runs
+from latesum.lab.results import Rows
 from latesum.lab.setting import Setting
 from latesum.lab.stats import Uncertain, mean_of, quantile_of, share_of
 from latesum.planning.beliefs import Beliefs
-from latesum.planning.candidates import SLOW_SHARE, Candidate
+from latesum.planning.candidates import Candidate
 from latesum.planning.words import unit_hours
 from latesum.world import Problem
 
 #: The child of a run's seed that the order of the options is drawn from. Plans have no reports to
 #: draw, and had this one before there was another: so their numbers stay what they were.
 _ORDER = 2
-#: A policy that is slow to simulate has this many runs at least.
+#: Whether a case is a go is looked at first after this share of its runs, ...
+_FIRST_PART = 0.4
+#: ... of which there are this many at least.
 _FEWEST = 20
+#: There, one that costs more than so many milliseconds a run has at most such a share of the runs.
+_COSTLY = ((40.0, 0.1), (5.0, 0.4))
 
 
 class Thresholds(NamedTuple):
@@ -66,6 +71,15 @@ class Forecast:
         """Whether the policy meets the thresholds."""
         return self.ended_well.value >= thresholds.ended_well and self.worst_gain.value > 0
 
+    def is_sure(self, thresholds: Thresholds) -> bool:
+        """Whether that is so within the uncertainty of the simulation too."""
+        well, worst = self.ended_well, self.worst_gain
+        if self.passes(thresholds):
+            # The worst of fewer runs than this says little of so low a percentile.
+            enough = (1 - thresholds.percentile) ** self.replications <= 0.025
+            return enough and well.low >= thresholds.ended_well and worst.low > 0
+        return well.high < thresholds.ended_well or worst.high <= 0
+
     def to_json(self) -> dict[str, Any]:
         """The numbers, as JSON values; a time that is infinite is null."""
         candidate = self.candidate
@@ -91,6 +105,11 @@ class Case(NamedTuple):
     problem: Problem | None = None  # what is true, where that is not what is believed
     told: Beliefs | None = None  # what the campaign is set up by, where that is not `beliefs`
 
+    @property
+    def milliseconds(self) -> float:
+        """About what a run costs: of the policy and the campaign, so that it is the same on any machine."""
+        return self.candidate.milliseconds((self.told or self.beliefs).buckets)
+
     def setting(self, seed: tuple[int, ...], name: str) -> Setting:
         """All that the runs depend on; the options stand in any order."""
         beliefs, told = self.beliefs, self.told or self.beliefs
@@ -106,6 +125,19 @@ class Case(NamedTuple):
         )  # fmt: skip
 
 
+class Outcome(NamedTuple):
+    """What came of the runs of a case, in the user's unit: one number for each run."""
+
+    loss: NDArray[np.float64]
+    gain: NDArray[np.float64]
+    ended_well: NDArray[np.bool_]
+
+    def passes(self, thresholds: Thresholds) -> bool:
+        """Whether the policy meets the thresholds, as `Forecast.passes` says."""
+        worst = quantile_of(self.gain, thresholds.percentile).value
+        return float(self.ended_well.mean()) >= thresholds.ended_well and worst > 0
+
+
 class Simulation(NamedTuple):
     """Makes the runs of a plan, here or elsewhere, and says what came of them."""
 
@@ -113,38 +145,83 @@ class Simulation(NamedTuple):
     seed: int
     how: RunOptions  # as `latesum.lab.engine.run` takes it
 
+    def setting(self, case: Case, stream: int, name: str) -> Setting:
+        """All that the runs of a case depend on; those of another `stream` draw from another seed."""
+        return case.setting((self.seed, stream), name)
+
+    def rows(
+        self,
+        settings: Sequence[Setting],
+        counts: Sequence[int],
+        what: str,
+        known: Sequence[Rows | None] | None = None,
+    ) -> list[Rows]:
+        """What was measured in the first runs of each setting; those that are known are not made again."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what a short phase breaks, the simulation shows
+            results = run(settings, counts, what=what, known=known, **self.how)
+        return [runs.measured for runs in results.runs.values()]
+
+    def warm_up(self, settings: Sequence[Setting]) -> None:
+        """Make a run of each here, so that processes that are forked have compiled code from the beginning."""
+        if self.how.get("store") is None and self.how.get("workers", 1) > 1:
+            for setting in settings:
+                setting.run(0)
+
+    def forecast(self, case: Case, setting: Setting, rows: Rows) -> Forecast:
+        """What the runs of one case say."""
+        return _forecast(case, setting, rows, self.thresholds.percentile)
+
     def forecasts(
         self, cases: Sequence[Case], replications: int, stream: int, what: str
     ) -> list[Forecast]:
-        """One forecast for each case; runs of another `stream` draw from another seed."""
-        settings = [
-            case.setting((self.seed, stream), f"{number}") for number, case in enumerate(cases)
+        """One forecast for each case; runs of another `stream` draw from another seed.
+
+        What is clearly a go, or clearly none, after a part of the runs has no more.
+        """
+        settings = [self.setting(case, stream, f"{number}") for number, case in enumerate(cases)]
+        most = [_at_most(case.milliseconds, replications) for case in cases]
+        part = max(round(_FIRST_PART * replications), min(replications, _FEWEST))
+        counts = [min(part, each) for each in most]
+        found = self.rows(settings, counts, what)
+        counts = [
+            each if self.forecast(*made).is_sure(self.thresholds) else all_of_it
+            for each, all_of_it, made in zip(
+                counts, most, zip(cases, settings, found, strict=True), strict=True
+            )
         ]
-        fewer = max(round(SLOW_SHARE * replications), min(replications, _FEWEST))
-        counts = [fewer if case.candidate.slow else replications for case in cases]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what a short phase breaks, the simulation shows
-            results = run(settings, counts, what=what, **self.how)
-        made = zip(cases, settings, results.runs.values(), strict=True)
-        return [_forecast(*each, self.thresholds.percentile) for each in made]
+        found = self.rows(settings, counts, what, found)
+        return [self.forecast(*made) for made in zip(cases, settings, found, strict=True)]
 
 
-def _forecast(case: Case, setting: Setting, runs: Runs, percentile: float) -> Forecast:
+def _at_most(milliseconds: float, replications: int) -> int:
+    for least, share in _COSTLY:
+        if milliseconds > least:
+            return min(replications, max(round(share * replications), _FEWEST))
+    return replications
+
+
+def outcome_of(case: Case, setting: Setting, rows: Rows) -> Outcome:
+    """The loss and the gain over an equal split of each run, and whether it ended well."""
+    beliefs = case.beliefs
+    scale = beliefs.high - beliefs.low
+    loss = rows["regret"][:, -1] * scale + beliefs.switch_cost * rows["switches"]
+    ended_well = next(rows[name] for name in setting.measures if name.startswith("ends_right"))
+    return Outcome(loss, _equal_split_loss(setting) * scale - loss, ended_well)
+
+
+def _forecast(case: Case, setting: Setting, rows: Rows, percentile: float) -> Forecast:
     """Put the runs of one case together; `percentile` is the one of `worst_gain`."""
     beliefs = case.beliefs
-    ends_right, settled_after, on_good = (
-        runs.measured[name] for name in setting.measures if "within" in name
-    )
-    scale = beliefs.high - beliefs.low
-    loss = runs.regrets[:, -1] * scale + beliefs.switch_cost * runs.switches
-    gain = _equal_split_loss(setting) * scale - loss
+    _, settled_after, on_good = (rows[name] for name in setting.measures if "within" in name)
+    loss, gain, ended_well = outcome_of(case, setting, rows)
     most = max(beliefs.option_means) * beliefs.horizon
     hours = unit_hours(beliefs.bucket)
     return Forecast(
         case.candidate, mean_of(most - loss), mean_of(loss), mean_of(gain),
-        quantile_of(gain, percentile), share_of(int(ends_right.sum()), len(ends_right)),
+        quantile_of(gain, percentile), share_of(int(ended_well.sum()), len(ended_well)),
         quantile_of(settled_after * hours, 0.5), quantile_of(settled_after * hours, 0.8),
-        mean_of(runs.switches.astype(np.float64)),
+        mean_of(rows["switches"].astype(np.float64)),
         tuple(float(share) for share in on_good.mean(axis=0)), len(loss),
     )  # fmt: skip
 

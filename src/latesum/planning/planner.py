@@ -10,9 +10,11 @@ from typing import Any, Unpack
 from latesum._checks import finite_number, whole_number
 from latesum._progress import chosen_progress
 from latesum.lab.engine import RunOptions
-from latesum.planning.answers import Case, Simulation, Thresholds
+from latesum.planning.answers import Case, Forecast, Simulation, Thresholds
 from latesum.planning.beliefs import read_beliefs
 from latesum.planning.candidates import chosen_candidates
+from latesum.planning.present import OnAnswer, PresentAnswer, Stage
+from latesum.planning.racing import race
 from latesum.planning.result import Plan
 from latesum.planning.verdict import judge, next_best, recommend
 from latesum.planning.what_if import wrong_beliefs
@@ -47,13 +49,17 @@ def plan(
     check_beliefs: bool = True,
     replications: int = 1000,
     seed: int = 1,
+    on_answer: OnAnswer | None = None,
     **how: Unpack[RunOptions],
 ) -> Plan:
     """Will it work, how long will it take, which policy: by simulating the campaign many times.
 
     It is a go if enough runs end on the best option, or on one within the lift, and even a bad run
     gains over an equal split; "go, but" if that holds with fewer options or a longer run. What
-    happens if beliefs are wrong is found with a fifth of the replications.
+    happens if beliefs are wrong is found with at most a fifth of the replications.
+
+    Replications are raced: a policy that is clearly behind after a hundred gets no more, and one that takes long
+    to simulate has at most a fifth of them, or 200. Each forecast says how many runs it has.
 
     Args:
         options: How many options there are.
@@ -81,8 +87,11 @@ def plan(
         policies: What is tried: labels of candidates, and other policies as text, such as "guarded"
             or "package.module:Class"; all candidates without.
         check_beliefs: Whether to find out what happens if beliefs are wrong.
-        replications: The runs of each policy.
+        replications: The runs of each policy at most; the recommended one has as many as its cost allows.
         seed: The same seed gives the same plan.
+        on_answer: Called with the present answer (`latesum.planning.PresentAnswer`) while the plan is made: after a
+            first look at a few runs, after each closer look, and with the main answer, before it is looked for what would have to change
+            and what happens if beliefs are wrong.
         how: Where and how runs are made, as `latesum.lab.engine.run` takes it; `workers` is one per
             core unless given. The result does not depend on it.
 
@@ -112,7 +121,16 @@ def plan(
     simulation = Simulation(thresholds, seed, how)
     started = time.perf_counter()
     cases = [Case(beliefs, candidate) for candidate in candidates]
-    answers = tuple(simulation.forecasts(cases, replications, 0, "policies"))
+
+    def say(stage: Stage, found: list[Forecast]) -> None:
+        if on_answer:
+            on_answer(PresentAnswer(stage, tuple(found), thresholds))
+
+    def on_look(found: list[Forecast], is_first: bool) -> None:
+        say("first look" if is_first else "closer look", found)
+
+    answers = tuple(race(cases, replications, simulation, on_look))
+    say("main answer", list(answers))
     seconds = time.perf_counter() - started
     recommended, reason = recommend(list(answers), thresholds)
     fewer = max(replications // 5, 20)

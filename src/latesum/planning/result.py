@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import textwrap
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -157,11 +158,8 @@ class Plan:
 
     @property
     def _runs(self) -> str:
-        """How many runs there were: fewer of what takes long to simulate."""
-        most = max(answer.replications for answer in self.answers)
-        slow = [answer for answer in self.answers if answer.replications < most]
-        less = "".join(f", {each.replications:,} of {each.candidate.label}" for each in slow)
-        return f"{most:,} simulated runs{less}"
+        """How many runs there were."""
+        return f"{sum(answer.replications for answer in self.answers):,} simulated runs"
 
     def _headline(self) -> str:
         """The verdict and the recommendation."""
@@ -185,32 +183,17 @@ class Plan:
 
     def _policies_table(self) -> TextTable:
         """One row per policy."""
-        columns = [
-            "policy",
-            f"{self._unit} lost",
-            "gain over split",
-            f"at {self.thresholds.percentile:.0%}",
-        ]
-        columns += ["ends right", "settles after", "switches"]
         title = f"{self._runs}; ± and brackets are 95% limits"
-        table = new_table(title, columns)
-        for answer in self.answers:
-            mark = " <" if answer is self.recommended else ""
-            table.add_row(
-                answer.candidate.label + mark, with_limits(answer.loss), with_limits(answer.gain),
-                f"{answer.worst_gain.value:,.0f}", percent(answer.ended_well),
-                time_of(answer.settled_after), f"{answer.switches.value:,.1f}",
-            )  # fmt: skip
-        return table
+        return policies_table(title, self.answers, self.recommended, self.thresholds, self._unit)
 
     def _beliefs_table(self) -> TextTable:
         """One row for each belief that may be wrong."""
-        replications = self.what_ifs[0].answer.replications
+        most = max(what_if.answer.replications for what_if in self.what_ifs)
         title = (
             f"If what you believe is wrong: {self.recommended.candidate.label} as above, only "
-            f"{replications:,} runs each"
+            f"{most:,} runs each or fewer, a ? where they do not settle it"
         )
-        columns = ["in truth", "lost", "gain", "ends right", "settles after", "a go"]
+        columns = ["in truth", "lost", "gain", "ends right", "settles after", "a go", "runs"]
         other = self.what_ifs[0].runner_up
         if other is not None:
             columns.append(other.candidate.label)
@@ -221,10 +204,39 @@ class Plan:
             table.add_row(
                 what_if.belief, with_limits(answer.loss), with_limits(answer.gain),
                 percent(answer.ended_well), time_of(answer.settled_after).split(" (")[0],
-                "yes" if what_if.still_passes else "no",
+                what_if.in_short, f"{answer.replications:,}",
                 *([] if runner_up is None else [f"{runner_up.ended_well.value:.0%}"]),
             )  # fmt: skip
         return table
+
+
+def policies_table(
+    title: str,
+    answers: Sequence[Forecast],
+    recommended: Forecast,
+    thresholds: Thresholds,
+    unit: str = "reward",
+) -> TextTable:
+    """One row per policy, with its own number of runs; the recommended one has a mark.
+
+    Args:
+        title: What stands above it.
+        answers: How each policy does.
+        recommended: That of the policy to take.
+        thresholds: When it is a go.
+        unit: What is lost.
+    """
+    columns = ["policy", f"{unit} lost", "gain over split", f"at {thresholds.percentile:.0%}"]
+    table = new_table(title, [*columns, "ends right", "settles after", "switches", "runs"])
+    for answer in answers:
+        mark = " <" if answer is recommended else ""
+        table.add_row(
+            answer.candidate.label + mark, with_limits(answer.loss), with_limits(answer.gain),
+            f"{answer.worst_gain.value:,.0f}", percent(answer.ended_well),
+            time_of(answer.settled_after), f"{answer.switches.value:,.1f}",
+            f"{answer.replications:,}",
+        )  # fmt: skip
+    return table
 
 
 def _wrapped(lines: list[str]) -> list[str]:

@@ -18,6 +18,12 @@ class WhatIf:
     answer: Forecast
     still_passes: bool
     runner_up: Forecast | None  # how the next best policy does in the same world
+    sure: bool = True  # whether it is so within the uncertainty of the simulation too
+
+    @property
+    def in_short(self) -> str:
+        """Whether it is still a go: yes or no, with a question mark where the runs do not settle it."""
+        return ("yes" if self.still_passes else "no") + ("" if self.sure else "?")
 
     def to_json(self) -> dict[str, Any]:
         """As JSON values."""
@@ -26,6 +32,7 @@ class WhatIf:
         result = {
             "belief": self.belief,
             "still_passes": self.still_passes,
+            "sure": self.sure,
             "replications": self.answer.replications,
             **{name: numbers[name] for name in kept},
         }
@@ -55,7 +62,8 @@ def wrong_beliefs(
     for sentence, _, _ in worlds:
         answer = next(made)
         other = None if runner_up is None else next(made)
-        rows.append(WhatIf(sentence, answer, answer.passes(simulation.thresholds), other))
+        wanted = simulation.thresholds
+        rows.append(WhatIf(sentence, answer, answer.passes(wanted), other, answer.is_sure(wanted)))
     return rows
 
 

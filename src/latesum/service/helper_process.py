@@ -21,6 +21,8 @@ from latesum._json_values import finite
 
 #: Before every message. Another mark in its place says that the answer is not wanted any longer.
 _MESSAGE, _GIVE_UP = b"\x01", b"\x00"
+#: Before a message that is no answer yet: what is known of it by now.
+_NEWS = b"\x02"
 _LENGTHS = struct.Struct(">II")
 #: How much nicer to others the process is than the service.
 _NICENESS = 5
@@ -58,7 +60,12 @@ class HelperProcess:
         self._ending: asyncio.TimerHandle | None = None
         self._asked = self._unwanted = False
 
-    async def ask(self, question: Message, seconds: float) -> Message:
+    async def ask(
+        self,
+        question: Message,
+        seconds: float,
+        on_news: Callable[[dict[str, Any]], None] | None = None,
+    ) -> Message:
         """The answer to a question, which is asked when the one before it is answered.
 
         If the one who waits is cancelled, or it takes too long (`TimeoutError`), the process is ended.
@@ -66,6 +73,7 @@ class HelperProcess:
         Args:
             question: What is asked.
             seconds: How long it may take.
+            on_news: Called with what the process says by `tell` while it works on the answer.
         """
         if self._ending is not None:
             self._ending.cancel()
@@ -85,11 +93,11 @@ class HelperProcess:
                 if self._unwanted:  # since the process was begun
                     self.give_up()
                 await process.stdin.drain()
-                await process.stdout.readexactly(len(_MESSAGE))
-                lengths = await process.stdout.readexactly(_LENGTHS.size)
-                head_length, body_length = _LENGTHS.unpack(lengths)
-                head = json.loads(await process.stdout.readexactly(head_length))
-                answer = Message(head, await process.stdout.readexactly(body_length))
+                mark, answer = await _next_message(process.stdout)
+                while mark == _NEWS:
+                    if on_news:
+                        on_news(answer.head)
+                    mark, answer = await _next_message(process.stdout)
         except BaseException as error:  # also where the one who waits has left
             await self.close()
             if isinstance(error, ValueError | EOFError | OSError) and not isinstance(
@@ -122,6 +130,17 @@ class HelperProcess:
             self._process = None
 
 
+async def _next_message(source: asyncio.StreamReader) -> tuple[bytes, Message]:
+    mark = await source.readexactly(len(_MESSAGE))
+    head_length, body_length = _LENGTHS.unpack(await source.readexactly(_LENGTHS.size))
+    head = json.loads(await source.readexactly(head_length))
+    return mark, Message(head, await source.readexactly(body_length))
+
+
+#: Where the answers of this process go, if it is one that answers questions.
+_answers: int | None = None
+
+
 def answer_questions(answer: Callable[[Message], Message]) -> None:
     """What such a process does: answer until no more questions come.
 
@@ -131,16 +150,30 @@ def answer_questions(answer: Callable[[Message], Message]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the service ends it
     with contextlib.suppress(OSError, AttributeError):
         os.nice(_NICENESS)
-    asked, answers = sys.stdin.fileno(), os.dup(sys.stdout.fileno())
+    global _answers
+    asked, _answers = sys.stdin.fileno(), os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints is no answer
     while mark := os.read(asked, 1):
         if mark == _GIVE_UP:
             continue  # of a question that was answered already
         head_length, body_length = _LENGTHS.unpack(_read(asked, _LENGTHS.size))
         head = json.loads(_read(asked, head_length))
-        said = pack(answer(Message(head, _read(asked, body_length))))
-        while said:
-            said = said[os.write(answers, said) :]
+        _write(_answers, pack(answer(Message(head, _read(asked, body_length)))))
+
+
+def tell(news: dict[str, Any]) -> None:
+    """Say what is known by now of the answer that this process works on; nothing if no one asked.
+
+    Args:
+        news: JSON values.
+    """
+    if _answers is not None:
+        _write(_answers, _NEWS + pack(Message(news))[len(_MESSAGE) :])
+
+
+def _write(target: int, said: bytes) -> None:
+    while said:
+        said = said[os.write(target, said) :]
 
 
 def is_wanted() -> bool:

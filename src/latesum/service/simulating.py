@@ -10,7 +10,7 @@ from typing import Any
 
 from latesum._checks import InvalidInput
 from latesum._json_values import finite
-from latesum.service.helper_process import Message, answer_questions
+from latesum.service.helper_process import Message, answer_questions, tell
 
 #: Runs of each policy in a plan, and the policies that are tried: a verdict while someone waits.
 #: `latesum plan` tries more, more often.
@@ -42,8 +42,9 @@ def _plan(given: dict[str, Any]) -> dict[str, Any]:
     from latesum.planning import plan
 
     found = plan(
-        **given, policies=POLICIES, replications=REPLICATIONS, check_beliefs=False, workers=1
-    )
+        **given, policies=POLICIES, replications=REPLICATIONS, check_beliefs=False, workers=1,
+        on_answer=lambda answer: tell(answer.to_json()),
+    )  # fmt: skip
     recommended = found.recommended
     return {
         "plan": found.to_json(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 from latesum._checks import InvalidInput
@@ -13,6 +14,7 @@ from latesum.service.logs import LOGGER
 #: In seconds: how long a question may take, and how long the process waits for the next one.
 LONGEST = 120.0
 _IDLE = 300.0
+OnNews = Callable[[dict[str, Any]], None]
 #: Questions that may wait.
 MOST_WAITING = 8
 
@@ -25,12 +27,15 @@ class Simulations:
         self._turn = asyncio.Lock()
         self._waiting = 0
 
-    async def ask(self, about: str, given: dict[str, Any]) -> dict[str, Any]:
+    async def ask(
+        self, about: str, given: dict[str, Any], on_news: OnNews | None = None
+    ) -> dict[str, Any]:
         """The answer to a question; it is given up when the one who waits for it leaves.
 
         Args:
             about: "plan", "region plan", "forecast" or "market forecast".
             given: What is asked, as JSON values.
+            on_news: Called with what is known of the answer before it is complete; a plan's present answer.
         """
         if self._waiting >= MOST_WAITING:
             busy = Refused(429, f"{MOST_WAITING} simulations are under way; try again in a minute.")
@@ -39,7 +44,7 @@ class Simulations:
         self._waiting += 1
         try:
             async with self._turn:
-                said = await self._ask(about, given)
+                said = await self._ask(about, given, on_news)
         finally:
             self._waiting -= 1
         if "refused" in said:
@@ -50,11 +55,12 @@ class Simulations:
         found: dict[str, Any] = said["found"]
         return found
 
-    async def _ask(self, about: str, given: dict[str, Any]) -> dict[str, Any]:
+    async def _ask(
+        self, about: str, given: dict[str, Any], on_news: OnNews | None
+    ) -> dict[str, Any]:
+        question = Message({"about": about, "given": given})
         try:
-            return (
-                await self._process.ask(Message({"about": about, "given": given}), LONGEST)
-            ).head
+            return (await self._process.ask(question, LONGEST, on_news)).head
         except TimeoutError:
             raise Refused(422, f"the simulation took more than {LONGEST:g} s.") from None
         except ProcessEnded:

@@ -34,24 +34,25 @@ class Entrant(NamedTuple):
     same_index: str | None = None
 
 
+#: As many runs as ten minutes on two cores allow.
 ENTRANTS: dict[str, Entrant] = {
-    "unmix": Entrant("unmix", 200, "qpm-d KL-UCB++"),
-    "unmix-untold": Entrant("unmix-untold", 100, "qpm-d KL-UCB++"),
-    "flow": Entrant("flow", 500, "qpm-d KL-UCB++"),
-    "flow, UCB1": Entrant("flow(index='ucb1')", 200, "qpm-d UCB1"),
-    "flow-lookahead": Entrant("flow-lookahead", 200, "qpm-d KL-UCB++"),
-    "guarded": Entrant("guarded", 500, "qpm-d KL-UCB++"),
-    "odaaf-s": Entrant("odaaf-s", 500),
-    "ars-ucb": Entrant("ars-ucb", 200),
-    "odaaf": Entrant("odaaf", 200),
-    "odaaf-b": Entrant("odaaf-b", 200),
-    "odaaf-v": Entrant("odaaf-v", 200),
-    "odaaf-v-tightened": Entrant("odaaf-v-tightened", 200),
-    "round-robin": Entrant("round-robin(stretch=1000)", 20),
+    "unmix": Entrant("unmix", 100, "qpm-d KL-UCB++"),
+    "unmix-untold": Entrant("unmix-untold", 50, "qpm-d KL-UCB++"),
+    "flow": Entrant("flow", 200, "qpm-d KL-UCB++"),
+    "flow, UCB1": Entrant("flow(index='ucb1')", 100, "qpm-d UCB1"),
+    "flow-lookahead": Entrant("flow-lookahead", 100, "qpm-d KL-UCB++"),
+    "guarded": Entrant("guarded", 200, "qpm-d KL-UCB++"),
+    "odaaf-s": Entrant("odaaf-s", 200),
+    "ars-ucb": Entrant("ars-ucb", 100),
+    "odaaf": Entrant("odaaf", 100),
+    "odaaf-b": Entrant("odaaf-b", 100),
+    "odaaf-v": Entrant("odaaf-v", 100),
+    "odaaf-v-tightened": Entrant("odaaf-v-tightened", 100),
+    "round-robin": Entrant("round-robin(stretch=1000)", 5),
     # These play in markets only.
-    "switchback": Entrant("switchback", 200),
-    "half-time test": Entrant("half-time-test", 200),
-    "geo test": Entrant("geo-test", 200),
+    "switchback": Entrant("switchback", 100),
+    "half-time test": Entrant("half-time-test", 100),
+    "geo test": Entrant("geo-test", 50),
     "qpm-d UCB1": Entrant("qpm-d", 100),
     "qpm-d KL-UCB++": Entrant("qpm-d(base='kl-ucb++')", 100),
 }

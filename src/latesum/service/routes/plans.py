@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+from collections.abc import AsyncIterator
 from datetime import timedelta
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request
+from fastapi.responses import StreamingResponse
 from pydantic import Field, StringConstraints
 
 from latesum._checks import InvalidInput
 from latesum._durations import parse_duration
+from latesum._json_values import finite
 from latesum.live.market_fields import read_late
 from latesum.service.errors import ON_ANY_ROUTE, Refused, documented
 from latesum.service.models import MOST_ROWS, Body, Number, PastRow
 from latesum.service.routing import ScopedRoute, needs
+from latesum.service.simulations import Simulations
 
 #: Of a plan with regions: each day of it is simulated.
 _LONGEST_RUN = timedelta(days=731)
+#: A kind of answer: one JSON value a line.
+_IN_LINES = "application/x-ndjson"
 router = APIRouter(
     prefix="/v1", route_class=ScopedRoute, tags=["plans"], responses=documented(*ON_ANY_ROUTE)
 )
@@ -77,10 +85,49 @@ async def make_region_plan(question: RegionPlanQuestion, request: Request) -> di
 
 @router.post("/plans", response_model=None)
 @needs("operate", long=True)
-async def make_plan(question: PlanQuestion, request: Request) -> dict[str, Any]:
-    """Simulate a campaign many times: go, go but, or no-go, and with which policy."""
+async def make_plan(question: PlanQuestion, request: Request) -> dict[str, Any] | StreamingResponse:
+    """Simulate a campaign many times: go, go but, or no-go, and with which policy.
+
+    With `Accept: application/x-ndjson` it answers in lines: `{"present": ...}` each time that there is a surer answer, with its
+    stage, whether it is a go, whether that is sure, and a sentence; and at last `{"found": ...}`, which is what is answered without.
+    """
     given = question.model_dump(exclude_none=True)
     if given["late"].lower().endswith((".csv", ".xlsx", ".parquet", ".pq")):
         raise Refused(422, 'late: say it in words, such as "2 days"; the service reads no files.')
-    found: dict[str, Any] = await request.app.state.simulations.ask("plan", given)
-    return found
+    simulations: Simulations = request.app.state.simulations
+    if _IN_LINES in request.headers.get("accept", ""):
+        return await _in_lines(simulations, given)
+    return await simulations.ask("plan", given)
+
+
+async def _in_lines(simulations: Simulations, given: dict[str, Any]) -> StreamingResponse:
+    """The answer in lines. What is refused before the first of them is answered with its own status."""
+    news: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
+    asking = asyncio.create_task(simulations.ask("plan", given, news.put_nowait))
+    asking.add_done_callback(lambda _: news.put_nowait(None))
+    try:
+        first = await news.get()
+    except asyncio.CancelledError:  # the client has left
+        asking.cancel()
+        raise
+    if first is None:
+        asking.result()
+
+    async def lines() -> AsyncIterator[bytes]:
+        present = first
+        try:
+            while present is not None:
+                yield _line({"present": present})
+                present = await news.get()
+            try:
+                yield _line({"found": asking.result()})
+            except (InvalidInput, Refused) as error:
+                yield _line({"error": str(error)})
+        finally:
+            asking.cancel()
+
+    return StreamingResponse(lines(), media_type=_IN_LINES)
+
+
+def _line(content: dict[str, Any]) -> bytes:
+    return json.dumps(finite(content)).encode() + b"\n"

@@ -1,0 +1,46 @@
+"""The answer of a plan while it gets surer: a table on a terminal that is replaced, lines where there is none."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from latesum.cli.options import plain_lines, say
+
+if TYPE_CHECKING:
+    from latesum._progress import Progress
+    from latesum.planning.present import OnAnswer, PresentAnswer
+
+
+@contextlib.contextmanager
+def live_answer() -> Iterator[tuple[Progress, OnAnswer]]:
+    """What shows how far a plan is, and what shows its present answer; both are gone when it is done."""
+    if not sys.stderr.isatty():
+        yield plain_lines(time.monotonic), lambda answer: say(_first_up(str(answer)))
+        return
+    from rich.console import Console, Group
+    from rich.live import Live
+    from rich.text import Text
+
+    from latesum.planning.result import policies_table
+
+    doing, shown = Text("a first look", style="dim"), Text()
+    with Live(Group(shown, doing), console=Console(stderr=True), transient=True) as live:
+
+        def progress(done: int, total: int, what: str) -> None:
+            doing.plain = f"{what}: {done / total:.0%} of {total:,} more runs" if total else what
+
+        def on_answer(answer: PresentAnswer) -> None:
+            table = policies_table(
+                _first_up(str(answer)), answer.answers, answer.recommended, answer.thresholds
+            )
+            live.update(Group(table, doing), refresh=True)
+
+        yield progress, on_answer
+
+
+def _first_up(text: str) -> str:
+    return text[:1].upper() + text[1:]
