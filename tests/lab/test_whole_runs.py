@@ -17,7 +17,7 @@ from latesum.policies.base import PURPOSES
 SPECS = (
     "odaaf", "odaaf(order='leader first')", "odaaf-b", "odaaf-b(bridge=False)", "odaaf-v",
     "naive", "flow", "flow(thinned=False)", "flow(index='ucb1', caution=0)", "flow(index='kl-ucb')",
-    "ars-ucb", "ars-ucb(growth=1.3)", "fixed-split", "round-robin", "oracle",
+    "ars-ucb", "ars-ucb(growth=1.3)", "fixed-split", "round-robin", "oracle", "unmix", "unmix-untold",
 )  # fmt: skip
 PROBLEMS = {
     "two arms": Problem([0.5, 0.6], "uniform(0, 100)"),
@@ -63,13 +63,15 @@ def test_a_compiled_run_is_the_run(text, problem):
     assert_same_runs(setting, range(2))
 
 
-@pytest.mark.parametrize("text", ["odaaf", "flow", "ars-ucb", "round-robin(stretch=130)"])
+@pytest.mark.parametrize("text", ["odaaf", "flow", "ars-ucb", "round-robin(stretch=130)", "unmix"])
 def test_in_buckets(text):
     problem = PROBLEMS["two arms"]
     assert_same_runs(Setting(problem, PolicySpec.parse(text), 30_030, reports=InBuckets(100)))
 
 
-@pytest.mark.parametrize("text", ["odaaf", "flow", "ars-ucb", "fixed-split", "round-robin"])
+@pytest.mark.parametrize(
+    "text", ["odaaf", "flow", "ars-ucb", "fixed-split", "round-robin", "unmix", "unmix-untold"]
+)
 def test_in_two_pieces(text):
     """The last stretch of the first piece is cut short: the second goes on with it."""
     setting = Setting(PROBLEMS["two arms"], PolicySpec.parse(text), 30_000)
@@ -135,10 +137,25 @@ def test_short_stretches_and_a_long_delay_need_more_room():
     assert len(played[0]) > 20
 
 
-def test_an_arm_that_ran_before():
+@pytest.mark.parametrize("text", ["flow", "unmix"])
+def test_an_arm_that_ran_before(text):
     problem = PROBLEMS["two arms"]
-    setting = Setting(problem, PolicySpec.parse("flow"), 20_000, before=1, history=500)
+    setting = Setting(problem, PolicySpec.parse(text), 20_000, before=1, history=500)
     assert_same_runs(setting, range(2))
+
+
+def test_unmix_searches_in_python():
+    """Second opinions, another curve than the one told, arms in doubt and full arrays, and the same parts."""
+    problem = Problem([0.3, 0.25, 0.28], "mixture((0.5, constant(0)), (0.5, constant(900)))")
+    setting = Setting(problem, PolicySpec.parse("unmix(mean_delay=30)"), 60_000)
+    seen = set()
+    for expected, played, (_, one), (_, other) in both(setting, range(2)):
+        assert isinstance(played[0], Plays)
+        assert played == expected
+        assert other.to_state() == one.to_state()
+        seen.add(other._wide)
+        assert len(played[0]) > len({play.number for play in played[0]})  # stretches in parts
+    assert True in seen  # another curve than the one told was likelier
 
 
 class Stubborn(ODAAF):
@@ -174,7 +191,7 @@ def test_python_plays_what_is_not_all_kernel():
 
 def test_a_policy_that_has_lost_an_option():
     problem = PROBLEMS["a delay for each arm"]
-    for text in ("odaaf", "flow", "ars-ucb", "fixed-split", "round-robin", "oracle"):
+    for text in ("odaaf", "flow", "ars-ucb", "fixed-split", "round-robin", "oracle", "unmix"):
         setting = Setting(problem, PolicySpec.parse(text), 9_000)
         games = [setting._game(0, 9_000) for _ in range(2)]
         for _, policy in games:

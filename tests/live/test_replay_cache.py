@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from latesum.live.caches import ReplayCache
+from latesum.live.caches import _CHECKPOINT_EVERY, ReplayCache
 from latesum.policies import Play, registry
 
 
@@ -33,3 +33,26 @@ def test_going_back_to_a_checkpoint_is_the_same_as_beginning_anew(name):
         after = planner.after(list(told))
         assert after.ask() == fresh.ask()
         assert after.estimates() == fresh.estimates()
+
+
+def test_a_revision_of_an_old_bucket_replays_from_there(monkeypatch):
+    """Of 3,000 buckets number 2,900 is restated: what came long before it is not told again."""
+    policy = registry.build("odaaf", n_arms=2, horizon=2_000_000, mean_delay=50)
+    planner = ReplayCache(policy)
+    told = [
+        Play(bucket // 100 % 2, 500, 200.0, "learn", bucket // 100 + 1) for bucket in range(3_000)
+    ]
+    planner.after(told)
+    tells = []
+    plain_tell = type(policy).tell
+    monkeypatch.setattr(
+        type(policy), "tell", lambda self, *play: tells.append(play) or plain_tell(self, *play)
+    )
+    planner.after(list(told))
+    assert len(tells) < _CHECKPOINT_EVERY
+    told[2_900] = told[2_900]._replace(total=210.0)
+    tells.clear()
+    after = planner.after(list(told))
+    assert 100 <= len(tells) < 100 + _CHECKPOINT_EVERY
+    assert tells[0] in told[2_900 - _CHECKPOINT_EVERY : 2_901]
+    assert after.estimates() == policy.replay(told).estimates()

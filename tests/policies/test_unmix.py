@@ -395,3 +395,22 @@ def test_who_is_in_doubt_is_part_of_the_state():
         same.tell(asked.arm, asked.rounds, 10.0)
         assert (same.ask().arm, same.ask().rounds) == (1, 120)
     assert policy._doubted == [2, 1]
+
+
+def test_rows_that_are_kept_are_explained_as_new_ones_are():
+    """The design of kept rows goes on where it ended, also where the last row became longer meanwhile."""
+    rng = np.random.default_rng(4)
+    rows = PartRows(2, told_mean(20.0, 0.1, 2), 0.05)
+    others = [told_mean(scale, 0.5, 2) for scale in (10.0, 20.0, 40.0)]
+    for turn in range(12):
+        arm = turn % 2
+        for _ in range(1 + turn % 4):
+            rounds = int(rng.integers(5, 60))
+            rows.add(arm, rounds, float(rng.binomial(rounds, 0.4)), 1.0)
+        rows.fit()
+        for curve in others:
+            kept, new = rows.under(curve, 4, keep=True), rows.under(curve, 4)
+            assert kept.objective == new.objective
+            assert np.array_equal(kept.mu, new.mu)
+            assert np.array_equal(kept.theta, new.theta)
+            assert np.array_equal(kept.variances, new.variances)

@@ -94,7 +94,7 @@ class Game:
         left, reports = until - self.rounds_played, self._reports
         if left <= 0 or reports.lag or isinstance(reports, Poor):
             return list(self.play(until))
-        plays = play_whole(self._policy, self._world, reports.bucket, left)
+        plays = play_whole(self._policy, self._world, reports.bucket, left, self._feed.ask)
         if plays is None:
             return list(self.play(until))
         self.rounds_played = until

@@ -15,10 +15,10 @@ _ROOM = 128
 
 
 class Plays(Sequence[Play]):
-    """Plays whose totals are all known, numbered one after the other.
+    """Plays whose totals are all known.
 
     Args:
-        first: The number of the first.
+        first: The number of the stretch that the first begins, if it begins one.
 
     >>> plays = Plays()
     >>> plays.add(0, 150, 51.0, "learn")
@@ -31,7 +31,7 @@ class Plays(Sequence[Play]):
         self._count = 0
         self._columns: tuple[NDArray[Any], ...] = (
             np.empty(_ROOM, dtype=np.int64), np.empty(_ROOM, dtype=np.int64), np.empty(_ROOM),
-            np.empty(_ROOM, dtype=np.int8),
+            np.empty(_ROOM, dtype=np.int8), np.empty(_ROOM, dtype=np.int64),
         )  # fmt: skip
 
     @property
@@ -46,10 +46,17 @@ class Plays(Sequence[Play]):
 
     @property
     def next_number(self) -> int:
-        """The number of the next."""
-        return self._first + self._count
+        """The number of the next stretch."""
+        return int(self._columns[4][self._count - 1]) + 1 if self._count else self._first
 
-    def add(self, arm: int, rounds: int, total: float | None, purpose: Purpose) -> None:
+    def add(
+        self,
+        arm: int,
+        rounds: int,
+        total: float | None,
+        purpose: Purpose,
+        number: int | None = None,
+    ) -> None:
         """Note one more.
 
         Args:
@@ -57,9 +64,11 @@ class Plays(Sequence[Play]):
             rounds: Its rounds.
             total: What arrived meanwhile.
             purpose: What for.
+            number: The number of the stretch that it is a part of; by default the next.
         """
         self.make_room()
-        row = (arm, rounds, total, PURPOSES.index(purpose))
+        number = self.next_number if number is None else number
+        row = (arm, rounds, total, PURPOSES.index(purpose), number)
         for column, value in zip(self._columns, row, strict=True):
             column[self._count] = value
         self._count += 1
@@ -87,9 +96,10 @@ class Plays(Sequence[Play]):
         return self._count
 
     def __iter__(self) -> Iterator[Play]:
-        arms, rounds, totals, purposes = (each[: self._count].tolist() for each in self._columns)
+        arms, rounds, totals, purposes, numbers = (
+            each[: self._count].tolist() for each in self._columns
+        )
         names = [PURPOSES[purpose] for purpose in purposes]
-        numbers = range(self._first, self.next_number)
         return map(Play, arms, rounds, totals, names, numbers)
 
     @overload
@@ -100,8 +110,8 @@ class Plays(Sequence[Play]):
         if isinstance(place, slice):
             return list(self)[place]
         at = range(self._count)[place]
-        arm, rounds, total, purpose = (each[at].item() for each in self._columns)
-        return Play(arm, rounds, total, PURPOSES[purpose], self._first + at)
+        arm, rounds, total, purpose, number = (each[at].item() for each in self._columns)
+        return Play(arm, rounds, total, PURPOSES[purpose], number)
 
     def __eq__(self, other: object) -> bool:
         return list(self) == list(other) if isinstance(other, (Plays, list)) else NotImplemented

@@ -13,17 +13,22 @@ from numba.extending import overload
 
 from latesum._compile import compiled
 from latesum.policies import ars_kernels, choice_kernels, fixed_kernels, odaaf_kernels
+from latesum.policies.unmix import step_kernels as unmix_kernels
 from latesum.world.kernels import DONE, play_bernoulli
 
-#: Why the loop ended: there is no room for one more stretch; or one was drawn that is the last, or in
-#: which something further off than a table of delays has a part.
-NO_ROOM, DRAWN = range(2)
+#: Why the loop ended: there is no room for one more stretch; one was drawn that is the last, or in
+#: which something further off than a table of delays has a part; or the policy needs Python before the next.
+NO_ROOM, DRAWN, RULE_STOPS = range(3)
+#: More rounds than any part of a stretch has.
+_ANY = 1 << 62
 
 
 class _Rule(NamedTuple):
     next_stretch: Any  # (state, told) -> arm, rounds, purpose
     learn: Any  # (state, told, arm, rounds, total, known, purpose)
     can_learn: Any = None  # (state) -> whether there is room for one more stretch
+    longest_part: Any = None  # (state) -> the most rounds that are told at once
+    stops: Any = None  # (state) -> whether Python has something to do before the next stretch
 
 
 _RULES = {
@@ -35,6 +40,13 @@ _RULES = {
     fixed_kernels.SplitState: _Rule(fixed_kernels.next_of_split, fixed_kernels.learn_averages),
     fixed_kernels.RobinState: _Rule(fixed_kernels.next_in_turn, fixed_kernels.learn_in_turn),
     fixed_kernels.OracleState: _Rule(fixed_kernels.next_of_oracle, fixed_kernels.learn_averages),
+    unmix_kernels.UnmixState: _Rule(
+        unmix_kernels.next_stretch,
+        unmix_kernels.learn_part,
+        unmix_kernels.can_learn,
+        unmix_kernels.longest_part,
+        unmix_kernels.must_search,
+    ),
 }
 
 
@@ -48,6 +60,14 @@ def learn(state, told, arm, rounds, total, known, purpose):
 
 def can_learn(state):
     """Whether a policy has room for one more stretch."""
+
+
+def longest_part(state):
+    """The most rounds that a policy wants to be told at once."""
+
+
+def stops(state):
+    """Whether a policy needs Python before the next stretch."""
 
 
 @overload(next_stretch, inline="always")
@@ -72,28 +92,75 @@ def _can_learn_of(state):
     return lambda state: rule(state)
 
 
+@overload(longest_part, inline="always")
+def _longest_part_of(state):
+    rule = _RULES[state.instance_class].longest_part
+    if rule is None:
+        return lambda state: _ANY
+    return lambda state: rule(state)
+
+
+@overload(stops, inline="always")
+def _stops_of(state):
+    rule = _RULES[state.instance_class].stops
+    if rule is None:
+        return lambda state: False
+    return lambda state: rule(state)
+
+
 @compiled
 def play_stretches(
-    state, told, left, bucket, tables, under_way, rng, quiet, arms, rounds, totals, purposes, count
+    state,
+    told,
+    left,
+    bucket,
+    tables,
+    under_way,
+    rng,
+    quiet,
+    opened,
+    highest,
+    arms,
+    rounds,
+    totals,
+    purposes,
+    numbers,
+    count,
 ):
-    """Play `left` rounds, and note each stretch but the last, which is drawn and not told.
+    """Play `left` rounds, and note each part of a stretch but the last, which is drawn and not told.
 
     `told` is the rounds that the policy was told, and before `quiet` more rounds are over nothing
-    arrives that is further off than a table. Returns why it ended, the stretches noted, the rounds
-    played in them, and of a stretch that was drawn and not told: arm, rounds, purpose, what is left
-    to do, what arrived, and the two numbers of `play_bernoulli`.
+    arrives that is further off than a table. `opened` is the stretch that is being played: its arm, purpose and
+    number, and how many of its rounds are left (0: none is); `highest` is the highest number so far.
+
+    Returns why it ended, the parts noted, the rounds played in them, how many rounds are left of the
+    stretch that is being played then, and of a part that was drawn and not told: arm, rounds, purpose,
+    number, what is left to do, what arrived, and the two numbers of `play_bernoulli`.
     """
     played = 0
+    open_arm, open_purpose, number, unplayed = opened
     while True:
         if count == len(arms) or not can_learn(state):
-            return NO_ROOM, count, played, 0, 0, 0, DONE, 0.0, 0, 0
+            return NO_ROOM, count, played, unplayed, 0, 0, 0, 0, DONE, 0.0, 0, 0
         arm, asked, purpose = next_stretch(state, told + played)
-        length = min(-(-asked // bucket) * bucket, left - played)
+        buckets = min(-(-asked // bucket), max(1, longest_part(state) // bucket))
+        length = min(buckets * bucket, left - played)
         to_do, arrived, late, far = play_bernoulli(tables, under_way, rng, arm, length)
+        goes_on = unplayed > 0 and arm == open_arm and purpose == open_purpose
+        if not goes_on:
+            number = highest + 1
         ends = played + length
         if to_do != DONE or ends >= quiet or ends == left:
-            return DRAWN, count, played, arm, length, purpose, to_do, arrived, late, far
+            return (
+                DRAWN, count, played, unplayed, arm, length, purpose, number, to_do, arrived, late,
+                far,
+            )  # fmt: skip
         played = ends
+        unplayed = (unplayed if goes_on else asked) - length
+        highest, open_arm, open_purpose = number, arm, purpose
         learn(state, told + played, arm, length, arrived, True, purpose)
         arms[count], rounds[count], totals[count], purposes[count] = arm, length, arrived, purpose
+        numbers[count] = number
         count += 1
+        if stops(state):
+            return RULE_STOPS, count, played, unplayed, 0, 0, 0, 0, DONE, 0.0, 0, 0

@@ -2,12 +2,14 @@
 
 They draw what the loop of `lab.play.Game` draws and end in the same state: what is compiled is the
 policy's rule, which its `ask` and `tell` call too, and the kernel of `World.play`. Python tells the
-last stretch, and takes part in one with a reward that is later than its table of delays.
+last stretch, and takes part in one with a reward that is later than its table of delays; and it plays what
+a policy has no kernel for, such as the first stretches of Unmix while it knows nothing of the delay.
 """
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,19 +17,24 @@ import numpy as np
 from latesum.lab.plays import Plays
 from latesum.policies import Policy
 from latesum.policies.ars_ucb import ARSUCB
-from latesum.policies.base import PURPOSES
+from latesum.policies.base import PURPOSES, Purpose
 from latesum.policies.fixed import FixedSplit, Oracle, RoundRobin
 from latesum.policies.flow import Flow
 from latesum.policies.odaaf import ODAAF, ODAAFB, ODAAFV, NaiveODAAF
+from latesum.policies.unmix import Unmix
 from latesum.world.problem import World
 
 #: The policies that are all kernel. Not their subclasses: these may do something else.
 COMPILED: frozenset[type[Policy]] = frozenset(
-    (ODAAF, ODAAFB, ODAAFV, NaiveODAAF, Flow, ARSUCB, FixedSplit, RoundRobin, Oracle)
+    (ODAAF, ODAAFB, ODAAFV, NaiveODAAF, Flow, ARSUCB, FixedSplit, RoundRobin, Oracle, Unmix)
 )
 
 
-def play_whole(policy: Policy, world: Any, bucket: int, until: int) -> Plays | None:
+#: What is played next: arm, rounds, purpose and number, if there are some rounds left.
+NextPlay = Callable[[int], tuple[int, int, Purpose, int]]
+
+
+def play_whole(policy: Policy, world: Any, bucket: int, until: int, ask: NextPlay) -> Plays | None:
     """Play the next `until` rounds; None where that needs Python.
 
     Args:
@@ -35,8 +42,9 @@ def play_whole(policy: Policy, world: Any, bucket: int, until: int) -> Plays | N
         world: Where it plays.
         bucket: The rounds between two decisions.
         until: How many rounds there are.
+        ask: What Python would play next.
     """
-    if type(policy) not in COMPILED or type(world) is not World or policy._unplayed > 0:
+    if type(policy) not in COMPILED or type(world) is not World or not policy._compiled_goes_on():
         return None
     parts = world.for_kernel()
     if parts is None:
@@ -47,28 +55,39 @@ def play_whole(policy: Policy, world: Any, bucket: int, until: int) -> Plays | N
     nature = world._rng
     drawing = _shared_generator(nature)
     while left:
+        state = policy._for_kernel()
+        if state is None:
+            arm, rounds, name, number = ask(left)
+            total = world.play(arm, rounds)
+            policy.tell(arm, rounds, total, name, number)
+            plays.add(arm, rounds, total, name, number)
+            left -= rounds
+            continue
         if drawing is not nature:
             drawing.bit_generator.state = nature.bit_generator.state
         quiet = world.nothing_later_before - world.rounds_played
-        before = len(plays)
-        why, count, played, arm, rounds, purpose, *rest = kernels.play_stretches(
-            policy._state, policy.rounds_told, left, bucket, *parts, drawing, quiet,  # type: ignore[attr-defined]
-            *plays.for_kernel(),
+        why, count, played, unplayed, arm, rounds, purpose, number, *rest = kernels.play_stretches(
+            state, policy.rounds_told, left, bucket, *parts, drawing, quiet, policy._opened(),
+            policy._highest, *plays.for_kernel(),
         )  # fmt: skip
         if drawing is not nature:
             nature.bit_generator.state = drawing.bit_generator.state
+        more = count > len(plays)
         plays.noted(count)
-        policy._learned_elsewhere(count - before, played)
+        if more:
+            policy._learned_elsewhere(plays[-1], played, unplayed)
         world.rounds_played += played
         left -= played
-        if why == kernels.NO_ROOM:
+        if why == kernels.DRAWN:
+            total = world.finish(arm, rounds, *rest)
+            policy.tell(arm, rounds, total, PURPOSES[purpose], number)
+            plays.add(arm, rounds, total, PURPOSES[purpose], number)
+            left -= rounds
+        elif why == kernels.NO_ROOM:
             plays.make_room()
             policy._make_room()
-            continue
-        total = world.finish(arm, rounds, *rest)
-        policy.tell(arm, rounds, total, PURPOSES[purpose], plays.next_number)
-        plays.add(arm, rounds, total, PURPOSES[purpose])
-        left -= rounds
+        else:
+            policy._go_on()
     return plays
 
 

@@ -424,14 +424,37 @@ class Policy(KeepsArguments, ABC):
         self._generator_state = self._seeded if self.random else None
         self._reset()
 
-    def _learned_elsewhere(self, stretches: int, rounds: int) -> None:
-        """Compiled code has taught the rule whole stretches: the protocol follows."""
+    # How compiled code plays whole runs (`latesum.lab.whole_runs`).
+
+    def _compiled_goes_on(self) -> bool:
+        """Whether it can go on with what is being played: not where a part would be learned by itself."""
+        return self._unplayed <= 0 or self.learns_from == "parts"
+
+    def _for_kernel(self) -> Any:
+        """What the compiled rule knows; None where Python must play the next part."""
+        return self._state  # type: ignore[attr-defined]
+
+    def _opened(self) -> tuple[int, int, int, int]:
+        """The stretch that is being played: arm, purpose, number, and the rounds that are left of it."""
+        if self._open is None or self._unplayed <= 0:
+            return -1, 0, 0, 0
+        arm, _, _, purpose, number = self._open
+        return arm, _NUMBER_OF[purpose], number or 0, self._unplayed
+
+    def _learned_elsewhere(self, last: Play, rounds: int, unplayed: int) -> None:
+        """Compiled code has taught the rule, up to the play `last`: the protocol follows."""
+        assert last.number is not None
         self.rounds_told += rounds
-        self._highest += stretches
+        self._highest = last.number
         self._asked, self._open, self._unplayed = None, None, 0
+        if self.learns_from == "parts":
+            self._open, self._unplayed = last, unplayed
 
     def _make_room(self) -> None:
         """Let the compiled rule learn one more stretch, where its arrays may be full."""
+
+    def _go_on(self) -> None:
+        """Do what the compiled rule has stopped for."""
 
     @property
     def _rng(self) -> np.random.Generator | None:

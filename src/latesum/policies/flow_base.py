@@ -140,8 +140,8 @@ class FlowPolicy(Policy):
         if not kernels().goes_on(self._state, arm, rounds):
             self._decide(arm == planned)
 
-    def _learned_elsewhere(self, stretches: int, rounds: int) -> None:
-        super()._learned_elsewhere(stretches, rounds)
+    def _learned_elsewhere(self, last: Play, rounds: int, unplayed: int) -> None:
+        super()._learned_elsewhere(last, rounds, unplayed)
         self._reported = None
 
     def _next(self) -> Stretch:

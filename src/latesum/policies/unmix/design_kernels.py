@@ -145,7 +145,9 @@ def fill_row(row, longer, table, runs, laws, offsets, pieces, reaches, design, s
 
 
 @allocation_free
-def fill_rows(count, table, runs, laws, offsets, pieces, reaches, design, shares, ages):  # type: ignore[no-untyped-def]  # fmt: skip
-    """`fill_row` for the first `count` rows."""
-    for row in range(count):
-        fill_row(row, False, table, runs, laws, offsets, pieces, reaches, design, shares, ages)
+def fill_rows(filled, count, table, runs, laws, offsets, pieces, reaches, design, shares, ages):  # type: ignore[no-untyped-def]  # fmt: skip
+    """`fill_row` for the first `count` rows, of which `filled` were filled: the last of them may end later now."""
+    for row in range(max(filled - 1, 0), count):
+        fill_row(
+            row, row < filled, table, runs, laws, offsets, pieces, reaches, design, shares, ages
+        )

@@ -48,6 +48,8 @@ _MORE_DOUBTS_FROM, _LATE_DEVIATIONS = 600.0, 2.0
 #: A delay is looked for up to this part of the horizon, or of the usual one where none is told.
 _LONGEST_DELAY = 20
 _USUAL_HORIZON = 2_000_000
+#: Rows and runs that a compiled run has room for before Python makes more.
+_ROOM = 24, 12
 
 
 class Unmix(Policy):
@@ -110,6 +112,8 @@ class Unmix(Policy):
 
     #: The arms that can be played, in the order of first visits, and which were dropped then.
     _ordered: tuple[frozenset[int] | None, NDArray[np.int64]]
+    #: What is planned, as compiled code has left it.
+    _planned: Floats
 
     def __init__(
         self,
@@ -297,16 +301,12 @@ class Unmix(Policy):
     def _learn(self, play: Play) -> None:
         arm, rounds, total, *_ = play
         if self._ramp is None:
-            looked_again = self._why == IN_DOUBT and not self._doubted
+            was = self._why
             self._arm, self._why, self._left, self._part = self._rows.learn(
                 arm, rounds, total, self._plan()
             )
             if self._why < 0:
-                if looked_again:  # what was seen says which explanation is right
-                    self._reconsider(doubts=False)
-                elif self._rows.clock >= self._search_at:
-                    self._search()
-                self._decide()
+                self._search_and_decide(was)
             return
         self._add(arm, rounds, total)
         if arm == self._arm and rounds < self._left:
@@ -314,6 +314,33 @@ class Unmix(Policy):
         else:
             self._search()
             self._decide()
+
+    def _search_and_decide(self, was: int) -> None:
+        """It is time to search, or a visit to an arm in doubt is over; `was` is why it was played."""
+        if was == IN_DOUBT and not self._doubted:  # what was seen says which explanation is right
+            self._reconsider(doubts=False)
+        elif self._rows.clock >= self._search_at:
+            self._search()
+        self._decide()
+
+    def _for_kernel(self) -> Any:
+        if self._ramp is not None:
+            return None
+        part = self._next().part
+        assert part is not None
+        self._rows.make_room(*_ROOM)
+        state = self._rows.state(part, self._plan())
+        self._planned = state.plan
+        return state
+
+    def _learned_elsewhere(self, last: Play, rounds: int, unplayed: int) -> None:
+        super()._learned_elsewhere(last, rounds, unplayed)
+        at, planned = _steps(), self._planned
+        self._arm, self._left = int(planned[at.ARM]), int(planned[at.LEFT])
+        self._why, self._part = int(planned[at.WHY]), int(planned[at.PART])
+
+    def _go_on(self) -> None:
+        self._search_and_decide(int(self._planned[_steps().WAS]))
 
     def _add(self, arm: int, rounds: int, total: float | None) -> None:
         # Rows are not merged while the delay may be longer than it seems.
@@ -519,6 +546,13 @@ def _visits() -> Any:
     from latesum.policies.unmix import visits_kernels
 
     return visits_kernels
+
+
+@functools.cache
+def _steps() -> Any:
+    from latesum.policies.unmix import step_kernels
+
+    return step_kernels
 
 
 def _laws(delay: Delay | str | Sequence[Delay | str], n_arms: int) -> tuple[Delay, ...]:

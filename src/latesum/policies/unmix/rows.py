@@ -66,6 +66,10 @@ class PartRows:
     [0.5, 0.6]
     """
 
+    _design: Floats
+    _shares: Floats
+    _ages: Floats
+
     def __init__(self, n_arms: int, curve: DelayCurve, stretch_sd: float) -> None:
         at = _kernels()
         self.curve = curve
@@ -96,6 +100,9 @@ class PartRows:
         self._runs: Floats = np.empty((0, 3))
         self._new_design(0, 0)
         self._new_equations(0)
+        #: Under other curves: rows that were made before, and of how many rows their design is known.
+        self._kept: dict[tuple[int, bool], PartRows] = {}
+        self._filled = 0
 
     @property
     def theta(self) -> Floats:
@@ -159,13 +166,13 @@ class PartRows:
 
     def ran_before(self, arm: int) -> None:
         """`arm` was played for ever before the first row."""
-        self._make_room()
+        self.make_room()
         _kernels().begin_run(arm, -math.inf, self._numbers, self._runs)
         self._runs[0, 1] = 0.0
 
     def add(self, arm: int, rounds: int, total: float | None, scale: float) -> None:
         """A part that was played; `total` is None where it is not known."""
-        self._make_room()
+        self.make_room()
         curve = self.curve
         _kernels().add_part(
             arm, rounds, math.nan if total is None else total, scale, self._numbers, self.counts,
@@ -179,7 +186,7 @@ class PartRows:
 
         The reason is `step_kernels.SEARCH` where the delay must be looked for before.
         """
-        self._make_room()
+        self.make_room()
         curve = self.curve
         next_one: tuple[int, int, int, int] = _learn()(
             arm, rounds, math.nan if total is None else total, *plan, self._numbers, self.counts,
@@ -188,6 +195,22 @@ class PartRows:
             self._band, self._matrices, self._vectors, self._values,
         )  # fmt: skip
         return next_one
+
+    def state(self, part: int, plan: VisitPlan) -> Any:
+        """All of it for compiled runs; `part` is the next part of what is planned."""
+        from latesum.policies.unmix import step_kernels
+
+        curve = self.curve
+        planned = np.array([
+            plan.arm, plan.left, plan.why, part, plan.why, plan.scale, plan.plausible, plan.search_at,
+        ], dtype=np.float64)  # fmt: skip
+        return step_kernels.UnmixState(
+            planned, plan.order, plan.n_arms, plan.horizon, plan.told_nothing, plan.reconsider,
+            plan.new_first, self._numbers, self.counts, self._points, self.variances, self._table,
+            self._runs, curve.laws, *curve.pieces, curve.prior, curve.bin_means, self._design,
+            self._shares, self._ages, self._equations, self._band, self._matrices, self._vectors,
+            self._values,
+        )  # fmt: skip
 
     def decide(self, plan: VisitPlan) -> tuple[int, int, int]:
         """The next arm, why, and for how many rounds."""
@@ -253,7 +276,7 @@ class PartRows:
         clock, table, runs, point, variances, misfit, counts, reported, full = saved
         numbers = self._numbers
         numbers[at.COUNT] = numbers[at.N_RUNS] = 0
-        self._make_room(len(table), len(runs))
+        self.make_room(len(table), len(runs))
         if runs:
             self._runs[: len(runs)] = runs
             self._runs[0, 0] = -math.inf if runs[0][0] is None else runs[0][0]
@@ -279,7 +302,9 @@ class PartRows:
         self.variances[:] = variances
         numbers[at.MISFIT] = misfit
 
-    def under(self, curve: DelayCurve, steps: int, like: PartRows | None = None) -> PartRows:
+    def under(
+        self, curve: DelayCurve, steps: int, like: PartRows | None = None, *, keep: bool = False
+    ) -> PartRows:
         """The same rows, explained by another curve: `steps` steps from a neutral point.
 
         They share what was played with these: a part can be added to one of both only.
@@ -288,20 +313,47 @@ class PartRows:
             curve: The other curve.
             steps: The number of steps.
             like: These rows under a curve with the same bins, whose design need not be computed again.
+            keep: Whether they are kept for the next time, with their design. What was returned the last time must
+                then be forgotten, unless it has taken the place of these rows (`taking_over`).
         """
-        at = _kernels()
-        other = PartRows(self.n_arms, curve, self._numbers[at.STRETCH_SD])
+        at, key = _kernels(), (id(curve), like is not None)
+        other = self._kept.get(key) if keep else None
+        if other is None:
+            other = PartRows(self.n_arms, curve, self._numbers[at.STRETCH_SD])
+        else:
+            other._forget()
+        if keep:
+            self._kept[key] = other
         other._numbers[: at.FULL_AT] = self._numbers[: at.FULL_AT]
         other.counts, other._table, other._runs = self.counts, self._table, self._runs
         if like is not None:
             other._design, other._shares, other._ages = like._design, like._shares, like._ages
         else:
-            other._new_design(len(self._table), len(self._runs))
-            other._fill_all()
-        other._new_equations(len(self._table))
+            other._fill_more()
+        if len(other._equations) < len(self._table):
+            other._new_equations(len(self._table))
         other.mu[:] = self.typical
         at.explain(steps, *other._fitted())
         return other
+
+    def taking_over(self, rows: PartRows) -> PartRows:
+        """These, in place of the `rows` that they explain; they keep what those have kept."""
+        if self is not rows:
+            kept = {key: each for key, each in rows._kept.items() if each is not self}
+            self._kept, rows._kept, self._filled = kept, {}, 0
+            if rows._design is self._design:  # they can be explained anew in the same way
+                kept[id(rows.curve), True] = rows
+        return self
+
+    def _forget(self) -> None:
+        """What was explained is forgotten, and not what was played."""
+        at, curve = _kernels(), self.curve
+        self.variances[:] = 1.0
+        self._numbers[at.FULL_AT : at.TOLD] = 0.0
+        self._numbers[at.FULL_TYPICAL], self._numbers[at.MISFIT] = 0.5, 1.0
+        self._points[:] = 0.0
+        self._points[:, : curve.n_bins] = curve.prior
+        self._points[:, curve.n_bins + self._n_eps :] = 0.5
 
     def _fitted(self) -> tuple[Floats, ...]:
         """What the fit reads and writes."""
@@ -312,32 +364,43 @@ class PartRows:
         )  # fmt: skip
 
     def _fill_all(self) -> None:
-        curve = self.curve
+        self._filled = 0
+        self._fill_more()
+
+    def _fill_more(self) -> None:
+        """The design of all rows, of which some may be there already."""
+        rows, runs, curve = len(self._table), len(self._runs), self.curve
+        if len(self._design) < rows:
+            self._design = _longer(self._design, self._filled, rows)
+            self._shares = _longer(self._shares, self._filled, rows)
+        if len(self._ages) < runs:
+            self._ages = _longer(self._ages, len(self._ages), runs)
+        filled, self._filled = self._filled, self.count
         _kernels().design_kernels.fill_rows(
-            self.count, self._table, self._runs, curve.laws, *curve.pieces, self._design, self._shares,
+            filled, self.count, self._table, self._runs, curve.laws, *curve.pieces, self._design, self._shares,
             self._ages,
         )  # fmt: skip
 
     def _step(self, first: int, typical: float) -> None:
         _kernels().step(first, typical, *self._fitted())
 
-    def _make_room(self, rows: int = 1, runs: int = 1) -> None:
+    def make_room(self, rows: int = 1, runs: int = 1) -> None:
         """Room for more rows and runs, in larger arrays if these are full."""
         count, n_runs = self.count, self.n_runs
         if count + rows > len(self._table):
-            size = max(32, count + rows, 2 * count)
+            size = max(48, count + rows, 2 * count)
             for name in ("_table", "_design", "_shares", "_equations", "_band"):
                 setattr(self, name, _longer(getattr(self, name), count, size))
         if n_runs + runs > len(self._runs):
-            size = max(16, n_runs + runs, 2 * n_runs)
+            size = max(24, n_runs + runs, 2 * n_runs)
             for name in ("_runs", "_ages"):
                 setattr(self, name, _longer(getattr(self, name), n_runs, size))
 
     def _new_design(self, rows: int, runs: int) -> None:
         bins = self.curve.n_bins
-        self._design: Floats = np.empty((rows, bins, self.n_arms, 2))
-        self._shares: Floats = np.empty((rows, bins, _kernels().design_kernels.SHARES))
-        self._ages: Floats = np.empty((runs, bins, 4))
+        self._design = np.empty((rows, bins, self.n_arms, 2))
+        self._shares = np.empty((rows, bins, _kernels().design_kernels.SHARES))
+        self._ages = np.empty((runs, bins, 4))
 
     def _new_equations(self, rows: int) -> None:
         self._equations: Floats = np.empty((rows, self._points.shape[1] + 1))

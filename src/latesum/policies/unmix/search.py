@@ -15,6 +15,7 @@ No play of the best arm will ever tell: what was seen of the other is old. Such 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -116,18 +117,20 @@ def second_opinion(
     >>> second_opinion(rows, 20.0, False, 20.0)[:2]
     (40.0, True)
     """
-    anew = rows.under(rows.curve, _STEPS, rows)
+    anew = rows.under(rows.curve, _STEPS, rows, keep=True)
     best = Opinion(scale, wide, anew if anew.objective < rows.objective else rows)
     least = best.rows.objective - _MARGIN
     others = [best.rows]
     for factor in _OTHER_SCALES:
         if wide and factor * told == scale:
             continue
-        other = rows.under(told_mean(factor * told, UNCERTAINTY, rows.n_arms), _STEPS)
+        curve = told_mean(factor * told, UNCERTAINTY, rows.n_arms)
+        other = rows.under(curve, _STEPS, keep=True)
         others.append(other)
         if other.objective < least:
             best, least = Opinion(factor * told, True, other), other.objective
-    return best._replace(doubted=_in_doubt(best.rows, others, arms, deviations))
+    doubted = _in_doubt(best.rows, others, arms, deviations)
+    return best._replace(rows=best.rows.taking_over(rows), doubted=doubted)
 
 
 def _in_doubt(
@@ -143,8 +146,9 @@ def _in_doubt(
     for other in others:
         if other is rows or other.objective > least + _DOUBT_MARGIN * rows.misfit:
             continue
-        means, deviations = other.mu.clip(0.0, 1.0), other.variances[1] ** 0.5
+        means = [min(max(mean, 0.0), 1.0) for mean in other.mu.tolist()]
+        variances = other.variances[1].tolist()
         for arm in known:
-            if means[arm] + allowed * deviations[arm] >= means[best]:
+            if means[arm] + allowed * math.sqrt(variances[arm]) >= means[best]:
                 doubted.add(arm)
     return tuple(arm for arm in known if arm in doubted and arm != best)
