@@ -146,7 +146,7 @@ CAMPAIGN = ["campaign", "--store", "c.db"]
 NEW = ["--options", "a,b", "--time-basis", "arrival", "--expected-rounds", "100"]
 
 
-def swept(run, tmp_path, *where):
+def assert_swept(run, tmp_path, *where):
     """Sweep with the package, and check what came out."""
     (tmp_path / "turns.toml").write_text(SWEEP)
     out = run(*LATESUM, "sweep", "turns.toml", *where)
@@ -164,12 +164,12 @@ def swept(run, tmp_path, *where):
 
 
 def test_a_sweep_on_a_cluster(run, tmp_path):
-    swept(run, tmp_path, "--dask", "local", "--workers", "1")
+    assert_swept(run, tmp_path, "--dask", "local", "--workers", "1")
 
 
 @pytest.mark.slow
 def test_a_sweep_in_several_processes(run, tmp_path):
-    swept(run, tmp_path, "--workers", "2")
+    assert_swept(run, tmp_path, "--workers", "2")
 
 
 def test_every_command_knows_them(run, tmp_path):

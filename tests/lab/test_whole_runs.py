@@ -37,7 +37,7 @@ def both(setting, numbers=(0,), until=None):
         yield expected, played, *games
 
 
-def same(setting, numbers=(0,), until=None):
+def assert_same_runs(setting, numbers=(0,), until=None):
     """Whether they are the same in all that can be asked; and the plays."""
     for expected, played, (plain, one), (compiled, other) in both(setting, numbers, until):
         assert all(isinstance(piece, Plays) for piece in played)
@@ -60,13 +60,13 @@ def same(setting, numbers=(0,), until=None):
 @pytest.mark.parametrize("text", SPECS)
 def test_a_compiled_run_is_the_run(text, problem):
     setting = Setting(PROBLEMS[problem], PolicySpec.parse(text), 30_000, seed=5)
-    same(setting, range(2))
+    assert_same_runs(setting, range(2))
 
 
 @pytest.mark.parametrize("text", ["odaaf", "flow", "ars-ucb", "round-robin(stretch=130)", "unmix"])
 def test_in_buckets(text):
     problem = PROBLEMS["two arms"]
-    same(Setting(problem, PolicySpec.parse(text), 30_030, reports=InBuckets(100)))
+    assert_same_runs(Setting(problem, PolicySpec.parse(text), 30_030, reports=InBuckets(100)))
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_in_two_pieces(text):
 def test_delays_beyond_the_table(delay):
     """With 4e8 rounds there are about 40 of them: Python takes part, and nothing else changes."""
     setting = Setting(Problem([0.5, 0.6], delay), PolicySpec.parse("flow"), 4 * 10**8)
-    same(setting, range(2))
+    assert_same_runs(setting, range(2))
     later = []
     game, _ = setting._game(0, setting.horizon)
     finish = game._world.finish
@@ -133,7 +133,7 @@ def test_short_stretches_and_a_long_delay_need_more_room():
     setting = Setting(
         Problem([0.2] * 19 + [0.5], "uniform(0, 3999)"), PolicySpec.of(policy), 3_000, seed=3
     )
-    played = same(setting)
+    played = assert_same_runs(setting)
     assert len(played[0]) > 20
 
 
@@ -141,7 +141,7 @@ def test_short_stretches_and_a_long_delay_need_more_room():
 def test_an_arm_that_ran_before(text):
     problem = PROBLEMS["two arms"]
     setting = Setting(problem, PolicySpec.parse(text), 20_000, before=1, history=500)
-    same(setting, range(2))
+    assert_same_runs(setting, range(2))
 
 
 def test_unmix_searches_in_python():

@@ -84,7 +84,7 @@ def simulated(beliefs, candidate, law, runs, seed):
 SHORT = ("bounded delays", "hourly buckets", "too short")
 
 
-def compare_with_simulation(replications, runs, names=tuple(SETTINGS)):
+def assert_agreement(replications, runs, names=tuple(SETTINGS)):
     inside = []
     for number, (name, (asked, law)) in enumerate(SETTINGS.items()):
         if name not in names:
@@ -116,9 +116,9 @@ def compare_with_simulation(replications, runs, names=tuple(SETTINGS)):
 
 
 def test_the_planner_agrees_with_an_independent_simulation():
-    compare_with_simulation(replications=60, runs=40, names=SHORT)
+    assert_agreement(replications=60, runs=40, names=SHORT)
 
 
 @pytest.mark.slow
 def test_the_planner_agrees_with_a_long_independent_simulation():
-    compare_with_simulation(replications=1000, runs=1000)
+    assert_agreement(replications=1000, runs=1000)

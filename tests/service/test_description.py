@@ -17,7 +17,7 @@ from latesum.service import Tokens
 _CHECKS = ["--checks", "all", "--exclude-checks", "positive_data_acceptance"]
 
 
-def explore(folder, examples, phases, configuration=""):
+def explore_and_check(folder, examples, phases, configuration=""):
     """Run it; names that it invents itself are among the campaigns, so that it gets somewhere."""
     tool = Path(sys.executable).parent / "schemathesis"
     if not tool.exists():
@@ -50,33 +50,33 @@ def explore(folder, examples, phases, configuration=""):
 
 
 def test_no_undescribed_answer(tmp_path):
-    explore(tmp_path, 1, "fuzzing")
+    explore_and_check(tmp_path, 1, "fuzzing")
 
 
 @pytest.mark.slow
 def test_no_undescribed_answer_on_ways_from_one_request_to_the_next(tmp_path):
-    said = explore(tmp_path, 150, "stateful")
+    said = explore_and_check(tmp_path, 150, "stateful")
     followed = re.search(r"API Links:\s+(\d+) covered", said)
     assert followed is not None, said
     assert int(followed[1]) >= 10, said  # else nothing was explored
 
 
 def test_no_undescribed_answer_about_a_campaign_that_exists(tmp_path):
-    explore(tmp_path, 2, "fuzzing", '[parameters]\n"path.campaign" = ["numbered", "0"]\n')
+    explore_and_check(tmp_path, 2, "fuzzing", '[parameters]\n"path.campaign" = ["numbered", "0"]\n')
 
 
 @pytest.mark.slow
 def test_no_undescribed_answer_in_many_examples(tmp_path):
-    explore(tmp_path, 60, "examples,coverage,fuzzing,stateful")
+    explore_and_check(tmp_path, 60, "examples,coverage,fuzzing,stateful")
 
 
 @pytest.mark.slow
 def test_no_undescribed_answer_about_a_campaign_in_many_examples(tmp_path):
     configuration = '[parameters]\n"path.campaign" = ["numbered", "0"]\n"path.bucket" = "1"\n'
-    explore(tmp_path, 60, "coverage,fuzzing,stateful", configuration)
+    explore_and_check(tmp_path, 60, "coverage,fuzzing,stateful", configuration)
 
 
 @pytest.mark.slow
 def test_no_undescribed_answer_about_a_campaign_with_regions_in_many_examples(tmp_path):
     configuration = '[parameters]\n"path.campaign" = ["regional"]\n"path.region" = ["0", "north"]\n'
-    explore(tmp_path, 60, "coverage,fuzzing,stateful", configuration)
+    explore_and_check(tmp_path, 60, "coverage,fuzzing,stateful", configuration)
