@@ -122,7 +122,7 @@ def test_saturday_is_seen_and_effects_are_in_percent(campaign):
 def test_the_page_says_in_which_region_and_in_days(campaign):
     html = status_section(campaign.status(), {})
     assert "in south: far more than expected" in html
-    assert "about 1 day was told" in html
+    assert "about 1 day was said at the start" in html
     assert "bucket" not in html.split('id="why-now"')[1].split('id="people"')[0]
     campaign.hold(region="north", who="ada", why="a look")
     held = status_section(campaign.status(), {})

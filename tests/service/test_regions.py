@@ -104,7 +104,7 @@ def test_the_page_of_a_campaign_with_regions_can_be_made(service, operator, regi
     assert page.status_code == 200
     assert "north shows" in page.text
     assert '<th scope="col">Region</th>' in page.text
-    assert "about 2 days was told" in page.text
+    assert "about 2 days was said at the start" in page.text
 
 
 HISTORY = "date,region,rounds,total\n" + "".join(
