@@ -103,14 +103,64 @@ def test_campaigns_that_began_with_less_doubt_go_on_with_less(name):
     assert _ends_harmful(name, doubt_grows=False)
 
 
-@pytest.mark.xfail(strict=True, reason="told half, the first arm is left after half of a delay")
-def test_told_half_of_a_long_uniform_delay():
+#: Told half of the mean of a long uniform delay, these still end on a worse arm.
+LEFT = {
+    918: ([0.9136989509790074, 0.9737809200477903], "uniform(0, 2160)", 229_104, 1),
+    1135: (
+        [
+            0.3836738713342809, 0.8896844985873159, 0.633706933400899, 0.9244432897344199, 0.7982120417595913,
+            0.13223234502120917, 0.9004998627014719, 0.8198889616163455, 0.9778302396087002, 0.4701716495186543,
+            0.3601233419604404,
+        ], "uniform(0, 7862)", 1_224_138, 1,
+    ),
+    1478: (
+        [
+            0.06053906264218705, 0.15658744506149047, 0.5082550557998857, 0.36512306709798703, 0.4496066502069073,
+            0.32717969827443544, 0.19679017614480737, 0.46521565401602805, 0.2132431843705226,
+        ], "uniform(0, 2416)", 1_999_998, 63,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.xfail(strict=True, reason="told half of the mean of a long uniform delay")
+@pytest.mark.parametrize("number", LEFT)
+def test_told_half_of_a_long_uniform_delay(number):
+    arms, delay, horizon, bucket = LEFT[number]
     setting = {
-        "problem": {"arms": [0.9136989509790074, 0.9737809200477903], "delay": "uniform(0, 2160)"},
-        "horizon": 229_104, "seed": 32, "policy": {"name": "unmix", "parameters": {"delay": None}},
-        **TOLD_HALF_OF_IT,
+        "problem": {"arms": arms, "delay": delay}, "horizon": horizon, "seed": 32,
+        "reports": {"bucket": bucket, "lag": 0},
+        "policy": {"name": "unmix", "parameters": {"delay": None}}, **TOLD_HALF_OF_IT,
     }  # fmt: skip
-    assert not suspect(Setting.from_json(setting).run(918), share=HARMFUL_SHARE)
+    assert not suspect(Setting.from_json(setting).run(number), share=HARMFUL_SHARE)
+
+
+#: Told nothing, half of the rewards at once and half much later, in buckets: these still end on a worse arm.
+LEFT_TOLD_NOTHING = {
+    53: (
+        [
+            0.9588901797192906, 0.9263745523589922, 0.9014660226333846, 0.9055220138167506, 0.9116995225783172,
+            0.9363886587900471, 0.9825759157730072, 0.9786348792653529, 0.9858252379410303, 0.9064125672192928,
+        ], 4458, 1_405_593, 63,
+    ),
+    231: (
+        [0.8749030205076098, 0.8652856699319454, 0.8535384083160267, 0.8665321616679216, 0.8518205658370449],
+        732, 1_999_998, 3,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.xfail(strict=True, reason="told nothing, half of the rewards at once, half much later")
+@pytest.mark.parametrize("number", LEFT_TOLD_NOTHING)
+def test_told_nothing_of_a_delay_of_two_parts(number):
+    arms, later, horizon, bucket = LEFT_TOLD_NOTHING[number]
+    delay = f"mixture((0.5, constant(0)), (0.5, constant({later})))"
+    setting = {
+        "problem": {"arms": arms, "delay": delay}, "horizon": horizon, "seed": 34,
+        "reports": {"bucket": bucket, "lag": 0},
+        "policy": {"name": "unmix", "parameters": {"mean_delay": None, "delay": None}},
+    }  # fmt: skip
+    assert not suspect(Setting.from_json(setting).run(number), share=HARMFUL_SHARE)
 
 
 @pytest.mark.xfail(
