@@ -386,10 +386,12 @@ def _sentence(forecasts: list[RegionForecast]) -> str:
     ]
     together, alone = by_name["switchback"], by_name.get("switchback, as one stream")
     if alone is not None and together.days == together.days:
-        instead = (
-            f"instead of {_days(alone.days)}" if alone.days == alone.days and alone.decided >= 0.5
-            else f"where one stream is decided in {alone.decided:.0%} of runs"
-        )  # fmt: skip
+        if not alone.decided >= 0.5 or math.isnan(alone.days):
+            instead = f"where one stream is decided in {alone.decided:.0%} of runs"
+        elif together.days <= alone.days:
+            instead = f"instead of {_days(alone.days)}"
+        else:
+            instead = f"where one stream needs {_days(alone.days)}"
         words.append(
             f"{together.regions} regions: decided in {together.decided:.0%} of runs, half of them within "
             f"{_days(together.days)} {instead}."
