@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 from latesum._checks import InvalidInput, finite_number, whole_number
 from latesum.delays.base import (
     FOREVER,
-    DrawnCurve,
     Delay,
+    DrawnCurve,
     Floats,
     Integers,
     as_floats,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from latesum._checks import InvalidInput, finite_number
-from latesum.delays.base import FOREVER, DrawnCurve, Delay, Floats, Integers, as_floats
+from latesum.delays.base import FOREVER, Delay, DrawnCurve, Floats, Integers, as_floats
 
 
 class Tabulated(Delay):

@@ -31,6 +31,10 @@ _CERTAIN = 1 - 1e-9
 _MANY = 3000
 
 
+#: Where blocks of distances start, how likely a longer delay is there, and what delays are drawn by.
+_CurveParts = tuple[Integers, Floats, DrawnCurve]
+
+
 class BucketWorld:
     """One realisation of a problem, played for `buckets` buckets of `bucket` rounds at most.
 
@@ -63,6 +67,7 @@ class BucketWorld:
         self._field = problem if isinstance(problem, FieldProblem) else None
         self._bucket = bucket
         self._rng = rng
+        self._late: dict[int, tuple[int, _CurveParts | None]] = {}
         self._background = None
         what = before if before is None or isinstance(before, int) else as_reward(before)
         # What is still under way of something that was always played: all of it was played within
@@ -113,6 +118,14 @@ class BucketWorld:
         delays = self._problem.delays
         return delays[arm] if isinstance(arm, int) else statistics.mode(delays)
 
+    def _late_by(self, delay: Delay) -> tuple[int, _CurveParts | None]:
+        """The longest delay, and what compiled code draws by, if it can."""
+        if (
+            id(delay) not in self._late
+        ):  # delays are the same if their texts are, which takes longer to compare
+            self._late[id(delay)] = longest(delay), _for_kernel(delay)
+        return self._late[id(delay)]
+
     def _piece(self, arm: int | Reward, first: int, left: int) -> tuple[int, Reward]:
         calendar = None if self._field is None else self._field.calendar
         if self._field is None or calendar is None:
@@ -128,12 +141,13 @@ class BucketWorld:
     ) -> float:
         """Play rounds that are followed by `after` more of the same stretch."""
         rng, delay = self._rng, self._delay(arm)
-        near = min(rounds, max(longest(delay) - after, 0))
+        reach, parts = self._late_by(delay)
+        near = min(rounds, max(reach - after, 0))
         arrived = reward.draw_sum(rounds - near, rng) if rounds > near else 0.0
         if near == 0:
             return arrived
         pays = _pays(reward)
-        if pays is not None and (parts := _for_kernel(delay)) is not None:
+        if pays is not None and parts is not None:
             in_time = _kernel()(
                 rng, self._due, end, self._bucket, after, after + near, pays.chance, pays.amounts,
                 pays.cumulative, *parts,
@@ -235,8 +249,7 @@ def _kernel() -> Callable[..., int]:
 
 
 @functools.lru_cache(maxsize=256)
-def _for_kernel(delay: Delay) -> tuple[Integers, Floats, DrawnCurve] | None:
-    """Where blocks of distances start, how likely a longer delay is, and what delays are drawn by."""
+def _for_kernel(delay: Delay) -> _CurveParts | None:
     curve = delay.drawn_curve
     if curve is None:
         return None
