@@ -35,8 +35,9 @@ def live_answer() -> Iterator[tuple[Progress, OnAnswer]]:
 
         def on_answer(answer: PresentAnswer) -> None:
             table = policies_table(
-                _first_up(str(answer)), answer.answers, answer.recommended, answer.thresholds
-            )
+                _first_up(str(answer)), answer.answers, answer.recommended, answer.thresholds,
+                short=True,
+            )  # fmt: skip
             live.update(Group(table, doing), refresh=True)
 
         yield progress, on_answer

@@ -148,11 +148,11 @@ class BucketWorld:
             return arrived
         pays = _pays(reward)
         if pays is not None and parts is not None:
-            in_time = _kernel()(
+            count = _kernel()(
                 rng, self._due, end, self._bucket, after, after + near, pays.chance, pays.amounts,
                 pays.cumulative, *parts,
             )  # fmt: skip
-            return arrived + pays.draw_sum(in_time, rng)
+            return arrived + pays.draw_sum(count, rng)
         if pays is not None and pays.chance * near > _MANY:
             in_time, waits = self._spilled(delay, pays, near, after)
             arrived += in_time
@@ -226,11 +226,15 @@ class _Pays(NamedTuple):
         return float(rng.multinomial(count, self.shares) @ self.amounts)
 
 
-@functools.lru_cache(maxsize=1024)
 def _pays(reward: Reward) -> _Pays | None:
+    return _few_amounts(reward) if isinstance(reward, Bernoulli | Discrete) else None
+
+
+@functools.lru_cache(maxsize=1024)
+def _few_amounts(reward: Bernoulli | Discrete) -> _Pays | None:
     if isinstance(reward, Bernoulli):
         return _Pays(reward.mean, np.ones(1), np.ones(1), np.full(1, np.inf))
-    if isinstance(reward, Discrete) and 0.0 in reward.values:
+    if 0.0 in reward.values:
         values, chances = np.array(reward.values), np.array(reward.probabilities)
         some = (values != 0) & (chances > 0)
         share = min(math.fsum(chances[some]), 1.0)
