@@ -365,7 +365,7 @@ def test_draws_are_from_half_of_the_uncertainty_and_were_from_more_before():
         settings, 8,
     )  # fmt: skip
     found = posterior(rows, settings)
-    mean, covariance = found.effects()
+    covariance = found.effects()[1]
     spread = math.sqrt(covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1])
     means = found.mean.copy()
     means[:2] = 0.0, 0.6 * spread
