@@ -211,7 +211,7 @@ class Plan:
 
 
 def policies_table(
-    title: str,
+    title: str | None,
     answers: Sequence[Forecast],
     recommended: Forecast,
     thresholds: Thresholds,
@@ -222,7 +222,7 @@ def policies_table(
     """One row per policy, with its own number of runs; the recommended one has a mark.
 
     Args:
-        title: What stands above it.
+        title: What stands above it, if anything.
         answers: How each policy does.
         recommended: That of the policy to take.
         thresholds: When it is a go.
