@@ -2,13 +2,27 @@
 
 import gc
 import os
+import shutil
 import sys
+import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 # Before NumPy is loaded, here and in every process that a test starts: with as many workers as there are cores,
 # more threads of linear algebra wait for each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# A store waits until the disk has what it wrote, and tests write thousands of times: files of tests are in memory
+# where there is room for them, also those of the processes that tests start.
+_MEMORY = Path("/dev/shm")
+if (
+    "TMPDIR" not in os.environ
+    and os.access(_MEMORY, os.W_OK | os.X_OK)
+    and not os.statvfs(_MEMORY).f_flag & os.ST_NOEXEC  # commands are among the files
+    and shutil.disk_usage(_MEMORY).free > 4e9
+):
+    os.environ["TMPDIR"] = str(_MEMORY)
+    tempfile.tempdir = None
 
 import pytest
 from hypothesis import settings
@@ -47,10 +61,40 @@ def postgres():
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def store_address(request, tmp_path):
-    """The address of an empty store of each kind."""
+    """The address of a new store of each kind, without tables."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'campaigns.db'}"
     return request.getfixturevalue("postgres").new_database()
+
+
+@pytest.fixture(scope="session")
+def tables_file(tmp_path_factory):
+    """A file with the tables of a store and nothing in them: making these takes longer than most tests."""
+    from latesum.live import Store
+
+    path = tmp_path_factory.mktemp("tables") / "empty.db"
+    Store(path).close()
+    return path
+
+
+@pytest.fixture(scope="session")
+def tables_database(postgres):
+    """The same as a database of PostgreSQL: its name."""
+    from latesum.live import Store
+
+    address = postgres.new_database()
+    Store(address).close()
+    return address.split("?")[0].rpartition("/")[2]
+
+
+@pytest.fixture
+def store_file(tables_file, tmp_path):
+    """Make the file of an empty store, by its name."""
+
+    def make(name="campaigns.db"):
+        return Path(shutil.copyfile(tables_file, tmp_path / name))
+
+    return make
 
 
 class SetClock:

@@ -64,12 +64,12 @@ class _Client:
 
 
 @pytest.fixture
-def make_service(tmp_path, clock):
+def make_service(store_file, clock):
     """Make a service with anything configured otherwise."""
     opened = []
 
     def make(**configuration):
-        store = Store(tmp_path / f"campaigns{len(opened)}.db")
+        store = Store(store_file(f"campaigns{len(opened)}.db"))
         service = Service(store, **{"clock": clock, "status_kept": 0.0, **configuration})
         service.stranger.__enter__()
         opened.append(service)
