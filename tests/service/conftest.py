@@ -85,6 +85,16 @@ def service(make_service):
     return make_service()
 
 
+@pytest.fixture(scope="module")
+def lasting_service(tables_file, tmp_path_factory):
+    """One for all tests of a file, whose processes are begun once; its clock is that of the machine."""
+    path = tmp_path_factory.mktemp("lasting") / "campaigns.db"
+    with Store(shutil.copyfile(tables_file, path)) as store:
+        service = Service(store, status_kept=0.0)
+        with service.stranger:
+            yield service
+
+
 @pytest.fixture
 def operator(service):
     return service.as_("operate")
