@@ -25,6 +25,7 @@ if (
     tempfile.tempdir = None
 
 import pytest
+from _pytest.doctest import DoctestModule
 from hypothesis import settings
 
 from latesum._compile import cache_folder
@@ -40,6 +41,13 @@ cache_folder()  # says here, and in no test, that kernels will be compiled
 # What is made while tests are collected stays: looking through it for garbage again and again takes
 # a quarter of that time.
 gc.disable()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file():
+    """Doctests are in the sources: looking for some in every file of tests takes a second of each worker."""
+    found = yield
+    return [each for each in found if not isinstance(each, DoctestModule)]
 
 
 def pytest_collection_finish():

@@ -248,9 +248,7 @@ def test_every_module_imports_with_the_core_alone_or_names_its_extra():
         (["plots"], "import latesum; latesum.delays.fit([1, 2, 3]).plot()", "plots"),
     ],
 )
-def test_what_needs_an_extra_names_it(
-    missing, code, extra, tmp_path, monkeypatch, forked_without
-):
+def test_what_needs_an_extra_names_it(missing, code, extra, tmp_path, monkeypatch, forked_without):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "x.parquet").write_bytes(b"")
     (tmp_path / "x.xlsx").write_bytes(b"")
