@@ -307,6 +307,9 @@ STORIES = {
     "remodelled": stream_campaign,
     # That with regions by the second version too:
     "remodelled_regions": regions_campaign,
+    # And both by the third version, which draws from less of the uncertainty:
+    "calmer": stream_campaign,
+    "calmer_regions": regions_campaign,
 }
 
 
