@@ -12,6 +12,14 @@ from pathlib import Path
 # more threads of linear algebra wait for each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+import pytest
+from _pytest.doctest import DoctestModule
+from hypothesis import settings
+
+from latesum._compile import cache_folder
+
+sys.path.insert(0, str(Path(__file__).parent / "live"))
+
 # A store waits until the disk has what it wrote, and tests write thousands of times: files of tests are in memory
 # where there is room for them, also those of the processes that tests start.
 _MEMORY = Path("/dev/shm")
@@ -23,14 +31,6 @@ if (
 ):
     os.environ["TMPDIR"] = str(_MEMORY)
     tempfile.tempdir = None
-
-import pytest
-from _pytest.doctest import DoctestModule
-from hypothesis import settings
-
-from latesum._compile import cache_folder
-
-sys.path.insert(0, str(Path(__file__).parent / "live"))
 
 # The same cases are drawn every time, and a kernel may have to be compiled first.
 settings.register_profile("steady", deadline=None, derandomize=True, max_examples=25)
