@@ -301,6 +301,8 @@ STORIES = {
     "reconsidered": eventful_campaign,
     # And by the rule that looked again, and doubted no more later than at first:
     "doubting": eventful_campaign,
+    # And by the rule whose doubt grew, and did not reach delays of four times what was told:
+    "growing": eventful_campaign,
     "regions": regions_campaign,
     "stream": stream_campaign,
     # And again, by the second version of the markets' model:
