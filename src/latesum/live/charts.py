@@ -91,7 +91,7 @@ def timeline_chart(
         row = _typical(rows)
         if len(rows) == 1:
             words = [
-                f"{row.option}, {_purpose(row)}",
+                f"{row.option}, {purpose_of(row)}",
                 f"total {row.total_state}",
                 said.tell(row.reason),
             ]
@@ -220,7 +220,8 @@ def _ordered(row: BucketRow) -> bool:
     return row.source in ("override", "held") or row.decided != row.option
 
 
-def _purpose(row: BucketRow) -> str:
+def purpose_of(row: BucketRow) -> str:
+    """Why an option was shown, in some words."""
     if row.source in ("override", "held"):
         return "ordered by an operator" if row.source == "override" else "held by an operator"
     if row.decided != row.option:

@@ -22,7 +22,7 @@ LABELS: Mapping[str, str] = MappingProxyType(
         "skip_lines": "Lines above the names",
         "sheet": "Sheet",
         "preset": "Comes from",
-        "add_up": "Several rows of one bucket are parts of it",
+        "add_up": "Add up rows of the same time",
         "even_if_final": "Correct it even if it is final",
         "beyond_range": "It is right, though it seems impossible",
         "status": "It is",

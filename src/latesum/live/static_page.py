@@ -92,6 +92,7 @@ def status_section(
         glossary=GLOSSARY,
         term_id=term_id,
         span_text=span_text,
+        purpose_of=charts.purpose_of,
         spans=[] if name is None else spans_of(status.n_buckets),
         span=last,
         name=name,
