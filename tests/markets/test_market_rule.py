@@ -20,7 +20,7 @@ from latesum.markets import (
 from latesum.markets import search as search_file
 from latesum.markets.arrivals import lag_weights
 from latesum.markets.rows import Panel
-from latesum.markets.rule import decide_panel
+from latesum.markets.rule import decide_panel, unknown_options
 from latesum.markets.search import learned, posterior
 
 OPTIONS = ("old", "new", "bold")
@@ -379,6 +379,21 @@ def test_draws_are_from_half_of_the_uncertainty_and_were_from_more_before():
 
     assert better(3) == pytest.approx(0.885, abs=0.06)
     assert better(2) == better(1) == pytest.approx(0.804, abs=0.06)
+
+
+def test_hours_are_not_taken_for_days():
+    """Two weeks of a history are 336 hours, and a search is made when a quarter more of them is known."""
+    settings = MarketSettings(("old", "new"), 240, before="old", pattern="hour")
+
+    def swept_and_searched(hours, model):
+        told = dataclasses.replace(settings, model=model)
+        rows = [RegionRow("", hour, 900.0, "old", 30.0) for hour in range(-hours, 100)]
+        panel = Panel.of(rows, told, 100)
+        return unknown_options(panel, told), len(search_file._moments(panel, told))
+
+    assert swept_and_searched(335, 3) == ([0, 1], 2)
+    assert swept_and_searched(336, 3) == ([1], 2)
+    assert swept_and_searched(335, 2) == ([1], 1 + 100 // 7)
 
 
 def test_effects_that_change_are_warned_of():

@@ -186,6 +186,25 @@ def test_the_learned_delay_is_near_the_true_one_where_the_told_mean_is_half_of_i
     assert 70 < played.learned_delay().mean < 130
 
 
+def test_a_mean_that_is_told_surely_is_held_to():
+    """Rewards come twice as late as told: what is told surely stays, what is told loosely moves."""
+
+    def learned(uncertainty):
+        world = Problem([0.3, 0.6], "exponential(50)").start(rng=np.random.default_rng(2))
+        rng = np.random.default_rng(1)
+        policy = Unmix(
+            2, 20_000, mean_delay=25, uncertainty=uncertainty, reconsider=False, rng=rng
+        )
+        for _ in range(60):
+            asked = policy.ask()
+            rounds = min(asked.rounds, asked.part or asked.rounds)
+            policy.tell(asked.arm, rounds, world.play(asked.arm, rounds))
+        return policy.learned_delay().mean
+
+    assert learned(0.01) == pytest.approx(25, abs=0.2)
+    assert learned(0.01) + 0.2 < learned(0.1) < 27 < learned(0.5)
+
+
 def test_it_explains_itself():
     policy = Unmix(2, 10_000, mean_delay=50, before="other", rng=np.random.default_rng(1))
     assert policy.reason() == "because it has not been tried yet"

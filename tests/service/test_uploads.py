@@ -3,6 +3,7 @@
 import asyncio
 import http.client
 import io
+import itertools
 import json
 import shutil
 import socket
@@ -31,6 +32,22 @@ JSON = {"Content-Type": "application/json"}
 WIDE = (
     "bucket,total," + ",".join(f"c{n}" for n in range(20_000)) + "\n1,1" + ",7" * 20_000
 ).encode()
+
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture
+def service(lasting_service):
+    return lasting_service
+
+
+@pytest.fixture
+def campaign(operator):
+    """A new campaign of numbered buckets."""
+    path = f"{PATH}-{next(_numbers)}"
+    assert operator.put(path, json=SETTINGS).status_code == 201
+    return path
 
 
 def test_a_wide_file_is_refused_in_a_sentence(operator, campaign):

@@ -155,7 +155,9 @@ def unknown_options(panel: Panel, settings: MarketSettings) -> list[int]:
         return everything
     past = panel.until(0)
     shown = past.shares[past.known].sum(axis=0).min(axis=0)
-    unknown = [option for option in everything if shown[option] < FIRST_SEARCH]
+    hours = settings.pattern == "hour" and settings.model >= 3
+    enough = FIRST_SEARCH * 24 if hours else FIRST_SEARCH
+    unknown = [option for option in everything if shown[option] < enough]
     regions = len(settings.regions)
     shorter = math.ceil(len(unknown) / regions) < math.ceil(len(everything) / regions)
     return unknown if unknown and shorter else everything

@@ -20,8 +20,8 @@ SURE = {"known": 0.1, "guess": 0.7}
 PATTERNS = {"weekday": (7,), "workday": (5,), "hour": (24, 7), "none": ()}
 #: The version of the model: a campaign keeps to the one by which it began. 1 learned the common delay with the
 #: options' own lags, had no second opinion where it was not known what ran before, and swept over an option on one
-#: stream even if its history was told. 2 drew from more of the uncertainty, and made the sweep a dwell longer however
-#: short the report lag was.
+#: stream even if its history was told. 2 drew from more of the uncertainty, made the sweep a dwell longer however
+#: short the report lag was, and took hours for days: it searched every seven, and 14 of them were enough of a history.
 MODEL = 3
 MOST_OPTIONS = 50
 MOST_REGIONS = 200
