@@ -192,9 +192,7 @@ def test_a_mean_that_is_told_surely_is_held_to():
     def learned(uncertainty):
         world = Problem([0.3, 0.6], "exponential(50)").start(rng=np.random.default_rng(2))
         rng = np.random.default_rng(1)
-        policy = Unmix(
-            2, 20_000, mean_delay=25, uncertainty=uncertainty, reconsider=False, rng=rng
-        )
+        policy = Unmix(2, 20_000, mean_delay=25, uncertainty=uncertainty, reconsider=False, rng=rng)
         for _ in range(60):
             asked = policy.ask()
             rounds = min(asked.rounds, asked.part or asked.rounds)
