@@ -349,7 +349,7 @@ PARQUET = {"Content-Type": "application/vnd.apache.parquet"}
     ("file", "program", "page"),
     [
         ("bucket,clicks\n1,7\n", "columns=rounds=NAME,total=NAME.", "“Columns” (rounds=NAME,total=NAME)."),
-        ("bucket,total\n1,7\n1,8\n", "the field add_up that", "“Several rows of one bucket are parts of it” that"),
+        ("bucket,total\n1,7\n1,8\n", "the field add_up that", "“Add up rows of the same time” that"),
         ("bucket,rounds,total\n1,7,9\n", "with the field beyond_range.", "with “It is right, though it seems impossible”."),
         ('bucket;total\n1;"1,234"\n', "decimal='.' or decimal=','", "“Decimal mark” (point or comma)"),
     ],

@@ -12,8 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput, finite_number, whole_number
+from latesum._sentences import sentence
 from latesum.delays import Delay, parse, tabulated
-from latesum.policies.base import Play, Policy, Stretch, new_stretch
+from latesum.policies.base import (
+    Estimate,
+    Play,
+    Policy,
+    Stretch,
+    new_stretch,
+    say_before,
+    say_estimate,
+)
 from latesum.policies.history import Before, check_before, check_history
 from latesum.policies.unmix.curve import Floats, known_laws, told_mean
 from latesum.policies.unmix.rows import IN_DOUBT, PartRows, VisitPlan
@@ -104,6 +113,8 @@ class Unmix(Policy):
     kind = "unmix"
     random = True
     learns_from = "parts"
+    #: How much rewards vary, while estimates of all arms are made.
+    _dispersion: float | None = None
     takes_new_options = True
     #: Campaigns that began before there were these rules go on without them.
     unwritten: ClassVar[Mapping[str, Any]] = {
@@ -497,6 +508,18 @@ class Unmix(Policy):
 
     # What it says.
 
+    def estimates(self, level: float = 0.95) -> list[Estimate]:
+        """As every policy's; how much rewards vary is worked out once for all arms.
+
+        Args:
+            level: The confidence level, between 0 and 1.
+        """
+        self._dispersion = self._rows.dispersion()
+        try:
+            return super().estimates(level)
+        finally:
+            self._dispersion = None
+
     def _estimate(self, arm: int, level: float) -> tuple[float | None, float, float, int]:
         from scipy.special import ndtri
 
@@ -509,7 +532,8 @@ class Unmix(Policy):
         mean = self._mean(arm)
         low, high = index_kernels.limits(
             mean, rows.variances[0, arm], float(plays), rows.counts[2, arm], self._scale,
-            float(ndtri(0.5 + level / 2)) ** 2 / 2, rows.dispersion(),
+            float(ndtri(0.5 + level / 2)) ** 2 / 2,
+            rows.dispersion() if self._dispersion is None else self._dispersion,
         )  # fmt: skip
         return mean, float(low), float(high), plays
 
@@ -522,21 +546,31 @@ class Unmix(Policy):
 
     def _findings(self) -> list[str]:
         rows = self._rows
-        found = []
+        found = list[str]()
         if self._ramp is not None:
             found.append(
                 "Nothing is known of the delay yet: stretches double until it can be seen."
             )
         elif self._laws is None and rows.reported:
             mean = float(rows.theta @ rows.curve.bin_means)
-            told = "" if self._told_nothing else f" (told: {self.mean_delay:,.4g})"
-            found.append(f"Rewards are about {mean:,.4g} rounds late on average{told}.")
+            if self._told_nothing:
+                said = sentence("Rewards are {mean:late} late on average.", kind="late", mean=mean)
+            else:
+                said = sentence(
+                    "Rewards are {mean:late} late on average (told: {told:,.4g}).", kind="late, as told",
+                    mean=mean, told=self.mean_delay,
+                )  # fmt: skip
+            found.append(said)
         if self.before == "other" and rows.reported:
-            found.append(f"What ran before had a mean of about {self._mean(self.n_arms):.3f}.")
+            found.append(say_before(self._mean(self.n_arms)))
         if rows.misfit > 1.5:
             found.append(
-                f"Totals vary {math.sqrt(rows.misfit):.1f} times as much as rewards and delays of "
-                "one law explain; all intervals are wider by that."
+                sentence(
+                    "Totals vary {times:.1f} times as much as rewards and delays of one law explain; all "
+                    "intervals are wider by that.",
+                    kind="misfit",
+                    times=math.sqrt(rows.misfit),
+                )
             )
         values = self._values()
         for arm, name in enumerate(self.names):
@@ -546,10 +580,7 @@ class Unmix(Policy):
             mean = self._mean(arm)
             typical = (mean * plays + 0.5) / (plays + 1)
             worth = min(typical * (1 - typical) / rows.variances[0, arm], plays)
-            found.append(
-                f"{name} has a mean of about {mean:.3f}, as sure as from {worth:,.0f} rounds "
-                f"without delay; it might be as good as {min(values[arm], 1.0):.3f}."
-            )
+            found.append(say_estimate(name, mean, worth, values[arm]))
         return found
 
     def _reason(self) -> str:
