@@ -83,7 +83,16 @@ class Game:
         self._policy = policy
         self._reports = reports
         self._feed = reports.feed(policy, rng)
+        self._untold: Play | None = None
         self.rounds_played = 0
+
+    @property
+    def policy(self) -> Policy:
+        """The policy, told all that it is told by now."""
+        if self._untold is not None:
+            play, self._untold = self._untold, None
+            self._policy.tell(*play)
+        return self._policy
 
     def plays(self, until: int) -> Sequence[Play]:
         """What `play` gives, in one piece: played by compiled code where nothing needs Python.
@@ -91,12 +100,24 @@ class Game:
         Args:
             until: As for `play`.
         """
-        left, reports = until - self.rounds_played, self._reports
+        plays = self.last_plays(until)
+        _ = self.policy
+        return plays
+
+    def last_plays(self, until: int) -> Sequence[Play]:
+        """The same where nobody plays on: the last is told when `policy` is asked for.
+
+        Args:
+            until: As for `play`.
+        """
+        left, reports, policy = until - self.rounds_played, self._reports, self.policy
         if left <= 0 or reports.lag or isinstance(reports, Poor):
             return list(self.play(until))
-        plays = play_whole(self._policy, self._world, reports.bucket, left, self._feed.ask)
-        if plays is None:
+        played = play_whole(policy, self._world, reports.bucket, left, self._feed.ask)
+        if played is None:
             return list(self.play(until))
+        plays, untold = played
+        self._untold = plays[-1] if untold else None
         self.rounds_played = until
         return plays
 
@@ -109,6 +130,7 @@ class Game:
         >>> [play.rounds for play in game.play(400)], [play.rounds for play in game.play(500)]
         ([274, 126], [100])
         """
+        _ = self.policy
         world_play, ask, tell = self._world.play, self._feed.ask, self._feed.tell
         while (left := until - self.rounds_played) > 0:
             arm, rounds, purpose, number = ask(left)

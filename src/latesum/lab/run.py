@@ -48,7 +48,7 @@ class Run:
     Args:
         problem: What was played, with its arms as this run met them.
         plays: What was played, as it was told.
-        policy: The policy as it was at the end.
+        policy: The policy as it was at the end, or a function that gives it when it is asked for.
         checkpoints: The rounds at which the regret is kept.
         bucket: The rounds between two decisions.
         longer: Plays the same run on.
@@ -60,14 +60,14 @@ class Run:
         problem: Problem,
         plays: Sequence[Play],
         *,
-        policy: Policy | None = None,
+        policy: Policy | Callable[[], Policy] | None = None,
         checkpoints: Integers | None = None,
         bucket: int = 1,
         longer: Callable[[int], Run] | None = None,
         anew: Callable[[int], Run] | None = None,
     ) -> None:
         self.problem = problem
-        self.policy = policy
+        self._policy = policy
         self.checkpoints = checkpoints
         self.bucket = bucket
         self._longer, self._anew = longer, anew
@@ -89,6 +89,11 @@ class Run:
         else:
             lost = problem.gaps_by_arm[arms] * rounds
         np.cumsum(lost, out=self._regret_at_ends[1:])
+
+    @functools.cached_property
+    def policy(self) -> Policy | None:
+        """The policy as it was at the end."""
+        return self._policy() if callable(self._policy) else self._policy
 
     @property
     def horizon(self) -> int:
@@ -280,7 +285,7 @@ class LabelledRun(Run):
     """A run of a baseline that sees which arm paid: only its plays at the checkpoints are kept."""
 
     def __init__(self, problem: Problem, seen: AttributedRun, checkpoints: Integers) -> None:
-        self.problem, self.checkpoints, self.policy = problem, checkpoints, None
+        self.problem, self.checkpoints, self._policy = problem, checkpoints, None
         self._seen = seen
 
     horizon = property(lambda self: int(self.checkpoints[-1]))

@@ -8,16 +8,13 @@ a policy has no kernel for, such as the first stretches of Unmix while it knows 
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any
-
-import numpy as np
 
 from latesum.lab.plays import Plays
 from latesum.policies import Policy
 from latesum.policies.ars_ucb import ARSUCB
-from latesum.policies.base import PURPOSES, Purpose
+from latesum.policies.base import Purpose
 from latesum.policies.fixed import FixedSplit, Oracle, RoundRobin
 from latesum.policies.flow import Flow
 from latesum.policies.odaaf import ODAAF, ODAAFB, ODAAFV, NaiveODAAF
@@ -34,8 +31,12 @@ COMPILED: frozenset[type[Policy]] = frozenset(
 NextPlay = Callable[[int], tuple[int, int, Purpose, int]]
 
 
-def play_whole(policy: Policy, world: Any, bucket: int, until: int, ask: NextPlay) -> Plays | None:
-    """Play the next `until` rounds; None where that needs Python.
+def play_whole(
+    policy: Policy, world: Any, bucket: int, until: int, ask: NextPlay
+) -> tuple[Plays, bool] | None:
+    """Play the next `until` rounds: the plays, and whether the last is not told yet.
+
+    None where that needs Python.
 
     Args:
         policy: What decides.
@@ -47,59 +48,44 @@ def play_whole(policy: Policy, world: Any, bucket: int, until: int, ask: NextPla
     if type(policy) not in COMPILED or type(world) is not World or not policy._compiled_goes_on():
         return None
     parts = world.for_kernel()
-    if parts is None:
+    words = world.draws.words()
+    if parts is None or words is None:
         return None
     from latesum.lab import run_kernels as kernels  # compiled at first use
 
     plays, left = Plays(policy._highest + 1), until
-    nature = world._rng
-    drawing = _shared_generator(nature)
-    while left:
+    while True:
         state = policy._for_kernel()
         if state is None:
             arm, rounds, name, number = ask(left)
             total = world.play(arm, rounds)
-            policy.tell(arm, rounds, total, name, number)
             plays.add(arm, rounds, total, name, number)
             left -= rounds
+            if not left:
+                return plays, True
+            policy.tell(arm, rounds, total, name, number)
             continue
-        if drawing is not nature:
-            drawing.bit_generator.state = nature.bit_generator.state
         quiet = world.nothing_later_before - world.rounds_played
-        why, count, played, unplayed, arm, rounds, purpose, number, *rest = kernels.play_stretches(
-            state, policy.rounds_told, left, bucket, *parts, drawing, quiet, policy._opened(),
-            policy._highest, *plays.for_kernel(),
+        why, count, played, highest, unplayed, *rest = kernels.play_stretches(
+            state, policy.rounds_told, left, bucket, *parts, world.draws.words(), quiet,
+            policy._opened(), policy._highest, *plays.for_kernel(),
         )  # fmt: skip
-        if drawing is not nature:
-            nature.bit_generator.state = drawing.bit_generator.state
-        more = count > len(plays)
-        plays.noted(count)
-        if more:
-            policy._learned_elsewhere(plays[-1], played, unplayed)
+        world.draws.drawn()
+        if count > len(plays):
+            plays.noted(count)
+            policy._learned_elsewhere(plays, played, highest, unplayed)
         world.rounds_played += played
         left -= played
         if why == kernels.DRAWN:
-            total = world.finish(arm, rounds, *rest)
-            policy.tell(arm, rounds, total, PURPOSES[purpose], number)
-            plays.add(arm, rounds, total, PURPOSES[purpose], number)
+            plays.noted(count + 1)
+            arm, rounds = int(plays.arms[-1]), int(plays.rounds[-1])
+            plays.totals[-1] = world.finish(arm, rounds, *rest)
             left -= rounds
+            if not left:
+                return plays, True
+            policy.tell(*plays[-1])
         elif why == kernels.NO_ROOM:
             plays.make_room()
             policy._make_room()
         else:
             policy._go_on()
-    return plays
-
-
-class _Shared(threading.local):
-    """A generator per thread: handing compiled code one that it has not met costs 40 microseconds."""
-
-    def __init__(self) -> None:
-        self.generator = np.random.Generator(np.random.PCG64(0))
-
-
-_shared = _Shared()
-
-
-def _shared_generator(rng: np.random.Generator) -> np.random.Generator:
-    return _shared.generator if type(rng.bit_generator) is np.random.PCG64 else rng

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from latesum import _html
 from latesum._checks import InvalidInput, finite_number, whole_number
+from latesum._draws import generator_in
 from latesum._terminal import new_table
 from latesum.policies.arguments import KeepsArguments
 from latesum.policies.history import check_history
@@ -441,14 +442,15 @@ class Policy(KeepsArguments, ABC):
         arm, _, _, purpose, number = self._open
         return arm, _NUMBER_OF[purpose], number or 0, self._unplayed
 
-    def _learned_elsewhere(self, last: Play, rounds: int, unplayed: int) -> None:
-        """Compiled code has taught the rule, up to the play `last`: the protocol follows."""
-        assert last.number is not None
+    def _learned_elsewhere(
+        self, plays: Sequence[Play], rounds: int, highest: int, unplayed: int
+    ) -> None:
+        """Compiled code has taught the rule, up to the last of `plays`: the protocol follows."""
         self.rounds_told += rounds
-        self._highest = last.number
+        self._highest = highest
         self._asked, self._open, self._unplayed = None, None, 0
         if self.learns_from == "parts":
-            self._open, self._unplayed = last, unplayed
+            self._open, self._unplayed = plays[-1], unplayed
 
     def _make_room(self) -> None:
         """Let the compiled rule learn one more stretch, where its arrays may be full."""
@@ -650,6 +652,4 @@ def _state_of(rng: np.random.Generator) -> dict[str, Any]:
 
 
 def _generator_in(saved: dict[str, Any]) -> np.random.Generator:
-    bits = getattr(np.random, saved["name"])(0)
-    bits.state = saved["state"]
-    return np.random.Generator(bits)
+    return generator_in(saved["state"])

@@ -140,8 +140,10 @@ class FlowPolicy(Policy):
         if not kernels().goes_on(self._state, arm, rounds):
             self._decide(arm == planned)
 
-    def _learned_elsewhere(self, last: Play, rounds: int, unplayed: int) -> None:
-        super()._learned_elsewhere(last, rounds, unplayed)
+    def _learned_elsewhere(
+        self, plays: Sequence[Play], rounds: int, highest: int, unplayed: int
+    ) -> None:
+        super()._learned_elsewhere(plays, rounds, highest, unplayed)
         self._reported = None
 
     def _next(self) -> Stretch:

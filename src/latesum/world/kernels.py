@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from latesum._compile import compiled
+from latesum._draw_kernels import binomial, uniform
 
 #: What is left to do of a stretch: nothing, what comes after its last plays, or only what is further
 #: from its end.
@@ -100,9 +101,10 @@ def spill_rewards(carry, rounds, rewards, uniforms, cdf, guide, beyond):
 
 
 @compiled
-def play_bernoulli(tables, under_way, rng, arm, rounds):
+def play_bernoulli(tables, under_way, words, arm, rounds):
     """Play a stretch: what arrives in it, with the draws of `World.play` in the same order.
 
+    `words` is the generator, as `latesum._draw_kernels` has it.
     Where a delay lies beyond the table it stops. Returns what is left to do, what arrived so far,
     how many rewards of the last plays have a delay beyond the table, and how many of the others.
     """
@@ -110,7 +112,7 @@ def play_bernoulli(tables, under_way, rng, arm, rounds):
     one_by_one = min(rounds, spread)
     uniforms = under_way.uniforms[:one_by_one]
     for place in range(one_by_one):
-        uniforms[place] = rng.random()
+        uniforms[place] = uniform(words)
     start = tables.cdf_start[arm]
     cdf = tables.cdf[start : start + spread + 1]
     start = tables.guide_start[arm]
@@ -126,7 +128,7 @@ def play_bernoulli(tables, under_way, rng, arm, rounds):
     if tables.tail[arm] > 0.0:
         if rest * tables.tail[arm] >= 1:
             return AFTER_SPILL, arrived, 0, 0
-        count = rng.binomial(rest, tables.tail[arm])
+        count = binomial(words, rest, tables.tail[arm])
         if count:
             return AFTER_COUNT, arrived, 0, count
-    return DONE, arrived + rng.binomial(rest, mean), 0, 0
+    return DONE, arrived + binomial(words, rest, mean), 0, 0

@@ -20,6 +20,7 @@ import numpy as np
 
 from latesum import _html
 from latesum._checks import InvalidInput, whole_number
+from latesum._draws import Draws
 from latesum._terminal import new_table
 from latesum.delays import Delay, parse
 from latesum.delays.base import Integers, Table
@@ -139,7 +140,11 @@ class Problem:
         return self.gaps[arm] * np.asarray(rounds, dtype=np.float64)
 
     def start(
-        self, *, rng: np.random.Generator, before: Reward | float | str | None = None, at: int = 0
+        self,
+        *,
+        rng: np.random.Generator | Draws,
+        before: Reward | float | str | None = None,
+        at: int = 0,
     ) -> World:
         """A world in which nothing has been played yet, or something has always been played.
 
@@ -239,7 +244,7 @@ class World:
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: np.random.Generator | Draws,
         *,
         before: Reward | float | str | None = None,
         at: int = 0,
@@ -249,7 +254,7 @@ class World:
         self._kernels = kernels
         self._problem = problem
         self._channels = problem._channels
-        self._rng = rng
+        self.draws = rng if isinstance(rng, Draws) else Draws(rng)
         self.rounds_played = at
         size = problem._carried
         #: carry[s] is due s + 1 rounds from now; what is due later still is in `_later`, and what is
@@ -269,6 +274,10 @@ class World:
         from latesum.world import kernels
 
         vars(self).update(state, _kernels=kernels)
+
+    @property
+    def _rng(self) -> np.random.Generator:
+        return self.draws.generator
 
     @property
     def outstanding(self) -> float:
