@@ -7,12 +7,13 @@ import pytest
 
 from latesum import ODAAF, Beta, Flow, Problem
 from latesum.lab import Setting
-from latesum.lab.play import InBuckets
+from latesum.lab.play import InBuckets, Poor
 from latesum.lab.plays import Plays
 from latesum.lab.whole_runs import COMPILED
 from latesum.policies import Play, PolicySpec
 from latesum.policies import purpose_kernels as purposes
 from latesum.policies.base import PURPOSES
+from latesum.world import Reporting
 
 SPECS = (
     "odaaf", "odaaf(order='leader first')", "odaaf-b", "odaaf-b(bridge=False)", "odaaf-v",
@@ -158,6 +159,67 @@ def test_unmix_searches_in_python():
     assert True in seen  # another curve than the one told was likelier
 
 
+LATE = [text for text in SPECS if not text.startswith("unmix")]
+
+
+def assert_same_late_runs(setting, numbers=(0,)):
+    """As `assert_same_runs`; what is not known at the end becomes known in 3,000 more rounds."""
+    seen = []
+    for number in numbers:
+        (plain, one), (compiled, other) = (setting._game(number, setting.horizon) for _ in range(2))
+        expected, played = list(plain.play(setting.horizon)), compiled.plays(setting.horizon)
+        assert isinstance(played, Plays)
+        assert played == expected
+        assert other.to_state() == one.to_state()
+        assert other.explain() == one.explain()
+        assert compiled._feed._reports == plain._feed._reports
+        longer = setting.horizon + 3_000
+        assert list(compiled.play(longer)) == list(plain.play(longer))
+        assert other.to_state() == one.to_state()
+        states = [game._world._rng.bit_generator.state for game in (plain, compiled)]
+        assert states[0] == states[1]
+        seen += played
+    return seen
+
+
+@pytest.mark.filterwarnings("ignore:phase")
+@pytest.mark.parametrize(
+    "reports", [InBuckets(1, 100), InBuckets(1, 3), InBuckets(40, 130)], ids=str
+)
+@pytest.mark.parametrize("text", LATE)
+def test_totals_that_are_known_late(text, reports):
+    problem = PROBLEMS["a delay for each arm"]
+    setting = Setting(problem, PolicySpec.parse(text), 4_000, seed=5, reports=reports)
+    assert_same_late_runs(setting)
+
+
+def test_late_totals_with_delays_beyond_the_table():
+    setting = Setting(
+        Problem([0.5, 0.6], "geometric(30)"), PolicySpec.parse("flow"), 4 * 10**8,
+        reports=InBuckets(1, 10_000),
+    )  # fmt: skip
+    assert_same_late_runs(setting)
+
+
+def test_many_plays_whose_totals_are_awaited():
+    """More than there is room for at first: in the list of plays, and in what Flow remembers."""
+    policy = Flow(20, 3_000, mean_delay=2_000)
+    setting = Setting(
+        Problem([0.2] * 19 + [0.5], "uniform(0, 3999)"), PolicySpec.of(policy), 3_000, seed=3,
+        reports=InBuckets(7, 500),
+    )  # fmt: skip
+    assert len(assert_same_late_runs(setting)) > 400
+
+
+def test_the_policy_of_a_run_is_told_all_of_it():
+    """What is told last is told when somebody asks for the policy."""
+    for reports in (InBuckets(1), InBuckets(1, 50)):
+        setting = Setting(PROBLEMS["two arms"], PolicySpec.parse("flow"), 5_000, reports=reports)
+        run, (game, policy) = setting.run(3), setting._game(3, 5_000)
+        list(game.play(5_000))
+        assert run.policy.to_state() == policy.to_state()
+
+
 class Stubborn(ODAAF):
     """A policy of one's own: it learns nothing."""
 
@@ -177,8 +239,14 @@ def test_python_plays_what_is_not_all_kernel():
         "delays longer than a table": Setting(
             Problem([0.4, 0.5], "uniform(0, 9000)"), PolicySpec.parse("odaaf"), 5_000
         ),
-        "late reports": Setting(
-            PROBLEMS["two arms"], PolicySpec.parse("odaaf"), 5_000, reports=InBuckets(1, 10)
+        "parts that are reported late": Setting(
+            PROBLEMS["two arms"], PolicySpec.parse("unmix"), 5_000, reports=InBuckets(1, 10)
+        ),
+        "poor reports": Setting(
+            PROBLEMS["two arms"],
+            PolicySpec.parse("odaaf"),
+            5_000,
+            reports=Poor(10, 20, Reporting(missing=0.2)),
         ),
     }
     for setting in others.values():

@@ -7,15 +7,16 @@ takes in what was played.
 
 from __future__ import annotations
 
+import functools
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Union
 
 import numpy as np
 
 from latesum._checks import whole_number
-from latesum.lab.whole_runs import play_whole
+from latesum.lab.whole_runs import late_run, play_whole
 from latesum.policies import Play, Policy, Stretch
 from latesum.policies.base import Purpose, new_play
 from latesum.world import Reporting, World
@@ -83,15 +84,15 @@ class Game:
         self._policy = policy
         self._reports = reports
         self._feed = reports.feed(policy, rng)
-        self._untold: Play | None = None
+        self._rest: Callable[[], None] | None = None  # what the policy must be told
         self.rounds_played = 0
 
     @property
     def policy(self) -> Policy:
         """The policy, told all that it is told by now."""
-        if self._untold is not None:
-            play, self._untold = self._untold, None
-            self._policy.tell(*play)
+        if self._rest is not None:
+            self._rest()
+            self._rest = None
         return self._policy
 
     def plays(self, until: int) -> Sequence[Play]:
@@ -110,16 +111,30 @@ class Game:
         Args:
             until: As for `play`.
         """
-        left, reports, policy = until - self.rounds_played, self._reports, self.policy
-        if left <= 0 or reports.lag or isinstance(reports, Poor):
+        policy, left = self.policy, until - self.rounds_played
+        plays: Sequence[Play] | None = None
+        if left > 0 and isinstance(self._feed, _LateFeed):
+            plays = self._late_plays(until)
+        elif left > 0:
+            plays = play_whole(policy, self._world, self._reports.bucket, left, self._feed.ask)
+            if plays is not None:
+                self._rest = functools.partial(_tell_last, policy, plays)
+        if plays is None:
             return list(self.play(until))
-        played = play_whole(policy, self._world, reports.bucket, left, self._feed.ask)
-        if played is None:
-            return list(self.play(until))
-        plays, untold = played
-        self._untold = plays[-1] if untold else None
         self.rounds_played = until
         return plays
+
+    def _late_plays(self, until: int) -> Sequence[Play] | None:
+        """The same where totals are known late; None where that needs Python."""
+        feed, reports = self._feed, self._reports
+        if self.rounds_played or isinstance(reports, Poor):
+            return None
+        run = late_run(self._policy, self._world)
+        if run is None:
+            return None
+        run.play(until, reports.bucket, reports.lag)
+        self._rest = lambda: feed.go_on(until, *run.settle())
+        return run.plays
 
     def play(self, until: int) -> Iterator[Play]:
         """Play until this many rounds have been played in all; the last stretch may be cut short.
@@ -138,6 +153,10 @@ class Game:
             tell(arm, rounds, total, purpose, number)
             self.rounds_played += rounds
             yield new_play(Play, (arm, rounds, total, purpose, number))
+
+
+def _tell_last(policy: Policy, plays: Sequence[Play]) -> None:
+    policy.tell(*plays[-1])
 
 
 #: Arm, rounds, purpose and number of what is played next.
@@ -249,6 +268,14 @@ class _LateFeed:
             for each in _as_reported(self._waiting, self._reporting):
                 self._reports.append(self._report(each, known_at, final_at))
             self._waiting = []
+
+    def go_on(self, now: int, unknown: list[Play], ahead: Policy | None) -> None:
+        """Go on from where compiled code came to: after `now` rounds, with what is not known yet."""
+        self._now, self._ahead = now, ahead
+        ends = now - sum(play.rounds for play in unknown)
+        for play in unknown:
+            ends += play.rounds
+            self._reports.append(_Report(play, play.total, ends + self._lag, ends + self._lag))
 
     def _report(self, play: Play, known_at: int, final_at: int) -> _Report:
         reporting, rng = self._reporting, self._rng

@@ -80,15 +80,13 @@ class Run:
         #: The arm of every stretch.
         self.arms = arms
         #: The rounds after which the arm could change: 0, and the end of every stretch.
-        self.ends = np.zeros(len(plays) + 1, dtype=np.int64)
-        np.cumsum(rounds, out=self.ends[1:])
-        self._regret_at_ends = np.zeros(len(plays) + 1)
+        self.ends = np.empty(len(arms) + 1, dtype=np.int64)
+        self._regret_at_ends = np.empty(len(arms) + 1)
+        _kernels().add_up(arms, rounds, problem.gaps_by_arm, self.ends, self._regret_at_ends)
         if problem.changes:
             pieces = ((index, rounds[index : index + 1]) for index in range(len(plays)))
             lost = np.array([self._lost(*piece)[0] for piece in pieces])
-        else:
-            lost = problem.gaps_by_arm[arms] * rounds
-        np.cumsum(lost, out=self._regret_at_ends[1:])
+            np.cumsum(lost, out=self._regret_at_ends[1:])
 
     @functools.cached_property
     def policy(self) -> Policy | None:
@@ -309,3 +307,10 @@ class LabelledRun(Run):
 def _arrived(problem: Problem, arm: int, rounds: int) -> float:
     """How many of `rounds` plays in a row have arrived at their end, on average."""
     return rounds - problem.delays[arm].expected_outstanding(rounds)
+
+
+@functools.cache
+def _kernels() -> Any:
+    from latesum.lab import regret_kernels  # compiled at first use: importing stays fast
+
+    return regret_kernels

@@ -11,10 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from latesum.lab.plays import Plays
-from latesum.policies import Policy
+from latesum.policies import Play, Policy
 from latesum.policies.ars_ucb import ARSUCB
-from latesum.policies.base import Purpose
+from latesum.policies.base import PURPOSES, Purpose
 from latesum.policies.fixed import FixedSplit, Oracle, RoundRobin
 from latesum.policies.flow import Flow
 from latesum.policies.odaaf import ODAAF, ODAAFB, ODAAFV, NaiveODAAF
@@ -31,10 +33,8 @@ COMPILED: frozenset[type[Policy]] = frozenset(
 NextPlay = Callable[[int], tuple[int, int, Purpose, int]]
 
 
-def play_whole(
-    policy: Policy, world: Any, bucket: int, until: int, ask: NextPlay
-) -> tuple[Plays, bool] | None:
-    """Play the next `until` rounds: the plays, and whether the last is not told yet.
+def play_whole(policy: Policy, world: Any, bucket: int, until: int, ask: NextPlay) -> Plays | None:
+    """Play the next `until` rounds: the plays, of which the last is not told yet.
 
     None where that needs Python.
 
@@ -62,7 +62,7 @@ def play_whole(
             plays.add(arm, rounds, total, name, number)
             left -= rounds
             if not left:
-                return plays, True
+                return plays
             policy.tell(arm, rounds, total, name, number)
             continue
         quiet = world.nothing_later_before - world.rounds_played
@@ -82,10 +82,121 @@ def play_whole(
             plays.totals[-1] = world.finish(arm, rounds, *rest)
             left -= rounds
             if not left:
-                return plays, True
+                return plays
             policy.tell(*plays[-1])
         elif why == kernels.NO_ROOM:
             plays.make_room()
             policy._make_room()
         else:
             policy._go_on()
+
+
+class LateRun:
+    """A run whose totals are known `lag` rounds late, played by compiled code.
+
+    Args:
+        policy: What decides.
+        world: Where it plays.
+        tables: What `World.for_kernel` gave.
+    """
+
+    def __init__(self, policy: Policy, world: World, tables: tuple[Any, Any]) -> None:
+        from latesum.lab import late_kernels  # compiled at first use
+
+        self._at = at = late_kernels
+        self._policy, self._world, self._tables = policy, world, tables
+        self.plays = Plays(policy._highest + 1)
+        protocol = np.zeros((2, at.PROTOCOL), dtype=np.int64)
+        protocol[:, [at.TOLD, at.HIGHEST]] = policy.rounds_told, policy._highest
+        state = policy._for_kernel()
+        states = (state, *(_another(state) for _ in range(3)))
+        self._minds = [
+            at.Mind(states[2 * each], states[2 * each + 1], protocol[each], np.zeros(1))
+            for each in range(2)
+        ]
+        self._clock = np.zeros(at.CLOCK, dtype=np.int64)
+
+    def play(self, until: int, bucket: int, lag: int) -> None:
+        """Play `until` rounds.
+
+        Args:
+            until: How many.
+            bucket: The rounds between two decisions, if there are more than one.
+            lag: How long after its end the total of a stretch is known.
+        """
+        at, world, plays, clock = self._at, self._world, self.plays, self._clock
+        draws, start, drawn = world.draws, world.rounds_played, False
+        while True:
+            *columns, _ = plays.for_kernel()
+            why, *rest = at.play_late(
+                *self._minds, at.Parts(*columns), clock, until, bucket, lag, *self._tables,
+                draws.words(), world.nothing_later_before - start, drawn,
+            )  # fmt: skip
+            draws.drawn()
+            world.rounds_played = start + int(clock[at.NOW])
+            plays.noted(int(clock[at.PARTS]))
+            drawn = why == at.DRAWN
+            if drawn:
+                plays.noted(len(plays) + 1)
+                arm, rounds = int(plays.arms[-1]), int(plays.rounds[-1])
+                plays.totals[-1] = world.finish(arm, rounds, *rest)
+            elif why == at.NO_ROOM:
+                plays.make_room()
+                self._make_room()
+            else:
+                return
+
+    def _make_room(self) -> None:
+        more = self._policy._roomier
+        self._minds = [
+            mind._replace(state=more(mind.state), before=more(mind.before)) for mind in self._minds
+        ]
+
+    def settle(self) -> tuple[list[Play], Policy | None]:
+        """Let the policy know what it was told; what is not known yet, and the copy that decides."""
+        at, clock = self._at, self._clock.tolist()
+        ahead = self._policy.copy() if clock[at.AHEAD] else None
+        for policy, mind in zip((self._policy, ahead), self._minds, strict=True):
+            if policy is not None:
+                row = mind.protocol.tolist()
+                total = float(mind.open_total[0]) if row[at.OPEN_KNOWN] else None
+                purpose = PURPOSES[row[at.OPEN_PURPOSE]]
+                stretch = (
+                    row[at.OPEN_ARM],
+                    row[at.OPEN_ROUNDS],
+                    total,
+                    purpose,
+                    row[at.OPEN_NUMBER],
+                )
+                policy._follow(
+                    mind.state, mind.before, row[at.BEFORE], row[at.TOLD],
+                    Play(*stretch) if row[at.OPEN_NUMBER] else None,
+                    row[at.UNPLAYED], row[at.HIGHEST],
+                )  # fmt: skip
+        return list(self.plays)[clock[at.UNKNOWN] :], ahead
+
+
+def late_run(policy: Policy, world: Any) -> LateRun | None:
+    """What plays a run with late totals; None where that needs Python.
+
+    Args:
+        policy: What decides, between two stretches.
+        world: Where it plays.
+    """
+    if type(policy) not in COMPILED or type(world) is not World:
+        return None
+    if policy.learns_from == "parts" or policy._open is not None or world.draws.words() is None:
+        return None
+    tables = world.for_kernel()
+    return None if tables is None else LateRun(policy, world, tables)
+
+
+def _another(state: Any) -> Any:
+    """A copy of a named tuple that shares no array with it."""
+    return type(state)(
+        *(
+            each.copy() if isinstance(each, np.ndarray)
+            else _another(each) if isinstance(each, tuple) else each
+            for each in state
+        )
+    )  # fmt: skip

@@ -455,6 +455,27 @@ class Policy(KeepsArguments, ABC):
     def _make_room(self) -> None:
         """Let the compiled rule learn one more stretch, where its arrays may be full."""
 
+    def _roomier(self, state: Any) -> Any:
+        """The same state of the compiled rule with more room, where its arrays may be full."""
+        return state
+
+    def _follow(
+        self, state: Any, before: Any, before_rounds: int, rounds: int, open_stretch: Play | None,
+        unplayed: int, highest: int,
+    ) -> None:  # fmt: skip
+        """Take over what compiled code has made of this policy, told late, and of what it knew before."""
+        self._take_state(before)
+        self.rounds_told, self._asked = before_rounds, None
+        if open_stretch is not None:
+            self._before = self._memory()
+        self._take_state(state)
+        self.rounds_told, self._open = rounds, open_stretch
+        self._unplayed, self._highest = unplayed, highest
+
+    def _take_state(self, state: Any) -> None:
+        """Let the compiled rule go on from here."""
+        self._state = state
+
     def _go_on(self) -> None:
         """Do what the compiled rule has stopped for."""
 

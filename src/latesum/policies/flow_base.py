@@ -12,7 +12,7 @@ import numpy as np
 
 from latesum._checks import finite_number, whole_number
 from latesum.policies.base import MOST_ROUNDS, Play, Policy, Purpose, Stretch
-from latesum.policies.flow_balance import Floats, FlowBalance
+from latesum.policies.flow_balance import Floats, FlowBalance, roomier
 from latesum.policies.history import Before, check_before, check_history
 
 #: Lengths of stretches: the first of an arm and a later one in mean delays,
@@ -117,6 +117,13 @@ class FlowPolicy(Policy):
     def _make_room(self) -> None:
         self._balance.make_room()
         self._follow_balance()
+
+    def _roomier(self, state: Any) -> Any:
+        return state._replace(balance=roomier(state.balance))
+
+    def _take_state(self, state: Any) -> None:
+        self._state, self._reported = state, None
+        self._balance.state = state.balance
 
     def _follow_balance(self) -> None:
         """The arrays of the balance are others where it needed more room."""

@@ -66,20 +66,23 @@ def spill_bernoulli(carry, rounds, uniforms, mean, cdf, guide, beyond):
     rewards have a delay beyond the table: their places are written into `beyond`.
     """
     arrived = take_arrivals(carry, rounds)
-    late = 0
+    # Whether a reward is 1, and whether it arrives, no processor can guess: nothing branches there.
+    rewards = 0
     for place in range(len(uniforms)):
-        if uniforms[place] < mean:
-            scaled = uniforms[place] / mean
-            if scaled >= cdf[-1]:
-                beyond[late] = place
-                late += 1
-                continue
-            delay = _delay_of(scaled, cdf, guide)
-            if delay <= place:
-                arrived += 1.0
-            else:
-                carry[delay - place - 1] += 1.0
-    return arrived, late
+        beyond[rewards] = place
+        rewards += uniforms[place] < mean
+    late = inside = 0
+    for reward in range(rewards):
+        place = beyond[reward]
+        scaled = uniforms[place] / mean
+        if scaled >= cdf[-1]:
+            beyond[late] = place
+            late += 1
+            continue
+        wait = _delay_of(scaled, cdf, guide) - place
+        inside += wait <= 0
+        carry[max(wait - 1, 0)] += wait > 0
+    return arrived + inside, late
 
 
 @compiled
