@@ -114,7 +114,7 @@ class Game:
         policy, left = self.policy, until - self.rounds_played
         plays: Sequence[Play] | None = None
         if left > 0 and isinstance(self._feed, _LateFeed):
-            plays = self._late_plays(until)
+            plays = self._late_plays(self._feed, until)
         elif left > 0:
             plays = play_whole(policy, self._world, self._reports.bucket, left, self._feed.ask)
             if plays is not None:
@@ -124,9 +124,9 @@ class Game:
         self.rounds_played = until
         return plays
 
-    def _late_plays(self, until: int) -> Sequence[Play] | None:
+    def _late_plays(self, feed: _LateFeed, until: int) -> Sequence[Play] | None:
         """The same where totals are known late; None where that needs Python."""
-        feed, reports = self._feed, self._reports
+        reports = self._reports
         if self.rounds_played or isinstance(reports, Poor):
             return None
         run = late_run(self._policy, self._world)
