@@ -2,6 +2,7 @@
 
     latesum sweep examples/headline.toml
     latesum safety --policy flow
+    LATESUM_RESULTS=fit-results pytest -m slow tests/delays/test_fit_coverage.py
     python docs/tables.py --take headline-results safety-results     # summaries into docs/results
     python docs/tables.py                                            # the tables into the pages
     python docs/tables.py --check                                    # are they what the results say?
@@ -34,6 +35,8 @@ SUMMARIES = {
     "ratios.csv": ("figure", "curve"),
     "speed.csv": ("what",),
     "service.csv": ("buckets",),
+    "fits.csv": ("kind", "statistic"),
+    "tails.csv": ("years", "triangles"),
 }
 #: What the README shows of safety and of speed; all of it stands in docs/results.md and docs/theory.md.
 IN_SHORT_SAFETY = (
@@ -45,6 +48,15 @@ IN_SHORT_SPEED = {
     "QPM-D with UCB1, which plays every round": "QPM-D with UCB1, which plays every round",
     "the paper's experiments, 85,400 runs, two cores": "all of the paper's experiments, 85,400 runs, two cores",
 }
+#: The kinds of data that delays are fitted to.
+DATA = {
+    "single": "single delays",
+    "histogram": "histograms",
+    "triangle": "triangles",
+    "totals": "totals around a stop",
+}
+#: A share above a stated one by more than this many standard errors is in bold.
+SURE = 2.0
 #: What a row of `examples/unmix/regret.toml` is told.
 TOLD = {
     "unmix": "Unmix told the mean",
@@ -139,10 +151,10 @@ def regrets(rows: Sequence[Row]) -> str:
     return _markdown(["mean regret ± standard error", *shown], lines)
 
 
-def _regret(row: Row | None) -> str:
+def _regret(row: Row | None, error: str = "standard_error") -> str:
     if row is None:
         return "–"
-    return f"{float(row['mean']):,.0f} ± {float(row['standard_error']):,.0f}"
+    return f"{float(row['mean']):,.0f}" + (f" ± {float(row[error]):,.0f}" if row[error] else "")
 
 
 def regrets_by_told(rows: Sequence[Row]) -> str:
@@ -244,6 +256,74 @@ def misses(rows: Sequence[Row]) -> str:
     )
 
 
+def misses_of_worst(policies: Sequence[str]) -> Callable[[Sequence[Row]], str]:
+    """How often 95% and 99.75% intervals miss: one row per policy and delay, of the worst problem."""
+
+    def shown(rows: Sequence[Row]) -> str:
+        lines = []
+        for policy in policies:
+            for delay, law in DELAYS.items():
+                found = [row for row in rows if (row["policy"], row["delay"]) == (policy, delay)]
+                if not found:
+                    continue
+                texts = []
+                for level in (0.95, 0.9975):
+                    cells = [row for row in found if float(row["level"]) == level]
+                    worst = max(cells, key=lambda row: float(row["missed"]))
+                    single = max(float(row["worst"]) for row in cells)
+                    above = (
+                        single
+                        > 1 - level + SURE * (level * (1 - level) / int(worst["runs"])) ** 0.5
+                    )
+                    mark = "**" if above else ""
+                    texts += [
+                        f"{float(worst['missed']):.4f} ({worst['arms']})",
+                        f"{mark}{single:.3f}{mark}",
+                    ]
+                lines.append([f"`{policy}`, {law}", found[0]["runs"], *texts])
+        single = "worst arm and time"
+        columns = [
+            "policy, delay",
+            "runs",
+            "missed at 95%, the worst problem",
+            single,
+            "missed at 99.75%",
+            single,
+        ]
+        return _markdown(columns, lines)
+
+    return shown
+
+
+def fit_limits(rows: Sequence[Row]) -> str:
+    """How often the limits of fits cover: all cells together, and the least one."""
+    statistics = list(dict.fromkeys(row["statistic"] for row in rows))
+    lines = []
+    for kind in dict.fromkeys(row["kind"] for row in rows):
+        found = {row["statistic"]: row for row in rows if row["kind"] == kind}
+        texts = [
+            f"{float(found[each]['covered']):.3f} / {float(found[each]['least']):.3f}"
+            for each in statistics
+        ]
+        lines.append([DATA[kind], *texts, found[statistics[0]]["samples"]])
+    return _markdown(["kind of data", *statistics, "samples per cell"], lines)
+
+
+def tail_errors(rows: Sequence[Row]) -> str:
+    """How far tails were from what came, ours and chainladder's."""
+    lines = [
+        [
+            row["years"],
+            row["triangles"],
+            f"{float(row['latesum']):.4f}",
+            f"{float(row['chainladder']):.4f}",
+        ]
+        for row in rows
+    ]
+    columns = ["years", "triangles", "latesum", "chainladder's exponential tail"]
+    return _markdown(columns, lines, right=columns[2:])
+
+
 def end_ratios(rows: Sequence[Row]) -> str:
     """Where the curves of the paper's figures end, published and ours."""
     lines = []
@@ -306,19 +386,27 @@ def over_optuna(rows: Sequence[Row]) -> str:
 
 
 def market_worlds(rows: Sequence[Row]) -> str:
-    """What switchback and the others lose in the worlds of the study of markets, as shares of a split's loss."""
-    lines = []
+    """What switchback loses in the worlds of the study of markets, as a share of a split's loss."""
     found = _by_world(rows, "worlds")
-    for world, cells in sorted(found.items()):
-        ours = cells["switchback"]
+    lines = [
+        [WORLDS[world], *_of_rule(cells["switchback"])] for world, cells in sorted(found.items())
+    ]
+    return _filled(["world", *_RULE], lines)
+
+
+def market_beside(rows: Sequence[Row]) -> str:
+    """The same beside what others lose."""
+    lines = []
+    for world, cells in sorted(_by_world(rows, "worlds").items()):
         half = cells.get("half-time-test")
         others = [_of_split(cells.get(policy), error=False) for policy in BESIDE]
         others[1:1] = [_held(half, "covered90")]
         fewest = [int(row["runs"]) for policy, row in cells.items() if policy in BESIDE]
-        lines.append([WORLDS[world], *_of_rule(ours), *others, f"{min(fewest)}" if fewest else "–"])
+        ours = _of_split(cells["switchback"], error=False)
+        lines.append([world, ours, *others, f"{min(fewest)}" if fewest else "–"])
     half_time, *further = BESIDE.values()
-    columns = ["world", *_RULE, half_time, "its 90% hold", *further, "their runs"]
-    return _markdown(columns, lines)
+    columns = ["world", "switchback", half_time, "its 90% hold", *further, "their runs"]
+    return _filled(columns, lines)
 
 
 def market_demand(rows: Sequence[Row]) -> str:
@@ -332,17 +420,32 @@ def market_demand(rows: Sequence[Row]) -> str:
         ]  # fmt: skip
         lines.append([series, *_of_rule(cells["switchback"]), *others])
     further = ["test of half the time", "its 90% hold", "Flow told the history", "visitors known to 10%"]  # fmt: skip
-    return _markdown(["series", *_RULE, *further], lines)
+    return _filled(["series", *_RULE, *further], lines)
 
 
-_RULE = ("switchback", "asked", "worst 1%", "90% hold", "95% hold", "wrong signs", "runs")
+_RULE = ("switchback", "asked", "worst 1%", "90% hold", "95% hold", "wrong signs", "runs", "by")
+
+
+def _filled(columns: Sequence[str], lines: Sequence[Sequence[str]], words: int = 1) -> str:
+    """A table without the columns that are empty everywhere; the first ones are words."""
+    kept = [
+        place for place, name in enumerate(columns)
+        if place < words or any(line[place] not in ("", "–") for line in lines)
+    ]  # fmt: skip
+    shown = [columns[place] for place in kept]
+    right = [name for name in shown[words:] if name != "by"]
+    return _markdown(shown, [[line[place] for place in kept] for line in lines], right=right)
+
+
+def _model(row: Row) -> str:
+    """Which version of the model made a row, where it was not the present one."""
+    return row.get("note", "")
 
 
 def _of_rule(row: Row) -> list[str]:
     goal = f"{float(row['goal']):.2f}" if row["goal"] else ""
-    wrong = f"{float(row['wrong_signs']):.1%}"
-    held = [_held(row, name) for name in ("covered90", "covered95")]
-    return [_of_split(row), goal, f"{float(row['worst']):.1%}", *held, wrong, row["runs"]]
+    held = [_held(row, name) for name in ("worst", "covered90", "covered95", "wrong_signs")]
+    return [_of_split(row), goal, *held, row["runs"], _model(row)]
 
 
 def market_cells(*tables: str) -> Callable[[Sequence[Row]], str]:
@@ -355,10 +458,18 @@ def market_cells(*tables: str) -> Callable[[Sequence[Row]], str]:
                 goal = f"{float(row['goal']):.2f}" if row["goal"] else ""
                 held = [_held(row, name) for name in ("covered90", "covered95", "wrong_signs")]
                 lines.append(
-                    [row["world"], row["policy"], _of_split(row), goal, *held, row["runs"]]
+                    [
+                        row["world"],
+                        row["policy"],
+                        _of_split(row),
+                        goal,
+                        *held,
+                        row["runs"],
+                        _model(row),
+                    ]
                 )
-        right = ("of a split's loss", "asked", "90% hold", "95% hold", "wrong signs", "runs")
-        return _markdown(["world", "", *right], lines, right=right)
+        right = ("of a split's loss", "asked", "90% hold", "95% hold", "wrong signs", "runs", "by")
+        return _filled(["world", "", *right], lines, words=2)
 
     return shown
 
@@ -366,11 +477,11 @@ def market_cells(*tables: str) -> Callable[[Sequence[Row]], str]:
 def market_winners(rows: Sequence[Row]) -> str:
     """How often a winner was named, and wrongly."""
     lines = [
-        [WORLDS[row["world"]], f"{float(row['named']):.0%}", f"{float(row['named_wrongly']):.1%}", row["runs"]]
+        [WORLDS[row["world"]], f"{float(row['named']):.0%}", f"{float(row['named_wrongly']):.1%}", row["runs"], _model(row)]
         for row in rows
         if row["table"] == "winner"
     ]  # fmt: skip
-    return _markdown(["world", "a winner is named", "a wrong one", "runs"], lines)
+    return _filled(["world", "a winner is named", "a wrong one", "runs", "by"], lines)
 
 
 def market_field(rows: Sequence[Row]) -> str:
@@ -380,9 +491,13 @@ def market_field(rows: Sequence[Row]) -> str:
         cells = {row["policy"]: row for row in rows if row["problem"] == problem}
         ours = cells["switchback"]
         goal = f"{float(ours['goal']):,.0f}" if ours["goal"] else ""
-        best = f"{float(ours['ended_on_best']):.0%}"
-        lines.append([problem, _regret(ours), goal, best, _regret(cells.get("flow")), ours["runs"]])
-    return _markdown(["problem", "switchback", "asked", "ends on the best", "Flow", "runs"], lines)
+        best = f"{float(ours['ended_on_best']):.0%}" if ours["ended_on_best"] else "–"
+        flow = _regret(cells.get("flow"), "error")
+        lines.append(
+            [problem, _regret(ours, "error"), goal, best, flow, ours["runs"], _model(ours)]
+        )
+    columns = ["problem", "switchback", "asked", "ends on the best", "Flow", "runs", "by"]
+    return _filled(columns, lines)
 
 
 def _by_world(rows: Sequence[Row], table: str) -> dict[str, dict[str, Row]]:
@@ -396,13 +511,16 @@ def _by_world(rows: Sequence[Row], table: str) -> dict[str, dict[str, Row]]:
 def _of_split(row: Row | None, *, error: bool = True) -> str:
     if row is None:
         return "–"
-    return f"{float(row['of_split']):.2f}" + (f" ± {float(row['error']):.2f}" if error else "")
+    known = error and row["error"]
+    return f"{float(row['of_split']):.2f}" + (f" ± {float(row['error']):.2f}" if known else "")
 
 
 def _held(row: Row | None, name: str) -> str:
     if row is None or row[name] in ("", "nan"):
         return "–"
-    return f"{float(row[name]):.1%}" if name == "wrong_signs" else f"{float(row[name]):.0%}"
+    return (
+        f"{float(row[name]):.1%}" if name in ("wrong_signs", "worst") else f"{float(row[name]):.0%}"
+    )
 
 
 def _markdown(
@@ -433,14 +551,19 @@ TABLES: dict[str, tuple[str, Callable[[Sequence[Row]], str]]] = {
     "safety-wide": ("safety", all_lock_ins("wide", ("flow", "flow(thinned=False)"))),
     "safety-unmix": ("safety", all_lock_ins("wide", ("unmix",))),
     "coverage": ("coverage", misses),
+    "coverage-flow": ("coverage", misses_of_worst(("flow-lookahead", "flow"))),
+    "fit-limits": ("fits", fit_limits),
+    "tail-errors": ("tails", tail_errors),
     "end-ratios": ("ratios", end_ratios),
     "speed": ("speed", speeds),
     "market-worlds": ("markets", market_worlds),
+    "market-beside": ("markets", market_beside),
     "market-demand": ("markets", market_demand),
     "market-delays": ("markets", market_cells("delay told wrong")),
-    "market-later": ("markets", market_cells("best option later")),
-    "market-before": ("markets", market_cells("what ran before")),
-    "market-reports": ("markets", market_cells("poor reports")),
+    "market-limits": (
+        "markets",
+        market_cells("best option later", "what ran before", "poor reports"),
+    ),
     "market-breaks": ("markets", market_cells("what breaks it")),
     "market-winners": ("markets", market_winners),
     "market-field": ("field", market_field),

@@ -60,6 +60,11 @@ MOST_PROBLEMS = 20
 class LatesumError(Exception):
     """The root of everything that latesum raises by intent."""
 
+    @property
+    def sentence(self) -> str:
+        """The message; one that names settings or commands keeps its data, for other readers."""
+        return self.args[0] if self.args and isinstance(self.args[0], str) else str(self)
+
 
 class InvalidInput(LatesumError, ValueError):
     """Something the caller passed cannot be used; the message says what would be right."""
@@ -92,7 +97,7 @@ class BadRows(BadField):
     def __init__(self, problems: list[tuple[int, BadField]]) -> None:
         self.problems = problems
         first = problems[0][1]
-        super().__init__(first.column, str(first))
+        super().__init__(first.column, first.sentence)
 
 
 class BadFile(InvalidInput):
@@ -106,9 +111,8 @@ class BadFile(InvalidInput):
         self.problems = problems[:MOST_PROBLEMS]
         if len(problems) >= MOST_PROBLEMS:
             self.problems.append(f"These are the first {MOST_PROBLEMS}; there may be more.")
-        super().__init__(
-            "the file cannot be imported, and nothing was.\n  " + "\n  ".join(self.problems)
-        )
+        self.heading = "the file cannot be imported, and nothing was."
+        super().__init__("\n  ".join([self.heading, *self.problems]))
 
 
 class Conflicting(InvalidInput):

@@ -111,7 +111,7 @@ def test_other_separators_and_encodings_where_unambiguous(campaign, data, total)
         ("date,total\n2026-03-02,nan\n", "row 2, column total", "nothing to record"),
         ('date,total\n2026-03-02,"1\n', "row 2", "quotation mark"),
         ('date,total,x\n2026-03-02,1,"a\n2026-03-03,2,b\n', "row 2", "quotation mark"),
-        ("date,rounds,total\n2026-03-02,5000,5001\n", "row 2, column total", "beyond_range"),
+        ("date,rounds,total\n2026-03-02,5000,5001\n", "row 2, column total", "--beyond-range"),
         ("date,total,status\n2026-03-02,1,done\n", "row 2, column status", "Known: final"),
         ("date,total,status\n2026-03-02,1,missing\n", "row 2, column total", "leave it empty"),
         ("date,total,shown\n2026-03-02,1,Grösse\n", "row 2, column shown", "did you mean"),

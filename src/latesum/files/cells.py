@@ -14,6 +14,7 @@ from decimal import Decimal
 from typing import Any
 
 from latesum._checks import shortened
+from latesum._sentences import sentence
 from latesum.errors import BadCell
 from latesum.files.form import DAY_FIRST, MONTH_FIRST, FileForm
 
@@ -83,8 +84,14 @@ def number(cell: Cell, form: FileForm, separator: str | None = None) -> float:
         mark = "." if "." in text else ","
         whole, share = text.replace(mark, ""), text.replace(mark, ".")
         raise BadCell(
-            f"{shortened(cell.strip())!r} can be read in two ways, as {whole} and as {share}; say with "
-            f"--decimal '{_other_mark(mark)}' or --decimal '{mark}' which mark is the decimal one."
+            sentence(
+                "{cell!r} can be read in two ways, as {whole} and as {share}; say with {decimal:setting} which "
+                "mark is the decimal one.",
+                cell=shortened(cell.strip()),
+                whole=whole,
+                share=share,
+                decimal=(f"'{_other_mark(mark)}'", f"'{mark}'"),
+            )
         )
     found = _with_decimal(text, decimal or _seen_decimal(text), form.thousands)
     if found is None:
@@ -154,9 +161,13 @@ def _with_decimal(text: str, decimal: str, thousands: str | None) -> float | Non
 def _no_number(shown: str, text: str, decimal: str | None) -> str:
     if text.endswith("%"):
         return f"{shortened(shown)!r} is a share, and a count or an amount is wanted."
-    hint = "write digits only, or leave it empty if it is not known."
     if decimal is not None and re.search(r"[.,]", text):
-        hint = f"the decimal mark of this file is {decimal!r}; --decimal says another."
+        return sentence(
+            "{cell!r} is not a number; the decimal mark of this file is {mark!r}; {decimal:setting} says "
+            "another.",
+            cell=shortened(shown), mark=decimal, decimal="",
+        )  # fmt: skip
+    hint = "write digits only, or leave it empty if it is not known."
     return f"{shortened(shown)!r} is not a number; {hint}"
 
 
@@ -205,8 +216,12 @@ def day_text(cell: Cell, form: FileForm) -> str:
             return _checked_day(text, found["year"], str(numbers[0]), day, found["rest"])
     if _SHORT_YEAR.match(text):
         raise BadCell(
-            f"{shortened(text)!r} has a year of two digits; say with --date-format, such as "
-            "'%d.%m.%y', how it is written."
+            sentence(
+                "{cell!r} has a year of two digits; say with {date_format:setting}, such as '%d.%m.%y', how it "
+                "is written.",
+                cell=shortened(text),
+                date_format="",
+            )
         )
     return text
 
@@ -219,8 +234,11 @@ def _day_comes_first(text: str, first: int, mark: str, second: int, form: FileFo
     if second > 12 or first == second:
         return False
     raise BadCell(
-        f"{shortened(text)!r} can be read in two ways; say with --date-format {DAY_FIRST} or "
-        f"--date-format {MONTH_FIRST} which number is the day."
+        sentence(
+            "{cell!r} can be read in two ways; say with {date_format:setting} which number is the day.",
+            cell=shortened(text),
+            date_format=(DAY_FIRST, MONTH_FIRST),
+        )
     )
 
 
@@ -238,7 +256,11 @@ def _by_pattern(text: str, pattern: str) -> str:
         found = datetime.datetime.strptime(text, pattern)
     except ValueError:
         raise BadCell(
-            f"{shortened(text)!r} is not written as --date-format {pattern!r} says."
+            sentence(
+                "{cell!r} is not written as {date_format:setting} says.",
+                cell=shortened(text),
+                date_format=repr(pattern),
+            )
         ) from None
     if any(part in pattern for part in ("%H", "%I", "%X", "%c")):
         return found.isoformat(sep=" ")

@@ -21,6 +21,7 @@ from typing import IO, Any
 
 from latesum._checks import InvalidInput, shortened
 from latesum._extras import need, require
+from latesum._sentences import sentence
 from latesum.errors import BadFile
 from latesum.files.cells import Cell
 
@@ -89,7 +90,13 @@ def open_rows(
     """
     kind = check_library(source)
     if sheet is not None and kind != "Excel":
-        raise InvalidInput(f"only an Excel file has sheets, and this is {kind}; leave --sheet out.")
+        raise InvalidInput(
+            sentence(
+                "only an Excel file has sheets, and this is {file_kind}; leave {sheet:setting} out.",
+                file_kind=kind,
+                sheet="",
+            )
+        )
     if kind == "Excel":
         return _open_excel(source, is_names, skip_lines, sheet)
     if kind == "Parquet":
@@ -329,7 +336,11 @@ def _chosen_sheet(
     if len(fitting) > 1:
         titles = [repr(shortened(each.title)) for each, _ in fitting]
         raise InvalidInput(
-            f"several sheets hold such a table: {', '.join(titles)}; say which with --sheet."
+            sentence(
+                "several sheets hold such a table: {titles}; say which with {sheet:setting}.",
+                titles=", ".join(titles),
+                sheet="",
+            )
         )
     return fitting[0] if fitting else filled[0][:2]
 

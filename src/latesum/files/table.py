@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from latesum._checks import known_name, shortened
+from latesum._sentences import sentence
 from latesum.errors import MOST_PROBLEMS, BadFile
 from latesum.files.cells import Cell, day_text, is_empty, number, unguarded
 from latesum.files.form import FileForm
@@ -119,7 +120,7 @@ class FileTable:
                 elif len(cells) > width and not any(cells[width:]):
                     cells = cells[:width]
                 else:
-                    self.problems.append((line, f"row {line}: {_wrong_width(len(cells), width)}"))
+                    self.problems.append((line, in_row(line, _wrong_width(len(cells), width))))
                     if len(self.problems) >= MOST_PROBLEMS:
                         return
                     continue
@@ -268,8 +269,21 @@ def preset_hint(names: list[str]) -> str:
         if all(
             any(c.name.lower() in names for c in columns) for columns in preset.columns.values()
         ):
-            return f" It looks like a report of {preset.title}: --preset {name} reads it."
+            return sentence(
+                " It looks like a report of {tool}: {preset:setting} reads it.",
+                tool=preset.title, preset=name,
+            )  # fmt: skip
     return ""
+
+
+def in_row(line: int, what: str, column: str | None = None) -> str:
+    """What is wrong in a row of a file.
+
+    >>> in_row(3, "it is empty.", "total")
+    'row 3, column total: it is empty.'
+    """
+    where = f"row {line}" + ("" if column is None else f", column {column}")
+    return sentence("{where}: {what}", where=where, what=what)
 
 
 def shown_names(names: list[str]) -> str:
@@ -278,8 +292,8 @@ def shown_names(names: list[str]) -> str:
 
 
 def _wrong_width(cells: int, columns: int) -> str:
-    text = (
-        f"it has {cells:,} columns, and the first line names {columns}; "
-        'put a value that contains the separator into quotes "..."'
-    )
-    return text + (", or say --decimal ',' if the comma is decimal." if columns == 1 else ".")
+    return sentence(
+        "it has {cells:,} columns, and the first line names {columns}; put a value that contains the separator "
+        'into quotes "..."' + (", or say {decimal:setting} if the comma is decimal." if columns == 1 else "."),
+        cells=cells, columns=columns, decimal="','",
+    )  # fmt: skip

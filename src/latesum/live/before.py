@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from latesum._checks import InvalidInput, finite_number, known_name, shortened, whole_number
+from latesum._sentences import sentence
 from latesum.live.buckets import Buckets
 
 #: Words for a status quo that is none of the options: nothing ran; something else did; not known.
@@ -164,7 +165,12 @@ def _region_of(row: Mapping[str, Any], regions: tuple[str, ...], label: str) -> 
     region = row.get("region")
     if not regions:
         if region:
-            raise InvalidInput("the history has regions, and the campaign has none (--regions).")
+            raise InvalidInput(
+                sentence(
+                    "the history has regions, and the campaign has none ({regions:setting}).",
+                    regions="",
+                )
+            )
         return ""
     if region is None:
         raise InvalidInput(f"say of which region {label} in the history is; {', '.join(regions)}.")

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from latesum._checks import InvalidInput, known_name
+from latesum._sentences import sentence
 from latesum.errors import NotPossible
 from latesum.live.before import NO_OPTION
 from latesum.live.entries import Entry
@@ -69,8 +70,12 @@ def check_addition(settings: Settings, name: str) -> None:
     if not settings.is_market and not registry.takes_new_options(settings.policy):
         able = [each for each in registry.available() if registry.takes_new_options(each)]
         raise NotPossible(
-            f"{settings.policy} cannot take in an option while it runs; {', '.join(able)} can. "
-            f"Change the policy first (`latesum campaign change --policy {able[0]}`)."
+            sentence(
+                "{policy} cannot take in an option while it runs; {able} can. Change the policy first{change:aside}.",
+                policy=settings.policy,
+                able=", ".join(able),
+                change=f"--policy {able[0]}",
+            )
         )
     if len(settings.options) >= MOST_OPTIONS:
         raise NotPossible(f"a campaign has at most {MOST_OPTIONS} options.")

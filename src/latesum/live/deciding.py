@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from latesum._checks import InvalidInput
+from latesum._sentences import sentence
 from latesum.errors import NotPossible
 from latesum.live.buckets import When
 from latesum.live.caches import PolicyCache, Told
@@ -182,9 +183,13 @@ def bucket_to_decide(ledger: Ledger, when: When | None, now: datetime) -> int:
     first = ledger.first or 1
     if bucket < first:
         raise InvalidInput(
-            f"the campaign begins with {buckets.label(first)}; "
-            f"{buckets.label(bucket)} is before it. What was shown then can be recorded (`record` with "
-            "--shown), not decided."
+            sentence(
+                "the campaign begins with {first}; {asked} is before it. What was shown then can be recorded "
+                "({shown:setting}), not decided.",
+                first=buckets.label(first),
+                asked=buckets.label(bucket),
+                shown="",
+            )
         )
     if buckets.timed and bucket > buckets.number(now) + 1:
         raise InvalidInput(

@@ -6,8 +6,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+from latesum._sentences import sentence
 from latesum.errors import MOST_PROBLEMS, BadField, BadFile, BadRows
 from latesum.files import FileForm
+from latesum.files.table import in_row
 from latesum.live.batches import CheckWanted, always_wanted, in_batches
 from latesum.live.campaign import Campaign
 from latesum.live.totals_file import Totals, read_totals
@@ -74,7 +76,7 @@ def import_totals(
     except BadRows as refused:
         raise BadFile(
             [
-                f"row {rows[place][0]}, column {_column(totals, bad)}: {bad}"
+                in_row(rows[place][0], bad.sentence, _column(totals, bad))
                 for place, bad in refused.problems
             ]
         ) from None
@@ -125,7 +127,7 @@ def _checked(
         try:
             row = check_row(given._replace(by=by, allowed=allowed), settings)
         except BadField as bad:
-            problems.append((line, f"row {line}, column {_column(totals, bad)}: {bad}"))
+            problems.append((line, in_row(line, bad.sentence, _column(totals, bad))))
             continue
         place = first.setdefault((row.bucket, row.region), len(rows))
         if place == len(rows):
@@ -137,10 +139,11 @@ def _checked(
             if earlier == row:
                 rows.append((line, row))
                 continue
-            problem = (
-                f"{label} is in row {earlier_line} already, with other values; keep the right one of "
-                "the two, or say with --add-up that rows of one bucket are parts of it."
-            )
+            problem: str = sentence(
+                "{label} is in row {line} already, with other values; keep the right one of the two, or say "
+                "with {add_up:setting} that rows of one bucket are parts of it.",
+                label=label, line=earlier_line, add_up="",
+            )  # fmt: skip
         elif (added := _sum(earlier, row)) is not None:
             rows[place] = (earlier_line, added)
             continue
@@ -150,7 +153,7 @@ def _checked(
                 "total, status and shown must be there in both or in none, and the last two be the same."
             )
         column = totals.columns["bucket"]
-        problems.append((line, f"row {line}, column {column}: {problem}"))
+        problems.append((line, in_row(line, problem, column)))
         rows.append((line, row))
     if problems or totals.problems:
         raise BadFile([sentence for _, sentence in sorted(problems + totals.problems)])

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from latesum._checks import InvalidInput
+from latesum._sentences import sentence
 from latesum.errors import MOST_PROBLEMS, BadField, BadRows
 from latesum.live.batches import CheckWanted, always_wanted, in_batches
 from latesum.live.deciding import carry, fill_in
@@ -268,18 +269,20 @@ def why_unknown(settings: Settings, bucket: int, now: datetime) -> str:
         return f"{label} is before the campaign's beginning."
     if settings.buckets.timed and bucket > settings.buckets.number(now):
         return f"{label} is in the future."
-    return (
-        f"no decision was taken for {label}, so it is not known what was shown; if it was before the "
-        "first question, say what was shown (--shown)."
-    )
+    return sentence(
+        "no decision was taken for {label}, so it is not known what was shown; if it was before the first "
+        "question, say what was shown ({shown:setting}).",
+        label=label, shown="",
+    )  # fmt: skip
 
 
 def _note(verdict: Verdict, label: str, value: Value) -> str:
     if verdict == "conflicting":
-        return (
-            f"the value of {label} is final: {value.rounds} rounds, total {value.total}. "
-            "If it must be corrected all the same, say so with even_if_final (--even-if-final)."
-        )
+        return sentence(
+            "the value of {label} is final: {rounds} rounds, total {total}. If it must be corrected all the "
+            "same, say so with {even_if_final:setting}.",
+            label=label, rounds=value.rounds, total=value.total, even_if_final="",
+        )  # fmt: skip
     if verdict == "too late":
         return f"it is kept, but {label} ended too long ago for it to be used."
     return ""

@@ -421,11 +421,12 @@ def _sentence(error: ValidationError, model: type[BaseModel]) -> str:
         try:
             known_name(field, model.model_fields, "setting")
         except InvalidInput as refusal:
-            return str(refusal)
+            return refusal.sentence
     if problem["type"] == "missing":
         if field == "time_basis":
             return fields.DATED
         return f"{field} is missing: {model.model_fields[field].description}"
     if problem["type"] == "value_error":
-        return str(problem["ctx"]["error"])
+        wrong = problem["ctx"]["error"]
+        return wrong.sentence if isinstance(wrong, InvalidInput) else str(wrong)
     return f"{field} cannot be {shortened(repr(problem['input']))}."

@@ -13,14 +13,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from latesum._checks import InvalidInput, shortened
+from latesum._sentences import sentence
 from latesum.errors import MOST_PROBLEMS, BadCell, BadField, BadFile
 from latesum.files import PRESETS, FileForm
 from latesum.files.cells import Cell, is_empty, moment
 from latesum.files.presets import Dated
-from latesum.files.table import FileTable, Layout, open_table, preset_hint, shown_names
+from latesum.files.table import FileTable, Layout, in_row, open_table, preset_hint, shown_names
 from latesum.live.batches import CheckWanted, always_wanted, in_batches
 from latesum.live.buckets import Every
 from latesum.live.verdicts import Row
@@ -92,12 +93,11 @@ def read_totals(
     table = open_table(source, LAYOUT if regions is False else LAYOUT_OF_REGIONS, form, time_basis)
     _check_columns(table)
     if regions and "region" not in table.places:
-        raise BadFile(
-            [
-                f"row {table.line}: no column says which region a row is of, and this campaign has regions; "
-                "name one 'region', or say which it is with --columns region=NAME. The columns are: "
-                f"{shown_names(table.names)}."
-            ]
+        raise _refused(
+            table,
+            "no column says which region a row is of, and this campaign has regions; name one 'region', or say "
+            "which it is with {columns:setting}. The columns are: {there}.",
+            columns="region=NAME",
         )
     _check_weeks(table, every)
     if most_rows is not None and (table.source.count or 0) > most_rows:
@@ -110,7 +110,7 @@ def read_totals(
             rows.append(FileRow(line, _row(table, cells)))
             _check_span(table, cells, every)
         except BadField as bad:
-            problems.append((line, f"row {line}, column {bad.column}: {bad}"))
+            problems.append((line, in_row(line, bad.sentence, bad.column)))
         if len(problems) >= MOST_PROBLEMS:
             break
     if not rows and not problems:
@@ -127,55 +127,65 @@ def _notes(table: FileTable, time_basis: Dated | None) -> tuple[str, ...]:
     notes = [] if table.left_out_sentence is None else [table.left_out_sentence]
     if time_basis == "arrival" and table.dated == "decision":
         notes.append(
-            f"{table.column('total')} is dated by the click, and this campaign's totals should be dated "
-            "by arrival: young days look worse than they are. Export a column by conversion time, or "
-            "use a campaign with --time-basis decision."
+            sentence(
+                "{column} is dated by the click, and this campaign's totals should be dated by arrival: young "
+                "days look worse than they are. Export a column by conversion time, or use a campaign with "
+                "{time_basis:setting}.",
+                column=table.column("total"),
+                time_basis="decision",
+            )
         )
     return tuple(notes)
 
 
+def _refused(table: FileTable, template: str, **fields: Any) -> BadFile:
+    """The columns cannot be used; the sentence names them as `there`."""
+    what = sentence(template, there=shown_names(table.names), **fields)
+    return BadFile([in_row(table.line, what)])
+
+
 def _check_columns(table: FileTable) -> None:
     lowered = [name.strip().lower() for name in table.names]
-    where, there = f"row {table.line}", shown_names(table.names)
     looks = "" if table.form.preset else preset_hint(lowered)
     given, preset = table.form.columns, table.form.preset
     buckets = [name for name in lowered if name in _BUCKET_NAMES]
     if "bucket" not in table.places:
-        raise BadFile(
-            [
-                f"{where}: no column says which bucket a row is for; name one of them 'bucket' or "
-                f"'date', or say which it is with --columns bucket=NAME. The columns are: {there}.{looks}"
-            ]
-        )
+        raise _refused(
+            table,
+            "no column says which bucket a row is for; name one of them 'bucket' or 'date', or say which it is "
+            "with {columns:setting}. The columns are: {there}.{looks}",
+            columns="bucket=NAME", looks=looks,
+        )  # fmt: skip
     if len(buckets) > 1 and "bucket" not in given and preset is None:
-        raise BadFile(
-            [
-                f"{where}: the columns {' and '.join(buckets)} both say which bucket a row is for; say "
-                f"which it is with --columns bucket=NAME. The columns are: {there}."
-            ]
-        )
+        raise _refused(
+            table,
+            "the columns {both} both say which bucket a row is for; say which it is with {columns:setting}. "
+            "The columns are: {there}.",
+            columns="bucket=NAME", both=" and ".join(buckets),
+        )  # fmt: skip
     if not any(name in table.places for name in _FIELDS):
-        hint = "rename yours, or say which they are with --columns rounds=NAME,total=NAME"
+        remedy = "rename yours, or say which they are with {columns:setting}"
         if preset is not None:
-            hint = f"nor one that a report of {PRESETS[preset].title} has; say which it is with --columns"
-        raise BadFile(
-            [
-                f"{where}: there is neither a column 'rounds' nor a column 'total'; {hint}. "
-                f"The columns are: {there}.{looks}"
-            ]
-        )
+            remedy = "nor one that a report of {tool} has; say which it is with {columns:setting}"
+        raise _refused(
+            table,
+            "there is neither a column 'rounds' nor a column 'total'; " + remedy
+            + ". The columns are: {there}.{looks}",
+            columns="rounds=NAME,total=NAME", looks=looks,
+            tool="" if preset is None else PRESETS[preset].title,
+        )  # fmt: skip
 
 
 def _check_weeks(table: FileTable, every: Every | None) -> None:
     """A column of weeks in a campaign of days would set the total of a week for its first day."""
     name = table.column("bucket")
     if name.lower() == "week" and every in ("hour", "day") and "bucket" not in table.form.columns:
-        raise BadFile(
-            [
-                f"row {table.line}: the rows are for weeks, and this campaign's buckets are {every}s; "
-                f"export them by {every}, or say --columns bucket={name} if the rows are for {every}s."
-            ]
-        )
+        raise _refused(
+            table,
+            "the rows are for weeks, and this campaign's buckets are {every}s; export them by {every}, or say "
+            "{columns:setting} if the rows are for {every}s.",
+            columns=f"bucket={name}", every=every,
+        )  # fmt: skip
 
 
 def _check_span(table: FileTable, cells: list[Cell], every: Every | None) -> None:
@@ -213,7 +223,7 @@ def _row(table: FileTable, cells: list[Cell]) -> Row:
         try:
             return table.number(cell(field))
         except BadCell as refused:
-            raise BadField(table.column(field), str(refused)) from None
+            raise BadField(table.column(field), refused.sentence) from None
 
     bucket = cell("bucket")
     if is_empty(bucket):
@@ -221,7 +231,7 @@ def _row(table: FileTable, cells: list[Cell]) -> Row:
     try:
         day = table.day(bucket)
     except BadCell as refused:
-        raise BadField(table.column("bucket"), str(refused)) from None
+        raise BadField(table.column("bucket"), refused.sentence) from None
     rounds = number("rounds")
     if rounds is not None and (rounds < 0 or not rounds.is_integer()):
         raise BadField(

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from latesum._checks import finite_number, known_name, shortened, whole_number
+from latesum._sentences import sentence
 from latesum.errors import BadField, Conflicting, InvalidInput, UnknownBucket
 from latesum.live.batches import CheckWanted, in_batches
 from latesum.live.before import read_shown
@@ -151,9 +152,13 @@ def _shown(text: object, settings: Settings) -> Shown:
     shown = read_shown(text, settings.options)
     if not isinstance(shown, int) and not settings.is_market:
         raise InvalidInput(
-            f"{shortened(str(text))!r} is several options in one bucket, and {settings.policy} learns "
-            "from buckets of one option only; record it as missing (--status missing), or use the policy "
-            "switchback."
+            sentence(
+                "{cell!r} is several options in one bucket, and {policy} learns from buckets of one option only; "
+                "record it as missing ({status:setting}), or use the policy switchback.",
+                cell=shortened(str(text)),
+                policy=settings.policy,
+                status="missing",
+            )
         )
     return shown
 
@@ -192,7 +197,7 @@ def _field(column: str, check: Any, *arguments: Any) -> Any:
     try:
         return check(*arguments)
     except InvalidInput as refusal:
-        raise BadField(column, str(refusal)) from None
+        raise BadField(column, refusal.sentence) from None
 
 
 def judge(
@@ -262,13 +267,27 @@ def _check_range(row: CheckedRow, value: Value, settings: Settings) -> None:
     if total > most + slack:
         raise BadField(
             "total",
-            f"a total of {total:g} is more than {rounds:,} rounds can bring "
-            f"({high:g} each, {most:g} in all). If it is right, because late arrivals of "
-            "busier buckets came in, say so with beyond_range (--beyond-range).",
+            sentence(
+                "a total of {total:g} is more than {rounds:visitors} can bring ({high:g} each, {most:g} in all). "
+                "If it is right, because late arrivals of busier buckets came in, say so with "
+                "{beyond_range:setting}.",
+                total=total,
+                rounds=rounds,
+                high=high,
+                most=most,
+                beyond_range="",
+            ),
         )
     if total < least - slack and not (total < 0 <= low):
         raise BadField(
             "total",
-            f"a total of {total:g} is less than {rounds:,} rounds can bring "
-            f"({low:g} each, {least:g} in all). If it is right, say so with beyond_range (--beyond-range).",
+            sentence(
+                "a total of {total:g} is less than {rounds:visitors} can bring ({low:g} each, {least:g} in all). "
+                "If it is right, say so with {beyond_range:setting}.",
+                total=total,
+                rounds=rounds,
+                low=low,
+                least=least,
+                beyond_range="",
+            ),
         )

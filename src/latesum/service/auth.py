@@ -35,15 +35,20 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from latesum import _pages
 from latesum.live.store import Store
 from latesum.service.configuration import Configuration
-from latesum.service.errors import ClientLeft, Refused, error_answer, store_failed, unexpected
+from latesum.service.errors import (
+    PAGE_HEADER,
+    ClientLeft,
+    Refused,
+    error_answer,
+    store_failed,
+    unexpected,
+)
 from latesum.service.logs import log
 from latesum.service.metrics import Metrics
 from latesum.service.sessions import Sessions
 from latesum.service.tokens import Token, Tokens, hash_of
 
 COOKIE = "latesum"
-#: Other sites cannot set it; so an act by cookie that has it was meant by our page.
-PAGE_HEADER = "x-latesum-page"
 OPEN = ("/livez",)
 _SAFE = ("GET", "HEAD", "OPTIONS")
 _LONGEST_LOGIN = 2_000

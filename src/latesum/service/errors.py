@@ -14,6 +14,7 @@ from sqlalchemy.exc import DBAPIError, TimeoutError
 from starlette.exceptions import HTTPException
 
 from latesum._checks import InvalidInput
+from latesum._sentences import ProgramReader, Reader
 from latesum.errors import (
     MOST_PROBLEMS,
     BadFile,
@@ -24,6 +25,7 @@ from latesum.errors import (
     UnknownBucket,
     UnknownCampaign,
 )
+from latesum.live.page_words import PageReader
 from latesum.service import sentences
 from latesum.service.logs import LOGGER
 
@@ -41,6 +43,10 @@ class ErrorAnswer(BaseModel):
     details: list[str] = Field(
         default_factory=list, description="One sentence for each wrong place, if there are several."
     )
+
+
+#: Our page sends it. Other sites cannot set it; so an act by cookie that has it was meant by our page.
+PAGE_HEADER = "x-latesum-page"
 
 
 class Refused(Exception):
@@ -98,8 +104,8 @@ def set_up_errors(app: FastAPI, methods_of: Callable[[str], set[str]]) -> None:
     @app.exception_handler(OverflowError)
     @app.exception_handler(DBAPIError)
     @app.exception_handler(TimeoutError)
-    async def known(_: Request, error: Exception) -> JSONResponse:
-        return answer_to(error)
+    async def known(request: Request, error: Exception) -> JSONResponse:
+        return answer_to(error, reader_of(request))
 
     @app.exception_handler(RequestValidationError)
     async def not_valid(_: Request, error: RequestValidationError) -> JSONResponse:
@@ -115,12 +121,23 @@ def set_up_errors(app: FastAPI, methods_of: Callable[[str], set[str]]) -> None:
         return JSONResponse({"error": sentence, "details": []}, error.status_code, headers)
 
 
-def answer_to(error: Exception) -> JSONResponse:
+def reader_of(request: Request) -> Reader:
+    """Who reads the answer: someone at our page, whose fields have labels, or a program."""
+    return reader_at(page=PAGE_HEADER in request.headers)
+
+
+def reader_at(*, page: bool) -> Reader:
+    """The reader of an answer, at the page or elsewhere."""
+    return PageReader() if page else ProgramReader()
+
+
+def answer_to(error: Exception, reader: Reader) -> JSONResponse:
     """What an error is answered with, wherever it was raised."""
     if isinstance(error, Refused):
-        return JSONResponse(error.content, error.status, error.headers)
+        told = {**error.content, **_told(reader, error.content["error"], error.content["details"])}
+        return JSONResponse(told, error.status, error.headers)
     if isinstance(error, InvalidInput):
-        return _invalid(error)
+        return _invalid(error, reader)
     if isinstance(error, OverflowError):
         return error_answer(422, "a number or a date is too large to be used.")
     if isinstance(error, DBAPIError | TimeoutError):
@@ -128,16 +145,20 @@ def answer_to(error: Exception) -> JSONResponse:
     return unexpected(error)
 
 
-def _invalid(error: InvalidInput) -> JSONResponse:
+def _told(reader: Reader, sentence: str, details: list[str]) -> dict[str, Any]:
+    return {"error": reader.tell(sentence), "details": [reader.tell(each) for each in details]}
+
+
+def _invalid(error: InvalidInput, reader: Reader) -> JSONResponse:
     details = error.problems if isinstance(error, BadFile) else []
-    sentence = str(error).split("\n")[0] if details else str(error)
+    sentence = error.heading if isinstance(error, BadFile) else error.sentence
     if isinstance(error, ReadOnly):
-        return error_answer(503, sentence)
+        return error_answer(503, reader.tell(sentence))
     unknown = isinstance(error, UnknownCampaign | UnknownBucket)
     status = (
         404 if unknown else 409 if isinstance(error, Conflicting | Moved | NotPossible) else 422
     )
-    return JSONResponse({"error": sentence, "details": details}, status)
+    return JSONResponse(_told(reader, sentence, details), status)
 
 
 def store_failed(error: BaseException) -> JSONResponse:

@@ -10,7 +10,7 @@ from typing import Any
 
 from latesum.live.campaign import Campaign
 from latesum.live.store import Store
-from latesum.service.errors import ClientLeft, answer_to
+from latesum.service.errors import ClientLeft, answer_to, reader_at
 from latesum.service.helper_process import Message, answer_questions, is_wanted
 from latesum.service.taking_in import Taken, Upload, take_history, take_in
 
@@ -30,7 +30,7 @@ class FileReader:
             taken = self._take(head, question.body)
             return Message({"status": taken.status, "headers": {}}, taken.content)
         except Exception as error:
-            answer = answer_to(error)
+            answer = answer_to(error, reader_at(page=head["sent"]["page"]))
             headers = {
                 key: value
                 for key, value in answer.headers.items()

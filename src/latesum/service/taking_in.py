@@ -6,19 +6,22 @@ It is done in a thread or by a process of its own (`reading_files`); nothing her
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
 from latesum._checks import shortened
+from latesum._sentences import Reader
 from latesum.errors import MOST_PROBLEMS, BadRows, MissingExtra
 from latesum.files import FileForm
+from latesum.files.table import in_row
 from latesum.live.batches import CheckWanted, in_batches
 from latesum.live.campaign import Campaign
 from latesum.live.importing import Imported, import_totals, imported
 from latesum.live.past_file import read_past
 from latesum.live.verdicts import Allowed, Recorded, Row
-from latesum.service.errors import Refused
+from latesum.service.errors import Refused, reader_at
 from latesum.service.models import MOST_ROWS, BulkRow
 from latesum.service.sentences import of_problem
 
@@ -34,6 +37,7 @@ class Upload(NamedTuple):
         by: Who sent it.
         allowed: What rows may do (`Allowed`).
         dry_run: Whether nothing is to be written.
+        page: Whether it was sent by our page, which has fields with labels.
     """
 
     kind: str
@@ -41,6 +45,7 @@ class Upload(NamedTuple):
     by: str = ""
     allowed: tuple[bool, ...] = ()
     dry_run: bool = False
+    page: bool = False
 
 
 class Taken(NamedTuple):
@@ -65,12 +70,12 @@ def take_in(campaign: Campaign, body: bytes, sent: Upload, check_wanted: CheckWa
         "check_wanted": check_wanted,
     }  # fmt: skip
     if sent.kind == JSON:
-        return _answer(_import_rows(campaign, body, **given), allowed, sent.dry_run)
+        return _answer(_import_rows(campaign, body, **given), allowed, sent)
     try:
         found = import_totals(campaign, body, FileForm.from_json(sent.form), **given)
     except MissingExtra as missing:
         raise Refused(415, f"this service cannot read such a file: {missing}.") from None
-    return _answer(found, allowed, sent.dry_run)
+    return _answer(found, allowed, sent)
 
 
 def take_history(body: bytes, sent: Upload, check_wanted: CheckWanted) -> Taken:
@@ -90,9 +95,14 @@ def take_history(body: bytes, sent: Upload, check_wanted: CheckWanted) -> Taken:
     labels = sorted(str(row["bucket"]) for row in found.rows)
     content = {
         "rows": found.rows, "regions": found.regions, "first": labels[0], "last": labels[-1],
-        "notes": list(found.notes),
+        "notes": _told(found.notes, sent),
     }  # fmt: skip
     return Taken(200, _in_json(content))
+
+
+def _told(sentences: Iterable[str], sent: Upload) -> list[str]:
+    reader = reader_at(page=sent.page)
+    return [reader.tell(each) for each in sentences]
 
 
 def _import_rows(
@@ -105,9 +115,7 @@ def _import_rows(
     try:
         results = campaign.record_many(rows, dry_run=dry_run, check_wanted=check_wanted)
     except BadRows as refused:
-        details = [
-            f"row {place + 1}, column {bad.column}: {bad}" for place, bad in refused.problems
-        ]
+        details = [in_row(place + 1, bad.sentence, bad.column) for place, bad in refused.problems]
         raise Refused(422, details[0], details) from None
     return imported(range(1, len(rows) + 1), results, allowed, dry_run=dry_run)
 
@@ -152,18 +160,22 @@ def _where(*parts: object) -> str:
     return ".".join(shortened(str(part)) for part in parts)
 
 
-def _answer(found: Imported, allowed: Allowed, dry_run: bool) -> Taken:
+def _answer(found: Imported, allowed: Allowed, sent: Upload) -> Taken:
     """The verdicts as they are sent; made here, because for many rows that takes a while too."""
-    rows = [{**verdict_json(result), "row": line} for line, result in found.rows]
-    if found.written or dry_run:
+    reader = reader_at(page=sent.page)
+    rows = [{**verdict_json(result, reader), "row": line} for line, result in found.rows]
+    if found.written or sent.dry_run:
         content: dict[str, Any] = {
-            "written": found.written, "ignored": found.ignored, "notes": found.notes, "rows": rows,
+            "written": found.written, "ignored": found.ignored, "notes": _told(found.notes, sent), "rows": rows,
         }  # fmt: skip
         return Taken(200, _in_json(content))
     bad = [(line, result) for line, result in found.rows if result.stops(allowed)]
     content = {
         "error": "nothing was written, because of rows that are conflicting or of unknown buckets.",
-        "details": [f"row {line}: {row.note or row.verdict}" for line, row in bad[:MOST_PROBLEMS]],
+        "details": [
+            f"row {line}: {reader.tell(row.note) or row.verdict}"
+            for line, row in bad[:MOST_PROBLEMS]
+        ],
         "rows": rows,
     }
     return Taken(409, _in_json(content))
@@ -174,6 +186,6 @@ def _in_json(content: dict[str, Any]) -> bytes:
     return text.encode()
 
 
-def verdict_json(result: Recorded) -> dict[str, Any]:
+def verdict_json(result: Recorded, reader: Reader) -> dict[str, Any]:
     """A verdict as it is sent."""
-    return {**result._asdict(), "marks": list(result.marks)}
+    return {**result._asdict(), "marks": list(result.marks), "note": reader.tell(result.note)}

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request, Response
 
 from latesum.files import FileForm
-from latesum.service.errors import ON_ANY_ROUTE, Refused, documented
+from latesum.service.errors import ON_ANY_ROUTE, PAGE_HEADER, Refused, documented
 from latesum.service.models import PastAnswer
 from latesum.service.routes.totals import EXCEL, PARQUET, file_form
 from latesum.service.routing import AllCampaigns, ScopedRoute, needs
@@ -48,6 +48,6 @@ async def read_history(
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in ("text/csv", EXCEL, PARQUET):
         raise Refused(415, f"send a file as text/csv, {EXCEL} or {PARQUET}.")
-    sent = Upload(kind, form.to_json())
+    sent = Upload(kind, form.to_json(), page=PAGE_HEADER in request.headers)
     answer = await campaigns.workers.uploads.take_history(request.receive, body, sent)
     return Response(answer.content, answer.status, media_type="application/json")

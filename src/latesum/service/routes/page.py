@@ -18,6 +18,7 @@ from latesum.errors import UnknownCampaign
 from latesum.live import charts
 from latesum.live.buckets import span_text
 from latesum.live.outlook import without_commands
+from latesum.live.page_words import LABELS
 from latesum.live.settings import Settings
 from latesum.live.static_page import chart_library, chart_library_version, status_section
 from latesum.live.status import Status
@@ -252,7 +253,7 @@ async def log_out(request: Request, who: Who, holders: AllHolders) -> Response:
 
 def show_page(template: str, code: int = 200, /, **values: Any) -> HTMLResponse:
     """A whole page, which only the service's own scripts and styles are allowed in."""
-    html = _render(template, **values)
+    html = _render(template, labels=LABELS, **values)
     return HTMLResponse(html, code, _HEADERS)
 
 

@@ -7,10 +7,11 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 
+from latesum._sentences import Reader
 from latesum.files import FileForm
 from latesum.live.verdicts import Allowed, Row
 from latesum.service.cache import CachedCampaign
-from latesum.service.errors import ON_ANY_ROUTE, Refused, documented
+from latesum.service.errors import ON_ANY_ROUTE, PAGE_HEADER, Refused, documented, reader_of
 from latesum.service.models import BulkAnswer, Record, RecordAnswer, RefusedRows
 from latesum.service.routing import NamedCampaign, ScopedRoute, Who, needs
 from latesum.service.taking_in import Upload, verdict_json
@@ -29,11 +30,12 @@ router = APIRouter(
 async def record(
     bucket: Annotated[str, Path(max_length=40, description="A date, time or number.")],
     record: Record,
+    request: Request,
     cached: NamedCampaign,
     who: Who,
 ) -> Response:
     """Set the rounds and the total of a bucket, apart or together; sent twice it changes nothing."""
-    return await _record(cached, bucket, None, record, who)
+    return await _record(cached, bucket, None, record, who, reader_of(request))
 
 
 @router.put(
@@ -44,15 +46,21 @@ async def record_in_region(
     region: Annotated[str, Path(max_length=64, description="The region.")],
     bucket: Annotated[str, Path(max_length=40, description="A date, time or number.")],
     record: Record,
+    request: Request,
     cached: NamedCampaign,
     who: Who,
 ) -> Response:
     """Set the rounds and the total of a bucket of a region."""
-    return await _record(cached, bucket, region, record, who)
+    return await _record(cached, bucket, region, record, who, reader_of(request))
 
 
 async def _record(
-    cached: CachedCampaign, bucket: str, region: str | None, record: Record, who: Token
+    cached: CachedCampaign,
+    bucket: str,
+    region: str | None,
+    record: Record,
+    who: Token,
+    reader: Reader,
 ) -> Response:
     allowed = Allowed(record.even_if_final, record.beyond_range)
     row = Row(
@@ -60,7 +68,7 @@ async def _record(
     )
     result = (await cached.records.record(row)).accepted()
     cached.forget_status()
-    return Response(json.dumps(verdict_json(result)), media_type="application/json")
+    return Response(json.dumps(verdict_json(result, reader)), media_type="application/json")
 
 
 EXCEL = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
@@ -149,7 +157,12 @@ async def upload(
     if kind == "application/json" and not form.says_nothing:
         raise Refused(422, "how a file is written is said, and this is no file; leave it out.")
     sent = Upload(
-        kind, form.to_json(), who.name, (even_if_final, beyond_range, skip_unknown), dry_run
+        kind,
+        form.to_json(),
+        who.name,
+        (even_if_final, beyond_range, skip_unknown),
+        dry_run,
+        PAGE_HEADER in request.headers,
     )
     answer = await cached.upload(request.receive, body, sent)
     cached.forget_status()

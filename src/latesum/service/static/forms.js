@@ -445,6 +445,7 @@ function setUpUpload(form) {
     for (const name of ["skip_unknown", "even_if_final", "beyond_range"]) {
       if (form.elements[name].checked) asked.set(name, "true");
     }
+    asked.set("add_up", form.elements.add_up.checked); // the campaign remembers it, so it is said both ways
     const kind = kindOf(file);
     const address = `/v1/campaigns/${encodeURIComponent(form.dataset.campaign)}/totals?${asked}`;
     return send("POST", address, file, { "Content-Type": kind });
