@@ -17,9 +17,9 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from latesum._compile import compiled
-from latesum.lab.run_kernels import can_learn, learn, next_stretch
+from latesum.lab.run_kernels import can_learn, learn, next_stretch, play_part
 from latesum.policies.purpose_kernels import BRIDGE
-from latesum.world.kernels import DONE, play_bernoulli
+from latesum.world.kernels import DONE
 
 #: Why the loop ended: all rounds are played; there is no room for one more stretch; or one was drawn in
 #: which something further off than a table of delays has a part.
@@ -191,12 +191,12 @@ def _rounds_to_news(parts, clock, lag, number):
 
 @compiled
 def play_late(
-    policy, ahead, parts, clock, until, bucket, lag, tables, under_way, words, quiet, drawn
+    policy, ahead, parts, clock, until, bucket, lag, tables, under_way, words, start, quiet, drawn
 ):
     """Play until round `until`, and note each part of a stretch; why it ended, and of a part that was drawn and
     not noted, which is in the row after those noted, what `play_bernoulli` returns.
 
-    Before round `quiet` nothing arrives that is further off than a table. With `drawn`, there is a part that
+    Nature had played `start` rounds before. Before round `quiet` nothing arrives that is further off than a table. With `drawn`, there is a part that
     was drawn before, and all that arrived in it is known by now.
     """
     while True:
@@ -223,7 +223,9 @@ def play_late(
                 if wait > 0:
                     length = wait if purpose == BRIDGE and asked == 1 else min(asked, wait)
             length = min(length, until - clock[NOW])
-            to_do, arrived, late, far = play_bernoulli(tables, under_way, words, arm, length)
+            to_do, arrived, late, far = play_part(
+                tables, under_way, words, arm, length, start + clock[NOW] + length
+            )
             part = clock[PARTS]
             parts.arms[part], parts.rounds[part], parts.totals[part] = arm, length, arrived
             parts.purposes[part], parts.numbers[part] = purpose, number

@@ -14,6 +14,7 @@ from numba.extending import overload
 from latesum._compile import compiled
 from latesum.policies import ars_kernels, choice_kernels, fixed_kernels, odaaf_kernels
 from latesum.policies.unmix import step_kernels as unmix_kernels
+from latesum.world.cohort_kernels import LongTables, play_long
 from latesum.world.kernels import DONE, play_bernoulli
 
 #: Why the loop ended: there is no room for one more stretch; one was drawn that is the last, or in
@@ -84,6 +85,21 @@ def _learn_of(state, told, arm, rounds, total, known, purpose):
     )
 
 
+def play_part(tables, under_way, words, arm, rounds, end):
+    """What arrives while an arm is played until round `end`."""
+
+
+@overload(play_part, inline="always")
+def _play_part_with(tables, under_way, words, arm, rounds, end):
+    if tables.instance_class is LongTables:
+        return lambda tables, under_way, words, arm, rounds, end: play_long(
+            tables, under_way, words, arm, rounds, end
+        )
+    return lambda tables, under_way, words, arm, rounds, end: play_bernoulli(
+        tables, under_way, words, arm, rounds
+    )
+
+
 def _optional(part, otherwise):
     """Let a part of a rule be what the rule says, or `otherwise` where it has none."""
 
@@ -109,6 +125,7 @@ def play_stretches(
     tables,
     under_way,
     words,
+    start,
     quiet,
     opened,
     highest,
@@ -121,7 +138,7 @@ def play_stretches(
 ):
     """Play `left` rounds, and note each part of a stretch; the last is drawn and not told, nor counted.
 
-    `words` is the generator, as `latesum._draw_kernels` has it. `told` is the rounds that the policy was told, and before `quiet` more rounds are over nothing
+    `words` is the generator, as `latesum._draw_kernels` has it, and `start` the rounds that nature has played. `told` is the rounds that the policy was told, and before `quiet` more rounds are over nothing
     arrives that is further off than a table. `opened` is the stretch that is being played: its arm, purpose and
     number, and how many of its rounds are left (0: none is); `highest` is the highest number so far.
 
@@ -137,7 +154,9 @@ def play_stretches(
         arm, asked, purpose = next_stretch(state, told + played)
         buckets = min(-(-asked // bucket), max(1, longest_part(state) // bucket))
         length = min(buckets * bucket, left - played)
-        to_do, arrived, late, far = play_bernoulli(tables, under_way, words, arm, length)
+        to_do, arrived, late, far = play_part(
+            tables, under_way, words, arm, length, start + played + length
+        )
         goes_on = unplayed > 0 and arm == open_arm and purpose == open_purpose
         if not goes_on:
             number = highest + 1

@@ -47,9 +47,7 @@ def play_whole(policy: Policy, world: Any, bucket: int, until: int, ask: NextPla
     """
     if type(policy) not in COMPILED or type(world) is not World or not policy._compiled_goes_on():
         return None
-    parts = world.for_kernel()
-    words = world.draws.words()
-    if parts is None or words is None:
+    if world.for_kernel() is None or world.draws.words() is None:
         return None
     from latesum.lab import run_kernels as kernels  # compiled at first use
 
@@ -67,8 +65,8 @@ def play_whole(policy: Policy, world: Any, bucket: int, until: int, ask: NextPla
             continue
         quiet = world.nothing_later_before - world.rounds_played
         why, count, played, highest, unplayed, *rest = kernels.play_stretches(
-            state, policy.rounds_told, left, bucket, *parts, world.draws.words(), quiet,
-            policy._opened(), policy._highest, *plays.for_kernel(),
+            state, policy.rounds_told, left, bucket, *_of(world), world.draws.words(),
+            world.rounds_played, quiet, policy._opened(), policy._highest, *plays.for_kernel(),
         )  # fmt: skip
         world.draws.drawn()
         if count > len(plays):
@@ -97,14 +95,13 @@ class LateRun:
     Args:
         policy: What decides.
         world: Where it plays.
-        tables: What `World.for_kernel` gave.
     """
 
-    def __init__(self, policy: Policy, world: World, tables: tuple[Any, Any]) -> None:
+    def __init__(self, policy: Policy, world: World) -> None:
         from latesum.lab import late_kernels  # compiled at first use
 
         self._at = at = late_kernels
-        self._policy, self._world, self._tables = policy, world, tables
+        self._policy, self._world = policy, world
         self.plays = Plays(policy._highest + 1)
         protocol = np.zeros((2, at.PROTOCOL), dtype=np.int64)
         protocol[:, [at.TOLD, at.HIGHEST]] = policy.rounds_told, policy._highest
@@ -129,8 +126,8 @@ class LateRun:
         while True:
             *columns, _ = plays.for_kernel()
             why, *rest = at.play_late(
-                *self._minds, at.Parts(*columns), clock, until, bucket, lag, *self._tables,
-                draws.words(), world.nothing_later_before - start, drawn,
+                *self._minds, at.Parts(*columns), clock, until, bucket, lag, *_of(world),
+                draws.words(), start, world.nothing_later_before - start, drawn,
             )  # fmt: skip
             draws.drawn()
             world.rounds_played = start + int(clock[at.NOW])
@@ -187,8 +184,14 @@ def late_run(policy: Policy, world: Any) -> LateRun | None:
         return None
     if policy.learns_from == "parts" or policy._open is not None or world.draws.words() is None:
         return None
-    tables = world.for_kernel()
-    return None if tables is None else LateRun(policy, world, tables)
+    return None if world.for_kernel() is None else LateRun(policy, world)
+
+
+def _of(world: World) -> tuple[Any, Any]:
+    """What compiled code needs of a world that it can play in; its arrays are others where it needed room."""
+    parts = world.for_kernel()
+    assert parts is not None
+    return parts
 
 
 def _another(state: Any) -> Any:

@@ -13,16 +13,22 @@ have a level of at most `alive`; all others have arrived. When the time moves on
 The counts are binomial, so this is exact. Plays nearer to the end of a stretch than most delays are
 long are in cohorts of about the square root of that, and those further off in ever longer ones: a
 stretch costs about that square root, however long it is, and a tail without a bound is no exception.
+
+Where rewards are 0 or 1 and compiled code knows the law of the delay (`Delay.law`), it does all of this
+(`CompiledCohorts`); otherwise NumPy does (`Cohorts`).
 """
 
 from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from latesum._draws import Draws
 from latesum.delays import Delay
 
 Floats = NDArray[np.float64]
@@ -37,6 +43,8 @@ _GROWTH = 16
 _LOOKS_PER_DRAW = 8
 _NONE: Integers = np.zeros(0, dtype=np.int64)
 _NEVER = np.iinfo(np.int64).max
+#: The room of compiled cohorts at first.
+_ROOM = 1024
 _TINY = np.finfo(np.float64).tiny
 
 
@@ -166,6 +174,100 @@ class Cohorts:
         self._drawn, self._alive = self._drawn[those], self._alive[those]
         oldest = self._first.min(initial=self._end)
         self._taken = self._taken[np.searchsorted(self._taken, oldest) :]
+
+
+class CompiledCohorts:
+    """The same for rewards of 1 whose delay compiled code knows; it is also what whole runs play with.
+
+    Args:
+        delay: The delay.
+        draws: What is drawn from.
+
+    >>> from latesum.delays import parse
+    >>> cohorts = CompiledCohorts(parse("uniform(0, 20000)"), Draws(np.random.default_rng(1)))
+    >>> cohorts.send(30_000, 30_000, 0.5)
+    >>> cohorts.move_to(30_000) + cohorts.left, cohorts.left > 4_000
+    (14883, True)
+    """
+
+    def __init__(self, delay: Delay, draws: Draws) -> None:
+        self._draws = draws
+        self.tables = long_tables(delay, ())
+        at, room = _kernels(), np.full(_ROOM, -1, dtype=np.int64)
+        counters = np.zeros(at.COUNTERS, dtype=np.int64)
+        counters[at.FREE] = -1
+        self.state = at.CohortState(
+            first=room, size=room.copy(), left=room.copy(), drawn=room.copy(), alive=np.zeros(_ROOM),
+            chain=room.copy(), entry_play=room.copy(), entry_next=room.copy(), waiting_play=room.copy(),
+            waiting_level=np.zeros(_ROOM), due=room.copy(), counters=counters,
+        )  # fmt: skip
+
+    @property
+    def left(self) -> int:
+        """How many rewards are under way."""
+        return int(_kernels().under_way(self.state))
+
+    def send(self, end: int, rounds: int, mean: float) -> None:
+        """Add the plays of a stretch that ends with round `end`; each has a reward by the chance `mean`.
+
+        Args:
+            end: Its last round.
+            rounds: How many it has.
+            mean: The chance of a reward.
+        """
+        self._until_done(
+            lambda words: _kernels().send(self.tables, self.state, words, mean, rounds, end)
+        )
+
+    def move_to(self, end: int) -> int:
+        """How many arrive by the round `end`.
+
+        Args:
+            end: The round.
+        """
+        _kernels().begin_move(self.state, end)
+        return self.go_on()
+
+    def go_on(self) -> int:
+        """The same where compiled code has begun to move, and had no room to go on."""
+        at = _kernels()
+        self._until_done(lambda words: at.move_on(self.tables.law, self.state, words))
+        return int(self.state.counters[at.ARRIVED])
+
+    def resolve(self) -> Integers:
+        """The rounds in which all that is under way arrives; nothing is left here."""
+        at = _kernels()
+        self._until_done(lambda words: at.resolve_all(self.tables.law, self.state, words))
+        rounds: Integers = self.state.due[: self.state.counters[at.DUE]].copy()
+        self.state.counters[at.DUE] = 0
+        return rounds
+
+    def _until_done(self, step: Callable[[Any], bool]) -> None:
+        words = self._draws.words()
+        while not step(words):
+            counters = self.state.counters
+            wider = [np.concatenate([each, np.zeros_like(each)]) for each in self.state[:-1]]
+            self.state = type(self.state)(*wider, counters)
+        self._draws.drawn()
+
+
+def long_tables(delay: Delay, means: Sequence[float]) -> Any:
+    """What compiled code needs to keep plays in cohorts; the delay must have a law that it knows.
+
+    Args:
+        delay: The delay.
+        means: The chance of a reward, per arm.
+    """
+    shortest, edges = _layout(delay, SHORTEST)
+    chances = np.array(means, dtype=np.float64)
+    return _kernels().LongTables(means=chances, law=delay.law, shortest=shortest, edges=edges)
+
+
+@functools.cache
+def _kernels() -> Any:
+    from latesum.world import cohort_kernels  # compiled at first use: importing stays fast
+
+    return cohort_kernels
 
 
 @functools.lru_cache(maxsize=64)

@@ -24,10 +24,13 @@ from latesum._draws import Draws
 from latesum._terminal import new_table
 from latesum.delays import Delay, parse
 from latesum.delays.base import Integers, Table
-from latesum.world.cohorts import Cohorts
+from latesum.world.cohorts import Cohorts, CompiledCohorts, long_tables
 from latesum.world.later import Later
 from latesum.world.reward_text import parse_reward
 from latesum.world.rewards import Bernoulli, Floats, Reward
+
+#: What is left to do of a stretch with long delays, as `latesum.world.cohort_kernels` says it.
+_NOT_SENT, _ON_THE_WAY = 3, 4
 
 
 class Problem:
@@ -200,6 +203,18 @@ class Problem:
         return max((each.table.spread for each in self._channels if not each.long), default=0)
 
     @functools.cached_property
+    def _long_tables(self) -> Any:
+        """The same where all delays are one, kept in cohorts by compiled code; None where not."""
+        channels = self._channels
+        delay = channels[0].delay
+        if any(
+            each.bernoulli_mean is None or not each.long or each.delay is not delay
+            for each in channels
+        ):
+            return None
+        return None if delay.law is None else long_tables(delay, self.means)
+
+    @functools.cached_property
     def _bernoulli_tables(self) -> Any:
         """The channels for compiled code; None where some of them need Python."""
         from latesum.world import kernels
@@ -262,7 +277,7 @@ class World:
         self._carry = np.zeros(size)
         self._beyond = np.empty(size, dtype=np.int64)
         self._later = Later()
-        self._cohorts: dict[tuple[int, int], tuple[Cohorts, Reward | None]] = {}
+        self._cohorts: dict[tuple[int, int], tuple[Cohorts | CompiledCohorts, Reward | None]] = {}
         if before is not None:
             self._fill(before)
 
@@ -287,7 +302,7 @@ class World:
             if reward is None:
                 counted += cohorts.left
             else:  # what each of them is was not drawn yet
-                self._postpone(cohorts.resolve(self._rng), reward)
+                self._postpone(self._resolved(cohorts), reward)
         return float(self._carry.sum()) + self._later.total + counted
 
     def play(self, arm: int, rounds: int) -> float:
@@ -364,7 +379,11 @@ class World:
         arrived = self._kernels.take_arrivals(self._carry, rounds) if len(self._carry) else 0.0
         cohorts, reward = self._cohorts_of(channel)
         mean = 1.0 if channel.bernoulli_mean is None else channel.bernoulli_mean
-        rng, end = self._rng, self.rounds_played
+        end = self.rounds_played
+        if isinstance(cohorts, CompiledCohorts):
+            cohorts.send(end, rounds, mean)
+            return arrived
+        rng = self._rng
         if rounds >= 2 * cohorts.shortest:
             cohorts.send(end, rounds, mean, rng)
         else:
@@ -373,17 +392,30 @@ class World:
             self._postpone(arrivals, reward)
         return arrived
 
-    def _cohorts_of(self, channel: _Channel) -> tuple[Cohorts, Reward | None]:
+    def _cohorts_of(self, channel: _Channel) -> tuple[Cohorts | CompiledCohorts, Reward | None]:
         """The cohorts of all rewards of 1 that have this delay, or of all rewards of this kind."""
         reward = None if channel.bernoulli_mean is not None else channel.reward
         key = (id(channel.delay), id(reward))
         if key not in self._cohorts:
-            self._cohorts[key] = (Cohorts(channel.delay), reward)
+            delay, draws = channel.delay, self.draws
+            compiled = reward is None and delay.law is not None and draws.words() is not None
+            self._cohorts[key] = (
+                CompiledCohorts(delay, draws) if compiled else Cohorts(delay), reward
+            )  # fmt: skip
         return self._cohorts[key]
+
+    def _resolved(self, cohorts: Cohorts | CompiledCohorts) -> Integers:
+        """The rounds in which all that is under way in cohorts arrives."""
+        if isinstance(cohorts, CompiledCohorts):
+            return cohorts.resolve()
+        return cohorts.resolve(self._rng)
 
     def _arrived_of_cohorts(self) -> float:
         total = 0.0
         for cohorts, reward in self._cohorts.values():
+            if isinstance(cohorts, CompiledCohorts):
+                total += cohorts.move_to(self.rounds_played)
+                continue
             arrived, rounds = cohorts.move_to(self.rounds_played, self._rng)
             self._postpone(rounds, reward)
             total += arrived if reward is None else reward.draw_sum(arrived, self._rng)
@@ -391,6 +423,11 @@ class World:
 
     def for_kernel(self) -> tuple[Any, Any] | None:
         """What compiled code needs to play as `play` does; None where some draws are no kernel's."""
+        if self._problem._long_tables is not None:
+            cohorts, _ = self._cohorts_of(self._channels[0])
+            if not isinstance(cohorts, CompiledCohorts):
+                return None
+            return self._problem._long_tables, cohorts.state
         tables = self._problem._bernoulli_tables
         if tables is None or self._cohorts:
             return None
@@ -411,7 +448,15 @@ class World:
             far: How many of the others come later than the table of delays.
         """
         self.rounds_played += rounds
-        if left:
+        if left in (_NOT_SENT, _ON_THE_WAY):
+            cohorts, _ = self._cohorts_of(self._channels[arm])
+            assert isinstance(cohorts, CompiledCohorts)
+            if left == _NOT_SENT:
+                self._send_long(self._channels[arm], rounds)
+                arrived = cohorts.move_to(self.rounds_played)
+            else:
+                arrived = cohorts.go_on()
+        elif left:
             drawn = far if left == self._kernels.AFTER_COUNT else None
             arrived = self._after_spill(self._channels[arm], rounds, arrived, late, far=drawn)
         return float(arrived + self._later.take(self.rounds_played))
@@ -433,7 +478,7 @@ class World:
         channel, rounds = self._check(arm, rounds)
         start = self.rounds_played
         for cohorts, kind in self._cohorts.values():
-            self._postpone(cohorts.resolve(self._rng), kind)
+            self._postpone(self._resolved(cohorts), kind)
         seen = np.zeros(rounds)
         due = min(rounds, len(self._carry))
         seen[:due] = self._carry[:due]
