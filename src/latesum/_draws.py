@@ -28,14 +28,14 @@ class _NoSeed(ISeedSequence):
 _NO_SEED = _NoSeed()
 
 
-class Draws:
+class SharedGenerator:
     """A generator, and what compiled code draws from in its place (`latesum._draw_kernels`).
 
     Args:
         generator: The generator; it is as far as all draws so far after every call.
         words: In place of it its state, as compiled code keeps it; a generator is made when one is needed.
 
-    >>> draws = Draws(np.random.default_rng(7))
+    >>> draws = SharedGenerator(np.random.default_rng(7))
     >>> words = draws.words()
     >>> from latesum._draw_kernels import uniform
     >>> first = uniform(words)
@@ -112,7 +112,7 @@ def generator_in(saved: dict[str, Any]) -> np.random.Generator:
     return np.random.Generator(bits)
 
 
-def seeded(seed: tuple[int, ...], number: int, stream: int) -> Draws:
+def seeded(seed: tuple[int, ...], number: int, stream: int) -> SharedGenerator:
     """What `PCG64(SeedSequence(seed[0], spawn_key=(*seed[1:], number, stream)))` draws.
 
     Args:
@@ -125,7 +125,7 @@ def seeded(seed: tuple[int, ...], number: int, stream: int) -> Draws:
     True
     """
     block, place = divmod(number, _BLOCK)
-    return Draws(words=_block_of(seed, block, stream)[place].copy())
+    return SharedGenerator(words=_block_of(seed, block, stream)[place].copy())
 
 
 @functools.lru_cache(maxsize=64)
@@ -148,7 +148,7 @@ def _block_of(seed: tuple[int, ...], block: int, stream: int) -> Words:
 
 def _by_numpy(seed: tuple[int, ...], number: int, stream: int) -> Words:
     children = np.random.SeedSequence(seed[0], spawn_key=(*seed[1:], number, stream))
-    words = Draws(np.random.Generator(np.random.PCG64(children))).words()
+    words = SharedGenerator(np.random.Generator(np.random.PCG64(children))).words()
     assert words is not None
     return words
 

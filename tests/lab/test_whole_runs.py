@@ -13,7 +13,7 @@ from latesum.lab.whole_runs import COMPILED
 from latesum.policies import Play, PolicySpec
 from latesum.policies import purpose_kernels as purposes
 from latesum.policies.base import PURPOSES
-from latesum.world import Reporting
+from latesum.world import Reporting, cohort_kernels, cohorts
 
 SPECS = (
     "odaaf", "odaaf(order='leader first')", "odaaf-b", "odaaf-b(bridge=False)", "odaaf-v",
@@ -159,6 +159,52 @@ def test_unmix_searches_in_python():
     assert True in seen  # another curve than the one told was likelier
 
 
+LONG = {
+    "uniform(0, 9000)": 300_000,
+    "exponential(20000)": 10**6,
+    "geometric(9000)": 300_000,
+    "pareto(1.5, 9000)": 10**6,
+    "mixture((0.5, constant(0)), (0.5, uniform(0, 30000)))": 300_000,
+}
+
+
+@pytest.mark.filterwarnings("ignore:phase")
+@pytest.mark.parametrize("text", SPECS)
+def test_long_delays(text):
+    """All of one law with each policy; the first stretches of ARS-UCB are short, and drawn one by one."""
+    problem = Problem([0.3, 0.5, 0.45], "uniform(0, 9000)")
+    assert_same_runs(Setting(problem, PolicySpec.parse(text), 100_000, seed=5))
+
+
+@pytest.mark.parametrize("delay", LONG)
+def test_long_delays_of_each_law(delay):
+    setting = Setting(Problem([0.5, 0.6], delay), PolicySpec.parse("flow"), LONG[delay], seed=2)
+    assert_same_runs(setting, range(2))
+    assert_same_late_runs(Setting(Problem([0.5, 0.6], delay), PolicySpec.parse("ars-ucb"), 30_000, reports=InBuckets(1, 500)))  # fmt: skip
+
+
+def test_long_delays_that_need_more_room(monkeypatch):
+    """Every step of the cohorts at which an array can be full: sending, counting, resolving."""
+    monkeypatch.setattr(cohorts, "_ROOM", 2)
+    for text, delay in (("ars-ucb", "pareto(1.5, 9000)"), ("flow", "uniform(0, 9000)")):
+        setting = Setting(Problem([0.5, 0.6], delay), PolicySpec.parse(text), 200_000)
+        steps = set()
+        for number in range(2):
+            games = [setting._game(number, setting.horizon)[0] for _ in range(2)]
+            finish = games[1]._world.finish
+            games[1]._world.finish = lambda *stretch, finish=finish, steps=steps: (
+                steps.add(stretch[2]) or finish(*stretch)
+            )
+            assert list(games[0].play(200_000)) == games[1].plays(200_000)
+        assert steps >= {cohort_kernels.NOT_SENT, cohort_kernels.ON_THE_WAY}
+
+
+def test_long_delays_of_an_arm_that_ran_before():
+    problem = Problem([0.5, 0.6], "uniform(0, 9000)")
+    setting = Setting(problem, PolicySpec.parse("flow"), 200_000, before=1)
+    assert_same_runs(setting, range(2))
+
+
 LATE = [text for text in SPECS if not text.startswith("unmix")]
 
 
@@ -236,8 +282,13 @@ def test_python_plays_what_is_not_all_kernel():
         "rewards that are not 0 or 1": Setting(
             Problem([Beta(1, 2), 0.5], "uniform(0, 9)"), PolicySpec.parse("odaaf"), 5_000
         ),
-        "delays longer than a table": Setting(
-            Problem([0.4, 0.5], "uniform(0, 9000)"), PolicySpec.parse("odaaf"), 5_000
+        "long delays whose law compiled code does not know": Setting(
+            Problem([0.4, 0.5], "half_normal(9000, 9000)"), PolicySpec.parse("odaaf"), 5_000
+        ),
+        "long delays that differ": Setting(
+            Problem([0.4, 0.5], ["uniform(0, 9000)", "uniform(0, 9001)"]),
+            PolicySpec.parse("odaaf"),
+            5_000,
         ),
         "parts that are reported late": Setting(
             PROBLEMS["two arms"], PolicySpec.parse("unmix"), 5_000, reports=InBuckets(1, 10)

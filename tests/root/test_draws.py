@@ -5,7 +5,7 @@ import pytest
 
 from latesum import _draw_kernels as kernels
 from latesum._compile import compiled
-from latesum._draws import Draws, generator_in, seeded
+from latesum._draws import SharedGenerator, generator_in, seeded
 
 
 @pytest.mark.parametrize("seed", [(0,), (1,), (2**40 + 5,), (7, 3), (2**130, 2**33, 5)], ids=str)
@@ -28,7 +28,7 @@ def fill(words, uniforms, counts, n, p):
     ("n", "p"), [(0, 0.5), (10, 0.3), (1000, 0.5), (1000, 0.01), (9, 0.99), (10**9, 0.7)]
 )
 def test_numbers_are_those_of_numpy(n, p):
-    rng, draws = np.random.default_rng(4), Draws(np.random.default_rng(4))
+    rng, draws = np.random.default_rng(4), SharedGenerator(np.random.default_rng(4))
     uniforms, counts = np.empty(500), np.empty(500, dtype=np.int64)
     fill(draws.words(), uniforms, counts, n, p)
     draws.drawn()
@@ -40,8 +40,8 @@ def test_numbers_are_those_of_numpy(n, p):
 def test_by_turns():
     rng = np.random.default_rng(8)
     for draws in (
-        Draws(np.random.default_rng(8)),
-        Draws(words=Draws(np.random.default_rng(8)).words()),
+        SharedGenerator(np.random.default_rng(8)),
+        SharedGenerator(words=SharedGenerator(np.random.default_rng(8)).words()),
     ):
         seen = []
         for _ in range(3):
@@ -62,7 +62,7 @@ def test_by_turns():
 
 def test_a_generator_that_was_given_is_as_far_as_the_draws():
     rng = np.random.default_rng(2)
-    draws = Draws(rng)
+    draws = SharedGenerator(rng)
     kernels.uniform(draws.words())
     draws.drawn()
     expected = np.random.default_rng(2)
@@ -73,5 +73,5 @@ def test_a_generator_that_was_given_is_as_far_as_the_draws():
 @pytest.mark.parametrize("kind", ["PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64"])
 def test_other_generators_are_for_python(kind):
     rng = np.random.Generator(getattr(np.random, kind)(3))
-    assert (Draws(rng).words() is None) == (kind != "PCG64")
+    assert (SharedGenerator(rng).words() is None) == (kind != "PCG64")
     assert generator_in(rng.bit_generator.state).random() == rng.random()

@@ -23,7 +23,7 @@ from scipy import stats
 
 from latesum import delays
 from latesum.delays import base
-from latesum.world import Beta, Discrete, Problem, World
+from latesum.world import Beta, Discrete, Problem, World, cohort_kernels
 from latesum.world import cohorts as cohorts_module
 
 ERROR_RATE = 0.005
@@ -271,16 +271,16 @@ def forgets_the_far_tail(world: World, arm: int, rounds: int) -> float:
 
 
 def forgets_what_is_not_sure(world: World, arm: int, rounds: int) -> float:
-    """Takes all rewards of a cohort for arrived or for under way."""
+    """Loses the rewards of a cohort that were drawn one by one, and are under way."""
     for cohorts, _ in world._cohorts.values():
-        cohorts._new_plays = lambda which, rng: np.full(len(which), 1 << 40)
+        cohorts.state.counters[cohort_kernels.WAITING] = 0
     return world.play(arm, rounds)
 
 
 def keeps_those_that_arrived(world: World, arm: int, rounds: int) -> float:
     """Lets a cohort's rewards be as late as if no time had passed."""
     for cohorts, _ in world._cohorts.values():
-        cohorts._alive = np.ones_like(cohorts._alive)
+        cohorts.state.alive[:] = 1.0
     return world.play(arm, rounds)
 
 

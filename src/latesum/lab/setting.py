@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput, known_name, whole_number
-from latesum._draws import Draws, seeded
+from latesum._draws import SharedGenerator, seeded
 from latesum._registry import Registry
 from latesum._signatures import signature_of
 from latesum.attributed import AttributedPolicy
@@ -298,7 +298,7 @@ class Setting:
         seed = self._seed_path
         return np.random.SeedSequence(seed[0], spawn_key=(*seed[1:], number, stream))
 
-    def _draws(self, number: int, stream: int) -> Draws:
+    def _draws(self, number: int, stream: int) -> SharedGenerator:
         """A generator that draws from `seeds`."""
         return seeded(self._seed_path, number, stream)
 

@@ -17,10 +17,7 @@ import numpy as np
 from latesum._compile import compiled
 from latesum._draw_kernels import binomial, uniform
 from latesum.delays.law_kernels import first_below, longer_than
-from latesum.world.kernels import DONE
-
-#: What is left to do of a stretch: all of it, for want of room, or what `move_on` does.
-NOT_SENT, ON_THE_WAY = 3, 4
+from latesum.world.kernels import DONE, NOT_SENT, ON_THE_WAY
 
 #: Looking at this number of cohorts costs about what it costs to draw a reward's round.
 _LOOKS_PER_DRAW = 8

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from latesum._draws import Draws
+from latesum._draws import SharedGenerator
 from latesum.delays import Delay
 
 Floats = NDArray[np.float64]
@@ -184,13 +184,13 @@ class CompiledCohorts:
         draws: What is drawn from.
 
     >>> from latesum.delays import parse
-    >>> cohorts = CompiledCohorts(parse("uniform(0, 20000)"), Draws(np.random.default_rng(1)))
+    >>> cohorts = CompiledCohorts(parse("uniform(0, 20000)"), SharedGenerator(np.random.default_rng(1)))
     >>> cohorts.send(30_000, 30_000, 0.5)
     >>> cohorts.move_to(30_000) + cohorts.left, cohorts.left > 4_000
     (14883, True)
     """
 
-    def __init__(self, delay: Delay, draws: Draws) -> None:
+    def __init__(self, delay: Delay, draws: SharedGenerator) -> None:
         self._draws = draws
         self.tables = long_tables(delay, ())
         at, room = _kernels(), np.full(_ROOM, -1, dtype=np.int64)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput
-from latesum._draws import Draws
+from latesum._draws import SharedGenerator
 from latesum.delays import Delay
 from latesum.world.calendar import Calendar
 from latesum.world.problem import Problem, World, _Channel
@@ -153,7 +153,7 @@ class FieldProblem(Problem):
     def start(
         self,
         *,
-        rng: np.random.Generator | Draws,
+        rng: np.random.Generator | SharedGenerator,
         before: Reward | float | str | None = None,
         at: int = 0,
     ) -> FieldWorld:

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 from latesum._compile import compiled
 from latesum._draw_kernels import binomial, uniform
 
-#: What is left to do of a stretch: nothing, what comes after its last plays, or only what is further
-#: from its end.
-DONE, AFTER_SPILL, AFTER_COUNT = range(3)
+#: What is left to do of a stretch: nothing; what comes after its last plays, or only what is further
+#: from its end; or with delays kept in cohorts, for want of room, all of it, or what is left of moving on.
+DONE, AFTER_SPILL, AFTER_COUNT, NOT_SENT, ON_THE_WAY = range(5)
 
 
 class BernoulliTables(NamedTuple):

@@ -20,7 +20,7 @@ import numpy as np
 
 from latesum import _html
 from latesum._checks import InvalidInput, whole_number
-from latesum._draws import Draws
+from latesum._draws import SharedGenerator
 from latesum._terminal import new_table
 from latesum.delays import Delay, parse
 from latesum.delays.base import Integers, Table
@@ -28,9 +28,6 @@ from latesum.world.cohorts import Cohorts, CompiledCohorts, long_tables
 from latesum.world.later import Later
 from latesum.world.reward_text import parse_reward
 from latesum.world.rewards import Bernoulli, Floats, Reward
-
-#: What is left to do of a stretch with long delays, as `latesum.world.cohort_kernels` says it.
-_NOT_SENT, _ON_THE_WAY = 3, 4
 
 
 class Problem:
@@ -145,7 +142,7 @@ class Problem:
     def start(
         self,
         *,
-        rng: np.random.Generator | Draws,
+        rng: np.random.Generator | SharedGenerator,
         before: Reward | float | str | None = None,
         at: int = 0,
     ) -> World:
@@ -259,7 +256,7 @@ class World:
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator | Draws,
+        rng: np.random.Generator | SharedGenerator,
         *,
         before: Reward | float | str | None = None,
         at: int = 0,
@@ -269,7 +266,7 @@ class World:
         self._kernels = kernels
         self._problem = problem
         self._channels = problem._channels
-        self.draws = rng if isinstance(rng, Draws) else Draws(rng)
+        self.draws = rng if isinstance(rng, SharedGenerator) else SharedGenerator(rng)
         self.rounds_played = at
         size = problem._carried
         #: carry[s] is due s + 1 rounds from now; what is due later still is in `_later`, and what is
@@ -448,16 +445,17 @@ class World:
             far: How many of the others come later than the table of delays.
         """
         self.rounds_played += rounds
-        if left in (_NOT_SENT, _ON_THE_WAY):
+        at = self._kernels
+        if left in (at.NOT_SENT, at.ON_THE_WAY):
             cohorts, _ = self._cohorts_of(self._channels[arm])
             assert isinstance(cohorts, CompiledCohorts)
-            if left == _NOT_SENT:
+            if left == at.NOT_SENT:
                 self._send_long(self._channels[arm], rounds)
                 arrived = cohorts.move_to(self.rounds_played)
             else:
                 arrived = cohorts.go_on()
         elif left:
-            drawn = far if left == self._kernels.AFTER_COUNT else None
+            drawn = far if left == at.AFTER_COUNT else None
             arrived = self._after_spill(self._channels[arm], rounds, arrived, late, far=drawn)
         return float(arrived + self._later.take(self.rounds_played))
 
