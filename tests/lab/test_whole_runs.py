@@ -13,7 +13,7 @@ from latesum.lab.whole_runs import COMPILED
 from latesum.policies import Play, PolicySpec
 from latesum.policies import purpose_kernels as purposes
 from latesum.policies.base import PURPOSES
-from latesum.world import Reporting, cohort_kernels, cohorts
+from latesum.world import Reporting, kernels
 
 SPECS = (
     "odaaf", "odaaf(order='leader first')", "odaaf-b", "odaaf-b(bridge=False)", "odaaf-v",
@@ -183,20 +183,25 @@ def test_long_delays_of_each_law(delay):
     assert_same_late_runs(Setting(Problem([0.5, 0.6], delay), PolicySpec.parse("ars-ucb"), 30_000, reports=InBuckets(1, 500)))  # fmt: skip
 
 
-def test_long_delays_that_need_more_room(monkeypatch):
-    """Every step of the cohorts at which an array can be full: sending, counting, resolving."""
-    monkeypatch.setattr(cohorts, "_ROOM", 2)
-    for text, delay in (("ars-ucb", "pareto(1.5, 9000)"), ("flow", "uniform(0, 9000)")):
-        setting = Setting(Problem([0.5, 0.6], delay), PolicySpec.parse(text), 200_000)
-        steps = set()
-        for number in range(2):
-            games = [setting._game(number, setting.horizon)[0] for _ in range(2)]
-            finish = games[1]._world.finish
-            games[1]._world.finish = lambda *stretch, finish=finish, steps=steps: (
-                steps.add(stretch[2]) or finish(*stretch)
-            )
-            assert list(games[0].play(200_000)) == games[1].plays(200_000)
-        assert steps >= {cohort_kernels.NOT_SENT, cohort_kernels.ON_THE_WAY}
+@pytest.mark.parametrize(
+    ("text", "room", "step"),
+    [("ars-ucb", ["due"], kernels.NOT_SENT), ("flow", ["first"], kernels.NOT_SENT),
+     ("flow", ["waiting_play", "waiting_level"], kernels.ON_THE_WAY),
+     ("flow", ["entry_play", "entry_next"], kernels.ON_THE_WAY)],
+)  # fmt: skip
+def test_long_delays_that_need_more_room(text, room, step):
+    """Some of the arrays have room for one at first."""
+    setting = Setting(Problem([0.5, 0.6], "uniform(0, 9000)"), PolicySpec.parse(text), 200_000)
+    games, steps = [setting._game(1, setting.horizon)[0] for _ in range(2)], set()
+    world = games[1]._world
+    cohorts, _ = world._cohorts_of(world._channels[0])
+    cohorts.state = cohorts.state._replace(
+        **{each: getattr(cohorts.state, each)[:1].copy() for each in room}
+    )
+    finish = world.finish
+    world.finish = lambda *stretch: steps.add(stretch[2]) or finish(*stretch)
+    assert list(games[0].play(200_000)) == games[1].plays(200_000)
+    assert step in steps
 
 
 def test_long_delays_of_an_arm_that_ran_before():
