@@ -13,7 +13,7 @@ from latesum.lab.whole_runs import COMPILED
 from latesum.policies import Play, PolicySpec
 from latesum.policies import purpose_kernels as purposes
 from latesum.policies.base import PURPOSES
-from latesum.world import Reporting, kernels
+from latesum.world import Reporting, cohorts, kernels
 
 SPECS = (
     "odaaf", "odaaf(order='leader first')", "odaaf-b", "odaaf-b(bridge=False)", "odaaf-v",
@@ -91,7 +91,7 @@ def test_delays_beyond_the_table(delay):
     finish = game._world.finish
     game._world.finish = lambda *stretch: later.append(stretch) or finish(*stretch)
     game.plays(setting.horizon)
-    assert {stretch[2] for stretch in later} >= {1}
+    assert {stretch[3] for stretch in later} >= {1}
 
 
 def test_many_late_rewards():
@@ -104,7 +104,7 @@ def test_many_late_rewards():
             _shorten(game._world, 5)
         finish = games[1]._world.finish
         games[1]._world.finish = lambda *stretch, finish=finish: (
-            steps.add(stretch[2]) or finish(*stretch)
+            steps.add(stretch[3]) or finish(*stretch)
         )
         assert list(games[0].play(20_000)) == games[1].plays(20_000)
         states = [game._world._rng.bit_generator.state for game in games]
@@ -183,25 +183,30 @@ def test_long_delays_of_each_law(delay):
     assert_same_late_runs(Setting(Problem([0.5, 0.6], delay), PolicySpec.parse("ars-ucb"), 30_000, reports=InBuckets(1, 500)))  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("text", "room", "step"),
-    [("ars-ucb", ["due"], kernels.NOT_SENT), ("flow", ["first"], kernels.NOT_SENT),
-     ("flow", ["waiting_play", "waiting_level"], kernels.ON_THE_WAY),
-     ("flow", ["entry_play", "entry_next"], kernels.ON_THE_WAY)],
-)  # fmt: skip
-def test_long_delays_that_need_more_room(text, room, step):
-    """Some of the arrays have room for one at first."""
-    setting = Setting(Problem([0.5, 0.6], "uniform(0, 9000)"), PolicySpec.parse(text), 200_000)
-    games, steps = [setting._game(1, setting.horizon)[0] for _ in range(2)], set()
-    world = games[1]._world
-    cohorts, _ = world._cohorts_of(world._channels[0])
-    cohorts.state = cohorts.state._replace(
-        **{each: getattr(cohorts.state, each)[:1].copy() for each in room}
+def test_long_delays_that_need_more_room(monkeypatch):
+    """With next to no room at first, Python plays what has none: a stretch, or which plays pay late."""
+    monkeypatch.setattr(cohorts, "_ROOM", 1)
+    setting = Setting(
+        Problem([0.5, 0.6], "uniform(0, 9000)"), PolicySpec.parse("flow"), 300_000, seed=2
     )
-    finish = world.finish
-    world.finish = lambda *stretch: steps.add(stretch[2]) or finish(*stretch)
-    assert list(games[0].play(200_000)) == games[1].plays(200_000)
-    assert step in steps
+    steps = set()
+    games = [setting._game(1, setting.horizon)[0] for _ in range(2)]
+    finish = games[1]._world.finish
+    games[1]._world.finish = lambda *stretch: steps.add(stretch[3]) or finish(*stretch)
+    assert list(games[0].play(300_000)) == games[1].plays(300_000)
+    assert steps >= {kernels.NOT_SENT, kernels.ON_THE_WAY}
+
+
+def test_long_delays_whose_rewards_are_looked_for():
+    """Stretches just long enough for cohorts: most of these are looked at often, and then resolved."""
+    setting = Setting(
+        Problem([0.9, 0.8], "exponential(20000)"), PolicySpec.parse("round-robin(stretch=500)"), 300_000
+    )  # fmt: skip
+    games, steps = [setting._game(1, setting.horizon)[0] for _ in range(2)], []
+    finish = games[1]._world.finish
+    games[1]._world.finish = lambda *stretch: steps.append(stretch[3]) or finish(*stretch)
+    assert list(games[0].play(300_000)) == games[1].plays(300_000)
+    assert steps.count(kernels.ON_THE_WAY) > 10
 
 
 def test_long_delays_of_an_arm_that_ran_before():

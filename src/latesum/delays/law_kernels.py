@@ -18,9 +18,6 @@ EXPONENTIAL = 2  # with mean a, rounded up
 GEOMETRIC = 3  # failures before a success, each with the chance a
 PARETO = 4  # with scale a and shape b, rounded up
 
-#: As `latesum.delays.base.FOREVER`, which says why.
-_FOREVER = 1 << 62
-
 
 class Law(NamedTuple):
     """The law of a delay."""
@@ -45,18 +42,3 @@ def longer_than(law, k):
     if law.kind == GEOMETRIC:
         return math.pow(law.a, k + 1.0)
     return math.pow(1.0 + k / law.a, -law.b)
-
-
-@compiled
-def first_below(law, level, after):
-    """The smallest j > after with P(delay > j) < level, by bisection."""
-    low, high = after, max(after, 0) + 1
-    while longer_than(law, high) >= level and high < _FOREVER:
-        low, high = high, min(high * 2, _FOREVER)
-    while high - low > 1:
-        middle = low + (high - low) // 2
-        if longer_than(law, middle) >= level:
-            low = middle
-        else:
-            high = middle
-    return high

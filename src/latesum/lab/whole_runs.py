@@ -64,20 +64,20 @@ def play_whole(policy: Policy, world: Any, bucket: int, until: int, ask: NextPla
             policy.tell(arm, rounds, total, name, number)
             continue
         quiet = world.nothing_later_before - world.rounds_played
+        tables, under_way = _of(world)
         why, count, played, highest, unplayed, *rest = kernels.play_stretches(
-            state, policy.rounds_told, left, bucket, *_of(world), world.draws.words(),
+            state, policy.rounds_told, left, bucket, tables, under_way, world.draws.words(),
             world.rounds_played, quiet, policy._opened(), policy._highest, *plays.for_kernel(),
         )  # fmt: skip
-        world.draws.drawn()
+        world.played_by_kernel(played, under_way)
         if count > len(plays):
             plays.noted(count)
             policy._learned_elsewhere(plays, played, highest, unplayed)
-        world.rounds_played += played
         left -= played
         if why == kernels.DRAWN:
             plays.noted(count + 1)
             arm, rounds = int(plays.arms[-1]), int(plays.rounds[-1])
-            plays.totals[-1] = world.finish(arm, rounds, *rest)
+            plays.totals[-1] = world.finish(under_way, arm, rounds, *rest)
             left -= rounds
             if not left:
                 return plays
@@ -122,21 +122,22 @@ class LateRun:
             lag: How long after its end the total of a stretch is known.
         """
         at, world, plays, clock = self._at, self._world, self.plays, self._clock
-        draws, start, drawn = world.draws, world.rounds_played, False
+        start, drawn = world.rounds_played, False
         while True:
             *columns, _ = plays.for_kernel()
+            tables, under_way = _of(world)
             why, *rest = at.play_late(
-                *self._minds, at.Parts(*columns), clock, until, bucket, lag, *_of(world),
-                draws.words(), start, world.nothing_later_before - start, drawn,
+                *self._minds, at.Parts(*columns), clock, until, bucket, lag, tables, under_way,
+                world.draws.words(), start, world.nothing_later_before - start, drawn,
             )  # fmt: skip
-            draws.drawn()
-            world.rounds_played = start + int(clock[at.NOW])
+            played = start + int(clock[at.NOW]) - world.rounds_played
+            world.played_by_kernel(played, under_way)
             plays.noted(int(clock[at.PARTS]))
             drawn = why == at.DRAWN
             if drawn:
                 plays.noted(len(plays) + 1)
                 arm, rounds = int(plays.arms[-1]), int(plays.rounds[-1])
-                plays.totals[-1] = world.finish(arm, rounds, *rest)
+                plays.totals[-1] = world.finish(under_way, arm, rounds, *rest)
             elif why == at.NO_ROOM:
                 plays.make_room()
                 self._make_room()

@@ -24,7 +24,7 @@ from latesum._draws import SharedGenerator
 from latesum._terminal import new_table
 from latesum.delays import Delay, parse
 from latesum.delays.base import Integers, Table
-from latesum.world.cohorts import Cohorts, CompiledCohorts, long_tables
+from latesum.world.cohorts import Cohorts, long_tables
 from latesum.world.later import Later
 from latesum.world.reward_text import parse_reward
 from latesum.world.rewards import Bernoulli, Floats, Reward
@@ -209,7 +209,7 @@ class Problem:
             for each in channels
         ):
             return None
-        return None if delay.law is None else long_tables(delay, self.means)
+        return long_tables(delay, self.means)
 
     @functools.cached_property
     def _bernoulli_tables(self) -> Any:
@@ -274,7 +274,7 @@ class World:
         self._carry = np.zeros(size)
         self._beyond = np.empty(size, dtype=np.int64)
         self._later = Later()
-        self._cohorts: dict[tuple[int, int], tuple[Cohorts | CompiledCohorts, Reward | None]] = {}
+        self._cohorts: dict[tuple[int, int], tuple[Cohorts, Reward | None]] = {}
         if before is not None:
             self._fill(before)
 
@@ -299,7 +299,7 @@ class World:
             if reward is None:
                 counted += cohorts.left
             else:  # what each of them is was not drawn yet
-                self._postpone(self._resolved(cohorts), reward)
+                self._postpone(cohorts.resolve(self._rng), reward)
         return float(self._carry.sum()) + self._later.total + counted
 
     def play(self, arm: int, rounds: int) -> float:
@@ -376,11 +376,7 @@ class World:
         arrived = self._kernels.take_arrivals(self._carry, rounds) if len(self._carry) else 0.0
         cohorts, reward = self._cohorts_of(channel)
         mean = 1.0 if channel.bernoulli_mean is None else channel.bernoulli_mean
-        end = self.rounds_played
-        if isinstance(cohorts, CompiledCohorts):
-            cohorts.send(end, rounds, mean)
-            return arrived
-        rng = self._rng
+        rng, end = self._rng, self.rounds_played
         if rounds >= 2 * cohorts.shortest:
             cohorts.send(end, rounds, mean, rng)
         else:
@@ -389,30 +385,17 @@ class World:
             self._postpone(arrivals, reward)
         return arrived
 
-    def _cohorts_of(self, channel: _Channel) -> tuple[Cohorts | CompiledCohorts, Reward | None]:
+    def _cohorts_of(self, channel: _Channel) -> tuple[Cohorts, Reward | None]:
         """The cohorts of all rewards of 1 that have this delay, or of all rewards of this kind."""
         reward = None if channel.bernoulli_mean is not None else channel.reward
         key = (id(channel.delay), id(reward))
         if key not in self._cohorts:
-            delay, draws = channel.delay, self.draws
-            compiled = reward is None and delay.law is not None and draws.words() is not None
-            self._cohorts[key] = (
-                CompiledCohorts(delay, draws) if compiled else Cohorts(delay), reward
-            )  # fmt: skip
+            self._cohorts[key] = (Cohorts(channel.delay), reward)
         return self._cohorts[key]
-
-    def _resolved(self, cohorts: Cohorts | CompiledCohorts) -> Integers:
-        """The rounds in which all that is under way in cohorts arrives."""
-        if isinstance(cohorts, CompiledCohorts):
-            return cohorts.resolve()
-        return cohorts.resolve(self._rng)
 
     def _arrived_of_cohorts(self) -> float:
         total = 0.0
         for cohorts, reward in self._cohorts.values():
-            if isinstance(cohorts, CompiledCohorts):
-                total += cohorts.move_to(self.rounds_played)
-                continue
             arrived, rounds = cohorts.move_to(self.rounds_played, self._rng)
             self._postpone(rounds, reward)
             total += arrived if reward is None else reward.draw_sum(arrived, self._rng)
@@ -422,21 +405,32 @@ class World:
         """What compiled code needs to play as `play` does; None where some draws are no kernel's."""
         if self._problem._long_tables is not None:
             cohorts, _ = self._cohorts_of(self._channels[0])
-            if not isinstance(cohorts, CompiledCohorts):
-                return None
-            return self._problem._long_tables, cohorts.state
+            return self._problem._long_tables, cohorts.for_kernel()
         tables = self._problem._bernoulli_tables
         if tables is None or self._cohorts:
             return None
         room = np.empty(len(self._beyond))
         return tables, self._kernels.UnderWay(self._carry, self._beyond, room)
 
+    def played_by_kernel(self, rounds: int, under_way: Any) -> None:
+        """Compiled code has drawn, and played some stretches to the end.
+
+        Args:
+            rounds: Their rounds.
+            under_way: What `for_kernel` gave, as it is now.
+        """
+        self.draws.drawn()
+        self.rounds_played += rounds
+        if self._problem._long_tables is not None:
+            self._cohorts_of(self._channels[0])[0].take_over(under_way)
+
     def finish(
-        self, arm: int, rounds: int, left: int, arrived: float, late: int, far: int
+        self, under_way: Any, arm: int, rounds: int, left: int, arrived: float, late: int, far: int
     ) -> float:
         """The total of a stretch of which compiled code has left something to do.
 
         Args:
+            under_way: What `for_kernel` gave, as it is now.
             arm: The arm that was played.
             rounds: The rounds of the stretch.
             left: What is left to do, as `play_bernoulli` says it.
@@ -446,14 +440,12 @@ class World:
         """
         self.rounds_played += rounds
         at = self._kernels
-        if left in (at.NOT_SENT, at.ON_THE_WAY):
+        if left == at.NOT_SENT:
+            arrived = self._send_long(self._channels[arm], rounds) + self._arrived_of_cohorts()
+        elif left == at.ON_THE_WAY:
             cohorts, _ = self._cohorts_of(self._channels[arm])
-            assert isinstance(cohorts, CompiledCohorts)
-            if left == at.NOT_SENT:
-                self._send_long(self._channels[arm], rounds)
-                arrived = cohorts.move_to(self.rounds_played)
-            else:
-                arrived = cohorts.go_on()
+            arrived, known = cohorts.go_on(under_way, self._rng)
+            self._postpone(known, None)
         elif left:
             drawn = far if left == at.AFTER_COUNT else None
             arrived = self._after_spill(self._channels[arm], rounds, arrived, late, far=drawn)
@@ -476,7 +468,7 @@ class World:
         channel, rounds = self._check(arm, rounds)
         start = self.rounds_played
         for cohorts, kind in self._cohorts.values():
-            self._postpone(self._resolved(cohorts), kind)
+            self._postpone(cohorts.resolve(self._rng), kind)
         seen = np.zeros(rounds)
         due = min(rounds, len(self._carry))
         seen[:due] = self._carry[:due]
