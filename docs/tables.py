@@ -173,19 +173,37 @@ def regrets_by_told(rows: Sequence[Row]) -> str:
     return _markdown(["mean regret ± standard error (runs)", *TOLD.values()], lines)
 
 
-def lock_ins(*, commands: bool) -> Callable[[Sequence[Row]], str]:
-    """The studies of lock-ins that come first: of each the newest, with or without the command that made it."""
+def lock_ins(rows: Sequence[Row]) -> str:
+    """The studies of lock-ins that come first: of each the newest, with the command that made it."""
+    newest = _newest(rows)
+    lines = []
+    for row in (newest[key] for key in IN_SHORT_SAFETY):
+        line = [NAMES[row["policy"]], _told(row["told"]), LAWS[row["law"]], _stuck(row)]
+        lines.append([*line, f"`{_command(row)}`"])
+    columns = ["policy", "told of the delay", "random problems with", "stuck", "command"]
+    return _markdown(columns, lines, right=("stuck",))
 
-    def shown(rows: Sequence[Row]) -> str:
-        newest = {(row["policy"], row["law"], row["told"]): row for row in rows}
-        lines = []
-        for row in (newest[key] for key in IN_SHORT_SAFETY):
-            line = [NAMES[row["policy"]], _told(row["told"]), LAWS[row["law"]], _stuck(row)]
-            lines.append([*line, f"`{_command(row)}`"] if commands else line)
-        columns = ["policy", "told of the delay", "random problems with", "stuck"]
-        return _markdown([*columns, "command"] if commands else columns, lines, right=("stuck",))
 
-    return shown
+def lock_ins_in_short(rows: Sequence[Row]) -> str:
+    """The same with the policies beside each other, and without commands."""
+    newest = _newest(rows)
+    lines = []
+    for law, told in dict.fromkeys((law, told) for _, law, told in IN_SHORT_SAFETY):
+        found = [newest.get((policy, law, told)) for policy in NAMES]
+        lines.append(
+            [_told(told), LAWS[law], *("–" if row is None else _stuck(row) for row in found)]
+        )
+    stuck = [f"{name} stuck" for name in NAMES.values()]
+    return _markdown(["told of the delay", "random problems with", *stuck], lines, right=stuck)
+
+
+def _newest(rows: Sequence[Row]) -> dict[tuple[str, str, str], Row]:
+    return {(row["policy"], row["law"], row["told"]): row for row in rows}
+
+
+def regrets_of(*policies: str) -> Callable[[Sequence[Row]], str]:
+    """`regrets` of some policies."""
+    return lambda rows: regrets([row for row in rows if row["policy"] in policies])
 
 
 def all_lock_ins(law: str, policies: Sequence[str] = ()) -> Callable[[Sequence[Row]], str]:
@@ -545,8 +563,12 @@ def agreeing(rows: Sequence[Row]) -> str:
 TABLES: dict[str, tuple[str, Callable[[Sequence[Row]], str]]] = {
     "league": ("league", regrets),
     "regret": ("regret", regrets_by_told),
-    "safety": ("safety", lock_ins(commands=True)),
-    "safety-short": ("safety", lock_ins(commands=False)),
+    "headline-short": (
+        "headline",
+        regrets_of("Unmix", "Flow", "ODAAF", "QPM-D, UCB1", "QPM-D, KL-UCB++"),
+    ),
+    "safety": ("safety", lock_ins),
+    "safety-short": ("safety", lock_ins_in_short),
     "safety-usual": ("safety", all_lock_ins("usual")),
     "safety-wide": ("safety", all_lock_ins("wide", ("flow", "flow(thinned=False)"))),
     "safety-unmix": ("safety", all_lock_ins("wide", ("unmix",))),

@@ -2,7 +2,9 @@
 
 import gc
 import os
+import shutil
 import sys
+import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -11,11 +13,24 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
+from _pytest.doctest import DoctestModule
 from hypothesis import settings
 
 from latesum._compile import cache_folder
 
 sys.path.insert(0, str(Path(__file__).parent / "live"))
+
+# A store waits until the disk has what it wrote, and tests write thousands of times: files of tests are in memory
+# where there is room for them, also those of the processes that tests start.
+_MEMORY = Path("/dev/shm")
+if (
+    "TMPDIR" not in os.environ
+    and os.access(_MEMORY, os.W_OK | os.X_OK)
+    and not os.statvfs(_MEMORY).f_flag & os.ST_NOEXEC  # commands are among the files
+    and shutil.disk_usage(_MEMORY).free > 4e9
+):
+    os.environ["TMPDIR"] = str(_MEMORY)
+    tempfile.tempdir = None
 
 # The same cases are drawn every time, and a kernel may have to be compiled first.
 settings.register_profile("steady", deadline=None, derandomize=True, max_examples=25)
@@ -26,6 +41,13 @@ cache_folder()  # says here, and in no test, that kernels will be compiled
 # What is made while tests are collected stays: looking through it for garbage again and again takes
 # a quarter of that time.
 gc.disable()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file():
+    """Doctests are in the sources: looking for some in every file of tests takes a second of each worker."""
+    found = yield
+    return [each for each in found if not isinstance(each, DoctestModule)]
 
 
 def pytest_collection_finish():
@@ -47,10 +69,40 @@ def postgres():
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def store_address(request, tmp_path):
-    """The address of an empty store of each kind."""
+    """The address of a new store of each kind, without tables."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'campaigns.db'}"
     return request.getfixturevalue("postgres").new_database()
+
+
+@pytest.fixture(scope="session")
+def tables_file(tmp_path_factory):
+    """A file with the tables of a store and nothing in them: making these takes longer than most tests."""
+    from latesum.live import Store
+
+    path = tmp_path_factory.mktemp("tables") / "empty.db"
+    Store(path).close()
+    return path
+
+
+@pytest.fixture(scope="session")
+def tables_database(postgres):
+    """The same as a database of PostgreSQL: its name."""
+    from latesum.live import Store
+
+    address = postgres.new_database()
+    Store(address).close()
+    return address.split("?")[0].rpartition("/")[2]
+
+
+@pytest.fixture
+def store_file(tables_file, tmp_path):
+    """Make the file of an empty store, by its name."""
+
+    def make(name="campaigns.db"):
+        return Path(shutil.copyfile(tables_file, tmp_path / name))
+
+    return make
 
 
 class SetClock:

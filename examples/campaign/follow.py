@@ -49,7 +49,7 @@ class Shop:
         file = shlex.quote(str(self.folder / "plan.json"))
         command = (
             'plan --options 3 --rate 0.22 --lift 10% --traffic "5000 per day" --late "18 hours" '
-            f'--run-for "12 weeks" --replications 30 --quick --out {file}'
+            f'--run-for "12 weeks" --policies unmix,flow --replications 30 --quick --out {file}'
         )
         print(f"[{self.today}] $ latesum {command}\n{_run(shlex.split(command))}")
 

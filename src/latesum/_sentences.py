@@ -10,7 +10,7 @@ from __future__ import annotations
 import string
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
@@ -62,15 +62,15 @@ class Reader:
 
     A field's format may be one of `formats`: a number of rounds (`rounds`), for which something is played (`stretch`),
     which were counted (`visitors`), a delay in rounds (`late`), a number of buckets (`buckets`), the name of a bucket
-    (`bucket`), a mean between 0 and 1 (`mean`), a difference of two (`points`); a setting, whose name is the field's and
+    (`bucket`), the word for one (`unit`), a mean between 0 and 1 (`mean`), a difference of two (`points`); a setting, whose name is the field's and
     whose value may be several (`setting`); a command of a campaign, whose name is the field's, with its options
     (`command`), or as a remark (`aside`).
     """
 
     #: Other templates for sentences of these kinds.
-    templates: ClassVar[Mapping[str, str]] = {}
+    templates: Mapping[str, str] = _NONE
     formats = (
-        "rounds", "stretch", "visitors", "late", "buckets", "bucket", "mean", "points", "setting", "command", "aside",
+        "rounds", "stretch", "visitors", "late", "buckets", "bucket", "unit", "mean", "points", "setting", "command", "aside",
     )  # fmt: skip
 
     def tell(self, said: str) -> str:
@@ -125,6 +125,9 @@ class Reader:
 
     def _bucket(self, value: str, name: str) -> str:
         return value
+
+    def _unit(self, value: str, name: str) -> str:
+        return "bucket"
 
     def _mean(self, value: float, name: str) -> str:
         return f"{value:.3f}"

@@ -4,7 +4,6 @@ import random
 
 import numpy as np
 import pytest
-from mabwiser.mab import MAB, LearningPolicy
 from river import bandit, proba
 
 from latesum import InvalidInput, Problem, compare
@@ -27,11 +26,14 @@ RIVER = {
     "thompson": lambda seed: bandit.ThompsonSampling(reward_obj=proba.Beta(), seed=seed),
     "exp3": lambda seed: bandit.Exp3(gamma=0.5, seed=seed),
 }
-MABWISER = {
-    "ucb1": LearningPolicy.UCB1(alpha=1.0),
-    "epsilon greedy": LearningPolicy.EpsilonGreedy(epsilon=0.1),
-    "thompson": LearningPolicy.ThompsonSampling(),
-}
+MABWISER = {"ucb1": ("UCB1", 1.0), "epsilon greedy": ("EpsilonGreedy", 0.1), "thompson": ("ThompsonSampling",)}  # fmt: skip
+
+
+def mab(arms, name, *parameters, **more):
+    """A policy of MABWiser, which takes two seconds to load: not for every collection."""
+    from mabwiser.mab import MAB, LearningPolicy
+
+    return MAB(arms, getattr(LearningPolicy, name)(*parameters), **more)
 
 
 def _rewards(seed, horizon=HORIZON):
@@ -62,14 +64,14 @@ def test_without_delay_river_gives_the_same_regret_by_itself(name):
 @pytest.mark.parametrize("name", MABWISER)
 def test_without_delay_mabwiser_gives_the_same_regret_by_itself(name):
     rewards, horizon = _rewards(3), 200
-    alone = MAB([0, 1, 2], MABWISER[name], seed=7)
+    alone = mab([0, 1, 2], *MABWISER[name], seed=7)
     arms = [0, 1, 2]
     alone.fit(arms[:], [rewards[now][arm] for now, arm in enumerate(arms)])
     for now in range(3, horizon):
         arm = alone.predict()
         alone.partial_fit([arm], [rewards[now][arm]])
         arms.append(arm)
-    played = MABWiserPolicy(MAB([0, 1, 2], MABWISER[name], seed=7))
+    played = MABWiserPolicy(mab([0, 1, 2], *MABWISER[name], seed=7))
     run = play_labelled(Problem(MEANS, "constant(0)"), played, horizon, seed=3)
     assert run.regret() == pytest.approx(_regret(arms))
 
@@ -170,7 +172,7 @@ def test_what_cannot_be_played_is_refused():
     with pytest.raises(InvalidInput, match=r"has no pull, update.*choose\(\) and observe"):
         RiverPolicy(object(), 2)
     with pytest.raises(InvalidInput, match=r"must be 0, 1"):
-        MABWiserPolicy(MAB(["a", "b"], LearningPolicy.Random()))
+        MABWiserPolicy(mab(["a", "b"], "Random"))
     with pytest.raises(InvalidInput, match="chose arm 2"):
         play_labelled(problem, RiverPolicy(bandit.UCB(delta=1), 3), 50, seed=1)
     with pytest.raises(InvalidInput, match="way to credit"):

@@ -5,6 +5,8 @@ from datetime import date, timedelta
 
 import pytest
 
+from latesum.markets.settings import MODEL
+
 NEW = (
     "new", "offers", "--options", "ten off,free shipping,a gift", "--regions", "north,south",
     "--start", "2026-03-02", "--run-for", "12 weeks", "--status-quo", "ten off",
@@ -34,7 +36,8 @@ def test_from_the_history_to_the_status(campaign, tmp_path):
     code, out, _ = campaign(2, *NEW, "--late", "about 2 days", "--history", before)
     assert code == 0
     assert (
-        "ten off, free shipping, a gift in north, south; switchback with model=2, horizon=84" in out
+        f"ten off, free shipping, a gift in north, south; switchback with model={MODEL}, horizon=84"
+        in out
     )
     assert "sure=guess" in out
     code, out, _ = campaign(2, "next")
@@ -120,7 +123,7 @@ def test_a_campaign_from_a_plan_with_regions(latesum, campaign, tmp_path):
     code, out, err = campaign(2, *new, "--history", past, "--columns", "rounds=visitors")
     assert code == 0, err
     assert (
-        "old, new in north, south; switchback with model=2, horizon=42, mean_delay=1.0, sure=guess"
+        f"old, new in north, south; switchback with model={MODEL}, horizon=42, mean_delay=1.0, sure=guess"
         in out
     )
     code, out, _ = campaign(2, *new[:1], "again", *new[2:], "--regions", "east,west")

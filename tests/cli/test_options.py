@@ -116,7 +116,7 @@ def test_runs_of_a_comparison_and_of_a_plan_are_kept_and_found_again(
     plan = [
         "plan", "--options", "2", "--rate", "0.1", "--lift", "40%", "--traffic", "1000 per day",
         "--late", "8 hours", "--run-for", "8 weeks", "--replications", "20", "--workers", "1",
-        "--quick", "--store", "kept", "--json",
+        "--quick", "--policies", "unmix,half test", "--store", "kept", "--json",
     ]  # fmt: skip
     for command in (compare, plan):
         first = latesum(*command)

@@ -24,6 +24,8 @@ RUN = [
     "docs/start-practitioner.md",
     "docs/how-to/other-libraries.md",
 ]
+#: What the default run makes shorter; everything is run as it stands with the slow tests.
+QUICK = {"docs/start-practitioner.md": {"--quick --replications 40": "--quick --replications 20"}}
 #: What must be among the answers.
 SAID = {
     "docs/start-practitioner.md": ("GO. ", "2026-03-05: ", "All rows were taken in", "offers.html")
@@ -107,12 +109,21 @@ def place(tmp_path, monkeypatch):
     return folder
 
 
-@pytest.mark.parametrize("page", RUN)
-def test_what_stands_there_runs(page, place):
+@pytest.mark.parametrize(
+    ("page", "shorter"),
+    [
+        *((page, QUICK.get(page, {})) for page in RUN),
+        *(pytest.param(page, {}, marks=pytest.mark.slow) for page in QUICK),
+    ],
+)
+def test_what_stands_there_runs(page, shorter, place):
     blocks = list(_blocks(page))
     assert blocks
     # Commands share one shell, so that what is exported in one block holds in the next.
     commands = "\n".join(block for language, block in blocks if language == "bash")
+    for long, short in shorter.items():
+        assert long in commands
+        commands = commands.replace(long, short)
     if commands:
         done = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", commands],

@@ -15,8 +15,6 @@ from latesum.lab import engine, runners
 from latesum.lab.runners import chosen_runner
 from latesum.lab.sweeps import Experiment, run_sweep
 
-distributed = pytest.importorskip("distributed")
-
 EXPERIMENT = Experiment.model_validate(
     {
         "name": "cluster",
@@ -35,10 +33,23 @@ def tables(folder: Path) -> list[bytes]:
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[Any]:
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
-    ) as started:
+def distributed() -> Any:
+    return pytest.importorskip("distributed")  # a second, which is not for every collection
+
+
+@pytest.fixture(scope="module")
+def cluster(distributed: Any) -> Iterator[Any]:
+    import dask
+
+    # Results that a killed worker had are asked for until this time is over; usually it is half a minute.
+    short = {"distributed.comm.timeouts.connect": "3s"}
+    with (
+        dask.config.set(short),
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None,
+            host="127.0.0.1",
+        ) as started,
+    ):  # fmt: skip
         yield started
 
 
@@ -47,7 +58,9 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "_SECONDS_PER_CHUNK", 0.01)
 
 
-def test_a_worker_killed_midway_changes_nothing(tmp_path: Path, cluster: Any) -> None:
+def test_a_worker_killed_midway_changes_nothing(
+    tmp_path: Path, cluster: Any, distributed: Any
+) -> None:
     run_sweep(EXPERIMENT, tmp_path / "alone")
     killed: list[int] = []
     with chosen_runner(dask=cluster.scheduler_address) as runner:
@@ -75,6 +88,7 @@ def test_what_was_done_before_is_not_sent_to_the_cluster(tmp_path: Path, cluster
     assert left == [20]
 
 
+@pytest.mark.usefixtures("distributed")
 def test_a_wrong_address_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runners, "_CONNECT_SECONDS", 1)
     with (

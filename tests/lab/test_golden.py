@@ -40,6 +40,8 @@ EARLIER = [
     "unmix(reconsider=False)",
     "unmix-untold(reconsider=False)",
     "unmix(look_again=False)",
+    "unmix(doubt_reaches=False)",
+    "unmix-untold(doubt_reaches=False)",
 ]
 NAMES = [name for name in available(None) if name != "improved-ucb"]
 

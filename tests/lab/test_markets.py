@@ -291,5 +291,6 @@ def test_some_worlds_and_policies_of_a_table_are_run_by_themselves():
     assert 0.5 < rows[1].of_split < 1.5
     with pytest.raises(InvalidInput, match="world"):
         run_markets(["worlds"], worlds=["Z"], replications=1)
+    late = "A, two days late, restated for a week, 5% missing"
     with pytest.raises(InvalidInput, match="none of these policies"):
-        run_markets(["worlds"], worlds=["B"], policies=["flow"], replications=1)
+        run_markets(["worlds", "poor reports"], worlds=[late], policies=["flow"], replications=1)

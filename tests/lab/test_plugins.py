@@ -146,10 +146,8 @@ CAMPAIGN = ["campaign", "--store", "c.db"]
 NEW = ["--options", "a,b", "--time-basis", "arrival", "--expected-rounds", "100"]
 
 
-def assert_swept(run, tmp_path, *where):
-    """Sweep with the package, and check what came out."""
-    (tmp_path / "turns.toml").write_text(SWEEP)
-    out = run(*LATESUM, "sweep", "turns.toml", *where)
+def assert_swept(out, tmp_path):
+    """Check what came out of a sweep with the package."""
     assert "backwards (stretch=200)" in out
     import pyarrow.parquet as pq
 
@@ -163,23 +161,24 @@ def assert_swept(run, tmp_path, *where):
     assert table["regret"][:3] == table["regret"][6:]
 
 
-def test_a_sweep_on_a_cluster(run, tmp_path):
-    assert_swept(run, tmp_path, "--dask", "local", "--workers", "1")
-
-
 @pytest.mark.slow
-def test_a_sweep_in_several_processes(run, tmp_path):
-    assert_swept(run, tmp_path, "--workers", "2")
+def test_a_sweep_on_a_cluster(run, tmp_path):
+    (tmp_path / "turns.toml").write_text(SWEEP)
+    out = run(*LATESUM, "sweep", "turns.toml", "--dask", "local", "--workers", "1")
+    assert_swept(out, tmp_path)
 
 
 def test_every_command_knows_them(run, tmp_path):
-    commands = [COMPARE, PLAN, ["delays", "twice(30)"], IMPOSTOR]
+    (tmp_path / "turns.toml").write_text(SWEEP)
+    sweep = ["sweep", "turns.toml", "--workers", "2"]
+    commands = [COMPARE, sweep, PLAN, ["delays", "twice(30)"], IMPOSTOR]
     for name, policy in (("one", "backwards"), ("two", "turning:Backwards")):
         commands.append([*CAMPAIGN, "new", name, "--policy", policy, *NEW])
         commands.append([*CAMPAIGN, "next", "-c", name, "--json"])
     answers = json.loads(run("-c", SEVERAL, json.dumps(commands)))
-    compared, planned, described, refused, *campaigns = answers
-    assert [code for code, *_ in answers] == [0, 0, 0, 2, 0, 0, 0, 0], answers
+    compared, swept, planned, described, refused, *campaigns = answers
+    assert [code for code, *_ in answers] == [0, 0, 0, 0, 2, 0, 0, 0, 0], answers
+    assert_swept(swept[1], tmp_path)
 
     rows = json.loads(compared[1])["policies"]
     assert rows[0]["mean"] == rows[1]["mean"]

@@ -29,16 +29,22 @@ def load_example(monkeypatch):
             del sys.modules[name]
 
 
-@pytest.fixture
-def store(store_address):
-    with Store(store_address) as opened:
+@pytest.fixture(params=["sqlite", "postgresql"])
+def store(request, store_file):
+    """An empty store of each kind."""
+    if request.param == "sqlite":
+        address = store_file()
+    else:
+        tables = request.getfixturevalue("tables_database")
+        address = request.getfixturevalue("postgres").new_database(tables)
+    with Store(address) as opened:
         yield opened
 
 
 @pytest.fixture
-def new_campaign(tmp_path, clock):
+def new_campaign(store_file, clock):
     """Make a campaign in a file, with anything set otherwise."""
-    store = Store(tmp_path / "own.db")
+    store = Store(store_file("own.db"))
 
     def make(name="banner", options=("A", "B", "C"), policy="odaaf", parameters=None, **changed):
         settings = {

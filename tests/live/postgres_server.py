@@ -69,7 +69,8 @@ class Server:
     def address(self, database):
         return f"postgresql+psycopg://latesum@/{database}?host={self._socket_folder}"
 
-    def new_database(self):
+    def new_database(self, template="template1"):
+        """The address of a new database: an empty one, or a copy."""
         import psycopg
 
         name = f"test_{os.getpid()}_{next(_numbers)}"
@@ -77,7 +78,8 @@ class Server:
             f"host={self._socket_folder} user=latesum dbname=postgres", autocommit=True
         )
         with contextlib.closing(admin):
-            admin.execute(f"CREATE DATABASE {name}")
+            copied = " STRATEGY file_copy" if admin.info.server_version >= 150_000 else ""
+            admin.execute(f"CREATE DATABASE {name} TEMPLATE {template}{copied}")
         return self.address(name)
 
 
@@ -85,7 +87,7 @@ class Server:
 def running_server():
     """Start a server, and stop it at the end."""
     user = _user()
-    scratch = Path(tempfile.mkdtemp(prefix="latesum-pg-", dir="/tmp"))
+    scratch = Path(tempfile.mkdtemp(prefix="latesum-pg-"))
     try:
         scratch.chmod(0o755)
         binaries = _binaries(scratch, user)

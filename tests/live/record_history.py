@@ -301,12 +301,17 @@ STORIES = {
     "reconsidered": eventful_campaign,
     # And by the rule that looked again, and doubted no more later than at first:
     "doubting": eventful_campaign,
+    # And by the rule whose doubt grew, and did not reach delays of four times what was told:
+    "growing": eventful_campaign,
     "regions": regions_campaign,
     "stream": stream_campaign,
     # And again, by the second version of the markets' model:
     "remodelled": stream_campaign,
     # That with regions by the second version too:
     "remodelled_regions": regions_campaign,
+    # And both by the third version, which draws from less of the uncertainty:
+    "calmer": stream_campaign,
+    "calmer_regions": regions_campaign,
 }
 
 

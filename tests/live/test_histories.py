@@ -145,13 +145,16 @@ def test_a_campaign_keeps_to_the_rule_of_its_policy_by_which_it_began():
     assert new.build_policy().thinned
 
 
-def test_by_the_new_model_of_markets_the_old_decisions_would_have_been_others():
-    exported = read_export((HERE / "histories" / "stream-switchback.json").read_text("utf-8"))
-    assert "model" not in exported["settings"]["parameters"]
-    exported["settings"]["parameters"]["model"] = 2
+@pytest.mark.parametrize(
+    ("recorded", "version"),
+    [("stream", None), ("remodelled", 2), ("remodelled_regions", 2), ("calmer", 3), ("calmer_regions", 3)],
+)  # fmt: skip
+def test_by_another_model_of_markets_the_decisions_would_have_been_others(recorded, version):
+    exported = read_export((HERE / "histories" / f"{recorded}-switchback.json").read_text("utf-8"))
+    told = exported["settings"]["parameters"]
+    assert told.get("model") == version
+    told["model"] = 3 if version == 2 else 2
     assert replay_log(Settings.from_json(exported["settings"]), exported_log(exported))
-    new = read_export((HERE / "histories" / "remodelled-switchback.json").read_text("utf-8"))
-    assert new["settings"]["parameters"]["model"] == 2
 
 
 def test_by_the_new_rule_of_flow_the_old_decisions_would_have_been_others():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from latesum.live.outlook import Words, make_outlook, percent, without_commands
+from latesum.live.outlook import make_outlook
 from latesum.live.status import OptionRow
 
 
@@ -78,31 +78,3 @@ def test_what_is_not_known_is_not_made_up():
         Known(("a", 0.1, 0.0, 0.2, "behind"), ("b", 0.2, 0.1, 0.3, "in the race"), every="number")
     )
     assert numbered.worth is None
-
-
-def test_rounds_become_days_and_shares_percent():
-    words = Words("day", 5000, shares=True)
-    assert words.plain("red for 2,000 rounds, because it may be best.") == (
-        "red for about 1 day, because it may be best."
-    )
-    assert words.plain("Rewards are about 2,505 rounds late (told: 2,500).") == (
-        "Rewards are about 12 hours late (about 12 hours was said at the start)."
-    )
-    assert words.plain("those more than 0.25 below the best") == (
-        "those more than 25 percentage points below the best"
-    )
-    assert Words("number", 5000, shares=False).plain("for 2 rounds, 0.25") == "for 2 visitors, 0.25"
-    assert words.plain("2026-03-13: 10.5 of v0.25") == "2026-03-13: 10.5 of v0.25"
-    assert (words.rate(0.02533), percent(1.5)) == ("2.53%", "150%")
-
-
-def test_findings_on_a_page_have_no_commands():
-    from latesum.live import health
-
-    with open(health.__file__, encoding="utf-8") as source:  # noqa: PTH123
-        assert "`latesum campaign" in source.read()  # otherwise this is not needed any more
-    said = without_commands(
-        "Make room, or move the campaigns (`latesum campaign move`). Record totals with `latesum "
-        "campaign import FILE` or `latesum campaign record`, or `latesum campaign finish`."
-    )
-    assert said == "Make room, or move the campaigns. Bring in totals, or finish."

@@ -11,6 +11,7 @@ from latesum.policies.conformance import check
 from latesum.policies.flow import Flow
 from latesum.world import Problem
 
+SEEDS = [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 8))]
 PARAMETERS = [
     {"n_arms": 3, "horizon": 5_000, "mean_delay": 10},
     {"n_arms": 2, "mean_delay": 20.3, "index": "ucb1"},
@@ -46,7 +47,7 @@ def regrets(problem, policy, horizon, runs, seed=5):
 
 
 @pytest.mark.parametrize("parameters", PARAMETERS)
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_conformance(parameters, seed):
     check(Flow(**parameters, rng=np.random.default_rng(seed)), seed=seed)
 

@@ -186,6 +186,23 @@ def test_the_learned_delay_is_near_the_true_one_where_the_told_mean_is_half_of_i
     assert 70 < played.learned_delay().mean < 130
 
 
+def test_a_mean_that_is_told_surely_is_held_to():
+    """Rewards come twice as late as told: what is told surely stays, what is told loosely moves."""
+
+    def learned(uncertainty):
+        world = Problem([0.3, 0.6], "exponential(50)").start(rng=np.random.default_rng(2))
+        rng = np.random.default_rng(1)
+        policy = Unmix(2, 20_000, mean_delay=25, uncertainty=uncertainty, reconsider=False, rng=rng)
+        for _ in range(60):
+            asked = policy.ask()
+            rounds = min(asked.rounds, asked.part or asked.rounds)
+            policy.tell(asked.arm, rounds, world.play(asked.arm, rounds))
+        return policy.learned_delay().mean
+
+    assert learned(0.01) == pytest.approx(25, abs=0.2)
+    assert learned(0.01) + 0.2 < learned(0.1) < 27 < learned(0.5)
+
+
 def test_it_explains_itself():
     policy = Unmix(2, 10_000, mean_delay=50, before="other", rng=np.random.default_rng(1))
     assert policy.reason() == "because it has not been tried yet"
@@ -360,7 +377,9 @@ def test_the_figure_shows_what_was_learned_what_was_told_and_the_truth(tmp_path)
         policy.plot_delay(tmp_path / "nowhere" / "delay.png")
 
 
-@pytest.mark.parametrize("rule", ["reconsider", "look_again", "doubt_grows", "new_first"])
+@pytest.mark.parametrize(
+    "rule", ["reconsider", "look_again", "doubt_grows", "doubt_reaches", "new_first"]
+)
 def test_whether_it_reconsiders_is_yes_or_no(rule):
     with pytest.raises(InvalidInput, match=f"{rule} is True or False, not 'often'"):
         Unmix(2, 1000, mean_delay=10, **{rule: "often"})
@@ -395,6 +414,18 @@ def test_who_is_in_doubt_is_part_of_the_state():
         same.tell(asked.arm, asked.rounds, 10.0)
         assert (same.ask().arm, same.ask().rounds) == (1, 120)
     assert policy._doubted == [2, 1]
+
+
+def test_told_nothing_the_delay_by_which_an_arm_is_in_doubt_is_part_of_the_state():
+    policy = Unmix(2, 100_000, rng=np.random.default_rng(1))
+    while policy._ramp is not None:
+        asked = policy.ask()
+        policy.tell(asked.arm, asked.rounds, asked.rounds // 2)
+    policy._doubted, policy._doubt_scale = [1], 300.0
+    asked = policy.ask()
+    for same in (policy.copy(), Unmix.from_state(json.loads(json.dumps(policy.to_state())))):
+        same.tell(asked.arm, asked.rounds, asked.rounds // 2)
+        assert (same.ask().arm, same.ask().rounds) == (1, 1800)
 
 
 def test_rows_that_are_kept_are_explained_as_new_ones_are():

@@ -64,12 +64,12 @@ class _Client:
 
 
 @pytest.fixture
-def make_service(tmp_path, clock):
+def make_service(store_file, clock):
     """Make a service with anything configured otherwise."""
     opened = []
 
     def make(**configuration):
-        store = Store(tmp_path / f"campaigns{len(opened)}.db")
+        store = Store(store_file(f"campaigns{len(opened)}.db"))
         service = Service(store, **{"clock": clock, "status_kept": 0.0, **configuration})
         service.stranger.__enter__()
         opened.append(service)
@@ -83,6 +83,16 @@ def make_service(tmp_path, clock):
 @pytest.fixture
 def service(make_service):
     return make_service()
+
+
+@pytest.fixture(scope="module")
+def lasting_service(tables_file, tmp_path_factory):
+    """One for all tests of a file, whose processes are begun once; its clock is that of the machine."""
+    path = tmp_path_factory.mktemp("lasting") / "campaigns.db"
+    with Store(shutil.copyfile(tables_file, path)) as store:
+        service = Service(store, status_kept=0.0)
+        with service.stranger:
+            yield service
 
 
 @pytest.fixture

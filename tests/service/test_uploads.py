@@ -3,6 +3,7 @@
 import asyncio
 import http.client
 import io
+import itertools
 import json
 import shutil
 import socket
@@ -31,6 +32,22 @@ JSON = {"Content-Type": "application/json"}
 WIDE = (
     "bucket,total," + ",".join(f"c{n}" for n in range(20_000)) + "\n1,1" + ",7" * 20_000
 ).encode()
+
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture
+def service(lasting_service):
+    return lasting_service
+
+
+@pytest.fixture
+def campaign(operator):
+    """A new campaign of numbered buckets."""
+    path = f"{PATH}-{next(_numbers)}"
+    assert operator.put(path, json=SETTINGS).status_code == 201
+    return path
 
 
 def test_a_wide_file_is_refused_in_a_sentence(operator, campaign):
@@ -332,7 +349,7 @@ PARQUET = {"Content-Type": "application/vnd.apache.parquet"}
     ("file", "program", "page"),
     [
         ("bucket,clicks\n1,7\n", "columns=rounds=NAME,total=NAME.", "“Columns” (rounds=NAME,total=NAME)."),
-        ("bucket,total\n1,7\n1,8\n", "the field add_up that", "“Several rows of one bucket are parts of it” that"),
+        ("bucket,total\n1,7\n1,8\n", "the field add_up that", "“Add up rows of the same time” that"),
         ("bucket,rounds,total\n1,7,9\n", "with the field beyond_range.", "with “It is right, though it seems impossible”."),
         ('bucket;total\n1;"1,234"\n', "decimal='.' or decimal=','", "“Decimal mark” (point or comma)"),
     ],

@@ -3,7 +3,7 @@
 The totals of the first two stretches are compared with those of a world in which it really was
 played, round by round, for longer than (nearly) any delay. Each of the eight cases makes three
 two-sample tests; a p-value below ERROR_RATE over the number of all tests rejects, so that a right
-shortcut fails with probability below 0.5% over the choice of its seeds. The default run has 400
+shortcut fails with probability below 0.5% over the choice of its seeds. The default run has 250
 runs of each, which notice a pipeline that is not there; the complete one has 1,500.
 """
 
@@ -47,7 +47,7 @@ def _as_a_third_arm(problem, mean):
     return Problem(arms, problem.delay)
 
 
-@pytest.mark.parametrize("runs", [400, pytest.param(1500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("runs", [250, pytest.param(1500, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", CASES)
 def test_the_pipeline_is_that_of_a_world_in_which_it_was_really_played(name, runs, monkeypatch):
     problem, before, long_enough, plan, largest = CASES[name]

@@ -3,7 +3,7 @@
 EXACTNESS. Totals of consecutive stretches are drawn by the shortcut and by a plain loop written
 here; mean and variance of each and the covariance of neighbours are compared by z-tests. A z above
 4.5 rejects; there are about 40 tests, so a right shortcut fails with probability below 0.03%. The
-default run draws 300 samples, which see a mean that is wrong by a third of its standard deviation;
+default run draws 200 samples, which see a mean that is wrong by half of its standard deviation;
 the complete one draws 2,000.
 """
 
@@ -22,7 +22,7 @@ CALENDAR = Calendar(step=40, factors=(1.0, 0.5, 0.2), drift_to=(0.2, 0.9), drift
 PLAN = ((0, 70), (1, 25), (1, 100), (0, 45))
 
 
-@pytest.fixture(params=[300, pytest.param(2000, marks=pytest.mark.slow)])
+@pytest.fixture(params=[200, pytest.param(2000, marks=pytest.mark.slow)])
 def count(request):
     """How many samples are compared."""
     return request.param

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -102,8 +103,9 @@ COMMANDS = {
 }
 
 
+@functools.cache
 def load(name: str) -> Any:
-    """The command of this name with its options, imported now."""
+    """The command of this name with its options, imported at its first use."""
     module, _, attribute = COMMANDS[name].where.partition(":")
     found = getattr(import_module(f"latesum.cli.{module}"), attribute)
     if not isinstance(found, typer.Typer):

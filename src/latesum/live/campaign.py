@@ -508,7 +508,7 @@ class Campaign(Operated):
             check_rules(decision.rules)
             told = told_plays(earlier, decision.at, number, decision.rules)
             findings = PolicyCache().after(earlier.settings, told).findings()
-            return [*findings, f"{decision.label}: {decision.option}. {decision.reason}"]
+            return [*findings, *_reasons([decision])]
 
     def _explain_market(self, ledger: Ledger, bucket: When | None) -> list[str]:
         from latesum.live.market_view import view_market

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from latesum.live.campaign import Campaign
 from latesum.live.deciding import told_plays
 from latesum.live.maturity import Maturity
-from latesum.live.outlook import Words
+from latesum.live.page_words import words_of
 from latesum.live.status import BucketRow, Status
 from latesum.live.vocabulary import Purpose
 from latesum.policies import Play
@@ -82,6 +82,7 @@ def timeline_chart(
     """Which option was shown when, why, and what is known of it; and where phases begin."""
     window = window_of(status.timeline) if window is None else window
     bars, beginnings, last = [], [], None
+    said = words_of(status)
     for index, rows in enumerate(window.columns):
         phase = phase_of.get(rows[0].bucket)
         if phase is not None and phase != last:
@@ -89,7 +90,11 @@ def timeline_chart(
             last = phase
         row = _typical(rows)
         if len(rows) == 1:
-            words = [f"{row.option}, {_purpose(row)}", f"total {row.total_state}", row.reason]
+            words = [
+                f"{row.option}, {purpose_of(row)}",
+                f"total {row.total_state}",
+                said.tell(row.reason),
+            ]
         else:
             words = _shares(rows)
         bars.append(
@@ -188,7 +193,7 @@ def estimates_chart(status: Status) -> dict[str, Any] | None:
     known = [row for row in status.options if row.mean is not None]
     if not known:
         return None
-    words = Words(status.every, status.expected_rounds, shares=status.range == (0.0, 1.0))
+    words = words_of(status)
     return {
         "kind": "estimates",
         "unit": f"{status.unit} per visitor",
@@ -215,7 +220,8 @@ def _ordered(row: BucketRow) -> bool:
     return row.source in ("override", "held") or row.decided != row.option
 
 
-def _purpose(row: BucketRow) -> str:
+def purpose_of(row: BucketRow) -> str:
+    """Why an option was shown, in some words."""
     if row.source in ("override", "held"):
         return "ordered by an operator" if row.source == "override" else "held by an operator"
     if row.decided != row.option:

@@ -6,17 +6,17 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from latesum._checks import InvalidInput
-from latesum._sentences import sentence
+from latesum._sentences import Sentence, sentence
 from latesum.errors import NotPossible
 from latesum.live.buckets import When
 from latesum.live.caches import PolicyCache, Told
 from latesum.live.ledger import Decision, Ledger
 from latesum.live.maturity import Maturity
+from latesum.live.reasons import say_asked
 from latesum.live.rules import RULES_VERSION, check_rules
 from latesum.live.settings import Settings
 from latesum.live.vocabulary import Purpose, Source
 from latesum.policies import Play
-from latesum.policies.base import rounds_text
 
 
 def told_plays(
@@ -98,6 +98,8 @@ class Choice(NamedTuple):
             "reason": self.reason,
             "rules": self.rules,
         }
+        if isinstance(self.reason, Sentence) and "why" in self.reason.fields:
+            body["why"] = self.reason.fields["why"]
         if before is not None and before.rules != self.rules:
             check_rules(before.rules)  # a log that a newer latesum has gone on with is left to it
             body["rules_before"] = before.rules
@@ -133,7 +135,7 @@ def choose(
     if ordered is not None:
         arm, source, reason = ordered
     else:
-        reason = f"{settings.options[arm]} for {rounds_text(asked.rounds)}, {policy.reason()}."
+        reason = say_asked(settings.options[arm], asked.rounds, policy.reason())
     purpose: Purpose = asked.purpose if arm == asked.arm else "override"
     # A stretch that goes on keeps its number; a new one has that of the bucket in which it begins.
     number = policy.number_for(arm, purpose)

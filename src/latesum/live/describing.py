@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from latesum._sentences import Sentence, joined, sentence
 from latesum.live.entries import Entry
 from latesum.live.ledger import shown_of
+from latesum.live.reasons import reason_of
 from latesum.live.settings import Settings
 from latesum.live.status import act_sentence, shown_text
 
@@ -13,25 +15,36 @@ def describe_entry(entry: Entry, settings: Settings) -> str:
     if entry.kind == "decision":
         body = entry.body
         label = f"{body['label']} {entry.region}".rstrip()
-        what = f"decided {label}: {settings.options[body['option']]}. {body['reason']}"
+        option, reason = settings.options[body["option"]], reason_of(body)
+        what: str
+        if isinstance(reason, Sentence) and reason.fields.get("option") == option:
+            what = sentence(
+                "decided {label}: {option}. {option} for {rounds:stretch}, {why}.", kind="decided for",
+                label=label, option=option, rounds=reason.fields["rounds"], why=reason.fields["why"],
+            )  # fmt: skip
+        else:
+            what = sentence(
+                "decided {label}: {option}. {reason}", label=label, option=option, reason=reason
+            )
         if "rules_before" in body:
-            what += (
+            changed = (
                 f" (From here on the log is read by version {body['rules']} of the rules, not "
                 f"{body['rules_before']}; decisions before it stand.)"
             )
+            what = joined([what, changed], "")
     elif entry.kind == "record":
         what = _record(entry, settings)
     else:
         return act_sentence(entry, settings)
-    return f"{entry.at:%Y-%m-%d %H:%M} UTC: {what}"
+    return sentence("{at:%Y-%m-%d %H:%M} UTC: {what}", at=entry.at, what=what)
 
 
 def _record(entry: Entry, settings: Settings) -> str:
     body = entry.body
     assert entry.bucket is not None
-    said = []
+    said = list[str]()
     if "rounds" in body:
-        said.append(f"{body['rounds']:,} rounds")
+        said.append(sentence("{rounds:visitors}", rounds=body["rounds"]))
     if "total" in body:
         said.append(f"total {body['total']:,g}" + (" (negative)" if body["total"] < 0 else ""))
     if "shown" in body:
@@ -43,4 +56,7 @@ def _record(entry: Entry, settings: Settings) -> str:
         said.append("early: the bucket had not ended")
     by = f", by {body['by']}" if "by" in body else ""
     label = f"{buckets.label(entry.bucket)} {entry.region}".rstrip()
-    return f"recorded {label}: {', '.join(said)} ({body['verdict']}{by})"
+    return sentence(
+        "recorded {label}: {said} ({verdict}{by})",
+        label=label, said=joined(said, ", "), verdict=body["verdict"], by=by,
+    )  # fmt: skip

@@ -10,12 +10,14 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from latesum._sentences import joined, sentence
 from latesum.live.learning import (
     bucket_word,
     counted,
     date_of,
     growing_buckets,
     learning_stopped,
+    say_record,
     span_since,
     usual_interval,
 )
@@ -83,7 +85,7 @@ def find_health(
                     regions.setdefault(finding, []).append(region)
         for finding, where in regions.items():
             named = "" if len(where) == len(ledger.parts) else f"{', '.join(where)}: "
-            found.append(finding._replace(sentence=f"{named}{finding.sentence}"))
+            found.append(finding._replace(sentence=joined([named, finding.sentence], "")))
         found += _noisy_demand(ledger, now)
         own_delay = find_own_delay(ledger, now)
         if own_delay is not None and own_delay.off:
@@ -113,9 +115,12 @@ def _store(free_bytes: int | None) -> Iterator[Finding]:
     yield Finding(
         "store nearly full",
         level,
-        f"There are {free_bytes / 1e6:,.0f} MB left where the campaigns are kept; when that is full, "
-        "nothing can be decided or recorded. Make room, or move the campaigns "
-        "(`latesum campaign move`).",
+        sentence(
+            "There are {megabytes:,.0f} MB left where the campaigns are kept; when that is full, nothing can be "
+            "decided or recorded. Make room, or move the campaigns{move:aside}.",
+            megabytes=free_bytes / 1e6,
+            move="",
+        ),
     )
 
 
@@ -133,18 +138,23 @@ def _delay_off(own: OwnDelay) -> Finding:
             if own.told < own.low
             else "stretches are longer than they need to be"
         )
-        remedy = "latesum campaign change --parameter mean_delay=..."
+        remedy = "--parameter mean_delay=..."
     else:
         effect = (
             "totals are scaled up too much"
             if own.told > own.high
             else "totals are scaled up too little"
         )
-        remedy = "latesum campaign change --fills-up ..."
+        remedy = "--fills-up ..."
     return Finding(
         "delay off",
         level,
-        f"{own.sentence} So {effect}: set it right (`{remedy}`).",
+        sentence(
+            "{own} So {effect}: set it right{change:aside}.",
+            own=own.sentence,
+            effect=effect,
+            change=remedy,
+        ),
     )
 
 
@@ -163,9 +173,13 @@ def _learning(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
         yield Finding(
             "data stale",
             "alarm",
-            f"The last total came in {span_since(newest, maturity.now)} ago, on "
-            f"{date_of(newest, ledger.settings)}: is the import still running? Record totals with "
-            "`latesum campaign import FILE` or `latesum campaign record`, or finish the campaign.",
+            sentence(
+                "The last total came in {span} ago, on {day}: is the import still running? {record}, or finish "
+                "the campaign.",
+                span=span_since(newest, maturity.now),
+                day=date_of(newest, ledger.settings),
+                record=say_record(),
+            ),
         )
 
 
@@ -175,15 +189,22 @@ def _not_asked(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
         return
     word = bucket_word(ledger.settings)
     missed = buckets.number(maturity.now) - last
-    remedy = "ask with `latesum campaign next`, or over HTTP, once in every " + word
     if missed > MOST_CARRIED:
         shown = ledger.decisions[last]
         yield Finding(
             "not asked for",
             "warning",
-            f"No one has asked what to show since {shown.label}, {missed} {word}s ago; "
-            f"{shown.option} is taken to have gone on. If the campaign still runs, {remedy}; "
-            "otherwise finish it.",
+            sentence(
+                "No one has asked what to show since {label}, {missed} {word}s ago; {option} is taken to have gone "
+                "on. If the campaign still runs, ask with {next:command}, or over HTTP, once in every {word}; "
+                "otherwise finish it.",
+                kind="not asked for since",
+                label=shown.label,
+                missed=missed,
+                option=shown.option,
+                word=word,
+                next="",
+            ),
         )
         return
     questions = [
@@ -197,8 +218,15 @@ def _not_asked(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
         yield Finding(
             "not asked for",
             "warning",
-            f"{carried} of the last {len(newest)} {word}s were not asked for, so what ran is taken to "
-            f"have gone on and the policy could not choose: {remedy}.",
+            sentence(
+                "{carried} of the last {last} {word}s were not asked for, so what ran is taken to have gone on and "
+                "the policy could not choose: ask with {next:command}, or over HTTP, once in every {word}.",
+                kind="not asked for",
+                carried=carried,
+                last=len(newest),
+                word=word,
+                next="",
+            ),
         )
 
 
@@ -217,14 +245,21 @@ def _planned_end(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
             break
     else:
         return
-    planned = f"{horizon:,.0f} {'buckets' if settings.is_market else 'rounds'}"
     ago = "now" if past == 0 else f"{counted(past, bucket_word(settings))} ago"
     yield Finding(
         "planned end passed",
         "warning",
-        f"The planned end, {planned}, was {ago} ({settings.buckets.label(bucket)}). "
-        "Finish the campaign (`latesum campaign finish`), or extend it (`latesum campaign change "
-        '--parameter "horizon=..."`).',
+        sentence(
+            "The planned end, {horizon:"
+            + ("buckets" if settings.is_market else "rounds")
+            + "}, was {ago} "
+            "({label}). Finish the campaign{finish:aside}, or extend it{change:aside}.",
+            horizon=horizon,
+            ago=ago,
+            label=settings.buckets.label(bucket),
+            finish="",
+            change='--parameter "horizon=..."',
+        ),
     )
 
 
@@ -238,9 +273,14 @@ def _held(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
             yield Finding(
                 "held long",
                 "warning",
-                f"The campaign has been held for {counted(held, word)} (by {body['who']}: "
-                f"{body['why']}); it learns nothing of other options meanwhile. If the reason is "
-                "gone, `latesum campaign resume`.",
+                sentence(
+                    "The campaign has been held for {span} (by {who}: {why}); it learns nothing of other options "
+                    "meanwhile. If the reason is gone, {resume:command}.",
+                    span=counted(held, word),
+                    who=body["who"],
+                    why=body["why"],
+                    resume="",
+                ),
             )
     if ledger.order is None:
         return
@@ -253,9 +293,15 @@ def _held(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
         yield Finding(
             "overridden long",
             "warning",
-            f"{ledger.settings.options[ledger.order.arm]} has been shown by an override for "
-            f"{counted(ordered, word)}, and {ledger.order.left} more are ordered "
-            f"({ledger.order.why}). If the reason is gone, `latesum campaign cancel-override`.",
+            sentence(
+                "{option} has been shown by an override for {span}, and {left} more are ordered ({why}). If the "
+                "reason is gone, {cancel_override:command}.",
+                option=ledger.settings.options[ledger.order.arm],
+                span=counted(ordered, word),
+                left=ledger.order.left,
+                why=ledger.order.why,
+                cancel_override="",
+            ),
         )
 
 
@@ -276,10 +322,14 @@ def _data(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
         yield Finding(
             "old totals grow",
             "warning",
-            f"{growing} old totals kept growing long after their {bucket_word(settings)} ended. "
-            "Totals by arrival do not do that: your source may date them by decision, which makes "
-            "wrong winners. Ask it for totals by conversion time; or, if they only fill up slowly, "
-            'say so (`latesum campaign change --fills-up "fit 7 days"`).',
+            sentence(
+                "{growing} old totals kept growing long after their {word} ended. Totals by arrival do not do "
+                "that: your source may date them by decision, which makes wrong winners. Ask it for totals by "
+                "conversion time; or, if they only fill up slowly, say so{change:aside}.",
+                growing=growing,
+                word=bucket_word(settings),
+                change='--fills-up "fit 7 days"',
+            ),
         )
 
 
@@ -291,10 +341,14 @@ def _comparison(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
             yield Finding(
                 "effects that stay",
                 "note",
-                "switchback takes the options' effects to stay as they are: where they change during the "
-                "campaign, it can end on an option that is no longer the best. Where options are new to "
-                "people, say so (`latesum campaign change --parameter novelty=0.01`); for rates that go on "
-                "changing, take another policy, such as guarded.",
+                sentence(
+                    "switchback takes the options' effects to stay as they are: where they change during the "
+                    "campaign, it can end on an option that is no longer the best. Where options are new to "
+                    "people, say so{change:aside}; for rates that go on changing, take another policy, such as "
+                    "guarded.",
+                    kind="effects that stay",
+                    change="--parameter novelty=0.01",
+                ),
             )
         return
     visits = count_visits(ledger)
@@ -308,16 +362,24 @@ def _comparison(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
         yield Finding(
             "seen once",
             "note",
-            f"{', '.join(once)} {verb} shown in one period only; what was special about that time is "
-            "taken for the option. Wait for a second period before you believe a difference.",
+            sentence(
+                "{options} {verb} shown in one period only; what was special about that time is taken for the "
+                "option. Wait for a second period before you believe a difference.",
+                kind="seen once",
+                options=", ".join(once),
+                verb=verb,
+            ),
         )
     if settings.align is None and settings.buckets.every in ("hour", "day") and ledger.decisions:
         yield Finding(
             "weekdays",
             "note",
-            "Options are compared on different days, so a good weekday may be taken for a good "
-            "option; align='week' makes every period whole weeks (`latesum campaign change --align "
-            "week`).",
+            sentence(
+                "Options are compared on different days, so a good weekday may be taken for a good option; "
+                "align='week' makes every period whole weeks{change:aside}.",
+                kind="weekdays",
+                change="--align week",
+            ),
         )
 
 
@@ -332,10 +394,16 @@ def _rounds(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
     yield Finding(
         "rounds not as expected",
         "warning",
-        f"A {bucket_word(settings)} has {mean:,.0f} rounds on average, not "
-        f"{settings.expected_rounds:,} as expected. Delays given in time were turned into rounds by "
-        f"that; set it right (`latesum campaign change --expected-rounds {mean:.0f}`), and give the "
-        "horizon and the delays again in the same command.",
+        sentence(
+            "A {word} has {mean:visitors} on average, not {expected:,} as expected. Delays given in time were "
+            "turned into rounds by that; set it right{change:aside}, and give the horizon and the delays again in "
+            "the same command.",
+            kind="rounds not as expected",
+            word=bucket_word(settings),
+            mean=mean,
+            expected=settings.expected_rounds,
+            change=f"--expected-rounds {mean:.0f}",
+        ),
     )
 
 

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from latesum._durations import duration_text
+from latesum._sentences import joined, sentence
 from latesum.live.ledger import Ledger
 from latesum.live.maturity import Maturity
 from latesum.live.settings import Settings
@@ -47,7 +48,7 @@ def learning_stopped(ledger: Ledger, maturity: Maturity) -> str | None:
         said = f"no total has become usable yet, after {what}"
     unused = [bucket for bucket in ended if bucket not in known]
     remedies = _waiting(settings, ledger, maturity, unused) + _unrecorded(settings, ledger, since)
-    return f"Nothing is being learned: {said}. {' '.join(remedies)}"
+    return joined([f"Nothing is being learned: {said}.", *remedies])
 
 
 def _passed(ledger: Ledger, maturity: Maturity, batches: list[datetime], without_total: int) -> int:
@@ -81,15 +82,19 @@ def _waiting(
 
 def _unrecorded(settings: Settings, ledger: Ledger, buckets: list[int]) -> list[str]:
     """Buckets of which no total can be used, however long one waits: why, and what to do."""
-    found = []
+    found = list[str]()
     values = {bucket: ledger.value(bucket) for bucket in buckets}
     none = {bucket: value for bucket, value in values.items() if value.total is None}
     too_late = [bucket for bucket, value in none.items() if value.late]
     if too_late and settings.lateness is not None:
         found.append(
-            f"{_count(len(too_late), 'total')} not used because of coming more than "
-            f"{duration_text(settings.lateness)} after the bucket's end: record totals sooner, or "
-            "allow a larger lateness (`latesum campaign change --lateness ...`)."
+            sentence(
+                "{totals} not used because of coming more than {lateness} after the bucket's end: record totals "
+                "sooner, or allow a larger lateness{change:aside}.",
+                totals=_count(len(too_late), "total"),
+                lateness=duration_text(settings.lateness),
+                change="--lateness ...",
+            )
         )
     missing = [bucket for bucket, value in none.items() if value.status == "missing"]
     if missing:
@@ -101,11 +106,23 @@ def _unrecorded(settings: Settings, ledger: Ledger, buckets: list[int]) -> list[
     if silent and (len(silent) >= MOST_WITHOUT_TOTALS or len(silent) == len(buckets)):
         which = "them" if len(silent) == len(buckets) else f"{len(silent)} of them"
         found.append(
-            f"No total was recorded for {which}: is the import still running? Record totals with "
-            "`latesum campaign import FILE` or `latesum campaign record`, or send them to the "
-            "service."
+            sentence(
+                "No total was recorded for {which}: is the import still running? {record}, or send them to the "
+                "service.",
+                which=which,
+                record=say_record(),
+            )
         )
     return found
+
+
+def say_record() -> str:
+    """How totals are brought in."""
+    return sentence(
+        "Record totals with {import:command} or {record:command}",
+        kind="bring in totals",
+        **{"import": "FILE", "record": ""},
+    )
 
 
 def growing_buckets(ledger: Ledger, maturity: Maturity) -> int:

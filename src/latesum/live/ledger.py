@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from latesum._checks import InvalidInput
 from latesum.live.changes import settings_after
 from latesum.live.entries import Entry
+from latesum.live.reasons import reason_of
 from latesum.live.rules import rules_of
 from latesum.live.settings import Settings
 from latesum.live.vocabulary import Purpose, RecordStatus, Source
@@ -313,6 +314,6 @@ def decision_of(entry: Entry, options: tuple[str, ...]) -> Decision:
     purpose: Purpose = "learn" if stays else body["purpose"]
     return Decision(
         entry.bucket, body["label"], options[body["option"]], body["option"], purpose,
-        body["source"], body["rounds"], body["reason"], entry.at, entry.sequence,
+        body["source"], body["rounds"], reason_of(body), entry.at, entry.sequence,
         rules_of(body), body.get("number"), stays, entry.region,
     )  # fmt: skip

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-import re
 from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from latesum.live.buckets import span_text
 from latesum.live.status import OptionRow, Status
 
 if TYPE_CHECKING:
@@ -165,84 +163,6 @@ def _worth(status: Status, base: OptionRow) -> Worth | None:
     return Worth(best.name, value, value - half, value + half, WORTH_DAYS)
 
 
-class Words:
-    """Turns what policies say about rounds and shares into what people say.
-
-    Args:
-        every: What a bucket is.
-        expected_rounds: The rounds in a bucket.
-        shares: Whether a round brings between 0 and 1, so that a mean is a share.
-
-    >>> words = Words("day", 5000, shares=True)
-    >>> words.plain("red is shown for 15,000 rounds: 0.0253 against 0.02.")
-    'red is shown for about 3 days: 2.53% against 2%.'
-    """
-
-    def __init__(self, every: str, expected_rounds: int, *, shares: bool) -> None:
-        self._every = every
-        self._expected = expected_rounds
-        self._shares = shares
-
-    def plain(self, sentence: str) -> str:
-        """A sentence without rounds, and with percent."""
-        if self._shares:
-            sentence = re.sub(r"(?<![\w.])0\.(\d+) below", self._points, sentence)
-            sentence = re.sub(
-                r"(?<![\w.])0\.\d{2,}(?!\w)(?! (?:bucket|hour|day|week))", self._percent, sentence
-            )
-        if self._every != "number":
-            sentence = re.sub(
-                r"\(told: ([\d,]*\d)\)", r"(\1 rounds was said at the start)", sentence
-            )
-            sentence = re.sub(r"(for )?(?:about )?([\d,]*\d) rounds?\b", self._time, sentence)
-            sentence = re.sub(r"(?<=\d )bucket(?=s?\b)|(?<=\b[Aa] )bucket\b", self._every, sentence)
-        sentence = re.sub(
-            r", as sure as from (.*) without delay; it might be as good as (.*)\.$",
-            r"; it might be as good as \2. As much is known of it as \1 without any delay would tell.",
-            sentence,
-        )
-        return re.sub(r"\bround(?=s?\b)", "visitor", sentence)
-
-    def headline(self, sentence: str, option: str) -> str:
-        """What is shown now and why, as one sentence.
-
-        Args:
-            sentence: The headline of a status.
-            option: What is shown.
-
-        >>> Words("day", 5000, shares=True).headline("2026-03-02: red is shown. red for 5,000 rounds, to learn.", "red")
-        '2026-03-02: red is shown for about 1 day, to learn.'
-        """
-        if self._every == "number":
-            sentence = re.sub(r"(^|\. )(?=\d+: )", r"\1Bucket ", sentence)
-        return self.plain(
-            sentence.replace(f"{option} is shown. {option} for ", f"{option} is shown for ")
-        )
-
-    def rate(self, value: float) -> str:
-        """What a round brings."""
-        return percent(value) if self._shares else f"{value:,.4g}"
-
-    def _time(self, found: re.Match[str]) -> str:
-        number = int(found[2].replace(",", "")) / self._expected
-        if found[1]:  # an option is shown for whole buckets
-            number = max(1.0, float(round(number)))
-        elif number < 1:
-            return f"about {span_text(number, self._every)}"
-        shown = f"{number:,.0f}" if number >= 10 else f"{number:.2g}"
-        return f"{found[1] or ''}about {shown} {self._every}{'' if shown == '1' else 's'}"
-
-    def _points(self, found: re.Match[str]) -> str:
-        return f"{100 * float('0.' + found[1]):.3g} percentage points below"
-
-    def advice(self, sentence: str) -> str:
-        """A finding for people who have buttons, without the commands that do the same."""
-        return self.plain(without_commands(sentence))
-
-    def _percent(self, found: re.Match[str]) -> str:
-        return percent(float(found[0]))
-
-
 def percent(value: float, digits: int = 3) -> str:
     """A share as percent, with as many digits as matter.
 
@@ -260,29 +180,3 @@ def signed(value: float, digits: int = 0) -> str:
     """
     shown = f"{100 * value:+.{digits}f}"
     return f"{shown}%" if float(shown) else "0%"
-
-
-#: What findings say for those who type commands, and what they say to those who have a page.
-_ADVICE = (
-    (r"Record totals with `[^`]*` or `[^`]*`", "Bring in totals"),
-    (
-        r"ask with `latesum campaign next`, or over HTTP,",
-        "press “Decide now”, or let a program ask,",
-    ),
-    (r"^switchback takes", "The method takes"),
-    (r"take another policy, such as", "take another method, such as"),
-    (r"align='week' makes every period whole weeks", "periods of whole weeks avoid that"),
-    (r" \(`latesum [^)]*\)", ""),
-    (r"`latesum campaign ([a-z-]+)[^`]*`", r"\1"),
-)
-
-
-def without_commands(sentence: str) -> str:
-    """A finding as a page says it.
-
-    >>> without_commands("If the reason is gone, `latesum campaign resume`.")
-    'If the reason is gone, resume.'
-    """
-    for command, words in _ADVICE:
-        sentence = re.sub(command, words, sentence)
-    return sentence

@@ -87,7 +87,7 @@ def read_option_name(value: object) -> str:
 def read_options(value: Any) -> tuple[str, ...]:
     """The names of the options."""
     if isinstance(value, str) or not isinstance(value, list | tuple):
-        raise InvalidInput(f"the options are a list of names, not the text {value!r}.")
+        raise InvalidInput(f"the options are a list of names, not {value!r}.")
     names = tuple(read_option_name(option) for option in value)
     if not 2 <= len(names) <= 100 or len({name.casefold() for name in names}) < len(names):
         raise InvalidInput(

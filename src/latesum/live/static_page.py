@@ -10,7 +10,8 @@ from latesum import _extras, _pages
 from latesum.live import charts, market_charts
 from latesum.live.buckets import span_text
 from latesum.live.glossary import GLOSSARY, term_id
-from latesum.live.outlook import Words, make_outlook, percent, signed
+from latesum.live.outlook import make_outlook, percent, signed
+from latesum.live.page_words import words_of
 from latesum.live.status import BucketRow, OptionRow, Status
 from latesum.live.terminal_page import gain_sentence
 
@@ -70,7 +71,6 @@ def status_section(
         name: The campaign's name on a page that can show other parts of the timeline.
         undecided: The present bucket, where it can be asked for on the page and no one has.
     """
-    shares = status.range == (0.0, 1.0)
     drawn = _market_drawings(status, last) if status.market else _drawings(status, phase_of, last)
     return _pages.render(
         "live/templates/status.html",
@@ -85,13 +85,14 @@ def status_section(
         offered=[_offered(row, status) for row in status.options],
         states=_states(status),
         outlook=make_outlook(status),
-        words=Words(status.every, status.expected_rounds, shares=shares),
+        words=words_of(status, buttons=name is not None),
         percent=percent,
         signed=signed,
         decision=decision,
         glossary=GLOSSARY,
         term_id=term_id,
         span_text=span_text,
+        purpose_of=charts.purpose_of,
         spans=[] if name is None else spans_of(status.n_buckets),
         span=last,
         name=name,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from latesum import _html
 from latesum._json_values import finite
+from latesum._sentences import Sentence, sentence
 from latesum._terminal import new_table
 from latesum.files import FileForm
 from latesum.live.entries import Entry
@@ -359,7 +360,14 @@ def _headline(
             if part.last is not None
         ]
         return f"{found}{current.label}: {', '.join(shown)}."
-    return f"{found}{current.label}: {current.option} is shown. {current.reason}"
+    said = {"found": found, "label": current.label, "option": current.option}
+    reason = current.reason
+    if isinstance(reason, Sentence) and reason.fields.get("option") == current.option:
+        return sentence(
+            "{found}{label:bucket}: {option} is shown. {option} for {rounds:stretch}, {why}.",
+            kind="shown for", rounds=reason.fields["rounds"], why=reason.fields["why"], **said,
+        )  # fmt: skip
+    return sentence("{found}{label:bucket}: {option} is shown. {reason}", reason=reason, **said)
 
 
 def _data_sentence(timeline: list[BucketRow]) -> str:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from latesum._sentences import sentence
 from latesum.markets.filter_kernels import CLIP
 from latesum.markets.model import Hyper, Posterior, fit
 from latesum.markets.rows import Panel, RegionRow
@@ -193,10 +194,11 @@ def _walk(hyper: Hyper, settings: MarketSettings) -> float:
 def _noisy(walk: float, settings: MarketSettings) -> str | None:
     if walk < NOISY_WALK or len(settings.regions) > 1:
         return None
-    return (
-        f"Demand walks by {walk:.0%} a bucket: expect to lose half of what an equal split loses. "
-        + ("Use regions." if settings.rounds_known else "Tell the visitors, or use regions.")
-    )
+    return sentence(
+        "Demand walks by {walk:.0%} a {bucket:unit}: expect to lose half of what an equal split loses. {remedy}",
+        kind="noisy demand", walk=walk, bucket="",
+        remedy="Use regions." if settings.rounds_known else "Tell the visitors, or use regions.",
+    )  # fmt: skip
 
 
 def effects_of(
@@ -273,10 +275,11 @@ def _warnings(
     panel: Panel, found: Posterior, settings: MarketSettings, walk: float
 ) -> Iterable[str]:
     if int(panel.known.sum()) < FIRST_SEARCH:
-        yield (
-            f"Fewer than {FIRST_SEARCH} buckets are known, so the noise, the drift and the delay are those "
-            "that are usual; a history (rows before the start) would tell them."
-        )
+        yield sentence(
+            "Fewer than {fewest:buckets} are known, so the noise, the drift and the delay are those that are "
+            "usual; a history (rows before the start) would tell them.",
+            kind="little known", fewest=FIRST_SEARCH,
+        )  # fmt: skip
     if (noisy := _noisy(walk, settings)) is not None:
         yield noisy
     if not settings.novelty and _seem_to_change(panel, found, settings):
@@ -287,10 +290,11 @@ def _warnings(
         )
     told = settings.delay.mean
     if not 0.67 < found.hyper.delay / told < 1.5:
-        yield (
-            f"Sales come about {found.hyper.delay:.2g} buckets late, not {told:.2g} as was told; a new "
-            "campaign should be told so, because the time between two changes follows what was told."
-        )
+        yield sentence(
+            "Sales come about {delay:buckets} late, not {told:.2g} as was told; a new campaign should be told so, "
+            "because the time between two changes follows what was told.",
+            kind="another delay", delay=found.hyper.delay, told=told,
+        )  # fmt: skip
     layout = found.layout
     if not layout.own:
         if settings.lags == "auto":

@@ -22,8 +22,8 @@ from latesum.markets.settings import MarketSettings
 
 Floats = NDArray[np.float64]
 
-#: How much of the uncertainty is drawn from.
-KAPPA = 0.7
+#: How much of the uncertainty is drawn from, and how much it was before the third version of the model.
+KAPPA, _FIRST_KAPPA = 0.5, 0.7
 #: Draws of the chance that an option is the best.
 _DRAWS = 2000
 #: The children of a market's seed.
@@ -155,7 +155,9 @@ def unknown_options(panel: Panel, settings: MarketSettings) -> list[int]:
         return everything
     past = panel.until(0)
     shown = past.shares[past.known].sum(axis=0).min(axis=0)
-    unknown = [option for option in everything if shown[option] < FIRST_SEARCH]
+    hours = settings.pattern == "hour" and settings.model >= 3
+    enough = FIRST_SEARCH * 24 if hours else FIRST_SEARCH
+    unknown = [option for option in everything if shown[option] < enough]
     regions = len(settings.regions)
     shorter = math.ceil(len(unknown) / regions) < math.ceil(len(everything) / regions)
     return unknown if unknown and shorter else everything
@@ -201,7 +203,9 @@ def _drawn(
     mean, covariance = found.effects(region)
     root = root_of(covariance)
     left = max(0, settings.horizon - bucket)
-    kappa = KAPPA * min(1.0, math.sqrt(left / (settings.horizon / 2)))
+    kappa = (KAPPA if settings.model >= 3 else _FIRST_KAPPA) * min(
+        1.0, math.sqrt(left / (settings.horizon / 2))
+    )
     name = zlib.crc32(settings.regions[region].encode())  # that the order of regions means nothing
     rng = np.random.default_rng([settings.seed, _CHOICES, bucket, name])
     value = mean + kappa * (root @ rng.standard_normal(len(mean)))

@@ -2,7 +2,7 @@
 
 The search starts from the values of the week before. That it is a function of the rows alone, it is
 defined as a replay over the ends of buckets: the first search is at the start of the campaign, or as soon as
-14 buckets are known, and the next ones whenever seven more are. What was found is remembered by the rows it
+14 buckets are known, and the next ones whenever seven more are, of hours a quarter more. What was found is remembered by the rows it
 was found from, so that a decision repeats no search.
 """
 
@@ -25,6 +25,8 @@ NOISE, COMMON_WALK, REGION_WALK, SHOCKS, EFFECTS, DIFFERENCES = 0.05, 0.010, 0.0
 FIRST_SEARCH = 14
 #: ... and the next one this many more.
 SEARCH_EVERY = 7
+#: Hours are 24 times as many: there the next one needs this share more.
+_SHARE_OF_HOURS = 0.25
 _FIRST_ROUNDS = 3
 #: The sd of the logarithm of every size, and the factor by which the search changes it.
 _SIZE_SD, _SIZE_STEP, _DELAY_STEP = 0.7, 1.6, 1.25
@@ -77,7 +79,7 @@ def learned(panel: Panel, settings: MarketSettings) -> Hyper:
         panel: The rows.
         settings: The market's.
     """
-    moments = _moments(panel)
+    moments = _moments(panel, settings)
     digests = _digests(panel, settings, moments)
     found = defaults(panel, settings)
     first = 0
@@ -110,16 +112,17 @@ def posterior(panel: Panel, settings: MarketSettings) -> Posterior:
 _MEMORY: OrderedDict[bytes, Hyper] = OrderedDict()
 
 
-def _moments(panel: Panel) -> list[int]:
+def _moments(panel: Panel, settings: MarketSettings) -> list[int]:
     """The ends of buckets at which there is a search, in order."""
     known = np.cumsum(panel.known)
     moments: list[int] = []
     due = FIRST_SEARCH
+    share = _SHARE_OF_HOURS if settings.pattern == "hour" and settings.model >= 3 else 0.0
     for place, count in enumerate(known.tolist()):
         end = panel.first + place + 1
         if end >= 0 and count >= due:
             moments.append(end)
-            due = count + SEARCH_EVERY
+            due = count + max(SEARCH_EVERY, math.ceil(share * count))
     return moments
 
 

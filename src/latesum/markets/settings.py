@@ -20,8 +20,9 @@ SURE = {"known": 0.1, "guess": 0.7}
 PATTERNS = {"weekday": (7,), "workday": (5,), "hour": (24, 7), "none": ()}
 #: The version of the model: a campaign keeps to the one by which it began. 1 learned the common delay with the
 #: options' own lags, had no second opinion where it was not known what ran before, and swept over an option on one
-#: stream even if its history was told.
-MODEL = 2
+#: stream even if its history was told. 2 drew from more of the uncertainty, made the sweep a dwell longer however
+#: short the report lag was, and took hours for days: it searched every seven, and 14 of them were enough of a history.
+MODEL = 3
 MOST_OPTIONS = 50
 MOST_REGIONS = 200
 
@@ -174,13 +175,14 @@ class MarketSettings:
     def sweep(self) -> int:
         """How many dwells the first sweep has, in which every option is shown in some region.
 
-        Where totals are reported late it is longer, so that what it found is known at its end.
+        Where totals are reported late it is longer, so that something of each dwell is known at its end.
 
         >>> MarketSettings(("a", "b", "c"), 90, regions=("north", "south")).sweep
         2
         """
         needed = math.ceil(len(self.options) / len(self.regions))
-        return needed + math.ceil(self.report_lag / self.dwell)
+        late = self.report_lag / self.dwell
+        return needed + (math.floor(late) if self.model >= 3 else math.ceil(late))
 
 
 def _names(given: object, kind: str, least: int, most: int) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """What decides from totals: one policy a file, and the protocol that all of them keep to."""
 
+from latesum._sentences import sentence
 from latesum.policies.ars_ucb import ARSUCB
 from latesum.policies.base import Estimate, Play, Policy, Stretch
 from latesum.policies.clw import CLW
@@ -41,4 +42,5 @@ __all__ = [
     "check",
     "from_state",
     "register",
+    "sentence",
 ]

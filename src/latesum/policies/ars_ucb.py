@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from latesum._checks import finite_number
+from latesum._sentences import sentence
 from latesum.policies.base import Play, Policy, Stretch, for_kernel, from_kernel
 
 
@@ -101,7 +102,7 @@ class ARSUCB(Policy):
             f"{name} {chosen} times"
             for name, chosen in zip(self.names, self._state.chosen, strict=True)
         )
-        return [f"Chosen so far: {times}."]
+        return [sentence("Chosen so far: {times}.", kind="chosen", times=times)]
 
 
 @functools.cache

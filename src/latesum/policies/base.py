@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from latesum import _html
 from latesum._checks import InvalidInput, finite_number, whole_number
 from latesum._draws import generator_in
+from latesum._sentences import sentence
 from latesum._terminal import new_table
 from latesum.policies.arguments import KeepsArguments
 from latesum.policies.history import check_history
@@ -342,9 +343,16 @@ class Policy(KeepsArguments, ABC):
         return None
 
     def findings(self) -> list[str]:
-        """What the policy has found out so far, in sentences for a person."""
-        gone = [f"{self.names[arm]} was taken away." for arm in sorted(self._dropped)]
-        return self._findings() + gone
+        """What the policy has found out so far, in sentences for a person.
+
+        A sentence with values in it keeps them (`Sentence.kind` and `.fields`), so that others can say it in their own
+        words; a plain text is shown as it is.
+        """
+        gone = [
+            sentence("{option} was taken away.", kind="taken away", option=self.names[arm])
+            for arm in sorted(self._dropped)
+        ]
+        return [*self._findings(), *gone]
 
     def reason(self) -> str:
         """Why the stretch that `ask` names comes next: the end of a sentence about it."""
@@ -353,8 +361,11 @@ class Policy(KeepsArguments, ABC):
     def explain(self) -> list[str]:
         """What the policy knows and does, in sentences for a person."""
         asked = self.ask()
-        played = f"{self.names[asked.arm]} for {rounds_text(asked.rounds)}"
-        return [*self.findings(), f"Next: {played}, {self.reason()}."]
+        following = sentence(
+            "Next: {option} for {rounds:stretch}, {why}.", kind="next",
+            option=self.names[asked.arm], rounds=asked.rounds, why=self.reason(),
+        )  # fmt: skip
+        return [*self.findings(), following]
 
     def _repr_html_(self) -> str:
         """As a notebook shows it: what one would type, what it believes, what it does next."""
@@ -543,7 +554,10 @@ class Policy(KeepsArguments, ABC):
             return {
                 "learn": "to learn about it, because nothing is known yet",
                 "bridge": "because nothing is known yet",
-                "commit": "though nothing is known yet: the rounds to learn from are over",
+                "commit": sentence(
+                    "though nothing is known yet: the rounds to learn from are over",
+                    kind="nothing known at the end",
+                ),
                 "override": "as ordered",
             }[purpose]
         return {
@@ -642,6 +656,22 @@ def rounds_text(rounds: int) -> str:
     ('1 round', '2,500 rounds')
     """
     return "1 round" if rounds == 1 else f"{rounds:,} rounds"
+
+
+def say_estimate(option: str, mean: float, worth: float, bound: float) -> str:
+    """What is believed of an arm, how well it is known, and how good it might be."""
+    return sentence(
+        "{option} has a mean of about {mean:mean}, as sure as from {worth:rounds} without delay; it might be as "
+        "good as {bound:mean}.", kind="estimate",
+        option=option, mean=float(mean), worth=float(worth), bound=min(float(bound), 1.0),
+    )  # fmt: skip
+
+
+def say_before(mean: float) -> str:
+    """What is believed of what ran before the start."""
+    return sentence(
+        "What ran before had a mean of about {mean:mean}.", kind="before", mean=float(mean)
+    )
 
 
 def _names(names: Sequence[str] | None, n_arms: int) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from latesum._checks import finite_number, whole_number
+from latesum._sentences import sentence
 from latesum.policies.base import Play, Policy, Stretch
 
 
@@ -143,4 +144,4 @@ class CLW(Policy):
     def _findings(self) -> list[str]:
         chances = self._probabilities()
         shares = ", ".join(f"{self.names[arm]} {chance:.0%}" for arm, chance in chances.items())
-        return [f"Exp3 draws {shares}."]
+        return [sentence("Exp3 draws {shares}.", kind="draws", shares=shares)]

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from latesum._checks import InvalidInput, finite_number, known_name
+from latesum.policies.base import say_estimate
 from latesum.policies.flow_base import FlowPolicy, kernels
 from latesum.policies.history import Before
 from latesum.policies.indices import (
@@ -67,8 +68,7 @@ class IndexPolicy(FlowPolicy):
         return [
             *super()._findings(),
             *(
-                f"{name} has a mean of about {means[arm]:.3f}, as sure as from {counts[arm]:,.0f} rounds "
-                f"without delay; it might be as good as {min(values[arm], 1.0):.3f}."
+                say_estimate(name, means[arm], counts[arm], values[arm])
                 for arm, name in enumerate(self.names)
                 if counts[arm] > 0
             ),

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from latesum._checks import finite_number, whole_number
-from latesum.policies.base import MOST_ROUNDS, Play, Policy, Purpose, Stretch
+from latesum.policies.base import MOST_ROUNDS, Play, Policy, Purpose, Stretch, say_before
 from latesum.policies.flow_balance import Floats, FlowBalance, roomier
 from latesum.policies.history import Before, check_before, check_history
 
@@ -199,7 +199,7 @@ class FlowPolicy(Policy):
 
     def _findings(self) -> list[str]:
         mean = self._balance.mean_before()
-        return [] if mean is None else [f"What ran before had a mean of about {mean:.3f}."]
+        return [] if mean is None else [say_before(mean)]
 
 
 @functools.cache

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from latesum._checks import InvalidInput, finite_number, whole_number
+from latesum._sentences import sentence
 from latesum.policies.flow import Flow
 from latesum.policies.flow_base import FIRST_STRETCH, SHORTEST_STRETCH
 from latesum.policies.history import Before
@@ -136,5 +137,7 @@ class FlowLookahead(Flow):
     def _reason(self) -> str:
         if self._following is not None:
             after = self.names[self._following[0]]
-            return f"and then {after}, whatever is seen until then"
+            return sentence(
+                "and then {option}, whatever is seen until then", kind="look ahead", option=after
+            )
         return super()._reason()

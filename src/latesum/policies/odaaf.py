@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from latesum._checks import finite_number, known_name, whole_number
+from latesum._sentences import sentence
 from latesum.policies.base import MOST_ROUNDS, Play, Policy, Stretch, for_kernel, from_kernel
 from latesum.policies.schedules import (
     KnownBound,
@@ -205,9 +206,18 @@ class ODAAF(Policy):
         return self._phases_done + 1 if undecided else None
 
     def _findings(self) -> list[str]:
-        sentences = [
-            f"{self.names[arm]} was dropped after phase {phase}: its mean {mean:.3f} is more than "
-            f"{tolerance:g} below {self.names[leader]}'s {best:.3f}."
+        sentences: list[str] = [
+            sentence(
+                "{option} was dropped after phase {phase}: its mean {mean:mean} is more than "
+                "{tolerance:points} below {leader}'s {best:mean}.",
+                kind="dropped",
+                option=self.names[arm],
+                phase=phase,
+                mean=mean,
+                tolerance=tolerance,
+                leader=self.names[leader],
+                best=best,
+            )
             for phase, tolerance, arm, mean, leader, best in self._snapshot()[-1]
         ]
         if self.phase is not None:
@@ -215,8 +225,15 @@ class ODAAF(Policy):
             names = ", ".join(self.names[arm] for arm in sorted(self._survivors()))
             needed = self.phase_rounds[self._phases_done]
             sentences.append(
-                f"Phase {self.phase} plays {names} until each has {needed:,} rounds and "
-                f"then drops those more than {tolerance:g} below the best."
+                sentence(
+                    "Phase {phase} plays {options} until each has {rounds:rounds} and then drops those more "
+                    "than {tolerance:points} below the best.",
+                    kind="phase",
+                    phase=self.phase,
+                    options=names,
+                    rounds=needed,
+                    tolerance=tolerance,
+                )
             )
         return sentences
 

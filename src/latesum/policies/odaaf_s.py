@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from latesum._checks import finite_number, whole_number
+from latesum._sentences import sentence
 from latesum.policies.flow_base import FlowPolicy
 from latesum.policies.history import Before
 from latesum.policies.indices import lower_limit, upper_limit
@@ -162,13 +163,26 @@ class ODAAFS(FlowPolicy):
 
     def _findings(self) -> list[str]:
         sentences = super()._findings() + [
-            f"{self.names[arm]} was dropped in phase {phase} after {rounds:,} rounds: its upper "
-            f"limit {high:.3f} is below {self.names[leader]}'s lower limit {low:.3f}."
+            sentence(
+                "{option} was dropped in phase {phase} after {rounds:rounds}: its upper limit {high:mean} is "
+                "below {leader}'s lower limit {low:mean}.",
+                kind="dropped, by limits",
+                option=self.names[arm],
+                phase=phase,
+                rounds=rounds,
+                high=high,
+                leader=self.names[leader],
+                low=low,
+            )
             for phase, rounds, arm, high, leader, low in self._eliminations
         ]
         if len(self._survivors) > 1:
             names = ", ".join(self.names[arm] for arm in sorted(self._survivors))
-            sentences.append(f"Phase {self._phase} plays {names}.")
+            sentences.append(
+                sentence(
+                    "Phase {phase} plays {options}.", kind="phase", phase=self._phase, options=names
+                )
+            )
         return sentences
 
     def _reason(self) -> str:

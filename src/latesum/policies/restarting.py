@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from latesum._checks import InvalidInput, whole_number
+from latesum._sentences import sentence
 from latesum.policies.base import Play, Policy, Stretch
 from latesum.policies.schedules import phase_rounds
 from latesum.policies.spec import PolicySpec
@@ -134,7 +135,10 @@ class Restarting(Policy):
 
     def _findings(self) -> list[str]:
         horizon = self.first_horizons(self._starts + 1)[-1]
-        start = f"Start {self._starts + 1}, planned for {horizon:,} rounds."
+        start = sentence(
+            "Start {start}, planned for {horizon:stretch}.", kind="start",
+            start=self._starts + 1, horizon=horizon,
+        )  # fmt: skip
         return [start, *self._inner._findings()]
 
     def _reason(self) -> str:

@@ -56,8 +56,7 @@ def of_problem(problem: Any, where: str | None = None) -> str:
     'why: it is missing.'
     """
     if problem["type"] == "json_invalid":
-        reason = problem.get("ctx", {}).get("error", "it ends too early")
-        return f"the body is not JSON: {reason}, at character {problem['loc'][-1]}."
+        return f"the body is not JSON: it goes wrong at character {problem['loc'][-1]}."
     if where is None:
         first, *rest = [str(part) for part in problem["loc"]] or [""]
         parts = rest if first in ("body", "path", "query", "header") else [first, *rest]

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from latesum._checks import InvalidInput, known_name
+from latesum._signatures import signature_of
 from latesum.world.calendar import Calendar
 from latesum.world.field import FieldProblem
 from latesum.world.problem import Problem
@@ -81,7 +82,7 @@ def _built(builder: Any, data: Mapping[str, Any] | None, what: str) -> Any:
     if data is None:
         return None
     try:
+        signature_of(builder).bind(**data)
         return builder(**data)
     except TypeError as error:
-        detail = str(error).partition("() ")[2] or str(error)
-        raise InvalidInput(f"a {what} cannot be made of {dict(data)}: {detail}.") from None
+        raise InvalidInput(f"a {what} cannot be made of {dict(data)}: {error}.") from None

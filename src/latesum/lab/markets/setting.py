@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 #: Part of every digest: a change in how runs are drawn or kept makes old results unusable.
-MARKET_RUNS_VERSION = 2
+MARKET_RUNS_VERSION = 3
 #: What is kept of a run in a market.
 MARKET_MEASURES = (
     "regret", "ended_on_best", "switches", "lost", "lost_by_split", "within", "intervals", "named",

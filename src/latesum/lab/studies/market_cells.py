@@ -50,7 +50,7 @@ def _worlds() -> list[Cell]:
     cells = []
     for name, market in WORLDS.items():
         cells.append(Cell("worlds", name, market, "switchback", "switchback", goals[name]))
-        for policy in (*_TESTS, *(_STREAM if market.regions == 1 else ())):
+        for policy in (*_TESTS, *_STREAM):
             cells.append(Cell("worlds", name, market, policy, policy, most=100))
     return cells
 
@@ -178,8 +178,7 @@ def _real() -> list[Cell]:
         )  # fmt: skip
         cells.append(Cell("real demand", words, law, "switchback", "switchback", goal))
         cells.append(Cell("real demand", words, law, "half-time-test", "half-time-test"))
-        if regions == 1:
-            cells.append(Cell("real demand", words, law, "flow", "flow, told the history"))
+        cells.append(Cell("real demand", words, law, "flow", "flow, told the history"))
         rough = replace(law, rounds="rough")
         cells.append(Cell("real demand", words, rough, "switchback", "rounds known to 10%"))
     return [cell._replace(most=100) for cell in cells]

@@ -211,7 +211,8 @@ def _remedy(error: Any, location: Location) -> str:
         return f"there is no key {location[-1]!r}; {hint}Known: {', '.join(_known(location))}."
     if error["type"] == "missing":
         return "this is missing; add it."
-    message = str(error["msg"]).removeprefix("Value error, ")
+    own = error["type"] == "value_error"
+    message = str(error["ctx"]["error"] if own else error["msg"])
     message = message[:1].lower() + message[1:]
     shown = repr(error["input"])
     return f"{message}, not {shown}." if len(shown) < 60 else f"{message}."

@@ -12,15 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput, finite_number, whole_number
+from latesum._sentences import sentence
 from latesum.delays import Delay, parse, tabulated
-from latesum.policies.base import Play, Policy, Stretch, new_stretch
+from latesum.policies.base import Play, Policy, Stretch, new_stretch, say_before, say_estimate
 from latesum.policies.history import Before, check_before, check_history
 from latesum.policies.unmix.curve import Floats, known_laws, told_mean
 from latesum.policies.unmix.rows import IN_DOUBT, PartRows, VisitPlan
 from latesum.policies.unmix.search import (
-    DOUBT_DEVIATIONS,
+    DOUBT,
+    DOUBTS_FROM,
+    LATE_DOUBT,
     SMALLEST,
     UNCERTAINTY,
+    doubted_longer,
     likeliest,
     second_opinion,
 )
@@ -40,11 +44,8 @@ _SEARCH_AGAIN = 2.0
 #: Where a mean was told: after how many of it there is a second opinion, and by what factor rounds have
 #: grown when there is another.
 _FIRST_OPINION, _OPINION_AGAIN = 20.0, 6.0
-#: From how many told means on arms may be in doubt: before that most arms are, and are visited anyway.
-_DOUBTS_FROM = 100.0
-#: From how many on an arm is in doubt already within this many standard deviations: a visit is then a small part of what
-#: was played, and an arm that was left too early has had no other chance.
-_MORE_DOUBTS_FROM, _LATE_DEVIATIONS = 600.0, 2.0
+#: From how many told means on it is late to doubt.
+_LATE_DOUBTS_FROM = 600.0
 #: A delay is looked for up to this part of the horizon, or of the usual one where none is told.
 _LONGEST_DELAY = 20
 _USUAL_HORIZON = 2_000_000
@@ -84,6 +85,9 @@ class Unmix(Policy):
             delay, which is nearly as likely as the one that is believed. Earlier versions did not.
         doubt_grows: Whether an arm counts as good as the best one within two standard deviations from 600 mean
             delays on, and not within one as before. Earlier versions stayed with one.
+        doubt_reaches: Whether it also looks again where only a delay that it would not believe says that an arm is better
+            than the best one: four times as long as told, or, where nothing was told, any longer one. Earlier
+            versions did not.
         names: The arms' names.
         rng: The generator that the order of first visits is drawn from.
 
@@ -108,6 +112,7 @@ class Unmix(Policy):
         "reconsider": False,
         "look_again": False,
         "doubt_grows": False,
+        "doubt_reaches": False,
     }
 
     #: The arms that can be played, in the order of first visits, and which were dropped then.
@@ -130,6 +135,7 @@ class Unmix(Policy):
         reconsider: bool = True,
         look_again: bool = True,
         doubt_grows: bool = True,
+        doubt_reaches: bool = True,
         names: Sequence[str] | None = None,
         rng: np.random.Generator | None = None,
     ) -> None:
@@ -156,13 +162,13 @@ class Unmix(Policy):
         self.history = check_history(history, n_arms)
         rules = {
             "new_first": new_first, "reconsider": reconsider, "look_again": look_again,
-            "doubt_grows": doubt_grows,
+            "doubt_grows": doubt_grows, "doubt_reaches": doubt_reaches,
         }  # fmt: skip
         for name, rule in rules.items():
             if not isinstance(rule, bool):
                 raise InvalidInput(f"{name} is True or False, not {rule!r}.")
         self.new_first, self.reconsider, self.look_again = new_first, reconsider, look_again
-        self.doubt_grows = doubt_grows
+        self.doubt_grows, self.doubt_reaches = doubt_grows, doubt_reaches
         super().__init__(n_arms, names=names, rng=rng)
 
     @classmethod
@@ -232,6 +238,8 @@ class Unmix(Policy):
         self._at_once = True
         #: The arms that are in doubt and will be visited next.
         self._doubted: list[int] = []
+        #: Where nothing was told: the length scale of the delay by which they are.
+        self._doubt_scale = 0.0
         self._arm = self._left = self._why = 0
         self._part: int | None = None  # the next part, once it is known
         if self._told_nothing:
@@ -281,6 +289,7 @@ class Unmix(Policy):
             self._wide,
             self._at_once,
             *([list(self._doubted)] if self._doubted else []),
+            *([self._doubt_scale] if self._doubted and self._told_nothing else []),
         ]
         return [self._order, plan, search, self._rows.to_json()]
 
@@ -290,8 +299,9 @@ class Unmix(Policy):
         self._arm, self._left, self._why = plan
         self._part = None
         self._scale, self._plausible, self._search_at, self._ramp, *curve = search
-        unwritten: list[Any] = [False, True, ()]  # by earlier versions
-        self._wide, self._at_once, doubted = list(curve) + unwritten[len(curve) :]
+        unwritten: list[Any] = [False, True, (), 0.0]  # by earlier versions
+        curve += unwritten[len(curve) :]
+        self._wide, self._at_once, doubted, self._doubt_scale = curve
         self._doubted = list(doubted)
         self._rows = self._new_rows()
         self._rows.load(rows)
@@ -318,7 +328,7 @@ class Unmix(Policy):
     def _search_and_decide(self, was: int) -> None:
         """It is time to search, or a visit to an arm in doubt is over; `was` is why it was played."""
         if was == IN_DOUBT and not self._doubted:  # what was seen says which explanation is right
-            self._reconsider(doubts=False)
+            self._search(doubts=False)
         elif self._rows.clock >= self._search_at:
             self._search()
         self._decide()
@@ -365,10 +375,10 @@ class Unmix(Policy):
         if self._ramp is not None or self._rows.clock >= self._search_at:
             self._search()
 
-    def _search(self) -> None:
+    def _search(self, *, doubts: bool = True) -> None:
         rows = self._rows
         if not self._told_nothing:
-            self._reconsider()
+            self._reconsider(doubts=doubts)
             return
         longest = (self.horizon or _USUAL_HORIZON) / _LONGEST_DELAY
         found = likeliest(rows, longest, (False, True) if self.reconsider else (True,))
@@ -379,17 +389,22 @@ class Unmix(Policy):
         ):
             self._scale, self._at_once, self._rows = found.scale, found.at_once, found.rows
         self._plausible = found.plausible
+        if doubts and self.look_again and self.doubt_reaches and self._ramp is None:
+            arms = self._in_order().tolist()
+            self._doubt_scale, doubted = doubted_longer(self._rows, found, arms)
+            self._doubted = list(doubted)
         self._search_at = _SEARCH_AGAIN * rows.clock
 
-    def _reconsider(self, *, doubts: bool = True) -> None:
+    def _reconsider(self, *, doubts: bool) -> None:
+        told = self._told_scale
         if self.reconsider and self._laws is None:
             arms = self._in_order().tolist() if self.look_again else []
-            late = self.doubt_grows and self._rows.clock >= _MORE_DOUBTS_FROM * self._told_scale
+            late = self.doubt_grows and self._rows.clock >= _LATE_DOUBTS_FROM * told
             self._scale, self._wide, self._rows, doubted = second_opinion(
-                self._rows, self._scale, self._wide, self._told_scale, arms,
-                _LATE_DEVIATIONS if late else DOUBT_DEVIATIONS,
+                self._rows, self._scale, self._wide, told, arms, LATE_DOUBT if late else DOUBT,
+                reaches=self.doubt_reaches,
             )  # fmt: skip
-            if doubts and self._rows.clock >= _DOUBTS_FROM * self._told_scale:
+            if doubts and self._rows.clock >= DOUBTS_FROM * told:
                 self._doubted = list(doubted)
         self._search_at = _OPINION_AGAIN * self._rows.clock
 
@@ -407,7 +422,7 @@ class Unmix(Policy):
         self._arm, self._why, self._left = self._rows.decide(self._plan())
 
     def _visit_again(self, arm: int) -> None:
-        scale = max(self._scale, self._told_scale)
+        scale = max(self._scale, self._doubt_scale if self._told_nothing else self._told_scale)
         rounds = int(_visits().doubt_length(scale, self._share))
         if self.horizon is not None and self.rounds_told < self.horizon:
             rounds = min(rounds, self.horizon - self.rounds_told)
@@ -492,21 +507,31 @@ class Unmix(Policy):
 
     def _findings(self) -> list[str]:
         rows = self._rows
-        found = []
+        found = list[str]()
         if self._ramp is not None:
             found.append(
                 "Nothing is known of the delay yet: stretches double until it can be seen."
             )
         elif self._laws is None and rows.reported:
             mean = float(rows.theta @ rows.curve.bin_means)
-            told = "" if self._told_nothing else f" (told: {self.mean_delay:,.4g})"
-            found.append(f"Rewards are about {mean:,.4g} rounds late on average{told}.")
+            if self._told_nothing:
+                said = sentence("Rewards are {mean:late} late on average.", kind="late", mean=mean)
+            else:
+                said = sentence(
+                    "Rewards are {mean:late} late on average (told: {told:,.4g}).", kind="late, as told",
+                    mean=mean, told=self.mean_delay,
+                )  # fmt: skip
+            found.append(said)
         if self.before == "other" and rows.reported:
-            found.append(f"What ran before had a mean of about {self._mean(self.n_arms):.3f}.")
+            found.append(say_before(self._mean(self.n_arms)))
         if rows.misfit > 1.5:
             found.append(
-                f"Totals vary {math.sqrt(rows.misfit):.1f} times as much as rewards and delays of "
-                "one law explain; all intervals are wider by that."
+                sentence(
+                    "Totals vary {times:.1f} times as much as rewards and delays of one law explain; all "
+                    "intervals are wider by that.",
+                    kind="misfit",
+                    times=math.sqrt(rows.misfit),
+                )
             )
         values = self._values()
         for arm, name in enumerate(self.names):
@@ -516,10 +541,7 @@ class Unmix(Policy):
             mean = self._mean(arm)
             typical = (mean * plays + 0.5) / (plays + 1)
             worth = min(typical * (1 - typical) / rows.variances[0, arm], plays)
-            found.append(
-                f"{name} has a mean of about {mean:.3f}, as sure as from {worth:,.0f} rounds "
-                f"without delay; it might be as good as {min(values[arm], 1.0):.3f}."
-            )
+            found.append(say_estimate(name, mean, worth, values[arm]))
         return found
 
     def _reason(self) -> str:

@@ -101,7 +101,7 @@ class PartRows:
         self._new_design(0, 0)
         self._new_equations(0)
         #: Under other curves: rows that were made before, and of how many rows their design is known.
-        self._kept: dict[tuple[int, bool], PartRows] = {}
+        self._kept: dict[tuple[int, bool, float], PartRows] = {}
         self._filled = 0
 
     @property
@@ -153,6 +153,11 @@ class PartRows:
     def objective(self) -> float:
         """Minus twice the logarithm of the likelihood, with the priors."""
         return float(self._numbers[_kernels().OBJECTIVE])
+
+    @property
+    def stretch_sd(self) -> float:
+        """By how much arms' delays may differ."""
+        return float(self._numbers[_kernels().STRETCH_SD])
 
     @property
     def flowing(self) -> bool:
@@ -303,8 +308,9 @@ class PartRows:
         numbers[at.MISFIT] = misfit
 
     def under(
-        self, curve: DelayCurve, steps: int, like: PartRows | None = None, *, keep: bool = False
-    ) -> PartRows:
+        self, curve: DelayCurve, steps: int, like: PartRows | None = None, *, keep: bool = False,
+        stretch_sd: float | None = None,
+    ) -> PartRows:  # fmt: skip
         """The same rows, explained by another curve: `steps` steps from a neutral point.
 
         They share what was played with these: a part can be added to one of both only.
@@ -315,11 +321,13 @@ class PartRows:
             like: These rows under a curve with the same bins, whose design need not be computed again.
             keep: Whether they are kept for the next time, with their design. What was returned the last time must
                 then be forgotten, unless it has taken the place of these rows (`taking_over`).
+            stretch_sd: By how much arms' delays may differ; as in these rows if it is not given.
         """
-        at, key = _kernels(), (id(curve), like is not None)
+        at, differ = _kernels(), self.stretch_sd if stretch_sd is None else stretch_sd
+        key = id(curve), like is not None, differ
         other = self._kept.get(key) if keep else None
         if other is None:
-            other = PartRows(self.n_arms, curve, self._numbers[at.STRETCH_SD])
+            other = PartRows(self.n_arms, curve, differ)
         else:
             other._forget()
         if keep:
@@ -342,7 +350,7 @@ class PartRows:
             kept = {key: each for key, each in rows._kept.items() if each is not self}
             self._kept, rows._kept, self._filled = kept, {}, 0
             if rows._design is self._design:  # they can be explained anew in the same way
-                kept[id(rows.curve), True] = rows
+                kept[id(rows.curve), True, rows.stretch_sd] = rows
         return self
 
     def _forget(self) -> None:

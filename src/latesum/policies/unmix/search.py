@@ -10,7 +10,9 @@ decision does not get from one to the other. So now and then all rows are explai
 neutral point, as told and by wide curves of half, once and twice the mean.
 
 Another explanation may be nearly as likely as the one that is kept, and say that an arm is as good as the best one.
-No play of the best arm will ever tell: what was seen of the other is old. Such an arm is in doubt.
+No play of the best arm will ever tell: what was seen of the other is old. Such an arm is in doubt. If it was left before its
+rewards had come, its mean and the delay cannot be told apart at all: with a longer delay any larger mean explains the
+same totals. So delays that are too long to be believed leave doubt, too.
 """
 
 from __future__ import annotations
@@ -35,10 +37,36 @@ _BEYOND_CLOCK = 4.0
 #: if minus twice its log-likelihood is lower by more than the margin.
 _OTHER_SCALES = (0.5, 1.0, 2.0)
 _MARGIN = 6.0
-#: An explanation leaves doubt if minus twice its log-likelihood is within this of the likeliest one's, times the
-#: misfit; and an arm is in doubt if it is as good as the best one with so many standard deviations more.
-_DOUBT_MARGIN = 25.0
-DOUBT_DEVIATIONS = 1.0
+
+
+class Doubt(NamedTuple):
+    """When an arm is in doubt: with so many standard deviations more it is as good as the best one by an explanation.
+
+    Minus twice the log-likelihood of that explanation is within the margin of the likeliest one's, times the misfit.
+    """
+
+    deviations: float
+    margin: float
+
+
+#: By explanations that may be taken: at first, and late, when a visit is a small part of what was played and an arm that was
+#: left too early has had no other chance.
+DOUBT, LATE_DOUBT = Doubt(1.0, 25.0), Doubt(2.0, 25.0)
+#: By a delay of this multiple of the told one, and, where nothing is told, by delays that are longer than the likeliest.
+_FAR_SCALE, _FAR_DOUBT = 4.0, Doubt(0.0, 12.0)
+_LONGER_DOUBT = Doubt(0.0, 30.0)
+#: From how many length scales on an arm may be in doubt: before that most arms are, and are visited anyway.
+DOUBTS_FROM = 100.0
+#: Where delays are told to differ by more than this share: twice that, with twice the told mean, leaves doubt too.
+_DIFFER_MUCH, _DIFFER_MORE, _DIFFER_SCALE = 0.1, 2.0, 2.0
+
+
+class Explained(NamedTuple):
+    """The rows as a delay of a scale explains them."""
+
+    scale: float
+    at_once: bool
+    rows: PartRows
 
 
 class Found(NamedTuple):
@@ -48,6 +76,7 @@ class Found(NamedTuple):
     plausible: float
     at_once: bool  # whether a part of the rewards comes at once
     rows: PartRows
+    tried: tuple[Explained, ...] = ()
 
 
 def likeliest(rows: PartRows, most: float, priors: Sequence[bool] = (True,)) -> Found:
@@ -73,14 +102,49 @@ def likeliest(rows: PartRows, most: float, priors: Sequence[bool] = (True,)) -> 
         for at_once in priors:  # the same bins
             curve = told_mean(scale, UNCERTAINTY, rows.n_arms, at_once=at_once)
             under = rows.under(curve, _STEPS, under)
-            tried.append(Found(scale, under.objective, at_once, under))
+            tried.append(Explained(scale, at_once, under))
         scale *= 2
     handicap = _MARGIN if len(priors) > 1 else 0.0
-    best = min(tried, key=lambda each: each.plausible + handicap * each.at_once)
+    best = min(tried, key=lambda each: each.rows.objective + handicap * each.at_once)
     # With rewards at once, long means stay plausible for very long: only where they are likelier.
-    alike = [each for each in tried if each.at_once == best.at_once]
-    nearly = best.plausible + _PLAUSIBLE
-    return best._replace(plausible=max(each.scale for each in alike if each.plausible <= nearly))
+    nearly = best.rows.objective + _PLAUSIBLE
+    plausible = max(
+        each.scale
+        for each in tried
+        if each.at_once == best.at_once and each.rows.objective <= nearly
+    )
+    return Found(best.scale, plausible, best.at_once, best.rows, tuple(tried))
+
+
+def doubted_longer(
+    rows: PartRows, found: Found, arms: Sequence[int]
+) -> tuple[float, tuple[int, ...]]:
+    """Where nothing was told: the arms in doubt by longer delays than the likeliest one.
+
+    Args:
+        rows: What was played and seen, as it is explained now.
+        found: What was found in these rows.
+        arms: The arms that can be in doubt.
+
+    Returns:
+        The shortest scale that leaves doubt, and the arms that are in doubt by it.
+
+    >>> rows = PartRows(2, told_mean(1.0, UNCERTAINTY, 2), 0.05)
+    >>> seen = (0, 20), (0, 20), (1, 35), (1, 35), *((1, 30),) * 4  # half of 0.8 at once, half later
+    >>> for arm, total in seen:
+    ...     rows.add(arm, 50, float(total), 1e9)
+    >>> rows.add(1, 9000, 5400.0, 1e9)
+    >>> found = likeliest(rows, 1000.0, (False, True))
+    >>> found.scale, doubted_longer(found.rows, found, [0, 1])
+    (0.5, (32.0, (0,)))
+    """
+    likely = min((each.rows for each in found.tried), key=lambda under: under.objective)
+    for scale, _, under in found.tried:
+        if found.scale < scale <= rows.clock / DOUBTS_FROM:
+            doubted = _in_doubt(rows, [likely], arms, [(under, _LONGER_DOUBT)])
+            if doubted:
+                return scale, doubted
+    return 0.0, ()
 
 
 class Opinion(NamedTuple):
@@ -97,7 +161,7 @@ class Opinion(NamedTuple):
 
 def second_opinion(
     rows: PartRows, scale: float, wide: bool, told: float, arms: Sequence[int] = (),
-    deviations: float = DOUBT_DEVIATIONS,
+    doubt: Doubt = DOUBT, *, reaches: bool = True,
 ) -> Opinion:  # fmt: skip
     """The rows explained anew: as now, or by another curve where that is clearly likelier.
 
@@ -107,7 +171,8 @@ def second_opinion(
         wide: Whether that curve is a wide one.
         told: The scale that was told.
         arms: The arms that can be in doubt.
-        deviations: With so many standard deviations more they must be as good as the best one.
+        doubt: When they are, by an explanation that could have been taken.
+        reaches: Whether explanations that are never taken leave doubt, too.
 
     >>> rows = PartRows(2, told_mean(20.0, 0.1, 2), 0.05)
     >>> seen = (0, 18), (0, 38), (0, 46), (0, 48), (1, 31), (1, 12), (1, 4), (1, 2)
@@ -129,26 +194,38 @@ def second_opinion(
         others.append(other)
         if other.objective < least:
             best, least = Opinion(factor * told, True, other), other.objective
-    doubted = _in_doubt(best.rows, others, arms, deviations)
+    doubting = [(other, doubt) for other in others if other is not best.rows]
+    if arms and reaches:
+        curve = told_mean(_FAR_SCALE * told, UNCERTAINTY, rows.n_arms)
+        doubting.append((rows.under(curve, _STEPS, keep=True), _FAR_DOUBT))
+        if rows.stretch_sd > _DIFFER_MUCH:
+            curve = told_mean(_DIFFER_SCALE * told, UNCERTAINTY, rows.n_arms)
+            more = rows.under(curve, _STEPS, keep=True, stretch_sd=_DIFFER_MORE * rows.stretch_sd)
+            doubting.append((more, doubt))
+    doubted = _in_doubt(best.rows, others, arms, doubting)
     return best._replace(rows=best.rows.taking_over(rows), doubted=doubted)
 
 
 def _in_doubt(
-    rows: PartRows, others: Sequence[PartRows], arms: Sequence[int], allowed: float
-) -> tuple[int, ...]:
-    """Those of `arms` that are as good as the best one by an explanation that is nearly as likely."""
+    rows: PartRows, likely: Sequence[PartRows], arms: Sequence[int],
+    doubting: Sequence[tuple[PartRows, Doubt]],
+) -> tuple[int, ...]:  # fmt: skip
+    """Those of `arms` that are as good as the best one by one of the explanations that may leave doubt.
+
+    The likeliest one is among `likely`.
+    """
     known = [arm for arm in arms if rows.counts[0, arm] > 0]
     if not known:
         return ()
     best = max(known, key=lambda arm: rows.mu[arm])
-    least = min(other.objective for other in others)
+    least = min(other.objective for other in likely)
     doubted = set()
-    for other in others:
-        if other is rows or other.objective > least + _DOUBT_MARGIN * rows.misfit:
+    for other, doubt in doubting:
+        if other.objective > least + doubt.margin * rows.misfit:
             continue
         means = [min(max(mean, 0.0), 1.0) for mean in other.mu.tolist()]
         variances = other.variances[1].tolist()
         for arm in known:
-            if means[arm] + allowed * math.sqrt(variances[arm]) >= means[best]:
+            if means[arm] + doubt.deviations * math.sqrt(variances[arm]) >= means[best]:
                 doubted.add(arm)
     return tuple(arm for arm in known if arm in doubted and arm != best)

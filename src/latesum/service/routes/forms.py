@@ -6,7 +6,6 @@ The forms are sent by a script to the interface for programs, so that there is o
 from __future__ import annotations
 
 import json
-import re
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
@@ -15,7 +14,7 @@ from latesum.errors import UnknownCampaign
 from latesum.files.presets import PRESETS
 from latesum.live.describing import describe_entry
 from latesum.live.entries import Entry
-from latesum.live.outlook import Words
+from latesum.live.page_words import Words
 from latesum.live.settings import Settings
 from latesum.service.routes.admin import webhooks_of
 from latesum.service.routes.page import not_found, show_page
@@ -133,18 +132,8 @@ def _find_entries(campaign: Any, kind: str, search: str) -> list[tuple[Entry, st
     settings: Settings = campaign.current_settings()
     kinds = _GROUPS.get(kind)
     entries = [each for each in reversed(campaign.history()) if not kinds or each.kind in kinds]
-    words = Words(
-        settings.buckets.every, settings.expected_rounds, shares=settings.range == (0.0, 1.0)
-    )
-    told = []
-    for entry in entries:
-        sentence = describe_entry(entry, settings)
-        # The rounds of a record are what was counted; those of a decision are a time.
-        if entry.kind == "decision":
-            sentence = re.sub(r": (.+?)\. \1 for ", r": \1 for ", words.plain(sentence))
-        elif entry.kind == "record":
-            sentence = re.sub(r"(?<=\d) round(?=s?\b)", " visitor", sentence)
-        told.append((entry, sentence))
+    words = Words(settings.buckets.every, settings.expected_rounds, settings.range)
+    told = [(entry, words.tell(describe_entry(entry, settings))) for entry in entries]
     text = search.casefold()
     return [each for each in told if text in each[1].casefold()]
 

@@ -17,8 +17,7 @@ from latesum import _pages
 from latesum.errors import UnknownCampaign
 from latesum.live import charts
 from latesum.live.buckets import span_text
-from latesum.live.outlook import without_commands
-from latesum.live.page_words import LABELS
+from latesum.live.page_words import LABELS, PageReader
 from latesum.live.settings import Settings
 from latesum.live.static_page import chart_library, chart_library_version, status_section
 from latesum.live.status import Status
@@ -118,7 +117,7 @@ async def _list(campaigns: CampaignCache, asked: ListQuestion, who: Token) -> st
     return _render(
         "list_live.html", lines=found[(page - 1) * _LINES : page * _LINES], found=len(found),
         counts=count_glances(everything), all=len(everything), asked=asked, page=page, pages=pages,
-        n_colours=charts.N_COLOURS, who=who, advice=without_commands,
+        n_colours=charts.N_COLOURS, who=who, reader=PageReader(),
     )  # fmt: skip
 
 

@@ -454,7 +454,10 @@ function setUpUpload(form) {
   onSubmit(form, async (_, refuse) => {
     forget();
     const { ok, found } = await upload(true);
-    if (!ok) return refuse(sentence(found));
+    if (!ok) {
+      form.querySelector("details").open = true; // most refusals name a field that is in it
+      return refuse(sentence(found));
+    }
     const stops = showVerdicts(verdicts, found, form.elements);
     if (stops) return refuse(`${stops} of ${found.rows.length} rows stand in the way, so nothing can be stored.`);
     done.textContent = `${found.rows.length} rows were checked and can be stored. Nothing is stored yet.`;
