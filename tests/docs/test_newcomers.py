@@ -25,7 +25,11 @@ RUN = [
     "docs/how-to/other-libraries.md",
 ]
 #: What the default run makes shorter; everything is run as it stands with the slow tests.
-QUICK = {"docs/start-practitioner.md": {"--quick --replications 40": "--quick --replications 20"}}
+QUICK = {
+    "docs/start-practitioner.md": {
+        "--quick --replications 40": "--quick --replications 20 --policies 'unmix,half test'"
+    }
+}
 #: What must be among the answers.
 SAID = {
     "docs/start-practitioner.md": ("GO. ", "2026-03-05: ", "All rows were taken in", "offers.html")

@@ -118,14 +118,20 @@ def test_figures_share_their_runs(tiny: tuple[PaperRun, Path]) -> None:
     assert run.runs_made == 2 * (12 + 12 + 33 + 4 + 2)
 
 
-def test_the_report_needs_nothing_else_and_says_everything(tiny: tuple[PaperRun, Path]) -> None:
+@pytest.mark.parametrize(
+    ("figures", "images", "ratios"),
+    [(("5",), 2, 3), pytest.param(("3a", "5"), 5, 11, marks=pytest.mark.slow)],
+)
+def test_the_report_needs_nothing_else_and_says_everything(
+    tiny: tuple[PaperRun, Path], figures: tuple[str, ...], images: int, ratios: int
+) -> None:
     run, folder = tiny
     assert run.folder == folder / "2-runs"
-    some = replace(run, results={each: run.results[each] for each in ("3a", "5")}, quick=True)
+    some = replace(run, results={each: run.results[each] for each in figures}, quick=True)
     written = write_report(some, workers=2)
     html, markdown = written.html.read_text(), written.markdown.read_text()
     assert not re.search(r'(src|href)="(?!data:)', html)
-    assert html.count("data:image/png;base64,") == 5
+    assert html.count("data:image/png;base64,") == images
     for link in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", markdown):
         assert (run.folder / link).exists()
         assert (run.folder / link).with_suffix(".pdf").exists()
@@ -134,10 +140,11 @@ def test_the_report_needs_nothing_else_and_says_everything(tiny: tuple[PaperRun,
         assert text.lower() in html.lower()
     for text in ("Seed: 2018", "move together", "numpy", "Time:", "cores"):
         assert text in markdown
-    assert len(written.ratios) == 11
+    assert len(written.ratios) == ratios
     assert all(f"| {row.figure} {row.curve} |" in markdown for row in written.ratios)
 
 
+@pytest.mark.slow  # `latesum demo` draws it in tests/cli/test_commands.py
 def test_a_quick_figure_for_the_demonstration(tmp_path: Path) -> None:
     picture = quick_figure("3a", tmp_path)
     assert picture.read_bytes().startswith(b"\x89PNG")

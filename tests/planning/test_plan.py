@@ -16,7 +16,7 @@ from latesum.planning.beliefs import read_beliefs
 from latesum.planning.candidates import EQUAL_SPLIT, candidates_for
 from latesum.policies import registry
 
-from .conftest import SMALL
+from .conftest import SMALL, SOME
 
 
 def test_a_go(small_plan):
@@ -69,7 +69,9 @@ def test_the_equal_split_loses_what_it_must(small_plan):
 
 
 def test_switches_cost(small_plan):
-    costly = plan(**SMALL, replications=30, workers=1, check_beliefs=False, switch_cost=5.0)
+    costly = plan(
+        **SMALL, replications=30, workers=1, policies=SOME, check_beliefs=False, switch_cost=5.0
+    )
     for free, paid in zip(small_plan.answers, costly.answers, strict=True):
         expected = free.loss.value + 5 * free.switches.value
         assert paid.loss.value == pytest.approx(expected)

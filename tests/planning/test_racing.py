@@ -86,8 +86,8 @@ class Prepared(Simulation):
             })  # fmt: skip
         return made
 
-    def warm_up(self, settings):
-        pass
+    def first_runs(self, settings):
+        return [None] * len(settings)
 
 
 @pytest.mark.parametrize("falls", [False, True])

@@ -34,10 +34,11 @@ def live_answer() -> Iterator[tuple[Progress, OnAnswer]]:
             doing.plain = f"{what}: {done / total:.0%} of {total:,} more runs" if total else what
 
         def on_answer(answer: PresentAnswer) -> None:
+            said = Text(_first_up(str(answer)), style="bold")  # may be wider than the table
             table = policies_table(
-                _first_up(str(answer)), answer.answers, answer.recommended, answer.thresholds
+                None, answer.answers, answer.recommended, answer.thresholds, short=True
             )
-            live.update(Group(table, doing), refresh=True)
+            live.update(Group(said, table, doing), refresh=True)
 
         yield progress, on_answer
 

@@ -55,6 +55,18 @@ class Table(NamedTuple):
     tail: Floats  # P(delay > spread * 2**k); empty when no delay is larger than `spread`
 
 
+class DrawnCurve(NamedTuple):
+    """A law on the real numbers that gives a delay when it is rounded up: for draws by compiled code.
+
+    P(more than `times[i]`) is `alive[i]`, with straight lines between; a time given twice is a jump, and so is a first
+    entry of `alive` below 1. What is left at the last time is exponential with the mean `tail` from there on.
+    """
+
+    times: Floats
+    alive: Floats
+    tail: float  # 0 where nothing is left
+
+
 class Delay(ABC):
     """A distribution on 0, 1, 2, ... (the paper's delta; its draws are tau)."""
 
@@ -84,6 +96,16 @@ class Delay(ABC):
             count: The number of delays.
             rng: The generator to draw from.
         """
+
+    @property
+    def drawn_curve(self) -> DrawnCurve | None:
+        """The law that this delay is, rounded up, where straight lines and an exponential tail say it exactly.
+
+        >>> from latesum import delays
+        >>> delays.uniform(1, 4).drawn_curve
+        DrawnCurve(times=array([0., 4.]), alive=array([1., 0.]), tail=0.0)
+        """
+        return None
 
     @property
     def short_text(self) -> str:

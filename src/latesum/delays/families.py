@@ -11,6 +11,7 @@ from latesum._checks import InvalidInput, finite_number, whole_number
 from latesum.delays.base import (
     FOREVER,
     Delay,
+    DrawnCurve,
     Floats,
     Integers,
     as_floats,
@@ -36,6 +37,10 @@ class UniformDelay(Delay):
     @property
     def bound(self) -> int:
         return self.high
+
+    @property
+    def drawn_curve(self) -> DrawnCurve:
+        return DrawnCurve(np.array([self.low - 1.0, self.high]), np.array([1.0, 0.0]), 0.0)
 
     @property
     def mean(self) -> float:
@@ -93,6 +98,12 @@ class GeometricDelay(Delay):
     @property
     def mean(self) -> float:
         return self._mean
+
+    @property
+    def drawn_curve(self) -> DrawnCurve | None:
+        if self._mean == 0:
+            return None
+        return DrawnCurve(np.array([-1.0]), np.ones(1), 1 / math.log1p(1 / self._mean))
 
     @property
     def variance(self) -> float:
@@ -209,6 +220,10 @@ class ExponentialDelay(Delay):
     @property
     def bound(self) -> None:
         return None
+
+    @property
+    def drawn_curve(self) -> DrawnCurve:
+        return DrawnCurve(np.zeros(1), np.ones(1), self._parent_mean)
 
     @property
     def mean(self) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from latesum._checks import InvalidInput, finite_number
-from latesum.delays.base import FOREVER, Delay, Floats, Integers, as_floats
+from latesum.delays.base import FOREVER, Delay, DrawnCurve, Floats, Integers, as_floats
 
 
 class Tabulated(Delay):
@@ -78,6 +78,11 @@ class Tabulated(Delay):
         if not self._bounded:
             return None
         return math.ceil(float(self._times[-1]))
+
+    @property
+    def drawn_curve(self) -> DrawnCurve:
+        times = np.minimum(self._times, self._last)
+        return DrawnCurve(times, 1 - self._shares, self._tail or 0.0)
 
     def scaled(self, factor: float) -> Tabulated:
         """The same with all times multiplied.

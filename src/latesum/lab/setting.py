@@ -40,6 +40,8 @@ AnyPolicy = Policy | AttributedPolicy
 
 #: Part of every digest: a change in how runs are drawn or kept makes old results unusable.
 RUNS_VERSION = 4
+#: The same of runs that are drawn in whole buckets: 2 draws late rewards by compiled code.
+_BUCKETS_VERSION = 2
 #: Functions that draw a problem from a generator.
 LAWS = Registry("law of problems", "latesum.problems")
 #: What is kept of a run unless a setting says otherwise.
@@ -174,6 +176,8 @@ class Setting:
         """The same for two settings whose runs of one number are the same, whatever their labels."""
         content = self.to_json()
         content["policy"]["parameters"] |= self.policy.newer
+        if self.world == "buckets":
+            content["buckets_version"] = _BUCKETS_VERSION
         if isinstance(self.problem, Problem):  # a delay may be a file, and the file may change
             content["mean_delays"] = [f"{delay.mean:.9g}" for delay in self.problem.delays]
         text = json.dumps([RUNS_VERSION, content], sort_keys=True, separators=(",", ":"))

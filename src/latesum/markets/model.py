@@ -187,6 +187,8 @@ class Prepared:
         self._before = before_shares(settings) * _early(panel.exposure)[:, None]
         self._places, self._holiday = _calendar(panel, settings)
         self._mixes: dict[float, tuple[Floats, Floats, Floats, Floats]] = {}
+        self._levels_of: dict[tuple[float, float], tuple[Floats, Floats]] = {}
+        self._likelihoods: dict[Hyper, float] = {}
         self._shape = shape_of(settings.delay.law)
         sizes = panel.exposure.sum(axis=0)
         if not sizes.sum() > 0:  # no visitor yet
@@ -234,12 +236,30 @@ class Prepared:
             self._nothing_ran = difference > 0
         return closed if difference > 0 else found
 
+    def likelihood(self, hyper: Hyper) -> float:
+        """The logarithm of the likelihood; a search asks for some of them several times.
+
+        Args:
+            hyper: The sizes of all that moves.
+        """
+        if self._nothing is not None:  # then a fit depends on what was clear by then
+            return self.fit(hyper).likelihood
+        if hyper not in self._likelihoods:
+            self._likelihoods[hyper] = self._fitted(hyper).likelihood
+        return self._likelihoods[hyper]
+
+    def _level_priors(self, delay: float, dispersion: float) -> tuple[Floats, Floats]:
+        if (delay, dispersion) not in self._levels_of:
+            _, _, totals, exposed = self._mixed(delay)
+            self._levels_of[delay, dispersion] = _levels(totals, exposed, dispersion)
+        return self._levels_of[delay, dispersion]
+
     def _fitted(self, hyper: Hyper) -> Posterior:
         panel, settings = self._panel, self._settings
         layout = layout_of(settings, hyper.own)
         by_decision = settings.dated == "decision"
-        mix, extra, early_totals, early_mix = self._mixed(hyper.delay)
-        levels, level_sd = _levels(early_totals, early_mix, hyper.dispersion)
+        mix, extra, *_ = self._mixed(hyper.delay)
+        levels, level_sd = self._level_priors(hyper.delay, hyper.dispersion)
         moves, kept = _moves(layout, hyper, settings.novelty)
         common_variance = _common_prior(layout, hyper)
         special_variance = _special_prior(layout, hyper)
@@ -294,6 +314,8 @@ def _calendar(
         places = np.stack([at % 24, 24 + at // 24 % 7], axis=1)
     else:
         places = np.empty((len(buckets), 0), dtype=np.int64)
+    if not settings.holidays:
+        return places.astype(np.int64), np.zeros(len(buckets), dtype=bool)
     return places.astype(np.int64), np.isin(buckets, settings.holidays)
 
 
@@ -327,15 +349,15 @@ def _levels(totals: Floats, exposed: Floats, dispersion: float) -> tuple[Floats,
 
 
 def _common_prior(layout: StateLayout, hyper: Hyper) -> Floats:
-    return np.concatenate(
-        [
-            np.full(layout.options, hyper.effects**2),
-            np.full(layout.options if layout.own else 0, hyper.lag_spread**2),
-            np.full(layout.patterns, PATTERN_SD**2),
-            np.full(int(layout.several), 1e-12),
-            np.full(int(layout.shocks), hyper.shocks**2),
-        ]
-    )
+    options, first = layout.options, layout.first_pattern
+    prior = np.empty(layout.common)
+    prior[:options] = hyper.effects**2
+    prior[options:first] = hyper.lag_spread**2
+    prior[first : first + layout.patterns] = PATTERN_SD**2
+    prior[first + layout.patterns :] = 1e-12  # of the common level, where there is one
+    if layout.shocks:
+        prior[-1] = hyper.shocks**2
+    return prior
 
 
 def _special_prior(layout: StateLayout, hyper: Hyper) -> Floats:

@@ -200,7 +200,7 @@ def _spreads(settings: MarketSettings) -> dict[str, float]:
 
 def _score(rows: Prepared, hyper: Hyper, centre: Hyper, spreads: dict[str, float]) -> float:
     """The logarithm of the posterior, up to a constant."""
-    score = rows.fit(hyper).likelihood
+    score = rows.likelihood(hyper)
     for name, spread in spreads.items():
         score -= 0.5 * (math.log(getattr(hyper, name) / getattr(centre, name)) / spread) ** 2
     return score

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latesum._json_values import finite
-from latesum.lab.engine import RunOptions, run
+from latesum.lab.engine import Chunk, RunOptions, run, run_chunk
 from latesum.lab.play import InBuckets
 from latesum.lab.results import Rows
 from latesum.lab.setting import Setting
@@ -29,7 +29,7 @@ _FIRST_PART = 0.4
 #: ... of which there are this many at least.
 _FEWEST = 20
 #: There, one that costs more than so many milliseconds a run has at most such a share of the runs.
-_COSTLY = ((40.0, 0.1), (5.0, 0.4))
+_COSTLY = ((40.0, 0.15), (5.0, 0.4))
 
 
 class Thresholds(NamedTuple):
@@ -162,15 +162,24 @@ class Simulation(NamedTuple):
             results = run(settings, counts, what=what, known=known, **self.how)
         return [runs.measured for runs in results.runs.values()]
 
-    def warm_up(self, settings: Sequence[Setting]) -> None:
-        """Make a run of each here, so that processes that are forked have compiled code from the beginning."""
-        if self.how.get("store") is None and self.how.get("workers", 1) > 1:
-            for setting in settings:
-                setting.run(0)
+    def first_runs(self, settings: Sequence[Setting]) -> list[Rows | None]:
+        """The first run of each, made here, so that processes that are forked have compiled code from the beginning.
+
+        None where runs are kept in a store, or all are made here.
+        """
+        if self.how.get("store") is not None or self.how.get("workers", 1) == 1:
+            return [None] * len(settings)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return [run_chunk(Chunk(setting, 0, 1)) for setting in settings]
 
     def forecast(self, case: Case, setting: Setting, rows: Rows) -> Forecast:
         """What the runs of one case say."""
-        return _forecast(case, setting, rows, self.thresholds.percentile)
+        return self.forecast_of(case, setting, rows, outcome_of(case, setting, rows))
+
+    def forecast_of(self, case: Case, setting: Setting, rows: Rows, outcome: Outcome) -> Forecast:
+        """The same where it is known what came of each run."""
+        return _forecast(case, setting, rows, outcome, self.thresholds.percentile)
 
     def forecasts(
         self, cases: Sequence[Case], replications: int, stream: int, what: str
@@ -210,11 +219,13 @@ def outcome_of(case: Case, setting: Setting, rows: Rows) -> Outcome:
     return Outcome(loss, _equal_split_loss(setting) * scale - loss, ended_well)
 
 
-def _forecast(case: Case, setting: Setting, rows: Rows, percentile: float) -> Forecast:
+def _forecast(
+    case: Case, setting: Setting, rows: Rows, outcome: Outcome, percentile: float
+) -> Forecast:
     """Put the runs of one case together; `percentile` is the one of `worst_gain`."""
     beliefs = case.beliefs
     _, settled_after, on_good = (rows[name] for name in setting.measures if "within" in name)
-    loss, gain, ended_well = outcome_of(case, setting, rows)
+    loss, gain, ended_well = outcome
     most = max(beliefs.option_means) * beliefs.horizon
     hours = unit_hours(beliefs.bucket)
     return Forecast(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -211,31 +211,40 @@ class Plan:
 
 
 def policies_table(
-    title: str,
+    title: str | None,
     answers: Sequence[Forecast],
     recommended: Forecast,
     thresholds: Thresholds,
     unit: str = "reward",
+    *,
+    short: bool = False,
 ) -> TextTable:
     """One row per policy, with its own number of runs; the recommended one has a mark.
 
     Args:
-        title: What stands above it.
+        title: What stands above it, if anything.
         answers: How each policy does.
         recommended: That of the policy to take.
         thresholds: When it is a go.
         unit: What is lost.
+        short: Whether it has only what the verdict depends on, which fits any terminal.
     """
-    columns = ["policy", f"{unit} lost", "gain over split", f"at {thresholds.percentile:.0%}"]
-    table = new_table(title, [*columns, "ends right", "settles after", "switches", "runs"])
+    columns: dict[str, Callable[[Forecast], str]] = {
+        "policy": lambda each: each.candidate.label + (" <" if each is recommended else ""),
+        f"{unit} lost": lambda each: with_limits(each.loss),
+        "gain over split": lambda each: with_limits(each.gain),
+        f"at {thresholds.percentile:.0%}": lambda each: f"{each.worst_gain.value:,.0f}",
+        "ends right": lambda each: percent(each.ended_well),
+        "settles after": lambda each: time_of(each.settled_after),
+        "switches": lambda each: f"{each.switches.value:,.1f}",
+        "runs": lambda each: f"{each.replications:,}",
+    }
+    if short:
+        for heading in (f"{unit} lost", "settles after", "switches"):
+            del columns[heading]
+    table = new_table(title, list(columns))
     for answer in answers:
-        mark = " <" if answer is recommended else ""
-        table.add_row(
-            answer.candidate.label + mark, with_limits(answer.loss), with_limits(answer.gain),
-            f"{answer.worst_gain.value:,.0f}", percent(answer.ended_well),
-            time_of(answer.settled_after), f"{answer.switches.value:,.1f}",
-            f"{answer.replications:,}",
-        )  # fmt: skip
+        table.add_row(*(cell(answer) for cell in columns.values()))
     return table
 
 

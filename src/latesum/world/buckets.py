@@ -2,8 +2,10 @@
 
 A table of delays in rounds would be huge there. But what matters is the bucket in which a reward
 arrives, and only rewards matter, not plays without one: of a stretch's plays near enough to its end
-to spill over, the number that pay is one binomial draw, their places a random choice, and each
-gets its delay. This is exact for the same law as `World`'s, and costs O(rewards near the end).
+to spill over, those that pay are drawn one by one with their delays, by compiled code where the delay has a
+curve and the reward is nothing or one of a few amounts. This is exact for the same law as `World`'s, and
+costs O(rewards near the end). Counts per later bucket would not be: how likely a reward is to be late depends on where in
+its bucket it was earned, and two rewards are never earned in the same round.
 """
 
 from __future__ import annotations
@@ -11,13 +13,14 @@ from __future__ import annotations
 import functools
 import math
 import statistics
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from latesum._checks import InvalidInput
 from latesum.delays import Delay
-from latesum.delays.base import Integers
+from latesum.delays.base import DrawnCurve, Integers
 from latesum.world.field import FieldProblem, with_mean
 from latesum.world.problem import Problem, as_reward, refuse_endless
 from latesum.world.rewards import Bernoulli, Discrete, Floats, Reward
@@ -26,6 +29,10 @@ from latesum.world.rewards import Bernoulli, Discrete, Floats, Reward
 _CERTAIN = 1 - 1e-9
 #: With more rewards than this near the end, they are looked at in blocks.
 _MANY = 3000
+
+
+#: Where blocks of distances start, how likely a longer delay is there, and what delays are drawn by.
+_CurveParts = tuple[Integers, Floats, DrawnCurve]
 
 
 class BucketWorld:
@@ -43,7 +50,7 @@ class BucketWorld:
     >>> problem = Problem([0.02, 0.03], "exponential(30000)")
     >>> world = BucketWorld(problem, bucket=10_000, buckets=90, rng=np.random.default_rng(1))
     >>> world.play_buckets(0, 2), world.play(0, 30_000), world.buckets_played
-    (119.0, 380.0, 5)
+    (82.0, 420.0, 5)
     """
 
     def __init__(
@@ -60,6 +67,7 @@ class BucketWorld:
         self._field = problem if isinstance(problem, FieldProblem) else None
         self._bucket = bucket
         self._rng = rng
+        self._late: dict[int, tuple[int, _CurveParts | None]] = {}
         self._background = None
         what = before if before is None or isinstance(before, int) else as_reward(before)
         # What is still under way of something that was always played: all of it was played within
@@ -110,6 +118,14 @@ class BucketWorld:
         delays = self._problem.delays
         return delays[arm] if isinstance(arm, int) else statistics.mode(delays)
 
+    def _late_by(self, delay: Delay) -> tuple[int, _CurveParts | None]:
+        """The longest delay, and what compiled code draws by, if it can."""
+        if (
+            id(delay) not in self._late
+        ):  # delays are the same if their texts are, which takes longer to compare
+            self._late[id(delay)] = longest(delay), _for_kernel(delay)
+        return self._late[id(delay)]
+
     def _piece(self, arm: int | Reward, first: int, left: int) -> tuple[int, Reward]:
         calendar = None if self._field is None else self._field.calendar
         if self._field is None or calendar is None:
@@ -125,11 +141,18 @@ class BucketWorld:
     ) -> float:
         """Play rounds that are followed by `after` more of the same stretch."""
         rng, delay = self._rng, self._delay(arm)
-        near = min(rounds, max(longest(delay) - after, 0))
+        reach, parts = self._late_by(delay)
+        near = min(rounds, max(reach - after, 0))
         arrived = reward.draw_sum(rounds - near, rng) if rounds > near else 0.0
         if near == 0:
             return arrived
         pays = _pays(reward)
+        if pays is not None and parts is not None:
+            count = _kernel()(
+                rng, self._due, end, self._bucket, after, after + near, pays.chance, pays.amounts,
+                pays.cumulative, *parts,
+            )  # fmt: skip
+            return arrived + pays.draw_sum(count, rng)
         if pays is not None and pays.chance * near > _MANY:
             in_time, waits = self._spilled(delay, pays, near, after)
             arrived += in_time
@@ -189,6 +212,7 @@ class _Pays(NamedTuple):
     chance: float  # that it is not nothing
     amounts: Floats
     shares: Floats  # of each amount, given that it is not nothing
+    cumulative: Floats  # the sums of the shares, the last of which nothing exceeds
 
     def draw(self, count: int, rng: np.random.Generator) -> Floats:
         if len(self.amounts) == 1:
@@ -203,14 +227,38 @@ class _Pays(NamedTuple):
 
 
 def _pays(reward: Reward) -> _Pays | None:
+    return _few_amounts(reward) if isinstance(reward, Bernoulli | Discrete) else None
+
+
+@functools.lru_cache(maxsize=1024)
+def _few_amounts(reward: Bernoulli | Discrete) -> _Pays | None:
     if isinstance(reward, Bernoulli):
-        return _Pays(reward.mean, np.ones(1), np.ones(1))
-    if isinstance(reward, Discrete) and 0.0 in reward.values:
+        return _Pays(reward.mean, np.ones(1), np.ones(1), np.full(1, np.inf))
+    if 0.0 in reward.values:
         values, chances = np.array(reward.values), np.array(reward.probabilities)
         some = (values != 0) & (chances > 0)
         share = min(math.fsum(chances[some]), 1.0)
-        return _Pays(share, values[some], chances[some] / share) if share > 0 else None
+        if share > 0:
+            shares = chances[some] / share
+            cumulative = np.append(np.cumsum(shares)[:-1], np.inf)
+            return _Pays(share, values[some], shares, cumulative)
     return None
+
+
+@functools.cache
+def _kernel() -> Callable[..., int]:
+    from latesum.world.bucket_kernels import play_late  # compiled at first use
+
+    return play_late
+
+
+@functools.lru_cache(maxsize=256)
+def _for_kernel(delay: Delay) -> _CurveParts | None:
+    curve = delay.drawn_curve
+    if curve is None:
+        return None
+    starts = _blocks(delay, longest(delay))
+    return starts, delay.survival(starts), curve
 
 
 def _paying(

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from latesum._checks import finite_number, whole_number
+from latesum.markets.model import Posterior
 from latesum.markets.readings import widening
 from latesum.markets.rows import Panel
 from latesum.markets.rule import decide_panel
@@ -78,15 +79,19 @@ class Switchback(Policy):
         self._rows: list[list[Any]] = [list(part) for part in self.history]
         rng = self._rng
         self._seed = 0 if rng is None else int(rng.integers(2**31))
+        self._told: MarketSettings | None = None
+        self._found: Posterior | None = None
 
     def _learn(self, play: Play) -> None:
         self._rows.append([play.arm, play.rounds, play.total])
+        self._found = None
 
     def _snapshot(self) -> Any:
         return [[row.copy() for row in self._rows], self._seed]
 
     def _restore(self, learned: Any) -> None:
         self._rows, self._seed = [row.copy() for row in learned[0]], learned[1]
+        self._told = self._found = None
 
     @property
     def _size(self) -> int:
@@ -96,6 +101,19 @@ class Switchback(Policy):
 
     @property
     def _settings(self) -> MarketSettings:
+        """What the rule is told: it stays the same, and every decision needs it."""
+        if self._told is None:
+            self._told = self._market_settings()
+        return self._told
+
+    @property
+    def _posterior(self) -> Posterior:
+        """What is known after all rows."""
+        if self._found is None:
+            self._found = posterior(self._panel(), self._settings)
+        return self._found
+
+    def _market_settings(self) -> MarketSettings:
         options = tuple(map(str, range(self.n_arms)))
         before = f"{self.before}"
         if not isinstance(self.before, int):
@@ -109,11 +127,10 @@ class Switchback(Policy):
 
     def _panel(self) -> Panel:
         first = -len(self.history)
-        arms = np.array([row[0] for row in self._rows], dtype=np.int64)
-        rounds = np.array([row[1] for row in self._rows], dtype=float)
-        totals = np.array([np.nan if row[2] is None else row[2] for row in self._rows], dtype=float)
-        shares = np.eye(self.n_arms)[arms][:, None, :]
-        return Panel(first, rounds[:, None], shares, totals[:, None])
+        # A total that is not known becomes a NaN.
+        table = np.array(self._rows, dtype=float).reshape(-1, 3)
+        shares = np.eye(self.n_arms)[table[:, 0].astype(np.int64)][:, None, :]
+        return Panel(first, table[:, 1:2].copy(), shares, table[:, 2:].copy())
 
     def _next(self) -> Stretch:
         panel = self._panel()
@@ -127,8 +144,7 @@ class Switchback(Policy):
         rounds = sum(row[1] for row in self._rows if row[0] == arm and row[2] is not None)
         if not rounds:
             return None, 0.0, 1.0, 0
-        settings = self._settings
-        found = posterior(self._panel(), settings)
+        settings, found = self._settings, self._posterior
         mean, covariance = found.effects()
         scale = math.exp(found.mean[-1])
         width = NormalDist().inv_cdf((1 + level) / 2) * widening(settings)

@@ -14,7 +14,15 @@ from numpy.typing import NDArray
 from latesum._checks import InvalidInput, finite_number, whole_number
 from latesum._sentences import sentence
 from latesum.delays import Delay, parse, tabulated
-from latesum.policies.base import Play, Policy, Stretch, new_stretch, say_before, say_estimate
+from latesum.policies.base import (
+    Estimate,
+    Play,
+    Policy,
+    Stretch,
+    new_stretch,
+    say_before,
+    say_estimate,
+)
 from latesum.policies.history import Before, check_before, check_history
 from latesum.policies.unmix.curve import Floats, known_laws, told_mean
 from latesum.policies.unmix.rows import IN_DOUBT, PartRows, VisitPlan
@@ -105,6 +113,8 @@ class Unmix(Policy):
     kind = "unmix"
     random = True
     learns_from = "parts"
+    #: How much rewards vary, while estimates of all arms are made.
+    _dispersion: float | None = None
     takes_new_options = True
     #: Campaigns that began before there were these rules go on without them.
     unwritten: ClassVar[Mapping[str, Any]] = {
@@ -482,6 +492,18 @@ class Unmix(Policy):
 
     # What it says.
 
+    def estimates(self, level: float = 0.95) -> list[Estimate]:
+        """As every policy's; how much rewards vary is worked out once for all arms.
+
+        Args:
+            level: The confidence level, between 0 and 1.
+        """
+        self._dispersion = self._rows.dispersion()
+        try:
+            return super().estimates(level)
+        finally:
+            self._dispersion = None
+
     def _estimate(self, arm: int, level: float) -> tuple[float | None, float, float, int]:
         from scipy.special import ndtri
 
@@ -494,7 +516,8 @@ class Unmix(Policy):
         mean = self._mean(arm)
         low, high = index_kernels.limits(
             mean, rows.variances[0, arm], float(plays), rows.counts[2, arm], self._scale,
-            float(ndtri(0.5 + level / 2)) ** 2 / 2, rows.dispersion(),
+            float(ndtri(0.5 + level / 2)) ** 2 / 2,
+            rows.dispersion() if self._dispersion is None else self._dispersion,
         )  # fmt: skip
         return mean, float(low), float(high), plays
 

@@ -1,0 +1,77 @@
+# mypy: ignore-errors
+"""The compiled inner loop of a world that is played in whole buckets: which bucket every late reward arrives in."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from latesum._compile import compiled
+
+
+@compiled
+def _delay_at(level, times, alive, tail):
+    """The whole delay that is exceeded with the probability `level`, by a curve as `delays.base.DrawnCurve` has it."""
+    last = len(alive) - 1
+    if level > alive[0]:
+        return math.ceil(times[0])
+    if level <= alive[last]:
+        late = times[last]
+        if tail > 0.0:
+            late += tail * math.log(alive[last] / level)
+        return math.ceil(min(late, 4e18))
+    low, high = 0, last  # alive[low] >= level > alive[high]
+    while high - low > 1:
+        middle = (low + high) // 2
+        if alive[middle] >= level:
+            low = middle
+        else:
+            high = middle
+    part = (alive[low] - level) / (alive[low] - alive[high])
+    return math.ceil(times[low] + part * (times[high] - times[low]))
+
+
+@compiled
+def play_late(rng, due, end, bucket, first, last, chance, amounts, shares, starts, longer, curve):
+    """Draw the rewards of the plays at the distances `first` to `last` - 1 from the end of a stretch.
+
+    Distances are cut into blocks that begin at `starts`. A play of a block can spill over the end only if its delay
+    exceeds the block's start, which it does with the probability `longer`. Those that pay and do are drawn one by
+    one: how many plays lie between two of them is geometric. The number of the others that pay, which arrive in time, is one binomial
+    draw. A late reward of one of the `amounts`, by their cumulative `shares`, is added to the bucket of
+    `due` in which it arrives, of which `end` is the first after the stretch. Returns how many arrive in time.
+    """
+    times, alive, tail = curve
+    in_time = 0
+    for block in range(len(starts)):
+        begin = max(starts[block], first)
+        stop = last if block + 1 == len(starts) else min(starts[block + 1], last)
+        if stop <= begin:
+            continue
+        found = 0
+        hit = chance * longer[block]
+        if hit > 0.0:
+            log_of_missing = math.log1p(-hit) if hit < 1.0 else -np.inf
+            place = begin - 1
+            while True:
+                missed = math.log(1.0 - rng.random()) / log_of_missing
+                if missed >= stop - 1 - place:
+                    break
+                place += 1 + int(missed)
+                found += 1
+                wait = _delay_at(longer[block] * (1.0 - rng.random()), times, alive, tail) - place
+                if wait <= 0:
+                    in_time += 1
+                    continue
+                arrives = end + (wait - 1) // bucket
+                if len(amounts) == 1:
+                    amount = amounts[0]
+                else:
+                    amount = amounts[np.searchsorted(shares, rng.random(), side="right")]
+                if arrives < len(due):
+                    due[arrives] += amount
+        rest = chance * (1.0 - longer[block])
+        if rest > 0.0:
+            in_time += rng.binomial(stop - begin - found, min(rest / (1.0 - hit), 1.0))
+    return in_time
