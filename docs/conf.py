@@ -28,6 +28,8 @@ source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb"}
 # Markdown as the pages have it on a code host too: links to headings and to files of the repository.
 myst_enable_extensions = ["amsmath", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 4
+# Quotation marks and ellipses only: two dashes begin an option of a command.
+smartquotes_action = "qe"
 myst_links_external_new_tab = True
 
 # Notebooks are run when the site is built: what they show is never older than the code.
