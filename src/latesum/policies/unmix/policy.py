@@ -356,8 +356,10 @@ class Unmix(Policy):
         self._planned = state.plan
         return state
 
-    def _learned_elsewhere(self, last: Play, rounds: int, unplayed: int) -> None:
-        super()._learned_elsewhere(last, rounds, unplayed)
+    def _learned_elsewhere(
+        self, plays: Sequence[Play], rounds: int, highest: int, unplayed: int
+    ) -> None:
+        super()._learned_elsewhere(plays, rounds, highest, unplayed)
         at, planned = _steps(), self._planned
         self._arm, self._left = int(planned[at.ARM]), int(planned[at.LEFT])
         self._why, self._part = int(planned[at.WHY]), int(planned[at.PART])
