@@ -37,21 +37,57 @@ def progress_bar(now: Callable[[], float] = time.monotonic) -> Progress:
     ['flow']
     """
     draw = _in_notebook() or _on_terminal()
-    started = drawn = now()
-    doing: str | None = None
+    clock = TimeLeft(now)
+    drawn, doing = clock.moment, None
 
     def show(done: int, total: int, what: str) -> None:
-        nonlocal started, drawn, doing
-        moment = now()
-        if what != doing:
-            started, doing = moment if doing is not None else started, what
-        elif done < total and moment - drawn < _EVERY:
+        nonlocal drawn, doing
+        left = clock(done, total, what)
+        if what == doing and done < total and clock.moment - drawn < _EVERY:
             return
-        drawn = moment
-        left = (moment - started) / done * (total - done) if done else None
+        drawn, doing = clock.moment, what
         draw(done, total, what, left)
 
     return show
+
+
+class TimeLeft:
+    """How long the rest takes, if it goes on as it went since the beginning.
+
+    What is begun with nothing done begins then; otherwise it began when something else was last heard of, or
+    with the clock.
+
+    Args:
+        now: The clock, in seconds.
+
+    >>> from itertools import count
+    >>> clock = TimeLeft(count(0, 10).__next__)     # every look at it takes ten seconds
+    >>> clock(0, 4, "runs"), clock(1, 4, "runs"), clock.since
+    (None, 30.0, 10)
+    """
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self._now = now
+        self.moment = self._started = now()
+        self._doing: str | None = None
+
+    @property
+    def since(self) -> float:
+        """For how long it has been going on."""
+        return self.moment - self._started
+
+    def __call__(self, done: int, total: int, what: str) -> float | None:
+        """About how many seconds are left; None where nothing is done yet.
+
+        Args:
+            done: What is done.
+            total: What there is to do.
+            what: What it is.
+        """
+        before, self.moment = self.moment, self._now()
+        if what != self._doing:
+            self._started, self._doing = self.moment if done == 0 else before, what
+        return self.since / done * (total - done) if done else None
 
 
 def chosen_progress(progress: ProgressChoice) -> Progress | None:

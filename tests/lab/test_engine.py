@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from latesum import InvalidInput, Problem
+from latesum._progress import TimeLeft
 from latesum.lab import RunStore, Setting, engine
 from latesum.lab.engine import run, todo
 from latesum.lab.runners import InProcesses
@@ -46,6 +47,21 @@ def test_progress_counts_runs_in_memory():
     assert [done for done, _, _ in seen] == sorted(done for done, _, _ in seen)
 
 
+class Simulated:
+    """One worker on a clock of its own: a run of a policy takes the seconds that are said here."""
+
+    workers = 1
+
+    def __init__(self, seconds):
+        self._seconds, self.now = seconds, 1000.0
+
+    def __call__(self, job, tasks):
+        for number, chunk in enumerate(tasks):
+            spent = self._seconds[chunk.setting.policy.name] * (chunk.end - chunk.first)
+            self.now += spent
+            yield number, job(chunk)._replace(seconds=spent)
+
+
 def test_progress_counts_work_where_it_was_measured(tmp_path, monkeypatch):
     """A slow setting comes first; half of its runs are nearly half of the work, not of the runs."""
     seconds = {"flow": 0.5, "odaaf": 0.001}
@@ -53,11 +69,40 @@ def test_progress_counts_work_where_it_was_measured(tmp_path, monkeypatch):
     seen = []
     run(
         [setting("odaaf"), setting("flow")], [100, 4], store=RunStore(tmp_path),
-        progress=lambda done, total, what: seen.append((done, total)),
+        progress=lambda done, total, what: seen.append((done, total)), runner=Simulated(seconds),
     )  # fmt: skip
     total = 4 * 500 + 100 * 1
     # The chunks of Flow are of two runs each, those of ODAAF of 512.
-    assert seen == [(1000, total), (2000, total), (2100, total)]
+    assert seen == [(0, total), (1000, total), (2000, total), (2100, total)]
+
+
+#: What a run takes, and what was measured before: ten times as much for one that is extrapolated.
+COSTS = {"flow": 0.4, "odaaf": 0.002, "unmix": 3.0, "round-robin": 0.05}
+GUESSES = {"flow": 4.0, "odaaf": 0.002, "unmix": 2.0, "round-robin": 0.05}
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_the_time_left_is_right_within_a_factor_of_two_after_a_twentieth(
+    kept, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(engine, "_seconds_per_run", lambda each: GUESSES[each.policy.name])
+    worker, runs = Simulated(COSTS), [40, 400, 60, 100]
+    clock = TimeLeft(lambda: worker.now)
+    worker.now += 600  # it takes a while until what is to be done is known
+    whole = sum(cost * count for cost, count in zip(COSTS.values(), runs, strict=True))
+    ratios = []
+
+    def look(done, total, what):
+        left, spent = clock(done, total, what), worker.now - 1600
+        if whole / 20 <= spent < whole * 0.999:
+            ratios.append(left / (whole - spent))
+
+    store = RunStore(tmp_path) if kept else None
+    run([setting(name) for name in COSTS], runs, store=store, runner=worker, progress=look)
+    assert worker.now - 1600 == pytest.approx(whole)
+    assert len(ratios) > 20
+    assert max(ratios) < 2
+    assert min(ratios) > 0.5
 
 
 def test_two_settings_of_one_name_are_refused():

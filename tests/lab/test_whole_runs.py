@@ -7,12 +7,13 @@ import pytest
 
 from latesum import ODAAF, Beta, Flow, Problem
 from latesum.lab import Setting
-from latesum.lab.play import InBuckets
+from latesum.lab.play import InBuckets, Poor
 from latesum.lab.plays import Plays
 from latesum.lab.whole_runs import COMPILED
 from latesum.policies import Play, PolicySpec
 from latesum.policies import purpose_kernels as purposes
 from latesum.policies.base import PURPOSES
+from latesum.world import Reporting, cohorts, kernels
 
 SPECS = (
     "odaaf", "odaaf(order='leader first')", "odaaf-b", "odaaf-b(bridge=False)", "odaaf-v",
@@ -90,7 +91,7 @@ def test_delays_beyond_the_table(delay):
     finish = game._world.finish
     game._world.finish = lambda *stretch: later.append(stretch) or finish(*stretch)
     game.plays(setting.horizon)
-    assert {stretch[2] for stretch in later} >= {1}
+    assert {stretch[3] for stretch in later} >= {1}
 
 
 def test_many_late_rewards():
@@ -103,7 +104,7 @@ def test_many_late_rewards():
             _shorten(game._world, 5)
         finish = games[1]._world.finish
         games[1]._world.finish = lambda *stretch, finish=finish: (
-            steps.add(stretch[2]) or finish(*stretch)
+            steps.add(stretch[3]) or finish(*stretch)
         )
         assert list(games[0].play(20_000)) == games[1].plays(20_000)
         states = [game._world._rng.bit_generator.state for game in games]
@@ -158,6 +159,123 @@ def test_unmix_searches_in_python():
     assert True in seen  # another curve than the one told was likelier
 
 
+LONG = {
+    "uniform(0, 9000)": 300_000,
+    "exponential(20000)": 10**6,
+    "geometric(9000)": 300_000,
+    "pareto(1.5, 9000)": 10**6,
+    "mixture((0.5, constant(0)), (0.5, uniform(0, 30000)))": 300_000,
+}
+
+
+@pytest.mark.filterwarnings("ignore:phase")
+@pytest.mark.parametrize("text", SPECS)
+def test_long_delays(text):
+    """All of one law with each policy; the first stretches of ARS-UCB are short, and drawn one by one."""
+    problem = Problem([0.3, 0.5, 0.45], "uniform(0, 9000)")
+    assert_same_runs(Setting(problem, PolicySpec.parse(text), 100_000, seed=5))
+
+
+@pytest.mark.parametrize("delay", LONG)
+def test_long_delays_of_each_law(delay):
+    setting = Setting(Problem([0.5, 0.6], delay), PolicySpec.parse("flow"), LONG[delay], seed=2)
+    assert_same_runs(setting, range(2))
+    assert_same_late_runs(Setting(Problem([0.5, 0.6], delay), PolicySpec.parse("ars-ucb"), 30_000, reports=InBuckets(1, 500)))  # fmt: skip
+
+
+def test_long_delays_that_need_more_room(monkeypatch):
+    """With next to no room at first, Python plays what has none: a stretch, or which plays pay late."""
+    monkeypatch.setattr(cohorts, "_ROOM", 1)
+    setting = Setting(
+        Problem([0.5, 0.6], "uniform(0, 9000)"), PolicySpec.parse("flow"), 300_000, seed=2
+    )
+    steps = set()
+    games = [setting._game(1, setting.horizon)[0] for _ in range(2)]
+    finish = games[1]._world.finish
+    games[1]._world.finish = lambda *stretch: steps.add(stretch[3]) or finish(*stretch)
+    assert list(games[0].play(300_000)) == games[1].plays(300_000)
+    assert steps >= {kernels.NOT_SENT, kernels.ON_THE_WAY}
+
+
+def test_long_delays_whose_rewards_are_looked_for():
+    """Stretches just long enough for cohorts: most of these are looked at often, and then resolved."""
+    setting = Setting(
+        Problem([0.9, 0.8], "exponential(20000)"), PolicySpec.parse("round-robin(stretch=500)"), 300_000
+    )  # fmt: skip
+    games, steps = [setting._game(1, setting.horizon)[0] for _ in range(2)], []
+    finish = games[1]._world.finish
+    games[1]._world.finish = lambda *stretch: steps.append(stretch[3]) or finish(*stretch)
+    assert list(games[0].play(300_000)) == games[1].plays(300_000)
+    assert steps.count(kernels.ON_THE_WAY) > 3
+
+
+def test_long_delays_of_an_arm_that_ran_before():
+    problem = Problem([0.5, 0.6], "uniform(0, 9000)")
+    setting = Setting(problem, PolicySpec.parse("flow"), 200_000, before=1)
+    assert_same_runs(setting, range(2))
+
+
+LATE = [text for text in SPECS if not text.startswith("unmix")]
+
+
+def assert_same_late_runs(setting, numbers=(0,)):
+    """As `assert_same_runs`; what is not known at the end becomes known in 3,000 more rounds."""
+    seen = []
+    for number in numbers:
+        (plain, one), (compiled, other) = (setting._game(number, setting.horizon) for _ in range(2))
+        expected, played = list(plain.play(setting.horizon)), compiled.plays(setting.horizon)
+        assert isinstance(played, Plays)
+        assert played == expected
+        assert other.to_state() == one.to_state()
+        assert other.explain() == one.explain()
+        assert compiled._feed._reports == plain._feed._reports
+        longer = setting.horizon + 3_000
+        assert list(compiled.play(longer)) == list(plain.play(longer))
+        assert other.to_state() == one.to_state()
+        states = [game._world._rng.bit_generator.state for game in (plain, compiled)]
+        assert states[0] == states[1]
+        seen += played
+    return seen
+
+
+@pytest.mark.filterwarnings("ignore:phase")
+@pytest.mark.parametrize(
+    "reports", [InBuckets(1, 100), InBuckets(1, 3), InBuckets(40, 130)], ids=str
+)
+@pytest.mark.parametrize("text", LATE)
+def test_totals_that_are_known_late(text, reports):
+    problem = PROBLEMS["a delay for each arm"]
+    setting = Setting(problem, PolicySpec.parse(text), 4_000, seed=5, reports=reports)
+    assert_same_late_runs(setting)
+
+
+def test_late_totals_with_delays_beyond_the_table():
+    setting = Setting(
+        Problem([0.5, 0.6], "geometric(30)"), PolicySpec.parse("flow"), 4 * 10**8,
+        reports=InBuckets(1, 10_000),
+    )  # fmt: skip
+    assert_same_late_runs(setting)
+
+
+def test_many_plays_whose_totals_are_awaited():
+    """More than there is room for at first: in the list of plays, and in what Flow remembers."""
+    policy = Flow(20, 3_000, mean_delay=2_000)
+    setting = Setting(
+        Problem([0.2] * 19 + [0.5], "uniform(0, 3999)"), PolicySpec.of(policy), 3_000, seed=3,
+        reports=InBuckets(7, 500),
+    )  # fmt: skip
+    assert len(assert_same_late_runs(setting)) > 400
+
+
+def test_the_policy_of_a_run_is_told_all_of_it():
+    """What is told last is told when somebody asks for the policy."""
+    for reports in (InBuckets(1), InBuckets(1, 50)):
+        setting = Setting(PROBLEMS["two arms"], PolicySpec.parse("flow"), 5_000, reports=reports)
+        run, (game, policy) = setting.run(3), setting._game(3, 5_000)
+        list(game.play(5_000))
+        assert run.policy.to_state() == policy.to_state()
+
+
 class Stubborn(ODAAF):
     """A policy of one's own: it learns nothing."""
 
@@ -174,11 +292,22 @@ def test_python_plays_what_is_not_all_kernel():
         "rewards that are not 0 or 1": Setting(
             Problem([Beta(1, 2), 0.5], "uniform(0, 9)"), PolicySpec.parse("odaaf"), 5_000
         ),
-        "delays longer than a table": Setting(
-            Problem([0.4, 0.5], "uniform(0, 9000)"), PolicySpec.parse("odaaf"), 5_000
+        "long delays whose law compiled code does not know": Setting(
+            Problem([0.4, 0.5], "half_normal(9000, 9000)"), PolicySpec.parse("odaaf"), 5_000
         ),
-        "late reports": Setting(
-            PROBLEMS["two arms"], PolicySpec.parse("odaaf"), 5_000, reports=InBuckets(1, 10)
+        "long delays that differ": Setting(
+            Problem([0.4, 0.5], ["uniform(0, 9000)", "uniform(0, 9001)"]),
+            PolicySpec.parse("odaaf"),
+            5_000,
+        ),
+        "parts that are reported late": Setting(
+            PROBLEMS["two arms"], PolicySpec.parse("unmix"), 5_000, reports=InBuckets(1, 10)
+        ),
+        "poor reports": Setting(
+            PROBLEMS["two arms"],
+            PolicySpec.parse("odaaf"),
+            5_000,
+            reports=Poor(10, 20, Reporting(missing=0.2)),
         ),
     }
     for setting in others.values():

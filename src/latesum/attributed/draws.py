@@ -35,13 +35,13 @@ class Draws:
         n_delays = 1 if self.shared_delays else problem.n_arms
         self._reward_rngs = [_stream(seed_sequence, 1, arm) for arm in range(n_rewards)]
         self._delay_rngs = [_stream(seed_sequence, 2, arm) for arm in range(n_delays)]
-        self.rewards: Floats = np.empty(0)
+        self.rewards: Floats = np.empty(BLOCK if self.shared_rewards else 0)
         self.delays: Integers = np.empty(0, dtype=np.int64)
 
     def next_block(self) -> None:
         """Replace the draws by those of the next block of rounds."""
         if self.shared_rewards:
-            self.rewards = self._reward_rngs[0].random(BLOCK)
+            self._reward_rngs[0].random(out=self.rewards)
         else:
             pairs = zip(self.problem.arms, self._reward_rngs, strict=True)
             self.rewards = np.concatenate([arm.draw(BLOCK, rng) for arm, rng in pairs])

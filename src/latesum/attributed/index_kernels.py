@@ -77,6 +77,25 @@ def sure_feeds(clock, leader, n_arms, settings, arms):  # type: ignore[no-untype
 
 
 @inlined
+def lead_of(leader, clock, settings, arms):  # type: ignore[no-untyped-def]
+    """By how much UCB1's leader leads: it surely stays while what this becomes is positive.
+
+    With n rewards and their total S it leads if S + sqrt(n c) > n r, r being the largest bound of the
+    others. n only grows, so under the root the present one will do; then a reward x adds x - r to the
+    lead. Returns the lead, r, and for how many rewards the bounds of the others hold.
+    """
+    rival, until = 0.0, math.inf
+    for arm in range(arms.shape[1]):
+        if arm != leader:
+            rival = max(rival, arms[layout.UPPER, arm])
+            until = min(until, arms[layout.EXPIRY, arm])
+    count = arms[layout.COUNT, leader]
+    spread = math.sqrt(settings[layout.EXPLORATION] * settings[layout.EARLIER_LOG] * count)
+    lead = arms[layout.TOTAL, leader] + spread - count * rival * (1.0 + _MARGIN)
+    return lead, rival, int(until - clock) if until > clock else 0
+
+
+@inlined
 def arm_with_best_index(base, clock, leader, n_arms, settings, arms):  # type: ignore[no-untyped-def]
     """The arm with the largest index, the first of equals, given who led last.
 

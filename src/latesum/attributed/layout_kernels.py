@@ -83,6 +83,13 @@ EDGE_TO = 2
 # Chances of a delay are counted in these units, so that sums are exact in any order.
 CHANCE_UNITS = 1 << 40
 
+# A list of rewards under way in one number: how many there are, how many of them are 1, and for each arm
+# whether one is its own; the last bit is for all other arms. A list is no longer than a ring.
+COUNT_BITS = (1 << 20) - 1
+ONES = 20
+ARMS = 40
+LAST_BIT = 22
+
 # Places in `world`, the whole numbers of a run.
 UNDER_WAY = 0  # rewards in the ring
 PREVIOUS_ARM = 1
@@ -129,6 +136,7 @@ class Travelling(NamedTuple):
     """Rewards under way: one linked list per round of arrival, in a ring of rounds."""
 
     ring: Any  # the first place of each list, or -1
+    sums: Any  # what is in each list, see `COUNT_BITS`
     following: Any  # the next place of the list, or -1
     arm: Any
     reward: Any

@@ -4,20 +4,27 @@ Rewards under way are linked lists, one per round of arrival, in a ring of round
 play, and a play that is not under way any more leaves its place to one a ring later: so its place is its
 round. The few with a delay as long as the ring leave through `far` and come back through `due` when
 their round is near.
+
+Beside each list stands its sum: how many rewards it has, how many of them are 1, and of which arms they
+are, in one number. While the base surely stays with its arm and rewards are 0 or 1, a round takes the sum in
+and never walks the list.
 """
 
 from __future__ import annotations
 
 from latesum._compile import allocation_free, inlined
 from latesum.attributed import layout_kernels as layout
+from latesum.attributed.index_kernels import lead_of
 from latesum.attributed.policy_kernels import choose, receive
 
 
 @inlined
-def _send(now, delay, arm, reward, mask, ring, entry_next, entry_arm, entry_reward):  # type: ignore[no-untyped-def]
+def _send(now, delay, arm, reward, mask, ring, sums, entry_next, entry_arm, entry_reward):  # type: ignore[no-untyped-def]
     """Let a reward be under way."""
     entry = now & mask
     slot = (now + delay) & mask
+    one = (int(reward) << layout.ONES) + 1
+    sums[slot] = (sums[slot] + one) | (1 << (layout.ARMS + min(arm, layout.LAST_BIT)))
     entry_arm[entry] = arm
     entry_reward[entry] = reward
     entry_next[entry] = ring[slot]
@@ -28,7 +35,7 @@ def _send(now, delay, arm, reward, mask, ring, entry_next, entry_arm, entry_rewa
 def run_rounds(  # type: ignore[no-untyped-def]
     first, rounds, horizon, place, world,
     reward_draws, reward_stride, means, delay_draws, delay_stride,  # DrawnBlock
-    ring, entry_next, entry_arm, entry_reward,  # Travelling
+    ring, sums, entry_next, entry_arm, entry_reward,  # Travelling
     due_round, due_arm, due_reward,  # Labelled: rewards that arrive in these rounds
     far_round, far_arm, far_reward,  # Labelled: for those with a delay as long as the ring
     checkpoints, plays_at, stretch_start, stretch_arm,  # Notes
@@ -69,6 +76,9 @@ def run_rounds(  # type: ignore[no-untyped-def]
             fed = 0
             total = arms[layout.TOTAL, arm]
             entry = -1
+            in_sums = bernoulli and arm < layout.LAST_BIT
+            lead, rival, most = lead_of(arm, whole[layout.CLOCK], settings, arms)
+            other_arms = ~(1 << arm)
             while now < stop and entry < 0:
                 delay = delay_draws[arm * delay_stride + place]
                 if delay < horizon - now:
@@ -78,11 +88,28 @@ def run_rounds(  # type: ignore[no-untyped-def]
                         reward = 1.0 if reward_draws[place] < mean else 0.0
                     else:
                         reward = reward_draws[arm * reward_stride + place]
-                    _send(now, delay, arm, reward, mask, ring, entry_next, entry_arm, entry_reward)
+                    _send(
+                        now, delay, arm, reward, mask, ring, sums, entry_next, entry_arm,
+                        entry_reward,
+                    )  # fmt: skip
                     under_way += 1
                 place += 1
-                entry = ring[now & mask]
-                ring[now & mask] = -1
+                slot = now & mask
+                seen = sums[slot]
+                sums[slot] = 0
+                entry = ring[slot]
+                ring[slot] = -1
+                count = seen & layout.COUNT_BITS
+                if (
+                    in_sums
+                    and (seen >> layout.ARMS) & other_arms == 0
+                    and (fed + count <= sure or (fed + count <= most and lead > rival * count))
+                ):
+                    ones = (seen >> layout.ONES) & layout.COUNT_BITS
+                    fed += count
+                    total += ones
+                    lead += ones - rival * count
+                    entry = -1
                 while entry >= 0 and fed < sure and entry_arm[entry] == arm:
                     total += entry_reward[entry]
                     fed += 1
@@ -92,7 +119,7 @@ def run_rounds(  # type: ignore[no-untyped-def]
             arms[layout.COUNT, arm] += fed
             arms[layout.TOTAL, arm] = total
             whole[layout.CLOCK] += fed
-            whole[layout.SURE_FEEDS] = sure - fed
+            whole[layout.SURE_FEEDS] = max(sure - fed, 0)
             whole[layout.ROUNDS] += now - begun
             tallies[layout.PLAYS, arm] += now - begun
             while entry >= 0:  # the rest of the last of these rounds
@@ -131,10 +158,13 @@ def run_rounds(  # type: ignore[no-untyped-def]
                 far_reward[new_far] = reward
                 new_far += 1
             else:
-                _send(now, delay, arm, reward, mask, ring, entry_next, entry_arm, entry_reward)
+                _send(
+                    now, delay, arm, reward, mask, ring, sums, entry_next, entry_arm, entry_reward
+                )
                 under_way += 1
         entry = ring[now & mask]
         ring[now & mask] = -1
+        sums[now & mask] = 0
         while True:
             if entry >= 0:
                 arrived_arm = entry_arm[entry]

@@ -188,9 +188,10 @@ class _RunState:
         before = rounds & (len(old) - 1)
         moved = np.empty(len(old) + 1, dtype=np.int32)
         moved[before], moved[-1] = places, -1  # what ends a list still does
-        ring, following, arm, reward = self._travelling
+        ring, sums, following, arm, reward = self._travelling
         self._travelling = _nothing_under_way(size)
         self._travelling.ring[rounds & (size - 1)] = moved[ring[before]]
+        self._travelling.sums[rounds & (size - 1)] = sums[before]
         self._travelling.following[places] = moved[following[before]]
         self._travelling.arm[places], self._travelling.reward[places] = arm[before], reward[before]
 
@@ -210,7 +211,8 @@ class _RunState:
 def _nothing_under_way(size: int) -> layout.Travelling:
     """A ring of this many rounds."""
     ring, following = np.full((2, size), -1, dtype=np.int32)
-    return layout.Travelling(ring, following, np.zeros(size, dtype=np.int32), np.zeros(size))
+    sums, arm = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int32)
+    return layout.Travelling(ring, sums, following, arm, np.zeros(size))
 
 
 def _labelled(due: list[_Far]) -> layout.Labelled:

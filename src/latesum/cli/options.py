@@ -16,6 +16,7 @@ from latesum._call_text import split_list
 from latesum._checks import InvalidInput, whole_number
 from latesum._durations import rough_text
 from latesum._extras import need
+from latesum._progress import TimeLeft
 from latesum.world import Problem
 
 if TYPE_CHECKING:
@@ -191,17 +192,14 @@ def plain_lines(now: Callable[[], float]) -> Progress:
     >>> show(1, 4, "runs"), show(2, 4, "runs")      # the clock of what is new begins with it
     (None, None)
     """
-    started = said = before = now()
-    doing: str | None = None
+    clock = TimeLeft(now)
+    said = clock.moment
 
     def show(done: int, total: int, what: str) -> None:
-        nonlocal started, said, before, doing
-        if what != doing:
-            started, doing = before, what
-        before = now()
-        if before - said >= max(5, (before - started) / 10):
-            said = before
-            left = (before - started) / done * (total - done) if done else 0.0
+        nonlocal said
+        left = clock(done, total, what)
+        if left is not None and clock.moment - said >= max(5, clock.since / 10):
+            said = clock.moment
             say(f"{what}: {done / total:.0%}, about {rough_text(left)} left")
 
     return show

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import math
 from abc import ABC, abstractmethod
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,6 +29,8 @@ _TAIL_SHARE = 1e-7
 LARGEST_TABLE = 4096
 #: Cells that [0, 1) is cut into for draws by table; a power of two, so that the cell is exact.
 _CELLS = 1 << 14
+#: The largest bound of a delay whose whole law compiled code is told.
+LARGEST_LAW = 1 << 20
 #: Larger than any campaign: a delay beyond it is stored as this many rounds.
 FOREVER = 1 << 62
 
@@ -261,6 +263,22 @@ class Delay(ABC):
         guide = np.minimum(guide, spread).astype(np.int64)
         doublings = np.arange(0 if bounded else 62 - spread.bit_length())
         return Table(spread, cdf, guide, self.survival(spread * 2**doublings))
+
+    @functools.cached_property
+    def law(self) -> Any:
+        """The same law for compiled code (`latesum.delays.law_kernels`); None where it knows none."""
+        from latesum.delays.law_kernels import TABLE, Law
+
+        numbers = self._law()
+        if numbers is not None:
+            return Law(*numbers, table=np.zeros(0))
+        if self.bound is None or self.bound > LARGEST_LAW:
+            return None
+        return Law(TABLE, 0.0, 0.0, table=self.survival(np.arange(self.bound)))
+
+    def _law(self) -> tuple[int, float, float] | None:
+        """Its kind and two numbers, where compiled code knows its formula."""
+        return None
 
     def fits_table(self) -> bool:
         """Whether next to no delay lies beyond the table."""

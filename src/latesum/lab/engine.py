@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, TypedDict
@@ -48,6 +48,53 @@ def run_chunk(chunk: Chunk) -> Rows:
         for name, measure in measures.items():
             taken[name].append(measure(made))
     return {name: np.array(values) for name, values in taken.items()}
+
+
+class Timed(NamedTuple):
+    """The runs of a chunk, and how many seconds they took where they were made."""
+
+    rows: Rows
+    seconds: float
+
+
+def run_timed(chunk: Chunk) -> Timed:
+    """`run_chunk`, with how long it took."""
+    started = time.perf_counter()
+    rows = run_chunk(chunk)
+    return Timed(rows, time.perf_counter() - started)
+
+
+class _Pace:
+    """Which share of all work is done: settings differ in what a run costs.
+
+    What a run costs is what those of its setting have cost so far. Where none is done, it is what was
+    measured before, or the mean of the others.
+    """
+
+    def __init__(
+        self, runs: Mapping[str, int], measured: Mapping[str, float] | None = None
+    ) -> None:
+        self._left, self._measured = dict(runs), measured
+        self._made: dict[str, int] = dict.fromkeys(runs, 0)
+        self._seconds: dict[str, float] = dict.fromkeys(runs, 0.0)
+        self._share = 0.0
+
+    def done(self, name: str, runs: int, seconds: float) -> float:
+        """Runs of a setting were made: the share of all work that is done now; it never falls."""
+        self._left[name] -= runs
+        self._made[name] += runs
+        self._seconds[name] += seconds
+        spent = sum(self._seconds.values())
+        usual = spent / sum(self._made.values())
+        rest = sum(left * self._cost(name, usual) for name, left in self._left.items() if left)
+        share = spent / (spent + rest) if rest else 1.0
+        self._share = max(self._share, share)
+        return self._share
+
+    def _cost(self, name: str, usual: float) -> float:
+        if made := self._made[name]:
+            return self._seconds[name] / made
+        return usual if self._measured is None else self._measured[name]
 
 
 class Work(NamedTuple):
@@ -209,25 +256,35 @@ def _in_memory(
     if len(settings) > 1:
         size = min(size, max(1, min((each for each in left if each), default=1) // 4))
     by_setting = [
-        [(place, start, min(start + size, count)) for start in range(first, count, size)]
+        [(place, *cut) for cut in itertools.pairwise(_cuts(first, count, size))]
         for place, (first, count) in enumerate(zip(firsts, counts, strict=True))
     ]
     # A chunk of each setting in turn, so that what is done says how long the rest takes.
     places = [each for turn in itertools.zip_longest(*by_setting) for each in turn if each]
     chunks = [Chunk(settings[place], first, end) for place, first, end in places]
     parts: dict[tuple[int, int], Rows] = {}
-    done, total = 0, sum(left)
-    for number, rows in runner(run_chunk, chunks):
+    total = sum(left)
+    pace = _Pace({str(place): runs for place, runs in enumerate(left)})
+    if progress and chunks:
+        progress(0, total, what)
+    for number, (rows, seconds) in runner(run_timed, chunks):
         place, first, end = places[number]
         parts[place, first] = rows
-        done += end - first
+        share = pace.done(str(place), end - first, seconds)
         if progress:
-            progress(done, total, what)
+            progress(round(share * total), total, what)
     made = [[parts[place, first] for _, first, _ in cut] for place, cut in enumerate(by_setting)]
     return [
         _joined(([] if rows is None else [rows]) + more)
         for rows, more in zip(before, made, strict=True)
     ]
+
+
+def _cuts(first: int, count: int, size: int) -> list[int]:
+    """Where the runs of a setting are cut: the first by itself, since it says what the others cost."""
+    if first >= count:
+        return []
+    return [first, *range(first + 1, count, size), count]
 
 
 def _joined(parts: list[Rows]) -> Rows:
@@ -238,16 +295,23 @@ def _into(
     store: RunStore, left: Todo, runner: Runner, progress: Progress | None, what: str
 ) -> None:
     """Make the runs that are left, and write every chunk as soon as it is there."""
-    milliseconds = {work.setting.digest: 1000 * work.seconds_per_run for work in left.work}
+    measured = {work.setting.digest: work.seconds_per_run for work in left.work}
     # Another process may have been faster since it was found out what is left.
     chunks = [chunk for chunk in left.chunks() if not store.has(*chunk)]
-    costs = [milliseconds[each.setting.digest] * (each.end - each.first) for each in chunks]
-    done, total = 0.0, sum(costs)
-    for number, rows in runner(run_chunk, chunks):
-        store.write_part(chunks[number].setting, chunks[number].first, rows)
-        done += costs[number]
+    runs = dict.fromkeys(measured, 0)
+    for each in chunks:
+        runs[each.setting.digest] += each.end - each.first
+    work = sum(measured[digest] * count for digest, count in runs.items())
+    total = max(1, round(1000 * work))
+    pace = _Pace(runs, measured)
+    if progress and chunks:
+        progress(0, total, what)
+    for number, (rows, seconds) in runner(run_timed, chunks):
+        chunk = chunks[number]
+        store.write_part(chunk.setting, chunk.first, rows)
+        share = pace.done(chunk.setting.digest, chunk.end - chunk.first, seconds)
         if progress:
-            progress(round(done), round(total), what)
+            progress(round(share * total), total, what)
 
 
 def _runs_per_chunk(seconds_per_run: float) -> int:
@@ -266,8 +330,13 @@ def _seconds_per_run(setting: AnySetting) -> float:
     if setting.digest not in _measured:
         tenth = max(1, setting.horizon // 10)
         run_chunk(Chunk(setting.shortened(min(tenth, 1000)), 0, 1))
-        seconds = 10 * _seconds(setting.shortened(tenth))
-        _measured[setting.digest] = seconds if seconds > _LONG_RUN else _seconds(setting)
+        seconds = _seconds(setting.shortened(tenth))
+        if 10 * seconds > _LONG_RUN:
+            # By how much a run ten times as long costs more: at most tenfold, often next to nothing.
+            growth = seconds / (_seconds(setting.shortened(max(1, tenth // 10))) or seconds)
+            _measured[setting.digest] = seconds * min(max(growth, 1.0), 10.0)
+        else:
+            _measured[setting.digest] = _seconds(setting)
     return _measured[setting.digest]
 
 

@@ -7,15 +7,16 @@ takes in what was played.
 
 from __future__ import annotations
 
+import functools
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Union
 
 import numpy as np
 
 from latesum._checks import whole_number
-from latesum.lab.whole_runs import play_whole
+from latesum.lab.whole_runs import late_run, play_whole
 from latesum.policies import Play, Policy, Stretch
 from latesum.policies.base import Purpose, new_play
 from latesum.world import Reporting, World
@@ -83,7 +84,16 @@ class Game:
         self._policy = policy
         self._reports = reports
         self._feed = reports.feed(policy, rng)
+        self._rest: Callable[[], None] | None = None  # what the policy must be told
         self.rounds_played = 0
+
+    @property
+    def policy(self) -> Policy:
+        """The policy, told all that it is told by now."""
+        if self._rest is not None:
+            self._rest()
+            self._rest = None
+        return self._policy
 
     def plays(self, until: int) -> Sequence[Play]:
         """What `play` gives, in one piece: played by compiled code where nothing needs Python.
@@ -91,14 +101,40 @@ class Game:
         Args:
             until: As for `play`.
         """
-        left, reports = until - self.rounds_played, self._reports
-        if left <= 0 or reports.lag or isinstance(reports, Poor):
-            return list(self.play(until))
-        plays = play_whole(self._policy, self._world, reports.bucket, left, self._feed.ask)
+        plays = self.last_plays(until)
+        _ = self.policy
+        return plays
+
+    def last_plays(self, until: int) -> Sequence[Play]:
+        """The same where nobody plays on: the last is told when `policy` is asked for.
+
+        Args:
+            until: As for `play`.
+        """
+        policy, left = self.policy, until - self.rounds_played
+        plays: Sequence[Play] | None = None
+        if left > 0 and isinstance(self._feed, _LateFeed):
+            plays = self._late_plays(self._feed, until)
+        elif left > 0:
+            plays = play_whole(policy, self._world, self._reports.bucket, left, self._feed.ask)
+            if plays is not None:
+                self._rest = functools.partial(_tell_last, policy, plays)
         if plays is None:
             return list(self.play(until))
         self.rounds_played = until
         return plays
+
+    def _late_plays(self, feed: _LateFeed, until: int) -> Sequence[Play] | None:
+        """The same where totals are known late; None where that needs Python."""
+        reports = self._reports
+        if self.rounds_played or isinstance(reports, Poor):
+            return None
+        run = late_run(self._policy, self._world)
+        if run is None:
+            return None
+        run.play(until, reports.bucket, reports.lag)
+        self._rest = lambda: feed.go_on(until, *run.settle())
+        return run.plays
 
     def play(self, until: int) -> Iterator[Play]:
         """Play until this many rounds have been played in all; the last stretch may be cut short.
@@ -109,6 +145,7 @@ class Game:
         >>> [play.rounds for play in game.play(400)], [play.rounds for play in game.play(500)]
         ([274, 126], [100])
         """
+        _ = self.policy
         world_play, ask, tell = self._world.play, self._feed.ask, self._feed.tell
         while (left := until - self.rounds_played) > 0:
             arm, rounds, purpose, number = ask(left)
@@ -116,6 +153,10 @@ class Game:
             tell(arm, rounds, total, purpose, number)
             self.rounds_played += rounds
             yield new_play(Play, (arm, rounds, total, purpose, number))
+
+
+def _tell_last(policy: Policy, plays: Sequence[Play]) -> None:
+    policy.tell(*plays[-1])
 
 
 #: Arm, rounds, purpose and number of what is played next.
@@ -227,6 +268,14 @@ class _LateFeed:
             for each in _as_reported(self._waiting, self._reporting):
                 self._reports.append(self._report(each, known_at, final_at))
             self._waiting = []
+
+    def go_on(self, now: int, unknown: list[Play], ahead: Policy | None) -> None:
+        """Go on from where compiled code came to: after `now` rounds, with what is not known yet."""
+        self._now, self._ahead = now, ahead
+        ends = now - sum(play.rounds for play in unknown)
+        for play in unknown:
+            ends += play.rounds
+            self._reports.append(_Report(play, play.total, ends + self._lag, ends + self._lag))
 
     def _report(self, play: Play, known_at: int, final_at: int) -> _Report:
         reporting, rng = self._reporting, self._rng

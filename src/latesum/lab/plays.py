@@ -45,6 +45,11 @@ class Plays(Sequence[Play]):
         return self._columns[1][: self._count]
 
     @property
+    def totals(self) -> NDArray[np.float64]:
+        """What arrived in each."""
+        return self._columns[2][: self._count]
+
+    @property
     def next_number(self) -> int:
         """The number of the next stretch."""
         return int(self._columns[4][self._count - 1]) + 1 if self._count else self._first

@@ -48,7 +48,7 @@ class Run:
     Args:
         problem: What was played, with its arms as this run met them.
         plays: What was played, as it was told.
-        policy: The policy as it was at the end.
+        policy: The policy as it was at the end, or a function that gives it when it is asked for.
         checkpoints: The rounds at which the regret is kept.
         bucket: The rounds between two decisions.
         longer: Plays the same run on.
@@ -60,14 +60,14 @@ class Run:
         problem: Problem,
         plays: Sequence[Play],
         *,
-        policy: Policy | None = None,
+        policy: Policy | Callable[[], Policy] | None = None,
         checkpoints: Integers | None = None,
         bucket: int = 1,
         longer: Callable[[int], Run] | None = None,
         anew: Callable[[int], Run] | None = None,
     ) -> None:
         self.problem = problem
-        self.policy = policy
+        self._policy = policy
         self.checkpoints = checkpoints
         self.bucket = bucket
         self._longer, self._anew = longer, anew
@@ -80,15 +80,18 @@ class Run:
         #: The arm of every stretch.
         self.arms = arms
         #: The rounds after which the arm could change: 0, and the end of every stretch.
-        self.ends = np.zeros(len(plays) + 1, dtype=np.int64)
-        np.cumsum(rounds, out=self.ends[1:])
-        self._regret_at_ends = np.zeros(len(plays) + 1)
+        self.ends = np.empty(len(arms) + 1, dtype=np.int64)
+        self._regret_at_ends = np.empty(len(arms) + 1)
+        _kernels().add_up(arms, rounds, problem.gaps_by_arm, self.ends, self._regret_at_ends)
         if problem.changes:
             pieces = ((index, rounds[index : index + 1]) for index in range(len(plays)))
             lost = np.array([self._lost(*piece)[0] for piece in pieces])
-        else:
-            lost = problem.gaps_by_arm[arms] * rounds
-        np.cumsum(lost, out=self._regret_at_ends[1:])
+            np.cumsum(lost, out=self._regret_at_ends[1:])
+
+    @functools.cached_property
+    def policy(self) -> Policy | None:
+        """The policy as it was at the end."""
+        return self._policy() if callable(self._policy) else self._policy
 
     @property
     def horizon(self) -> int:
@@ -280,7 +283,7 @@ class LabelledRun(Run):
     """A run of a baseline that sees which arm paid: only its plays at the checkpoints are kept."""
 
     def __init__(self, problem: Problem, seen: AttributedRun, checkpoints: Integers) -> None:
-        self.problem, self.checkpoints, self.policy = problem, checkpoints, None
+        self.problem, self.checkpoints, self._policy = problem, checkpoints, None
         self._seen = seen
 
     horizon = property(lambda self: int(self.checkpoints[-1]))
@@ -304,3 +307,10 @@ class LabelledRun(Run):
 def _arrived(problem: Problem, arm: int, rounds: int) -> float:
     """How many of `rounds` plays in a row have arrived at their end, on average."""
     return rounds - problem.delays[arm].expected_outstanding(rounds)
+
+
+@functools.cache
+def _kernels() -> Any:
+    from latesum.lab import regret_kernels  # compiled at first use: importing stays fast
+
+    return regret_kernels

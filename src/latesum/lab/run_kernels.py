@@ -14,6 +14,7 @@ from numba.extending import overload
 from latesum._compile import compiled
 from latesum.policies import ars_kernels, choice_kernels, fixed_kernels, odaaf_kernels
 from latesum.policies.unmix import step_kernels as unmix_kernels
+from latesum.world.cohort_kernels import LongTables, play_long
 from latesum.world.kernels import DONE, play_bernoulli
 
 #: Why the loop ended: there is no room for one more stretch; one was drawn that is the last, or in
@@ -84,28 +85,35 @@ def _learn_of(state, told, arm, rounds, total, known, purpose):
     )
 
 
-@overload(can_learn, inline="always")
-def _can_learn_of(state):
-    rule = _RULES[state.instance_class].can_learn
-    if rule is None:
-        return lambda state: True
-    return lambda state: rule(state)
+def play_part(tables, under_way, words, arm, rounds, end):
+    """What arrives while an arm is played until round `end`."""
 
 
-@overload(longest_part, inline="always")
-def _longest_part_of(state):
-    rule = _RULES[state.instance_class].longest_part
-    if rule is None:
-        return lambda state: _ANY
-    return lambda state: rule(state)
+@overload(play_part, inline="always")
+def _play_part_with(tables, under_way, words, arm, rounds, end):
+    if tables.instance_class is LongTables:
+        return lambda tables, under_way, words, arm, rounds, end: play_long(
+            tables, under_way, words, arm, rounds, end
+        )
+    return lambda tables, under_way, words, arm, rounds, end: play_bernoulli(
+        tables, under_way, words, arm, rounds
+    )
 
 
-@overload(stops, inline="always")
-def _stops_of(state):
-    rule = _RULES[state.instance_class].stops
-    if rule is None:
-        return lambda state: False
-    return lambda state: rule(state)
+def _optional(part, otherwise):
+    """Let a part of a rule be what the rule says, or `otherwise` where it has none."""
+
+    @overload(part, inline="always")
+    def part_of(state):
+        rule = getattr(_RULES[state.instance_class], part.__name__)
+        if rule is None:
+            return lambda state: otherwise
+        return lambda state: rule(state)
+
+
+_optional(can_learn, True)
+_optional(longest_part, _ANY)
+_optional(stops, False)
 
 
 @compiled
@@ -116,7 +124,8 @@ def play_stretches(
     bucket,
     tables,
     under_way,
-    rng,
+    words,
+    start,
     quiet,
     opened,
     highest,
@@ -127,40 +136,39 @@ def play_stretches(
     numbers,
     count,
 ):
-    """Play `left` rounds, and note each part of a stretch but the last, which is drawn and not told.
+    """Play `left` rounds, and note each part of a stretch; the last is drawn and not told, nor counted.
 
-    `told` is the rounds that the policy was told, and before `quiet` more rounds are over nothing
+    `words` is the generator, as `latesum._draw_kernels` has it, and `start` the rounds that nature has played. `told` is the rounds that the policy was told, and before `quiet` more rounds are over nothing
     arrives that is further off than a table. `opened` is the stretch that is being played: its arm, purpose and
     number, and how many of its rounds are left (0: none is); `highest` is the highest number so far.
 
-    Returns why it ended, the parts noted, the rounds played in them, how many rounds are left of the
-    stretch that is being played then, and of a part that was drawn and not told: arm, rounds, purpose,
-    number, what is left to do, what arrived, and the two numbers of `play_bernoulli`.
+    Returns why it ended, the parts noted, the rounds played in them, the highest number, how many rounds
+    are left of the stretch that is being played then, and of a part that was drawn and not told, which is in the row
+    after those noted, what `play_bernoulli` returns.
     """
     played = 0
     open_arm, open_purpose, number, unplayed = opened
     while True:
         if count == len(arms) or not can_learn(state):
-            return NO_ROOM, count, played, unplayed, 0, 0, 0, 0, DONE, 0.0, 0, 0
+            return NO_ROOM, count, played, highest, unplayed, DONE, 0.0, 0, 0
         arm, asked, purpose = next_stretch(state, told + played)
         buckets = min(-(-asked // bucket), max(1, longest_part(state) // bucket))
         length = min(buckets * bucket, left - played)
-        to_do, arrived, late, far = play_bernoulli(tables, under_way, rng, arm, length)
+        to_do, arrived, late, far = play_part(
+            tables, under_way, words, arm, length, start + played + length
+        )
         goes_on = unplayed > 0 and arm == open_arm and purpose == open_purpose
         if not goes_on:
             number = highest + 1
         ends = played + length
+        arms[count], rounds[count], totals[count], purposes[count] = arm, length, arrived, purpose
+        numbers[count] = number
         if to_do != DONE or ends >= quiet or ends == left:
-            return (
-                DRAWN, count, played, unplayed, arm, length, purpose, number, to_do, arrived, late,
-                far,
-            )  # fmt: skip
+            return DRAWN, count, played, highest, unplayed, to_do, arrived, late, far
         played = ends
         unplayed = (unplayed if goes_on else asked) - length
         highest, open_arm, open_purpose = number, arm, purpose
         learn(state, told + played, arm, length, arrived, True, purpose)
-        arms[count], rounds[count], totals[count], purposes[count] = arm, length, arrived, purpose
-        numbers[count] = number
         count += 1
         if stops(state):
-            return RULE_STOPS, count, played, unplayed, 0, 0, 0, 0, DONE, 0.0, 0, 0
+            return RULE_STOPS, count, played, highest, unplayed, DONE, 0.0, 0, 0

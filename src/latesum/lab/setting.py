@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput, known_name, whole_number
+from latesum._draws import SharedGenerator, seeded
 from latesum._registry import Registry
 from latesum._signatures import signature_of
 from latesum.attributed import AttributedPolicy
@@ -245,9 +246,9 @@ class Setting:
                 checkpoints=points,
             )  # fmt: skip
             return LabelledRun(problem, seen, points)
-        game, playing = self._game(number, self.horizon)
+        game, _ = self._game(number, self.horizon)
         return Run(
-            problem, game.plays(self.horizon), policy=playing,
+            problem, game.last_plays(self.horizon), policy=functools.partial(getattr, game, "policy"),
             checkpoints=self.checkpoint_rounds, bucket=self.reports.bucket,
             longer=functools.partial(self._longer, number),
             anew=functools.partial(self._anew, number),
@@ -298,8 +299,16 @@ class Setting:
             number: Which run.
             stream: Which child of its seed, such as `WORLD`.
         """
-        seed = self.seed if isinstance(self.seed, tuple) else (self.seed,)
+        seed = self._seed_path
         return np.random.SeedSequence(seed[0], spawn_key=(*seed[1:], number, stream))
+
+    def _draws(self, number: int, stream: int) -> SharedGenerator:
+        """A generator that draws from `seeds`."""
+        return seeded(self._seed_path, number, stream)
+
+    @property
+    def _seed_path(self) -> tuple[int, ...]:
+        return self.seed if isinstance(self.seed, tuple) else (self.seed,)
 
     @functools.cached_property
     def checkpoint_rounds(self) -> Integers:
@@ -317,12 +326,12 @@ class Setting:
     def _game(self, number: int, until: int) -> tuple[Game, Policy]:
         problem, policy = self.met_by(number)
         assert isinstance(policy, Policy)
-        nature = np.random.Generator(np.random.PCG64(self.seeds(number, WORLD)))
+        nature = self._draws(number, WORLD)
         before = self._before(number)
         if self.world == "buckets":
             bucket = self.reports.bucket
             world: Any = BucketWorld(
-                problem, bucket=bucket, buckets=until // bucket, rng=nature, before=before,
+                problem, bucket=bucket, buckets=until // bucket, rng=nature.generator, before=before,
                 history=self.history // bucket,
             )  # fmt: skip
         elif before is None:
@@ -331,7 +340,7 @@ class Setting:
             world = problem.start(rng=nature, before=before, at=-self.history)
         own = None
         if policy.random:
-            own = np.random.Generator(np.random.PCG64(self.seeds(number, POLICY)))
+            own = self._draws(number, POLICY).generator
         playing = policy.fresh(rng=own)
         if self.history:
             playing = policy.fresh(rng=own, history=self._played_before(world, before))

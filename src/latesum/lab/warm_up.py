@@ -29,6 +29,9 @@ _ROUNDS = 2_000
 _LATE = Problem([0.2, 0.6, 0.4], "uniform(0, 9)")
 _OTHER_REWARDS = Problem([Beta(1, 3), Beta(3, 2), 0.4], "exponential(9)")
 _AT_ONCE = Problem([0.2, 0.6, 0.4], "constant(0)")
+_VERY_LATE = Problem([0.2, 0.6, 0.4], "uniform(0, 9000)")
+#: What whole runs with very long delays are compiled for; others compile theirs at their first use.
+_LONG_RUNS = ("flow", "odaaf", "unmix")
 #: What is for undelayed rewards only.
 _UNDELAYED = ("improved-ucb",)
 #: Among the names of policies: the model of markets.
@@ -92,6 +95,8 @@ def _play_policy(name: str) -> None:
         made.policy.explain()
         made.policy.estimates()
         Setting(_LATE, spec, _ROUNDS, reports=InBuckets(100, 200)).run(0)
+    if name in _LONG_RUNS:
+        Setting(_VERY_LATE, spec, _ROUNDS).run(0)
     if name == "round-robin":
         Setting(_OTHER_REWARDS, spec, _ROUNDS).run(0)
     if name == "qpm-d":

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from latesum import _html
 from latesum._checks import InvalidInput, finite_number, whole_number
+from latesum._draws import generator_in
 from latesum._sentences import sentence
 from latesum._terminal import new_table
 from latesum.policies.arguments import KeepsArguments
@@ -452,17 +453,39 @@ class Policy(KeepsArguments, ABC):
         arm, _, _, purpose, number = self._open
         return arm, _NUMBER_OF[purpose], number or 0, self._unplayed
 
-    def _learned_elsewhere(self, last: Play, rounds: int, unplayed: int) -> None:
-        """Compiled code has taught the rule, up to the play `last`: the protocol follows."""
-        assert last.number is not None
+    def _learned_elsewhere(
+        self, plays: Sequence[Play], rounds: int, highest: int, unplayed: int
+    ) -> None:
+        """Compiled code has taught the rule, up to the last of `plays`: the protocol follows."""
         self.rounds_told += rounds
-        self._highest = last.number
+        self._highest = highest
         self._asked, self._open, self._unplayed = None, None, 0
         if self.learns_from == "parts":
-            self._open, self._unplayed = last, unplayed
+            self._open, self._unplayed = plays[-1], unplayed
 
     def _make_room(self) -> None:
         """Let the compiled rule learn one more stretch, where its arrays may be full."""
+
+    def _roomier(self, state: Any) -> Any:
+        """The same state of the compiled rule with more room, where its arrays may be full."""
+        return state
+
+    def _follow(
+        self, state: Any, before: Any, before_rounds: int, rounds: int, open_stretch: Play | None,
+        unplayed: int, highest: int,
+    ) -> None:  # fmt: skip
+        """Take over what compiled code has made of this policy, told late, and of what it knew before."""
+        self._take_state(before)
+        self.rounds_told, self._asked = before_rounds, None
+        if open_stretch is not None:
+            self._before = self._memory()
+        self._take_state(state)
+        self.rounds_told, self._open = rounds, open_stretch
+        self._unplayed, self._highest = unplayed, highest
+
+    def _take_state(self, state: Any) -> None:
+        """Let the compiled rule go on from here."""
+        self._state = state
 
     def _go_on(self) -> None:
         """Do what the compiled rule has stopped for."""
@@ -680,6 +703,4 @@ def _state_of(rng: np.random.Generator) -> dict[str, Any]:
 
 
 def _generator_in(saved: dict[str, Any]) -> np.random.Generator:
-    bits = getattr(np.random, saved["name"])(0)
-    bits.state = saved["state"]
-    return np.random.Generator(bits)
+    return generator_in(saved["state"])

@@ -136,11 +136,7 @@ class FlowBalance:
         """Let at least one more play be taken in."""
         if _kernels().has_room(self.state):
             return
-        state = self.state
-        self.state = state._replace(
-            recent_arms=_wider(state.recent_arms), recent_rounds=_wider(state.recent_rounds),
-            leaks=_wider(state.leaks), leak_weights=_wider(state.leak_weights),
-        )  # fmt: skip
+        self.state = roomier(self.state)
         self.make_room()
 
     def means(self, stretched: float = 1.0) -> Floats:
@@ -269,6 +265,14 @@ class FlowBalance:
             recent_arms=arms,
             recent_rounds=lengths,
         )
+
+
+def roomier(state: Any) -> Any:
+    """The same equations with twice the room for recent plays and for leaks."""
+    return state._replace(
+        recent_arms=_wider(state.recent_arms), recent_rounds=_wider(state.recent_rounds),
+        leaks=_wider(state.leaks), leak_weights=_wider(state.leak_weights),
+    )  # fmt: skip
 
 
 def _wider(rows: NDArray[Any]) -> NDArray[Any]:

@@ -92,6 +92,7 @@ class ODAAF(Policy):
         self.bridge = schedule.needs_bridge if self.bridge is None else bool(self.bridge)
         #: n_m of every phase.
         self.phase_rounds = phase_rounds(schedule, self.horizon, self.first_tolerance)
+        self._phase_ends = np.array([min(each, MOST_ROUNDS) for each in self.phase_rounds])
         self._warn_where_the_lemma_fails()
         super().__init__(self.n_arms, names=self.names)
 
@@ -140,14 +141,13 @@ class ODAAF(Policy):
         self, counters: Any, in_order: Any, counts: Any, sums: Any, gone: list[list[Any]]
     ) -> None:
         rounds, pending, stretches = counts
-        ends = np.array([min(rounds, MOST_ROUNDS) for rounds in self.phase_rounds], dtype=np.int64)
         eliminations = np.zeros((self.n_arms, 6))
         if gone:
             eliminations[: len(gone)] = gone
         self._state = _kernels().OdaafState(
             horizon=min(self.horizon, MOST_ROUNDS), first_tolerance=self.first_tolerance,
             has_bridge=bool(self.bridge), leader_first=self.order == "leader first",
-            phase_rounds=ends, counters=counters, in_order=in_order, rounds=rounds,
+            phase_rounds=self._phase_ends, counters=counters, in_order=in_order, rounds=rounds,
             sums=sums, pending=pending, stretches=stretches, eliminations=eliminations,
         )  # fmt: skip
 

@@ -13,12 +13,17 @@ have a level of at most `alive`; all others have arrived. When the time moves on
 The counts are binomial, so this is exact. Plays nearer to the end of a stretch than most delays are
 long are in cohorts of about the square root of that, and those further off in ever longer ones: a
 stretch costs about that square root, however long it is, and a tail without a bound is no exception.
+
+Whole runs do this in compiled code (`latesum.world.cohort_kernels`), with the same draws, where rewards are
+0 or 1 and compiled code knows the law of the delay (`Delay.law`).
 """
 
 from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,10 +38,10 @@ SHORTEST = 64
 #: Delays up to this quantile are most delays; beyond it by d, cohorts have d / _GROWTH plays more.
 _MOST = 0.9
 _GROWTH = 16
-#: Looking at this number of cohorts costs about what it costs to draw a reward's round.
-_LOOKS_PER_DRAW = 8
 _NONE: Integers = np.zeros(0, dtype=np.int64)
 _NEVER = np.iinfo(np.int64).max
+#: The least room of arrays for compiled code.
+_ROOM = 1024
 _TINY = np.finfo(np.float64).tiny
 
 
@@ -83,14 +88,23 @@ class Cohorts:
     def move_to(self, end: int, rng: np.random.Generator) -> tuple[int, Integers]:
         """How many arrive by the round `end`; and rounds in which others do, which are let go."""
         self._end = end
-        survival, cohorts = self._delay.survival, len(self._first)
-        far = end - self._first
-        at_both = survival(np.concatenate([far + 1 - self._size, far]))
-        at_near = np.minimum(at_both[:cohorts], self._alive)
-        at_far = np.minimum(at_both[cohorts:], at_near)
+        at_near, at_far = self._at_both_ends()
         arrived = rng.binomial(self._left, _share(at_near, self._alive))
         unsure = rng.binomial(self._left - arrived, _share(at_far, at_near))
-        which = np.repeat(np.arange(cohorts), unsure)
+        return self._tidy(self._place(arrived, unsure, rng), rng)
+
+    def _at_both_ends(self) -> tuple[Floats, Floats]:
+        """Below which levels rewards of the last and of the first play of each cohort are under way."""
+        cohorts, far = len(self._first), self._end - self._first
+        at_both = self._delay.survival(np.concatenate([far + 1 - self._size, far]))
+        at_near = np.minimum(at_both[:cohorts], self._alive)
+        return at_near, np.minimum(at_both[cohorts:], at_near)
+
+    def _place(self, arrived: Integers, unsure: Integers, rng: np.random.Generator) -> int:
+        """Draw the levels and the plays of those that are unsure; how many have arrived in all."""
+        survival, end = self._delay.survival, self._end
+        at_near, at_far = self._at_both_ends()
+        which = np.repeat(np.arange(len(unsure)), unsure)
         between = at_near[which] - rng.random(len(which)) * (at_near - at_far)[which]
         plays = np.concatenate([self._plays, self._new_plays(which, rng)])
         levels = np.concatenate([self._levels, between])
@@ -99,17 +113,67 @@ class Cohorts:
         self._plays, self._levels = plays[under_way], levels[under_way]
         self._left, self._alive = self._left - arrived - unsure, at_far
         self._drawn = self._drawn + unsure
-        self._looked_at += cohorts
+        self._looked_at += len(unsure)
+        return count
+
+    def _tidy(self, count: int, rng: np.random.Generator) -> tuple[int, Integers]:
+        """Forget what is over, and find out when rewards arrive where that costs less."""
         known = _NONE
         crowded = 2 * self._drawn > self._size
         if (
-            self._looked_at > _LOOKS_PER_DRAW * self.left
+            self._looked_at > _kernels().LOOKS_PER_DRAW * self.left
         ):  # it would have cost less to know them all
             known = self.resolve(rng)
         elif crowded.any():
             known = self._resolve(crowded, rng)
         self._keep(self._left > 0)
         return count, known
+
+    def for_kernel(self) -> Any:
+        """The same for compiled code, with room for more."""
+        at = _kernels()
+        cohorts = max(_ROOM, 2 * len(self._first))
+        rewards = max(_ROOM, 2 * len(self._plays), 2 * len(self._taken))
+        counters = np.zeros(at.COUNTERS, dtype=np.int64)
+        counters[at.COHORTS], counters[at.WAITING] = len(self._first), len(self._plays)
+        counters[at.TAKEN], counters[at.LOOKED_AT] = len(self._taken), self._looked_at
+        counters[at.END] = self._end
+        return at.CohortState(
+            first=_with_room(self._first, cohorts), size=_with_room(self._size, cohorts),
+            left=_with_room(self._left, cohorts), drawn=_with_room(self._drawn, cohorts),
+            alive=_with_room(self._alive, cohorts), arrived=_with_room(_NONE, cohorts),
+            unsure=_with_room(_NONE, cohorts), at_near=np.empty(cohorts), at_far=np.empty(cohorts),
+            plays=_with_room(self._plays, rewards), levels=_with_room(self._levels, rewards),
+            taken=_with_room(self._taken, rewards), counters=counters,
+        )  # fmt: skip
+
+    def take_over(self, state: Any) -> None:
+        """Go on from where compiled code came to.
+
+        Args:
+            state: What `for_kernel` gave, as it is now.
+        """
+        at, counters = _kernels(), state.counters.tolist()
+        cohorts, waiting = counters[at.COHORTS], counters[at.WAITING]
+        self._first, self._size = state.first[:cohorts], state.size[:cohorts]
+        self._left, self._drawn = state.left[:cohorts], state.drawn[:cohorts]
+        self._alive = state.alive[:cohorts]
+        self._plays, self._levels = state.plays[:waiting], state.levels[:waiting]
+        self._taken = state.taken[: counters[at.TAKEN]]
+        self._looked_at, self._end = counters[at.LOOKED_AT], counters[at.END]
+
+    def go_on(self, state: Any, rng: np.random.Generator) -> tuple[int, Integers]:
+        """What `move_to` returns, where compiled code has begun and left the rest.
+
+        Args:
+            state: What was taken over.
+            rng: The generator to draw from.
+        """
+        at, count = _kernels(), int(state.counters[_kernels().COUNT])
+        if state.counters[at.UNPLACED]:
+            cohorts = len(self._first)
+            count = self._place(state.arrived[:cohorts], state.unsure[:cohorts], rng)
+        return self._tidy(count, rng)
 
     def resolve(self, rng: np.random.Generator) -> Integers:
         """The rounds in which all that is under way arrives; nothing is left here."""
@@ -166,6 +230,29 @@ class Cohorts:
         self._drawn, self._alive = self._drawn[those], self._alive[those]
         oldest = self._first.min(initial=self._end)
         self._taken = self._taken[np.searchsorted(self._taken, oldest) :]
+
+
+def long_tables(delay: Delay, means: Sequence[float]) -> Any:
+    """What compiled code needs to keep plays in cohorts; None where it does not know the delay's law."""
+    if delay.law is None:
+        return None
+    shortest, edges = _layout(delay, SHORTEST)
+    chances = np.array(means, dtype=np.float64)
+    return _kernels().LongTables(means=chances, law=delay.law, shortest=shortest, edges=edges)
+
+
+def _with_room(values: NDArray[Any], room: int) -> NDArray[Any]:
+    """A copy with room for `room` numbers."""
+    wider = np.zeros(room, dtype=values.dtype)
+    wider[: len(values)] = values
+    return wider
+
+
+@functools.cache
+def _kernels() -> Any:
+    from latesum.world import cohort_kernels  # compiled at first use: importing stays fast
+
+    return cohort_kernels
 
 
 @functools.lru_cache(maxsize=64)

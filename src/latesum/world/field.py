@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput
+from latesum._draws import SharedGenerator
 from latesum.delays import Delay
 from latesum.world.calendar import Calendar
 from latesum.world.problem import Problem, World, _Channel
@@ -150,7 +151,11 @@ class FieldProblem(Problem):
         )
 
     def start(
-        self, *, rng: np.random.Generator, before: Reward | float | str | None = None, at: int = 0
+        self,
+        *,
+        rng: np.random.Generator | SharedGenerator,
+        before: Reward | float | str | None = None,
+        at: int = 0,
     ) -> FieldWorld:
         """A world in which nothing has been played yet, or something has always been played.
 

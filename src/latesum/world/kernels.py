@@ -6,10 +6,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from latesum._compile import compiled
+from latesum._draw_kernels import binomial, uniform
 
-#: What is left to do of a stretch: nothing, what comes after its last plays, or only what is further
-#: from its end.
-DONE, AFTER_SPILL, AFTER_COUNT = range(3)
+#: What is left to do of a stretch: nothing; what comes after its last plays, or only what is further
+#: from its end; or with delays kept in cohorts, for want of room, all of it, or what is left of moving on.
+DONE, AFTER_SPILL, AFTER_COUNT, NOT_SENT, ON_THE_WAY = range(5)
 
 
 class BernoulliTables(NamedTuple):
@@ -65,20 +66,23 @@ def spill_bernoulli(carry, rounds, uniforms, mean, cdf, guide, beyond):
     rewards have a delay beyond the table: their places are written into `beyond`.
     """
     arrived = take_arrivals(carry, rounds)
-    late = 0
+    # Whether a reward is 1, and whether it arrives, no processor can guess: nothing branches there.
+    rewards = 0
     for place in range(len(uniforms)):
-        if uniforms[place] < mean:
-            scaled = uniforms[place] / mean
-            if scaled >= cdf[-1]:
-                beyond[late] = place
-                late += 1
-                continue
-            delay = _delay_of(scaled, cdf, guide)
-            if delay <= place:
-                arrived += 1.0
-            else:
-                carry[delay - place - 1] += 1.0
-    return arrived, late
+        beyond[rewards] = place
+        rewards += uniforms[place] < mean
+    late = inside = 0
+    for reward in range(rewards):
+        place = beyond[reward]
+        scaled = uniforms[place] / mean
+        if scaled >= cdf[-1]:
+            beyond[late] = place
+            late += 1
+            continue
+        wait = _delay_of(scaled, cdf, guide) - place
+        inside += wait <= 0
+        carry[max(wait - 1, 0)] += wait > 0
+    return arrived + inside, late
 
 
 @compiled
@@ -100,9 +104,10 @@ def spill_rewards(carry, rounds, rewards, uniforms, cdf, guide, beyond):
 
 
 @compiled
-def play_bernoulli(tables, under_way, rng, arm, rounds):
+def play_bernoulli(tables, under_way, words, arm, rounds):
     """Play a stretch: what arrives in it, with the draws of `World.play` in the same order.
 
+    `words` is the generator, as `latesum._draw_kernels` has it.
     Where a delay lies beyond the table it stops. Returns what is left to do, what arrived so far,
     how many rewards of the last plays have a delay beyond the table, and how many of the others.
     """
@@ -110,7 +115,7 @@ def play_bernoulli(tables, under_way, rng, arm, rounds):
     one_by_one = min(rounds, spread)
     uniforms = under_way.uniforms[:one_by_one]
     for place in range(one_by_one):
-        uniforms[place] = rng.random()
+        uniforms[place] = uniform(words)
     start = tables.cdf_start[arm]
     cdf = tables.cdf[start : start + spread + 1]
     start = tables.guide_start[arm]
@@ -126,7 +131,7 @@ def play_bernoulli(tables, under_way, rng, arm, rounds):
     if tables.tail[arm] > 0.0:
         if rest * tables.tail[arm] >= 1:
             return AFTER_SPILL, arrived, 0, 0
-        count = rng.binomial(rest, tables.tail[arm])
+        count = binomial(words, rest, tables.tail[arm])
         if count:
             return AFTER_COUNT, arrived, 0, count
-    return DONE, arrived + rng.binomial(rest, mean), 0, 0
+    return DONE, arrived + binomial(words, rest, mean), 0, 0

@@ -20,10 +20,11 @@ import numpy as np
 
 from latesum import _html
 from latesum._checks import InvalidInput, whole_number
+from latesum._draws import SharedGenerator
 from latesum._terminal import new_table
 from latesum.delays import Delay, parse
 from latesum.delays.base import Integers, Table
-from latesum.world.cohorts import Cohorts
+from latesum.world.cohorts import Cohorts, long_tables
 from latesum.world.later import Later
 from latesum.world.reward_text import parse_reward
 from latesum.world.rewards import Bernoulli, Floats, Reward
@@ -139,7 +140,11 @@ class Problem:
         return self.gaps[arm] * np.asarray(rounds, dtype=np.float64)
 
     def start(
-        self, *, rng: np.random.Generator, before: Reward | float | str | None = None, at: int = 0
+        self,
+        *,
+        rng: np.random.Generator | SharedGenerator,
+        before: Reward | float | str | None = None,
+        at: int = 0,
     ) -> World:
         """A world in which nothing has been played yet, or something has always been played.
 
@@ -195,6 +200,18 @@ class Problem:
         return max((each.table.spread for each in self._channels if not each.long), default=0)
 
     @functools.cached_property
+    def _long_tables(self) -> Any:
+        """The same where all delays are one, kept in cohorts by compiled code; None where not."""
+        channels = self._channels
+        delay = channels[0].delay
+        if any(
+            each.bernoulli_mean is None or not each.long or each.delay is not delay
+            for each in channels
+        ):
+            return None
+        return long_tables(delay, self.means)
+
+    @functools.cached_property
     def _bernoulli_tables(self) -> Any:
         """The channels for compiled code; None where some of them need Python."""
         from latesum.world import kernels
@@ -239,7 +256,7 @@ class World:
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator,
+        rng: np.random.Generator | SharedGenerator,
         *,
         before: Reward | float | str | None = None,
         at: int = 0,
@@ -249,7 +266,7 @@ class World:
         self._kernels = kernels
         self._problem = problem
         self._channels = problem._channels
-        self._rng = rng
+        self.draws = rng if isinstance(rng, SharedGenerator) else SharedGenerator(rng)
         self.rounds_played = at
         size = problem._carried
         #: carry[s] is due s + 1 rounds from now; what is due later still is in `_later`, and what is
@@ -269,6 +286,10 @@ class World:
         from latesum.world import kernels
 
         vars(self).update(state, _kernels=kernels)
+
+    @property
+    def _rng(self) -> np.random.Generator:
+        return self.draws.generator
 
     @property
     def outstanding(self) -> float:
@@ -382,18 +403,34 @@ class World:
 
     def for_kernel(self) -> tuple[Any, Any] | None:
         """What compiled code needs to play as `play` does; None where some draws are no kernel's."""
+        if self._problem._long_tables is not None:
+            cohorts, _ = self._cohorts_of(self._channels[0])
+            return self._problem._long_tables, cohorts.for_kernel()
         tables = self._problem._bernoulli_tables
         if tables is None or self._cohorts:
             return None
         room = np.empty(len(self._beyond))
         return tables, self._kernels.UnderWay(self._carry, self._beyond, room)
 
+    def played_by_kernel(self, rounds: int, under_way: Any) -> None:
+        """Compiled code has drawn, and played some stretches to the end.
+
+        Args:
+            rounds: Their rounds.
+            under_way: What `for_kernel` gave, as it is now.
+        """
+        self.draws.drawn()
+        self.rounds_played += rounds
+        if self._problem._long_tables is not None:
+            self._cohorts_of(self._channels[0])[0].take_over(under_way)
+
     def finish(
-        self, arm: int, rounds: int, left: int, arrived: float, late: int, far: int
+        self, under_way: Any, arm: int, rounds: int, left: int, arrived: float, late: int, far: int
     ) -> float:
         """The total of a stretch of which compiled code has left something to do.
 
         Args:
+            under_way: What `for_kernel` gave, as it is now.
             arm: The arm that was played.
             rounds: The rounds of the stretch.
             left: What is left to do, as `play_bernoulli` says it.
@@ -402,8 +439,15 @@ class World:
             far: How many of the others come later than the table of delays.
         """
         self.rounds_played += rounds
-        if left:
-            drawn = far if left == self._kernels.AFTER_COUNT else None
+        at = self._kernels
+        if left == at.NOT_SENT:
+            arrived = self._send_long(self._channels[arm], rounds) + self._arrived_of_cohorts()
+        elif left == at.ON_THE_WAY:
+            cohorts, _ = self._cohorts_of(self._channels[arm])
+            arrived, known = cohorts.go_on(under_way, self._rng)
+            self._postpone(known, None)
+        elif left:
+            drawn = far if left == at.AFTER_COUNT else None
             arrived = self._after_spill(self._channels[arm], rounds, arrived, late, far=drawn)
         return float(arrived + self._later.take(self.rounds_played))
 

@@ -338,7 +338,10 @@ class Unmix(Policy):
     def _search_and_decide(self, was: int) -> None:
         """It is time to search, or a visit to an arm in doubt is over; `was` is why it was played."""
         if was == IN_DOUBT and not self._doubted:  # what was seen says which explanation is right
-            self._search(doubts=False)
+            if self.doubt_reaches and not self._told_nothing:
+                self._reconsider(go_on=True)
+            else:
+                self._search(doubts=False)
         elif self._rows.clock >= self._search_at:
             self._search()
         self._decide()
@@ -353,8 +356,10 @@ class Unmix(Policy):
         self._planned = state.plan
         return state
 
-    def _learned_elsewhere(self, last: Play, rounds: int, unplayed: int) -> None:
-        super()._learned_elsewhere(last, rounds, unplayed)
+    def _learned_elsewhere(
+        self, plays: Sequence[Play], rounds: int, highest: int, unplayed: int
+    ) -> None:
+        super()._learned_elsewhere(plays, rounds, highest, unplayed)
         at, planned = _steps(), self._planned
         self._arm, self._left = int(planned[at.ARM]), int(planned[at.LEFT])
         self._why, self._part = int(planned[at.WHY]), int(planned[at.PART])
@@ -403,18 +408,33 @@ class Unmix(Policy):
             self._doubted = list(doubted)
         self._search_at = _SEARCH_AGAIN * rows.clock
 
-    def _reconsider(self, *, doubts: bool) -> None:
-        told = self._told_scale
+    def _reconsider(self, *, doubts: bool = True, go_on: bool = False) -> None:
+        """A second opinion; with `go_on` that after a visit to an arm in doubt, for the arms not visited since the first."""
+        told, rows = self._told_scale, self._rows
         if self.reconsider and self._laws is None:
             arms = self._in_order().tolist() if self.look_again else []
-            late = self.doubt_grows and self._rows.clock >= _LATE_DOUBTS_FROM * told
+            late = self.doubt_grows and rows.clock >= _LATE_DOUBTS_FROM * told
             self._scale, self._wide, self._rows, doubted = second_opinion(
-                self._rows, self._scale, self._wide, told, arms, LATE_DOUBT if late else DOUBT,
+                rows, self._scale, self._wide, told, arms, LATE_DOUBT if late else DOUBT,
                 reaches=self.doubt_reaches,
             )  # fmt: skip
-            if doubts and self._rows.clock >= DOUBTS_FROM * told:
-                self._doubted = list(doubted)
-        self._search_at = _OPINION_AGAIN * self._rows.clock
+            if doubts and rows.clock >= DOUBTS_FROM * told:
+                since = self._search_at / _OPINION_AGAIN if go_on else math.inf
+                self._doubted = self._to_visit(doubted, since)
+        if not go_on:
+            self._search_at = _OPINION_AGAIN * rows.clock
+
+    def _to_visit(self, doubted: Sequence[int], since: float) -> list[int]:
+        """Of the arms in doubt those to visit before there is another opinion; not those that were visited `since`."""
+        if not self.doubt_reaches:
+            return list(doubted)
+        # One visit says more of the delay, and may end the doubt of the others: the best one first, which costs least.
+        rows = self._rows
+        left = [
+            arm for arm in doubted
+            if since == math.inf or (arm != rows.last_arm and rows.began(arm) < since)
+        ]  # fmt: skip
+        return sorted(left, key=lambda arm: -rows.mu[arm])[:1]
 
     def _decide(self) -> None:
         self._part = None

@@ -169,6 +169,10 @@ class PartRows:
         """The arm that was played last."""
         return int(self._runs[self.n_runs - 1, 2]) if self.n_runs else None
 
+    def began(self, arm: int) -> float:
+        """When the last run of an arm began."""
+        return float(self.counts[_kernels().BEGAN, arm])
+
     def ran_before(self, arm: int) -> None:
         """`arm` was played for ever before the first row."""
         self.make_room()
