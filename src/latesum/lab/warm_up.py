@@ -95,6 +95,11 @@ def _play_policy(name: str) -> None:
         made.policy.explain()
         made.policy.estimates()
         Setting(_LATE, spec, _ROUNDS, reports=InBuckets(100, 200)).run(0)
+    if name == "unmix":
+        from latesum.policies.unmix.visits_kernels import doubt_length
+
+        Setting(_LATE, spec, _ROUNDS, reports=InBuckets(100), world="buckets").run(0)
+        doubt_length(1.0, 1.0)  # no short run has an arm in doubt
     if name in _LONG_RUNS:
         Setting(_VERY_LATE, spec, _ROUNDS).run(0)
     if name == "round-robin":
