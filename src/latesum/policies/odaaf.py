@@ -90,11 +90,20 @@ class ODAAF(Policy):
         )
         self.order = known_name(self.order, ("fixed", "leader first"), "order of arms")
         self.bridge = schedule.needs_bridge if self.bridge is None else bool(self.bridge)
-        #: n_m of every phase.
         self.phase_rounds = phase_rounds(schedule, self.horizon, self.first_tolerance)
-        self._phase_ends = np.array([min(each, MOST_ROUNDS) for each in self.phase_rounds])
         self._warn_where_the_lemma_fails()
         super().__init__(self.n_arms, names=self.names)
+
+    @property
+    def phase_rounds(self) -> list[int]:
+        """n_m of every phase; runs that begin after a change follow it."""
+        return self._phase_rounds
+
+    @phase_rounds.setter
+    def phase_rounds(self, rounds: list[int]) -> None:
+        self._phase_rounds = rounds
+        # Once per policy and not per run: runs of a few stretches would notice it.
+        self._phase_ends = np.array([min(each, MOST_ROUNDS) for each in rounds], dtype=np.int64)
 
     def _warn_where_the_lemma_fails(self) -> None:
         if not isinstance(self.schedule, KnownBound):
