@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 Words = NDArray[np.uint64]
 
 _HALF = (1 << 64) - 1
-#: Seeds of so many runs are made at once.
+#: The number of runs whose seeds are made at once.
 _BLOCK = 256
 _FEWEST_WORDS = 4
 

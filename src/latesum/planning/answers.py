@@ -28,7 +28,7 @@ _ORDER = 2
 _FIRST_PART = 0.4
 #: ... of which there are this many at least.
 _FEWEST = 20
-#: There, one that costs more than so many milliseconds a run has at most such a share of the runs.
+#: There, one that costs more milliseconds per run than this has at most this share of the runs.
 _COSTLY = ((40.0, 0.15), (5.0, 0.4))
 
 

@@ -43,7 +43,7 @@ class Candidate(NamedTuple):
         return {"policy": policy, "parameters": dict(parameters)}
 
     def milliseconds(self, buckets: int) -> float:
-        """About what a run of so many buckets costs."""
+        """About what a run of this number of buckets costs."""
         once, per_bucket = _COSTS.get(self.spec.name, _OTHERS_COST)
         return once + per_bucket * buckets
 

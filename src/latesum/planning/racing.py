@@ -32,7 +32,7 @@ FEWEST = 100
 #: stopped in one of 2,900 looks at a hundred runs; with four looks and six candidates that is, by the sum of the chances (a union
 #: bound: the looks share runs, and no more than this was shown), in less than 1% of plans.
 CLEARLY = 3.5
-#: One that costs more than so many milliseconds a run has at most so many of a thousand runs.
+#: One that costs more milliseconds per run than the first number has at most the second number of a thousand runs.
 _COSTLY, _COSTLY_RUNS = 5.0, 200
 
 

@@ -34,7 +34,7 @@ Integers = NDArray[np.int64]
 
 #: Without a bound on the delay, rewards are taken to come within this number of mean delays.
 REACH_IN_MEAN_DELAYS = 3.0
-#: So many recent plays are remembered at first; the room grows with need.
+#: The number of recent plays that are remembered at first; the room grows with need.
 _ROOM = 8
 
 

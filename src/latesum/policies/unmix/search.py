@@ -40,7 +40,7 @@ _MARGIN = 6.0
 
 
 class Doubt(NamedTuple):
-    """When an arm is in doubt: with so many standard deviations more it is as good as the best one by an explanation.
+    """When an arm is in doubt: with `deviations` standard deviations more it is as good as the best one by an explanation.
 
     Minus twice the log-likelihood of that explanation is within the margin of the likeliest one's, times the misfit.
     """
