@@ -7,10 +7,11 @@ import pytest
 from scipy import stats
 
 from latesum import Problem, delays
+from latesum.delays.families import UniformDelay
 from latesum.delays.tabulated import curve_survival
 from latesum.world import Discrete
 from latesum.world.bucket_kernels import _delay_at
-from latesum.world.buckets import BucketWorld
+from latesum.world.buckets import BucketWorld, _for_kernel
 
 CURVES = [
     "constant(0)", "constant(7)", "uniform(0, 0)", "uniform(0, 9)", "uniform(3, 30)", "geometric(6)",
@@ -44,6 +45,17 @@ def test_the_delay_at_a_level_is_the_first_that_is_exceeded_more_rarely(text):
 @pytest.mark.parametrize("text", ["poisson(3)", "half_normal(1, 2)", "pareto(3, 9)"])
 def test_what_is_no_curve_has_none(text):
     assert delays.parse(text).drawn_curve is None
+
+
+def test_draws_of_ones_own_are_not_replaced_by_the_curve_of_the_family():
+    class Late(UniformDelay):
+        text = "late(0, 4)"
+
+        def draw(self, count, rng):
+            return np.full(count, self.high)
+
+    assert _for_kernel(delays.uniform(0, 4)) is not None
+    assert _for_kernel(Late(0, 4)) is None
 
 
 def exact_law(reward, delay, buckets):

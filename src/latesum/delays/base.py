@@ -270,7 +270,8 @@ class Delay(ABC):
         from latesum.delays.law_kernels import TABLE, Law
 
         numbers = self._law()
-        if numbers is not None:
+        # A family's formula is not that of a class that changes its survival.
+        if numbers is not None and self.has_from_one_class("_law", "survival"):
             return Law(*numbers, table=np.zeros(0))
         if self.bound is None or self.bound > LARGEST_LAW:
             return None
@@ -279,6 +280,23 @@ class Delay(ABC):
     def _law(self) -> tuple[int, float, float] | None:
         """Its kind and two numbers, where compiled code knows its formula."""
         return None
+
+    def has_from_one_class(self, name: str, other: str) -> bool:
+        """Whether one class defines both methods; a class that changes one of them makes the other untrue.
+
+        Args:
+            name: A method.
+            other: Another one.
+
+        >>> from latesum import delays
+        >>> delays.uniform(1, 4).has_from_one_class("draw", "survival")
+        True
+        """
+        classes = type(self).__mro__
+        first, second = (
+            next(each for each in classes if method in vars(each)) for method in (name, other)
+        )
+        return first is second
 
     def fits_table(self) -> bool:
         """Whether next to no delay lies beyond the table."""

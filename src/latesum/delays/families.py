@@ -58,11 +58,10 @@ class UniformDelay(Delay):
     def survival(self, k: ArrayLike) -> Floats:
         return np.clip((self.high - as_floats(k)) / (self.high - self.low + 1), 0.0, 1.0)
 
-    def _law(self) -> tuple[int, float, float] | None:
+    def _law(self) -> tuple[int, float, float]:
         from latesum.delays.law_kernels import UNIFORM
 
-        own = type(self).survival is UniformDelay.survival
-        return (UNIFORM, float(self.low), float(self.high)) if own else None
+        return (UNIFORM, float(self.low), float(self.high))
 
     def draw(self, count: int, rng: np.random.Generator) -> Integers:
         return rng.integers(self.low, self.high, size=count, endpoint=True)
@@ -116,11 +115,10 @@ class GeometricDelay(Delay):
     def survival(self, k: ArrayLike) -> Floats:
         return as_floats(self._stay ** np.maximum(as_floats(k) + 1, 0.0))
 
-    def _law(self) -> tuple[int, float, float] | None:
+    def _law(self) -> tuple[int, float, float]:
         from latesum.delays.law_kernels import GEOMETRIC
 
-        own = type(self).survival is GeometricDelay.survival
-        return (GEOMETRIC, float(self._stay), 0.0) if own else None
+        return (GEOMETRIC, float(self._stay), 0.0)
 
     def draw(self, count: int, rng: np.random.Generator) -> Integers:
         return rng.geometric(1 - self._stay, count) - 1
@@ -241,11 +239,10 @@ class ExponentialDelay(Delay):
     def survival(self, k: ArrayLike) -> Floats:
         return np.exp(-np.maximum(as_floats(k), 0.0) / self._parent_mean)
 
-    def _law(self) -> tuple[int, float, float] | None:
+    def _law(self) -> tuple[int, float, float]:
         from latesum.delays.law_kernels import EXPONENTIAL
 
-        own = type(self).survival is ExponentialDelay.survival
-        return (EXPONENTIAL, float(self._parent_mean), 0.0) if own else None
+        return (EXPONENTIAL, float(self._parent_mean), 0.0)
 
     def draw(self, count: int, rng: np.random.Generator) -> Integers:
         return _rounded_up(rng.exponential(self._parent_mean, count))
@@ -360,11 +357,10 @@ class ParetoDelay(Delay):
         at = np.maximum(as_floats(k), 0.0)
         return as_floats((1 + at / self._scale) ** -self._shape)
 
-    def _law(self) -> tuple[int, float, float] | None:
+    def _law(self) -> tuple[int, float, float]:
         from latesum.delays.law_kernels import PARETO
 
-        own = type(self).survival is ParetoDelay.survival
-        return (PARETO, float(self._scale), float(self._shape)) if own else None
+        return (PARETO, float(self._scale), float(self._shape))
 
     def draw(self, count: int, rng: np.random.Generator) -> Integers:
         return _rounded_up(self._scale * rng.pareto(self._shape, count))

@@ -255,7 +255,7 @@ def _kernel() -> Callable[..., int]:
 @functools.lru_cache(maxsize=256)
 def _for_kernel(delay: Delay) -> _CurveParts | None:
     curve = delay.drawn_curve
-    if curve is None:
+    if curve is None or not delay.has_from_one_class("drawn_curve", "draw"):
         return None
     starts = _blocks(delay, longest(delay))
     return starts, delay.survival(starts), curve
