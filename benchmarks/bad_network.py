@@ -10,7 +10,7 @@ not the answers before have come. Each attack is measured apart, and both at onc
 - sockets send half of a request's head and no more; one that is closed is opened again a second later,
 - eight clients send a file of 20,000 columns (129 kB) again and again, as a dry run, or one of 10,000 rows.
 
-On a machine that does other work answers take longer, whoever serves. So beside them stand the pauses of the service's own loop, which no
+On a machine that does other work answers take longer, whatever program serves. So beside them stand the pauses of the service's own loop, which no
 answer can be faster than, those of the loop that asks, which is to blame for nothing, and the CPU of the service's process.
 """
 
