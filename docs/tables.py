@@ -404,6 +404,35 @@ def flow_beside(policy: str) -> Callable[[Sequence[Row]], str]:
     return shown
 
 
+def over_flow_everywhere(policy: str) -> Callable[[Sequence[Row]], str]:
+    """The least and the most that a policy of the league loses over Flow."""
+
+    def shown(rows: Sequence[Row]) -> str:
+        lost = {(row["problem"], row["policy"]): float(row["mean"]) for row in rows}
+        found = [
+            mean / lost[problem, "flow"] for (problem, name), mean in lost.items() if name == policy
+        ]
+        return f"{min(found):.2g} to {max(found):.2g} times"
+
+    return shown
+
+
+def league_lock_ins(rows: Sequence[Row]) -> str:
+    """Which policies of the league locked in, and where; what plays all arms alike is left out."""
+    lines = []
+    for policy in dict.fromkeys(row["policy"] for row in rows):
+        own = [row for row in rows if row["policy"] == policy and policy != "round-robin"]
+        where = [row for row in own if int(row["lock_ins"] or 0)]
+        if where:
+            lines.append([
+                f"`{policy}`", f"{sum(int(row['lock_ins']) for row in where):,}",
+                f"{sum(int(row['replications']) for row in own):,}",
+                "; ".join(f"{row['problem']} {row['lock_ins']} of {row['replications']}" for row in where),
+            ])  # fmt: skip
+    columns = ["policy", "lock-ins", "runs", "where"]
+    return _markdown(columns, lines, right=columns[1:3])
+
+
 def price_of_anonymity(*problems: str) -> Callable[[Sequence[Row]], str]:
     """What Flow loses over QPM-D with the same index."""
 
@@ -840,6 +869,7 @@ def agreeing(rows: Sequence[Row]) -> str:
 #: The file of each table and single number, and what makes it from its rows; a table that is not here is a sweep's.
 TABLES: dict[str, tuple[str, Callable[[Sequence[Row]], str]]] = {
     "league": ("league", regrets),
+    "league-lock-ins": ("league", league_lock_ins),
     "regret": ("regret", regrets_by_told),
     "headline-short": (
         "headline",
@@ -888,6 +918,7 @@ VALUES: dict[str, tuple[str, Callable[[Sequence[Row]], str]]] = {
     "over-optuna": ("service", over_optuna),
     "odaaf-over-flow": ("league", flow_beside("odaaf")),
     "odaaf-b-over-flow": ("league", flow_beside("odaaf-b")),
+    "ars-over-flow": ("league", over_flow_everywhere("ars-ucb")),
     "price-two-arms": (
         "league",
         price_of_anonymity("two arms, exponential(50)", "two arms, uniform(0, 100)"),
