@@ -68,6 +68,8 @@ def test_a_number_that_is_typed_over_is_noticed(tables):
     noticed = set()
     for page in tables.pages():
         text = page.read_text(encoding="utf-8")
+        # At the start of a line it would begin a block of HTML, and end the paragraph.
+        assert not re.search(r"^[ \-]*<!-- value", text, re.MULTILINE), page
         for place in re.finditer(r"<!-- (table|value): ([\w-]+) -->(.*?)<!-- end", text, re.DOTALL):
             *_, digit = re.finditer(r"\d", place[3])
             at = place.start(3) + digit.start()

@@ -6,6 +6,7 @@
 import importlib.util
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -285,3 +286,22 @@ def test_policies_of_smpybandits_play_as_they_do_by_themselves(wheel, environmen
     said = environment.run("python", script).stdout
     assert said.count("the same 600 choices") == 7
     assert "klUCB, from totals" in said
+
+
+@pytest.mark.parametrize("page", ["start-researcher", "start-practitioner"])
+def test_a_five_minute_page_works_with_what_it_says_to_install(wheel, environment, page):
+    """Its code and commands, in order and in an empty folder: the default run has all extras and more."""
+    text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```(python|bash)\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    (language, first), *blocks = blocks
+    assert language == "bash"
+    said = shlex.split(first.removeprefix("pip install "))
+    environment.install(*(each.replace("latesum", str(wheel), 1) for each in said))
+    code = "\n".join(block for language, block in blocks if language == "python")
+    commands = "\n".join(block for language, block in blocks if language == "bash")
+    if code:
+        environment.python(code)
+    bash = f"set -e\nPATH={environment.folder}/bin:$PATH\n{commands}"
+    (environment.folder / "page.sh").write_text(bash, encoding="utf-8")
+    (environment.folder / "bin" / "bash").symlink_to(shutil.which("bash"))
+    environment.run("bash", "page.sh")
