@@ -265,7 +265,7 @@ _SOON = ("odaaf", "odaaf-b", "flow", "ars-ucb", "round-robin")
     [
         pytest.param(
             text, reports,
-            marks=pytest.mark.slow if reports.report_lag == 3 and text not in _SOON else (),
+            marks=pytest.mark.slow if reports.lag == 3 and text not in _SOON else (),
         )
         for text in LATE
         for reports in (InBuckets(1, 100), InBuckets(1, 3), InBuckets(40, 130))
@@ -274,7 +274,7 @@ _SOON = ("odaaf", "odaaf-b", "flow", "ars-ucb", "round-robin")
 )  # fmt: skip
 def test_totals_that_are_known_late(text, reports):
     problem = PROBLEMS["a delay for each arm"]
-    setting = Setting(problem, PolicySpec.parse(text), 4_000, seed=5, reports=reports)
+    setting = Setting(problem, PolicySpec.parse(text), 2_500, seed=5, reports=reports)
     assert_same_late_runs(setting)
 
 

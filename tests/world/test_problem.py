@@ -124,7 +124,7 @@ def test_an_arm_that_pays_nothing_still_sees_the_other_ones_late_rewards() -> No
 def test_totals_have_the_right_mean_at_any_length(delay, rounds) -> None:
     """On average mean * (rounds - E[min(delay, rounds)]) arrives; six standard errors."""
     problem = Problem([0.3, 0.6], delay)
-    runs = 400
+    runs = 150
     rng = np.random.default_rng(8)
     totals = np.array([problem.start(rng=rng).play(1, rounds) for _ in range(runs)])
     expected = 0.6 * (rounds - problem.delay.expected_outstanding(rounds))
@@ -136,7 +136,7 @@ def test_totals_have_the_right_mean_at_any_length(delay, rounds) -> None:
 def test_what_is_outstanding_has_the_right_mean() -> None:
     problem = Problem([0.3, 1.0], "pareto(1.8, 50)")
     rng = np.random.default_rng(9)
-    runs = 400
+    runs = 200
     left = []
     for _ in range(runs):
         world = problem.start(rng=rng)
