@@ -78,13 +78,13 @@ def _parts() -> list[str]:
 
 
 def _play(name: str) -> tuple[set[str], set[str]]:
-    """Play runs with this policy; which kernels had to be compiled in this process, and which were found."""
-    before = _used_here()
+    """Play runs with this policy; which kernels had to be compiled for it, and which were there."""
+    there, _ = _used_here()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of baselines on problems that they are not made for
         _play_market() if name == _MARKETS else _play_policy(name)
     compiled, loaded = _used_here()
-    return compiled - before[0], loaded - before[1]
+    return compiled - there, loaded | there
 
 
 def _play_policy(name: str) -> None:
