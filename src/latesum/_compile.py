@@ -97,14 +97,13 @@ def _take_constants_as_numbers(kernel: Any) -> None:
 
     Numba compiles a version for it otherwise, and one more for numbers, and all that is called from there twice.
     """
-    from numba.core import types
+    from numba.core.types.misc import unliteral
 
     resolve = kernel.get_call_template
 
     def get_call_template(args: Any, kws: Any) -> Any:
         return resolve(
-            tuple(map(types.unliteral, args)),
-            {name: types.unliteral(each) for name, each in kws.items()},
+            tuple(map(unliteral, args)), {name: unliteral(each) for name, each in kws.items()}
         )
 
     kernel.get_call_template = get_call_template
