@@ -14,10 +14,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from warm_command import warm_command
 
 import latesum
 from latesum._compile import cache_folder
+from warm_command import warm_command
 
 ROOT = Path(__file__).parents[2]
 RUN = [
