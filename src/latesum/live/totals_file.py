@@ -35,7 +35,10 @@ _FIELDS = ("rounds", "total", "status", "shown")
 _OTHER_NAMES = {"rounds": ("visitors",), "total": ("sales",)}
 _DAYS = {"day": 1, "week": 7}
 LAYOUT = Layout(
-    fields={"bucket": _BUCKET_NAMES, **{name: (name, *_OTHER_NAMES.get(name, ())) for name in _FIELDS}},
+    fields={
+        "bucket": _BUCKET_NAMES,
+        **{name: (name, *_OTHER_NAMES.get(name, ())) for name in _FIELDS},
+    },
     keys=("bucket",),
     enough=tuple(frozenset({"bucket", name}) for name in _FIELDS),
 )
