@@ -331,7 +331,7 @@ class Setting:
         if self.world == "buckets":
             bucket = self.reports.bucket
             world: Any = BucketWorld(
-                problem, bucket=bucket, buckets=until // bucket, rng=nature.generator, before=before,
+                problem, bucket=bucket, buckets=until // bucket, rng=nature, before=before,
                 history=self.history // bucket,
             )  # fmt: skip
         elif before is None:

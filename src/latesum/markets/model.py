@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from latesum.markets.arrival_kernels import arrival_mix
 from latesum.markets.arrivals import shape_of
-from latesum.markets.filter_kernels import filter_blocked, filter_dense
+from latesum.markets import filter_kernels as kernels
 from latesum.markets.rows import FIRST_BUCKETS, Panel, before_shares
 from latesum.markets.settings import NOT_KNOWN, NOTHING, PATTERNS, MarketSettings
 
@@ -245,7 +245,8 @@ class Prepared:
         if self._nothing is not None:  # then a fit depends on what was clear by then
             return self.fit(hyper).likelihood
         if hyper not in self._likelihoods:
-            self._likelihoods[hyper] = self._fitted(hyper).likelihood
+            layout = layout_of(self._settings, hyper.own)
+            self._likelihoods[hyper] = float(self._filtered(hyper, layout)[2])
         return self._likelihoods[hyper]
 
     def _level_priors(self, delay: float, dispersion: float) -> tuple[Floats, Floats]:
@@ -255,46 +256,27 @@ class Prepared:
         return self._levels_of[delay, dispersion]
 
     def _fitted(self, hyper: Hyper) -> Posterior:
-        panel, settings = self._panel, self._settings
-        layout = layout_of(settings, hyper.own)
-        by_decision = settings.dated == "decision"
-        mix, extra, *_ = self._mixed(hyper.delay)
-        levels, level_sd = self._level_priors(hyper.delay, hyper.dispersion)
-        moves, kept = _moves(layout, hyper, settings.novelty)
-        common_variance = _common_prior(layout, hyper)
-        special_variance = _special_prior(layout, hyper)
-        common = (
-            panel.totals, panel.exposure, panel.shares, self._before, mix, extra, self._places,
-            layout.patterns, hyper.own, layout.shocks, hyper.delay,
-        )  # fmt: skip
-        if layout.regions <= DENSE_REGIONS:
-            first, each = layout.common, layout.special
-            states = first + layout.regions * each
-            mean, variance = np.zeros(states), np.empty(states)
-            mean[first + each - 1 :: each] = levels
-            variance[:first] = common_variance
-            variance[first:].reshape(layout.regions, each)[:] = special_variance
-            variance[first + each - 1 :: each] = level_sd**2
-            covariance = np.diag(variance)
-            all_moves, all_kept = np.zeros(states), np.ones(states)
-            all_moves[:first], all_kept[:first] = moves, kept
-            all_moves[first + each - 1 :: each] = hyper.region_walk**2
-            likelihood, surprise = filter_dense(
-                *common, mean, covariance, hyper.noise, hyper.dispersion, all_moves, all_kept,
-                by_decision, *self._shape,
-            )  # fmt: skip
-        else:
-            special = np.zeros((layout.regions, layout.special))
-            special[:, -1] = levels
-            mean, covariance = np.zeros(layout.common), np.diag(common_variance)
-            likelihood, surprise, *regional = filter_blocked(
-                *common, mean, covariance, special, np.diag(special_variance), hyper.noise,
-                hyper.dispersion, moves, kept, hyper.region_walk**2, by_decision, *self._shape,
-            )  # fmt: skip
+        layout = layout_of(self._settings, hyper.own)
+        mix = self._mixed(hyper.delay)[0]
+        mean, covariance, likelihood, surprise, *regional = self._filtered(hyper, layout)
+        if regional:
             mean, covariance = _assembled(mean, covariance, *regional)
         return Posterior(
             layout, hyper, mean, covariance, mix, surprise, float(likelihood), self._weights
         )
+
+    def _filtered(self, hyper: Hyper, layout: StateLayout) -> tuple[Any, ...]:
+        panel, settings = self._panel, self._settings
+        mix, extra, *_ = self._mixed(hyper.delay)
+        levels, level_sd = self._level_priors(hyper.delay, hyper.dispersion)
+        asked = (
+            panel.totals, panel.exposure, panel.shares, self._before, mix, extra, self._places,
+            layout.patterns, hyper.own, layout.shocks, settings.dated == "decision", *self._shape,
+            _sizes(hyper, settings.novelty), levels,
+        )  # fmt: skip
+        if layout.regions <= DENSE_REGIONS:
+            return kernels.fit_dense(*asked, level_sd)
+        return kernels.fit_blocked(*asked)
 
 
 def _early(exposure: Floats) -> Floats:
@@ -348,42 +330,27 @@ def _levels(totals: Floats, exposed: Floats, dispersion: float) -> tuple[Floats,
     return levels, np.where(known, LEVEL_SD, _UNKNOWN_LEVEL_SD)
 
 
-def _common_prior(layout: StateLayout, hyper: Hyper) -> Floats:
-    options, first = layout.options, layout.first_pattern
-    prior = np.empty(layout.common)
-    prior[:options] = hyper.effects**2
-    prior[options:first] = hyper.lag_spread**2
-    prior[first : first + layout.patterns] = PATTERN_SD**2
-    prior[first + layout.patterns :] = 1e-12  # of the common level, where there is one
-    if layout.shocks:
-        prior[-1] = hyper.shocks**2
-    return prior
-
-
-def _special_prior(layout: StateLayout, hyper: Hyper) -> Floats:
-    level = [LEVEL_SD**2]
-    if not layout.several:
-        return np.array(level)
-    return np.concatenate(
-        [
-            np.full(layout.options, hyper.differences**2),
-            np.full(layout.patterns, DEVIATION_SD**2),
-            level,
-        ]
-    )
-
-
-def _moves(layout: StateLayout, hyper: Hyper, novelty: float) -> tuple[Floats, Floats]:
-    """What the common states gain in variance per bucket, and how much of their value they keep."""
-    moves, kept = np.zeros(layout.common), np.ones(layout.common)
-    moves[: layout.options] = novelty**2
-    if layout.several:
-        moves[layout.common - 1 - layout.shocks] = hyper.common_walk**2
-    if layout.shocks:
-        # The lag smears a shock over the buckets after it.
-        rho = np.exp(-1 / hyper.delay)
-        kept[-1], moves[-1] = rho, (1 - rho**2) * hyper.shocks**2
-    return moves, kept
+def _sizes(hyper: Hyper, novelty: float) -> Floats:
+    """All that varies, as compiled code reads it."""
+    sizes = np.empty(kernels.SIZES)
+    rho = np.exp(-1 / hyper.delay) if hyper.delay > 0 else 0.0
+    shocks = hyper.shocks**2
+    sizes[kernels.EFFECTS] = hyper.effects**2
+    sizes[kernels.LAGS] = hyper.lag_spread**2
+    sizes[kernels.PATTERN] = PATTERN_SD**2
+    sizes[kernels.DEVIATION] = DEVIATION_SD**2
+    sizes[kernels.DIFFERENCES] = hyper.differences**2
+    sizes[kernels.LEVEL] = LEVEL_SD**2
+    sizes[kernels.SHOCKS] = shocks
+    sizes[kernels.NOVELTY] = novelty**2
+    sizes[kernels.COMMON_WALK] = hyper.common_walk**2
+    sizes[kernels.REGION_WALK] = hyper.region_walk**2
+    sizes[kernels.SHOCK_MOVES] = (1 - rho**2) * shocks
+    sizes[kernels.SHOCK_KEPT] = rho
+    sizes[kernels.NOISE] = hyper.noise
+    sizes[kernels.DISPERSION] = hyper.dispersion
+    sizes[kernels.DELAY] = hyper.delay
+    return sizes
 
 
 def _assembled(

@@ -8,6 +8,7 @@ import math
 import numpy as np
 
 from latesum._compile import compiled
+from latesum._draw_kernels import binomial, uniform
 
 
 @compiled
@@ -33,14 +34,15 @@ def _delay_at(level, times, alive, tail):
 
 
 @compiled
-def play_late(rng, due, end, bucket, first, last, chance, amounts, shares, starts, longer, curve):
+def play_late(words, due, end, bucket, first, last, chance, amounts, shares, starts, longer, curve):
     """Draw the rewards of the plays at the distances `first` to `last` - 1 from the end of a stretch.
 
     Distances are cut into blocks that begin at `starts`. A play of a block can spill over the end only if its delay
     exceeds the block's start, which it does with the probability `longer`. Those that pay and do are drawn one by
     one: how many plays lie between two of them is geometric. The number of the others that pay, which arrive in time, is one binomial
     draw. A late reward of one of the `amounts`, by their cumulative `shares`, is added to the bucket of
-    `due` in which it arrives, of which `end` is the first after the stretch. Returns how many arrive in time.
+    `due` in which it arrives, of which `end` is the first after the stretch. `words` is the generator, as
+    `latesum._draw_kernels` has it. Returns how many arrive in time.
     """
     times, alive, tail = curve
     in_time = 0
@@ -55,12 +57,12 @@ def play_late(rng, due, end, bucket, first, last, chance, amounts, shares, start
             log_of_missing = math.log1p(-hit) if hit < 1.0 else -np.inf
             place = begin - 1
             while True:
-                missed = math.log(1.0 - rng.random()) / log_of_missing
+                missed = math.log(1.0 - uniform(words)) / log_of_missing
                 if missed >= stop - 1 - place:
                     break
                 place += 1 + int(missed)
                 found += 1
-                wait = _delay_at(longer[block] * (1.0 - rng.random()), times, alive, tail) - place
+                wait = _delay_at(longer[block] * (1.0 - uniform(words)), times, alive, tail) - place
                 if wait <= 0:
                     in_time += 1
                     continue
@@ -68,10 +70,10 @@ def play_late(rng, due, end, bucket, first, last, chance, amounts, shares, start
                 if len(amounts) == 1:
                     amount = amounts[0]
                 else:
-                    amount = amounts[np.searchsorted(shares, rng.random(), side="right")]
+                    amount = amounts[np.searchsorted(shares, uniform(words), side="right")]
                 if arrives < len(due):
                     due[arrives] += amount
         rest = chance * (1.0 - longer[block])
         if rest > 0.0:
-            in_time += rng.binomial(stop - begin - found, min(rest / (1.0 - hit), 1.0))
+            in_time += binomial(words, stop - begin - found, min(rest / (1.0 - hit), 1.0))
     return in_time

@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from latesum._checks import InvalidInput
+from latesum._draws import SharedGenerator
 from latesum.delays import Delay
 from latesum.delays.base import DrawnCurve, Integers
 from latesum.world.field import FieldProblem, with_mean
@@ -59,14 +60,14 @@ class BucketWorld:
         *,
         bucket: int,
         buckets: int,
-        rng: np.random.Generator,
+        rng: np.random.Generator | SharedGenerator,
         before: Reward | float | str | None = None,
         history: int = 0,
     ) -> None:
         self._problem = problem
         self._field = problem if isinstance(problem, FieldProblem) else None
         self._bucket = bucket
-        self._rng = rng
+        self.draws = rng if isinstance(rng, SharedGenerator) else SharedGenerator(rng)
         self._late: dict[int, tuple[int, _CurveParts | None]] = {}
         self._background = None
         what = before if before is None or isinstance(before, int) else as_reward(before)
@@ -82,6 +83,10 @@ class BucketWorld:
         if what is not None:
             self.play_buckets(what, always)
         self._background = None if self._field is None else self._field.background
+
+    @property
+    def _rng(self) -> np.random.Generator:
+        return self.draws.generator
 
     @property
     def buckets_played(self) -> int:
@@ -140,19 +145,21 @@ class BucketWorld:
         self, arm: int | Reward, reward: Reward, rounds: int, *, after: int, end: int
     ) -> float:
         """Play rounds that are followed by `after` more of the same stretch."""
-        rng, delay = self._rng, self._delay(arm)
+        delay = self._delay(arm)
         reach, parts = self._late_by(delay)
         near = min(rounds, max(reach - after, 0))
-        arrived = reward.draw_sum(rounds - near, rng) if rounds > near else 0.0
+        arrived = reward.draw_sum(rounds - near, self._rng) if rounds > near else 0.0
         if near == 0:
             return arrived
         pays = _pays(reward)
-        if pays is not None and parts is not None:
+        if pays is not None and parts is not None and (words := self.draws.words()) is not None:
             count = _kernel()(
-                rng, self._due, end, self._bucket, after, after + near, pays.chance, pays.amounts,
+                words, self._due, end, self._bucket, after, after + near, pays.chance, pays.amounts,
                 pays.cumulative, *parts,
             )  # fmt: skip
-            return arrived + pays.draw_sum(count, rng)
+            self.draws.drawn()
+            return arrived + pays.draw_sum(count, self.draws)
+        rng = self._rng
         if pays is not None and pays.chance * near > _MANY:
             in_time, waits = self._spilled(delay, pays, near, after)
             arrived += in_time
@@ -193,7 +200,7 @@ class BucketWorld:
             ]
         )
         waits = delay.draw_beyond(np.repeat(starts, counts), rng) - places
-        return pays.draw_sum(in_time, rng), waits
+        return pays.draw_sum(in_time, self.draws), waits
 
 
 @functools.lru_cache(maxsize=256)
@@ -220,10 +227,10 @@ class _Pays(NamedTuple):
         drawn: Floats = rng.choice(self.amounts, size=count, p=self.shares)
         return drawn
 
-    def draw_sum(self, count: int, rng: np.random.Generator) -> float:
+    def draw_sum(self, count: int, draws: SharedGenerator) -> float:
         if len(self.amounts) == 1:
             return count * float(self.amounts[0])
-        return float(rng.multinomial(count, self.shares) @ self.amounts)
+        return float(draws.generator.multinomial(count, self.shares) @ self.amounts)
 
 
 def _pays(reward: Reward) -> _Pays | None:
