@@ -14,6 +14,7 @@ from numba.extending import overload
 from latesum._compile import compiled
 from latesum.policies import ars_kernels, choice_kernels, fixed_kernels, odaaf_kernels
 from latesum.policies.unmix import step_kernels as unmix_kernels
+from latesum.world.bucket_kernels import BucketTables, play_in_buckets
 from latesum.world.cohort_kernels import LongTables, play_long
 from latesum.world.kernels import DONE, play_bernoulli
 
@@ -93,6 +94,10 @@ def play_part(tables, under_way, words, arm, rounds, end):
 def _play_part_with(tables, under_way, words, arm, rounds, end):
     if tables.instance_class is LongTables:
         return lambda tables, under_way, words, arm, rounds, end: play_long(
+            tables, under_way, words, arm, rounds, end
+        )
+    if tables.instance_class is BucketTables:
+        return lambda tables, under_way, words, arm, rounds, end: play_in_buckets(
             tables, under_way, words, arm, rounds, end
         )
     return lambda tables, under_way, words, arm, rounds, end: play_bernoulli(

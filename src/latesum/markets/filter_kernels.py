@@ -33,7 +33,6 @@ EFFECTS, LAGS, PATTERN, DEVIATION, DIFFERENCES, LEVEL, SHOCKS = range(7)
 NOVELTY, COMMON_WALK, REGION_WALK, SHOCK_MOVES, SHOCK_KEPT = range(7, 12)
 # ... and of a bucket: its noise as a sd, the variance over the mean, the mean delay.
 NOISE, DISPERSION, DELAY = range(12, 15)
-SIZES = 15
 #: The prior variance of the common level, which is where the regions' levels are.
 _NEXT_TO_NOTHING = 1e-12
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -125,6 +126,9 @@ class Posterior:
         Args:
             region: Its place; None for the mean of all regions, weighted by their size.
         """
+        if not self.layout.several:
+            first = self.layout.options
+            return self.mean[:first], self.covariance[:first, :first]
         places = self._rows(region)
         return places @ self.mean, places @ self.covariance @ places.T
 
@@ -133,10 +137,9 @@ class Posterior:
         rows = np.zeros((layout.options, len(self.mean)))
         chosen = np.arange(layout.options)
         rows[chosen, chosen] = 1.0
-        if layout.several:
-            for place in range(layout.regions) if region is None else (region,):
-                weight = self.weights[place] if region is None else 1.0
-                rows[chosen, layout.common + place * layout.special + chosen] = weight
+        for place in range(layout.regions) if region is None else (region,):
+            weight = self.weights[place] if region is None else 1.0
+            rows[chosen, layout.common + place * layout.special + chosen] = weight
         return rows
 
 
@@ -185,9 +188,11 @@ class Prepared:
     def __init__(self, panel: Panel, settings: MarketSettings) -> None:
         self._panel, self._settings = panel, settings
         self._before = before_shares(settings) * _early(panel.exposure)[:, None]
-        self._places, self._holiday = _calendar(panel, settings)
+        self._places = _places(panel.first, panel.end, settings.pattern, settings.phase)
+        self._holiday = _holidays(panel, settings) if settings.holidays else None
         self._mixes: dict[float, tuple[Floats, Floats, Floats, Floats]] = {}
         self._levels_of: dict[tuple[float, float], tuple[Floats, Floats]] = {}
+        self._layouts = {own: layout_of(settings, own) for own in (False, True)}
         self._likelihoods: dict[Hyper, float] = {}
         self._shape = shape_of(settings.delay.law)
         sizes = panel.exposure.sum(axis=0)
@@ -209,12 +214,12 @@ class Prepared:
             )  # fmt: skip
             extra = np.zeros(panel.totals.shape)
             # Where it is not known what ran before, early arrivals say little, of the level too.
-            loose = np.zeros(panel.totals.shape, dtype=bool)
+            loose = None
             if settings.before == NOT_KNOWN:
                 unsure = NOT_KNOWN_SD if self._nothing is None else SOMETHING_SD
                 extra += (unsure * old) ** 2
                 loose = old > 0.5
-            if self._holiday.any():
+            if self._holiday is not None:
                 extra += (HOLIDAY_SD * _touched(self._holiday, delay))[:, None] ** 2
             self._mixes[delay] = (mix, extra, *_early_sums(panel.totals, mix.sum(axis=2), loose))
         return self._mixes[delay]
@@ -245,8 +250,7 @@ class Prepared:
         if self._nothing is not None:  # then a fit depends on what was clear by then
             return self.fit(hyper).likelihood
         if hyper not in self._likelihoods:
-            layout = layout_of(self._settings, hyper.own)
-            self._likelihoods[hyper] = float(self._filtered(hyper, layout)[2])
+            self._likelihoods[hyper] = float(self._filtered(hyper)[2])
         return self._likelihoods[hyper]
 
     def _level_priors(self, delay: float, dispersion: float) -> tuple[Floats, Floats]:
@@ -256,17 +260,17 @@ class Prepared:
         return self._levels_of[delay, dispersion]
 
     def _fitted(self, hyper: Hyper) -> Posterior:
-        layout = layout_of(self._settings, hyper.own)
+        layout = self._layouts[hyper.own]
         mix = self._mixed(hyper.delay)[0]
-        mean, covariance, likelihood, surprise, *regional = self._filtered(hyper, layout)
+        mean, covariance, likelihood, surprise, *regional = self._filtered(hyper)
         if regional:
             mean, covariance = _assembled(mean, covariance, *regional)
         return Posterior(
             layout, hyper, mean, covariance, mix, surprise, float(likelihood), self._weights
         )
 
-    def _filtered(self, hyper: Hyper, layout: StateLayout) -> tuple[Any, ...]:
-        panel, settings = self._panel, self._settings
+    def _filtered(self, hyper: Hyper) -> tuple[Any, ...]:
+        panel, settings, layout = self._panel, self._settings, self._layouts[hyper.own]
         mix, extra, *_ = self._mixed(hyper.delay)
         levels, level_sd = self._level_priors(hyper.delay, hyper.dispersion)
         asked = (
@@ -284,21 +288,23 @@ def _early(exposure: Floats) -> Floats:
     return exposure[:FIRST_BUCKETS].mean(axis=0) if len(exposure) else np.ones(exposure.shape[1])
 
 
-def _calendar(
-    panel: Panel, settings: MarketSettings
-) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Which parts of the pattern every bucket has, and whether it is a holiday."""
-    buckets = np.arange(panel.first, panel.end)
-    at = buckets + settings.phase
-    if settings.pattern in ("weekday", "workday"):
-        places = (at % (7 if settings.pattern == "weekday" else 5))[:, None]
-    elif settings.pattern == "hour":
+@functools.lru_cache(maxsize=1024)
+def _places(first: int, end: int, pattern: str, phase: int) -> NDArray[np.int64]:
+    """Which parts of the pattern every bucket has."""
+    at = np.arange(first, end) + phase
+    if pattern in ("weekday", "workday"):
+        places = (at % (7 if pattern == "weekday" else 5))[:, None]
+    elif pattern == "hour":
         places = np.stack([at % 24, 24 + at // 24 % 7], axis=1)
     else:
-        places = np.empty((len(buckets), 0), dtype=np.int64)
-    if not settings.holidays:
-        return places.astype(np.int64), np.zeros(len(buckets), dtype=bool)
-    return places.astype(np.int64), np.isin(buckets, settings.holidays)
+        places = np.empty((len(at), 0), dtype=np.int64)
+    return places.astype(np.int64)
+
+
+def _holidays(panel: Panel, settings: MarketSettings) -> NDArray[np.bool_] | None:
+    """Whether every bucket is a holiday; None if none is."""
+    holiday = np.isin(np.arange(panel.first, panel.end), settings.holidays)
+    return holiday if holiday.any() else None
 
 
 def _touched(holiday: NDArray[np.bool_], delay: float) -> Floats:
@@ -311,11 +317,14 @@ def _touched(holiday: NDArray[np.bool_], delay: float) -> Floats:
     return result
 
 
-def _early_sums(totals: Floats, exposed: Floats, loose: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+def _early_sums(
+    totals: Floats, exposed: Floats, loose: NDArray[np.bool_] | None
+) -> tuple[Floats, Floats]:
     """Totals and X of every region's first known buckets, in sum; those that are not `loose`, if there are any."""
-    usable = np.isfinite(totals) & (exposed > 0)
-    firm = usable & ~loose
-    chosen = np.where(firm.any(axis=0), firm, usable)
+    chosen = np.isfinite(totals) & (exposed > 0)
+    if loose is not None:
+        firm = chosen & ~loose
+        chosen = np.where(firm.any(axis=0), firm, chosen)
     chosen &= np.cumsum(chosen, axis=0) <= FIRST_BUCKETS
     return np.where(chosen, totals, 0.0).sum(axis=0), np.where(chosen, exposed, 0.0).sum(axis=0)
 
@@ -332,25 +341,16 @@ def _levels(totals: Floats, exposed: Floats, dispersion: float) -> tuple[Floats,
 
 def _sizes(hyper: Hyper, novelty: float) -> Floats:
     """All that varies, as compiled code reads it."""
-    sizes = np.empty(kernels.SIZES)
     rho = np.exp(-1 / hyper.delay) if hyper.delay > 0 else 0.0
     shocks = hyper.shocks**2
-    sizes[kernels.EFFECTS] = hyper.effects**2
-    sizes[kernels.LAGS] = hyper.lag_spread**2
-    sizes[kernels.PATTERN] = PATTERN_SD**2
-    sizes[kernels.DEVIATION] = DEVIATION_SD**2
-    sizes[kernels.DIFFERENCES] = hyper.differences**2
-    sizes[kernels.LEVEL] = LEVEL_SD**2
-    sizes[kernels.SHOCKS] = shocks
-    sizes[kernels.NOVELTY] = novelty**2
-    sizes[kernels.COMMON_WALK] = hyper.common_walk**2
-    sizes[kernels.REGION_WALK] = hyper.region_walk**2
-    sizes[kernels.SHOCK_MOVES] = (1 - rho**2) * shocks
-    sizes[kernels.SHOCK_KEPT] = rho
-    sizes[kernels.NOISE] = hyper.noise
-    sizes[kernels.DISPERSION] = hyper.dispersion
-    sizes[kernels.DELAY] = hyper.delay
-    return sizes
+    return np.array(
+        [  # in the order of the places in `sizes`
+            hyper.effects**2, hyper.lag_spread**2, PATTERN_SD**2, DEVIATION_SD**2, hyper.differences**2,
+            LEVEL_SD**2, shocks,
+            novelty**2, hyper.common_walk**2, hyper.region_walk**2, (1 - rho**2) * shocks, rho,
+            hyper.noise, hyper.dispersion, hyper.delay,
+        ]
+    )  # fmt: skip
 
 
 def _assembled(

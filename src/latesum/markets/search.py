@@ -8,6 +8,7 @@ was found from, so that a decision repeats no search.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import math
 from collections import OrderedDict
@@ -128,9 +129,9 @@ def _moments(panel: Panel, settings: MarketSettings) -> list[int]:
 
 def _digests(panel: Panel, settings: MarketSettings, moments: list[int]) -> list[bytes]:
     """What names the rows before each moment."""
-    law = settings.delay.law  # its `repr` is shortened
-    told = (settings, law and law.text, panel.first)
-    digest = hashlib.blake2b(repr(told).encode(), digest_size=16)
+    if not moments:
+        return []
+    digest = hashlib.blake2b(_told(settings, panel.first), digest_size=16)
     start, result = 0, []
     for moment in moments:
         end = moment - panel.first
@@ -139,6 +140,13 @@ def _digests(panel: Panel, settings: MarketSettings, moments: list[int]) -> list
         result.append(digest.digest())
         start = end
     return result
+
+
+@functools.lru_cache(maxsize=256)
+def _told(settings: MarketSettings, first: int) -> bytes:
+    """What names a market, and where its rows begin."""
+    law = settings.delay.law  # its `repr` is shortened
+    return repr((settings, law and law.text, first)).encode()
 
 
 def _searched(panel: Panel, settings: MarketSettings, hyper: Hyper, rounds: int) -> Hyper:

@@ -14,7 +14,7 @@ import functools
 import math
 import statistics
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,8 +32,12 @@ _CERTAIN = 1 - 1e-9
 _MANY = 3000
 
 
-#: Where blocks of distances start, how likely a longer delay is there, and what delays are drawn by.
-_CurveParts = tuple[Integers, Floats, DrawnCurve]
+class _CurveParts(NamedTuple):
+    """Where blocks of distances start, how likely a longer delay is there, and what delays are drawn by."""
+
+    starts: Integers
+    longer: Floats
+    curve: DrawnCurve
 
 
 class BucketWorld:
@@ -118,6 +122,56 @@ class BucketWorld:
             arrived += self._background.draw(buckets * self._bucket, self._rng)
         return arrived
 
+    # Whole runs by compiled code (`latesum.lab.whole_runs`).
+
+    #: Nothing is kept but what is due in each bucket.
+    nothing_later_before = 1 << 62
+
+    @property
+    def rounds_played(self) -> int:
+        """The rounds from round 0 on; negative in a history."""
+        return self.buckets_played * self._bucket
+
+    def for_kernel(self, bucket: int, rounds: int) -> tuple[Any, Any] | None:
+        """What compiled code needs to play as `play` does; None where some draws are no kernel's.
+
+        Args:
+            bucket: The rounds between two decisions.
+            rounds: How many will be played.
+        """
+        if bucket != self._bucket or rounds % bucket or self._played < self._earlier:
+            return None
+        tables = _bucket_tables(self._problem)
+        if tables is None:
+            return None
+        from latesum.world.bucket_kernels import DueBuckets
+
+        return tables, DueBuckets(self._due[self._earlier :], bucket)
+
+    def played_by_kernel(self, rounds: int, under_way: Any) -> None:
+        """Compiled code has drawn, and played some stretches to the end.
+
+        Args:
+            rounds: Their rounds.
+            under_way: What `for_kernel` gave; what is due is in it.
+        """
+        self.draws.drawn()
+        self._played += rounds // self._bucket
+
+    def finish(self, under_way: Any, arm: int, rounds: int, left: int, arrived: float, *_: int) -> float:
+        """The total of a stretch that compiled code has drawn.
+
+        Args:
+            under_way: What `for_kernel` gave.
+            arm: The arm that was played.
+            rounds: The rounds of the stretch.
+            left: What is left to do, which is nothing.
+            arrived: The total.
+            _: What other worlds have left to do.
+        """
+        self._played += rounds // self._bucket
+        return arrived
+
     def _delay(self, arm: int | Reward) -> Delay:
         """That of an arm; what is no arm has the delay that most arms have."""
         delays = self._problem.delays
@@ -155,7 +209,7 @@ class BucketWorld:
         if pays is not None and parts is not None and (words := self.draws.words()) is not None:
             count = _kernel()(
                 words, self._due, end, self._bucket, after, after + near, pays.chance, pays.amounts,
-                pays.cumulative, *parts,
+                pays.cumulative, parts.starts, parts.longer, *parts.curve,
             )  # fmt: skip
             self.draws.drawn()
             return arrived + pays.draw_sum(count, self.draws)
@@ -265,7 +319,32 @@ def _for_kernel(delay: Delay) -> _CurveParts | None:
     if curve is None or not delay.has_from_one_class("drawn_curve", "draw"):
         return None
     starts = _blocks(delay, longest(delay))
-    return starts, delay.survival(starts), curve
+    return _CurveParts(starts, delay.survival(starts), curve)
+
+
+@functools.lru_cache(maxsize=256)
+def _bucket_tables(problem: Problem) -> Any:
+    """The arms for compiled code; None where some of them need Python."""
+    arms = [_for_kernel(delay) for delay in problem.delays]
+    parts = [each for each in arms if each is not None]
+    plain = type(problem) is Problem and all(type(reward) is Bernoulli for reward in problem.arms)
+    if not plain or len(parts) < len(arms):
+        return None
+    from latesum.world.bucket_kernels import BucketTables  # compiled at first use
+
+    blocks = np.cumsum([0] + [len(each.starts) for each in parts])
+    points = np.cumsum([0] + [len(each.curve.times) for each in parts])
+    return BucketTables(
+        np.array([reward.mean for reward in problem.arms]),
+        np.array([longest(delay) for delay in problem.delays], dtype=np.int64),
+        np.concatenate([each.starts for each in parts]),
+        np.concatenate([each.longer for each in parts]),
+        blocks,
+        np.concatenate([each.curve.times for each in parts]),
+        np.concatenate([each.curve.alive for each in parts]),
+        points,
+        np.array([float(each.curve.tail) for each in parts]),
+    )
 
 
 def _paying(
