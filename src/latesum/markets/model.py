@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from latesum.markets import filter_kernels as kernels
 from latesum.markets.arrival_kernels import arrival_mix
 from latesum.markets.arrivals import shape_of
-from latesum.markets import filter_kernels as kernels
 from latesum.markets.rows import FIRST_BUCKETS, Panel, before_shares
 from latesum.markets.settings import NOT_KNOWN, NOTHING, PATTERNS, MarketSettings
 
@@ -278,9 +278,12 @@ class Prepared:
             layout.patterns, hyper.own, layout.shocks, settings.dated == "decision", *self._shape,
             _sizes(hyper, settings.novelty), levels,
         )  # fmt: skip
+        found: tuple[Any, ...]
         if layout.regions <= DENSE_REGIONS:
-            return kernels.fit_dense(*asked, level_sd)
-        return kernels.fit_blocked(*asked)
+            found = kernels.fit_dense(*asked, level_sd)
+        else:
+            found = kernels.fit_blocked(*asked)
+        return found
 
 
 def _early(exposure: Floats) -> Floats:

@@ -61,7 +61,20 @@ def _delay_at(level, times, alive, tail):
 
 @compiled
 def play_late(
-    words, due, end, bucket, first, last, chance, amounts, shares, starts, longer, times, alive, tail
+    words,
+    due,
+    end,
+    bucket,
+    first,
+    last,
+    chance,
+    amounts,
+    shares,
+    starts,
+    longer,
+    times,
+    alive,
+    tail,
 ):
     """Draw the rewards of the plays at the distances `first` to `last` - 1 from the end of a stretch.
 

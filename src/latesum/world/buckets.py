@@ -158,16 +158,19 @@ class BucketWorld:
         self.draws.drawn()
         self._played += rounds // self._bucket
 
-    def finish(self, under_way: Any, arm: int, rounds: int, left: int, arrived: float, *_: int) -> float:
-        """The total of a stretch that compiled code has drawn.
+    def finish(
+        self, under_way: Any, arm: int, rounds: int, left: int, arrived: float, late: int, far: int
+    ) -> float:
+        """The total of a stretch that compiled code has drawn: of this world nothing is left to do.
 
         Args:
             under_way: What `for_kernel` gave.
             arm: The arm that was played.
             rounds: The rounds of the stretch.
-            left: What is left to do, which is nothing.
+            left: What is left to do, as `play_bernoulli` says it.
             arrived: The total.
-            _: What other worlds have left to do.
+            late: How many plays of other worlds are left to do.
+            far: The same of those further off.
         """
         self._played += rounds // self._bucket
         return arrived

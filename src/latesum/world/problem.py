@@ -117,7 +117,9 @@ class Problem:
         Problem([0.9, 0.2, 0.5], ['constant(3)', 'constant(1)', 'constant(2)'])
         """
         order = self._checked_order(order)
-        result = object.__new__(Problem)  # all arms and delays were looked at when this one was made
+        result = object.__new__(
+            Problem
+        )  # all arms and delays were looked at when this one was made
         result.arms = tuple(self.arms[arm] for arm in order)
         result.delays = tuple(self.delays[arm] for arm in order)
         return result
