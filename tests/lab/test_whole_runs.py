@@ -310,6 +310,29 @@ def test_totals_that_are_known_late(text, reports):
     assert_same_late_runs(setting)
 
 
+@pytest.mark.parametrize("delay", ["uniform(0, 90)", "geometric(9000)"])
+@pytest.mark.parametrize("text", ["odaaf", "flow", "ars-ucb"])
+def test_late_totals_in_two_pieces(text, delay):
+    """The last stretch of the first piece is cut short, and its total is awaited: the second goes on with it."""
+    problem, reports = Problem([0.3, 0.5, 0.45], delay), InBuckets(500, 1_300)
+    setting = Setting(problem, PolicySpec.parse(text), 60_000, seed=5, reports=reports)
+    (plain, one), (compiled, other) = (setting._game(1, 60_000) for _ in range(2))
+    first = compiled.last_plays(20_700)
+    assert isinstance(first, Plays)
+    expected = [list(plain.play(until)) for until in (20_700, 60_000)]
+    played = []
+    plain_play, compiled.play = compiled.play, lambda until: played.append(until) or []
+    second = compiled.plays(60_000)
+    assert not played  # by Python
+    assert [list(first), second] == expected
+    assert other.to_state() == one.to_state()
+    assert other.ask() == one.ask()
+    states = [game._world._rng.bit_generator.state for game in (plain, compiled)]
+    assert states[0] == states[1]
+    compiled.play = plain_play
+    assert compiled.plays(70_000) == list(plain.play(70_000))
+
+
 def test_late_totals_with_delays_beyond_the_table():
     setting = Setting(
         Problem([0.5, 0.6], "geometric(30)"), PolicySpec.parse("flow"), 4 * 10**8,

@@ -316,7 +316,7 @@ class Setting:
 
     def _longer(self, number: int, until: int) -> Run:
         game, playing = self._game(number, until)
-        plays = [*game.plays(self.horizon), *game.plays(until)]
+        plays = [*game.last_plays(self.horizon), *game.plays(until)]
         return Run(self.met_by(number)[0], plays, policy=playing, bucket=self.reports.bucket)
 
     def _anew(self, number: int, horizon: int) -> Run:

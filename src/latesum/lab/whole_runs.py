@@ -117,7 +117,7 @@ class LateRun:
         self._clock = np.zeros(at.CLOCK, dtype=np.int64)
 
     def play(self, until: int, bucket: int, lag: int) -> None:
-        """Play `until` rounds.
+        """Play until this many rounds have been played in all; the last stretch may be cut short.
 
         Args:
             until: How many.
@@ -125,7 +125,7 @@ class LateRun:
             lag: How long after its end the total of a stretch is known.
         """
         at, world, plays, clock = self._at, self._world, self.plays, self._clock
-        start, drawn = world.rounds_played, False
+        start, drawn = world.rounds_played - int(clock[at.NOW]), False
         while True:
             *columns, _ = plays.for_kernel()
             tables, under_way = _of(world, bucket, until)
