@@ -88,15 +88,17 @@ def test_wrong_beliefs(small_plan):
     assert half.gain.value < whole.gain.value
 
 
-def test_json_can_be_handed_on(small_plan, tmp_path):
-    """Of any policy but switchback, whose spans are in buckets."""
-    unmix = next(each for each in small_plan.answers if each.candidate.label == "unmix")
-    small_plan = dataclasses.replace(small_plan, recommended=unmix)
+@pytest.mark.parametrize("label", ["unmix", "switchback"])
+def test_json_can_be_handed_on(small_plan, tmp_path, label):
+    chosen = next(each for each in small_plan.answers if each.candidate.label == label)
+    small_plan = dataclasses.replace(small_plan, recommended=chosen)
     small_plan.save(tmp_path / "plan.json")
     saved = json.loads((tmp_path / "plan.json").read_text())
     handed = saved["recommendation"]
-    policy = registry.build(handed["policy"], **handed["parameters"])
+    simulated = handed["simulated"]
+    policy = registry.build(simulated["policy"], **simulated["parameters"])
     assert policy.ask() == small_plan.policy().ask()
+    assert (simulated["policy"] == handed["policy"]) == (label != "switchback")
     problem = Problem([0.1, 0.14], "exponential(300)")
     result = compare(
         problem, {handed["label"]: policy}, handed["horizon"], bucket=handed["bucket"],

@@ -54,9 +54,12 @@ def plan_campaign(
         ),
     ] = False,
     regions: Annotated[
-        int | None, typer.Option(help="So many regions, each with its own totals: see --history.")
+        int | None,
+        typer.Option(help="How many regions there are, each with its own totals: see --history."),
     ] = None,
-    ends_right: Annotated[float, typer.Option(help="A go ends right so often at least.")] = 0.8,
+    ends_right: Annotated[
+        float, typer.Option(help="A go ends right in at least this share of runs.")
+    ] = 0.8,
     percentile: Annotated[float, typer.Option(help="And gains even at this percentile.")] = 0.05,
     longer: Annotated[
         float, typer.Option(help='How many times as long a "go, but" may run.')
