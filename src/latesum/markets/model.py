@@ -150,10 +150,14 @@ def layout_of(settings: MarketSettings, own: bool) -> StateLayout:
         settings: The market's.
         own: Whether each option has a lag of its own.
     """
-    regions = len(settings.regions)
-    return StateLayout(
-        len(settings.options), regions, sum(PATTERNS[settings.pattern]), own, regions > 1
-    )
+    return _layouts(len(settings.options), len(settings.regions), settings.pattern)[own]
+
+
+@functools.lru_cache(maxsize=256)
+def _layouts(options: int, regions: int, pattern: str) -> tuple[StateLayout, StateLayout]:
+    """With one lag for all options, and with lags of their own."""
+    same = StateLayout(options, regions, sum(PATTERNS[pattern]), False, regions > 1)
+    return same, same._replace(own=True)
 
 
 def fit(panel: Panel, settings: MarketSettings, hyper: Hyper) -> Posterior:
@@ -192,17 +196,21 @@ class Prepared:
         self._holiday = _holidays(panel, settings) if settings.holidays else None
         self._mixes: dict[float, tuple[Floats, Floats, Floats, Floats]] = {}
         self._levels_of: dict[tuple[float, float], tuple[Floats, Floats]] = {}
-        self._layouts = {own: layout_of(settings, own) for own in (False, True)}
+        self._layouts = _layouts(len(settings.options), len(settings.regions), settings.pattern)
         self._likelihoods: dict[Hyper, float] = {}
         self._shape = shape_of(settings.delay.law)
-        sizes = panel.exposure.sum(axis=0)
-        if not sizes.sum() > 0:  # no visitor yet
-            sizes = np.ones(len(sizes))
-        self._weights = sizes / sizes.sum()
         asks = settings.before == NOT_KNOWN and settings.model >= 2 and settings.dated == "arrival"
         #: The second opinion where it is not known what ran before: nothing did.
         self._nothing = Prepared(panel, replace(settings, before=NOTHING)) if asks else None
         self._nothing_ran: bool | None = None  # as soon as it is clear
+
+    @functools.cached_property
+    def _weights(self) -> Floats:
+        """The sizes of the regions, in sum 1."""
+        sizes = self._panel.exposure.sum(axis=0)
+        if not sizes.sum() > 0:  # no visitor yet
+            sizes = np.ones(len(sizes))
+        return np.asarray(sizes / sizes.sum())
 
     def _mixed(self, delay: float) -> tuple[Floats, Floats, Floats, Floats]:
         """What depends on the delay alone: X, what is added to V, and the totals and X of the levels' priors."""

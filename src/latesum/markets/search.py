@@ -115,16 +115,22 @@ _MEMORY: OrderedDict[bytes, Hyper] = OrderedDict()
 
 def _moments(panel: Panel, settings: MarketSettings) -> list[int]:
     """The ends of buckets at which there is a search, in order."""
-    known = np.cumsum(panel.known)
-    moments: list[int] = []
-    due = FIRST_SEARCH
     share = _SHARE_OF_HOURS if settings.pattern == "hour" and settings.model >= 3 else 0.0
-    for place, count in enumerate(known.tolist()):
-        end = panel.first + place + 1
+    return list(_moments_of(panel.known.tobytes(), panel.first, share))
+
+
+@functools.lru_cache(maxsize=1024)
+def _moments_of(known: bytes, first: int, share: float) -> tuple[int, ...]:
+    """The same; `known` has a 1 for every bucket whose total is known, and a 0 for the others."""
+    moments: list[int] = []
+    due, count = FIRST_SEARCH, 0
+    for place, is_known in enumerate(known):
+        count += is_known
+        end = first + place + 1
         if end >= 0 and count >= due:
             moments.append(end)
             due = count + max(SEARCH_EVERY, math.ceil(share * count))
-    return moments
+    return tuple(moments)
 
 
 def _digests(panel: Panel, settings: MarketSettings, moments: list[int]) -> list[bytes]:
