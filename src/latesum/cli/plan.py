@@ -55,7 +55,7 @@ def plan_campaign(
     ] = False,
     regions: Annotated[
         int | None,
-        typer.Option(help="How many regions there are, each with its own totals: see --history."),
+        typer.Option(help="The number of regions; each has its own totals: see --history."),
     ] = None,
     ends_right: Annotated[
         float, typer.Option(help="A go ends right in at least this share of runs.")
