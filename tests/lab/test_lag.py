@@ -107,7 +107,7 @@ def test_every_policy_of_the_protocol_sees_pending_rounds():
 @pytest.mark.parametrize("name", ["flow", "unmix", "odaaf-b", "guarded", "ars-ucb", "round-robin"])
 @pytest.mark.parametrize("reports", [(1, 60), (40, 100)], ids=["stretches", "buckets"])
 def test_the_copy_that_decides_again_is_as_good_as_a_new_one(name, reports, monkeypatch):
-    setting = Setting(PROBLEM, PolicySpec.parse(name), 2_000, reports=reports_of(*reports))
+    setting = Setting(PROBLEM, PolicySpec.parse(name), 1_000, reports=reports_of(*reports))
     kept = setting.run(1).plays
     forgetful = property(lambda self: None, lambda self, value: None)
     monkeypatch.setattr(play._LateFeed, "_ahead", forgetful, raising=False)
