@@ -65,6 +65,12 @@ def test_a_decision_is_taken_when_an_earlier_stretch_becomes_known():
     assert 120 in [now for now, _ in decisions]
 
 
+def test_a_stretch_is_not_cut_for_its_own_parts():
+    """The second is cut when the first becomes known; that its own first part does so 20 rounds later changes nothing."""
+    plays, _ = watched(lag=20)
+    assert [each.rounds for each in plays][:5] == [50, 20, 30, 20, 30]
+
+
 @pytest.mark.parametrize(
     "policy",
     [Flow(2, 20_000, mean_delay=50), RoundRobin(2, stretch=100), ODAAF(2, 20_000, mean_delay=50)],
