@@ -593,7 +593,8 @@ def misses(rows: Sequence[Row]) -> str:
             cells = [found.get((policy, delay, arms)) for arms in ARMS]
             if any(cells):
                 texts = [f"{100 * float(cell['missed']):.1f}" if cell else "–" for cell in cells]
-                lines.append([told, law, *texts, next(cell["runs"] for cell in cells if cell)])
+                runs = sorted({int(cell["runs"]) for cell in cells if cell})
+                lines.append([told, law, *texts, " to ".join(str(each) for each in runs)])
     return _markdown(
         ["told", "delay", *ARMS.values(), "runs"], lines, right=(*ARMS.values(), "runs")
     )

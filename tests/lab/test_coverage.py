@@ -69,6 +69,17 @@ def test_the_command_resumes(latesum, tmp_path, monkeypatch):
     assert {row["looked_at"] for row in rows} == {"16"}  # two runs, two arms, four times
 
 
+def test_the_command_looks_at_the_policies_that_are_named(latesum, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    only = ("--arms", "2a", "--policy", "unmix, law known", "--workers", "1")
+    code, out, _ = latesum("coverage", "--replications", "1", *only)
+    assert code == 0
+    assert out.count("2a") == len(coverage.DELAYS)
+    code, _, said = latesum("coverage", "--policy", "unmixed")
+    assert code == 2
+    assert "unmixed" in said
+
+
 def test_nonsense_is_refused():
     with pytest.raises(InvalidInput):
         coverage.measure_coverage([("flow", "2b", "uniform")])

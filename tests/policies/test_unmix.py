@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from latesum import Problem, simulate
 from latesum._checks import InvalidInput
 from latesum.delays import parse
+from latesum.lab.setting import Setting
 from latesum.lab.studies.coverage import measure_coverage
 from latesum.policies import PolicySpec, Unmix, build
 from latesum.policies.unmix.curve import known_laws, told_mean
@@ -310,6 +311,7 @@ def test_it_does_not_get_stuck(name, means, delay, horizon, runs):
         ("unmix, law known", 30),
         pytest.param("unmix, law known", 60, marks=pytest.mark.slow),
         pytest.param("unmix", 60, marks=pytest.mark.slow),
+        pytest.param("unmix-untold", 60, marks=pytest.mark.slow),
     ],
 )
 def test_its_intervals_hold_about_as_often_as_stated(policy, runs):
@@ -318,6 +320,52 @@ def test_its_intervals_hold_about_as_often_as_stated(policy, runs):
     rows = measure_coverage(cases, replications=runs, seed=3)
     missed = [row.missed for row in rows if row.level == 0.95]
     assert 0.01 < np.mean(missed) < 0.07
+
+
+def _looked_at(number, **told):
+    """Two arms, half of the rewards at once and half 100 rounds later: the policy after a 64th of the horizon."""
+    setting = {
+        "problem": {
+            "arms": [0.5, 0.6],
+            "delay": "mixture((0.5, constant(0)), (0.5, constant(100)))",
+        },
+        "horizon": 250_000, "seed": 77,
+        "policy": {"name": "unmix", "parameters": {"delay": None, **told}},
+    }  # fmt: skip
+    return next(iter(Setting.from_json(setting).run(number).policies_after([3907])))
+
+
+def test_told_nothing_its_limits_hold_by_every_delay_that_is_plausible():
+    """The first arm was left after 32 plays, and by the likeliest delay it earns 0.02; by others it may be anything."""
+    policy = _looked_at(8, mean_delay=None)
+    rows, found = policy._rows, policy._likeliest()
+    least = min(each.rows.objective for each in found.tried)
+    within = [each for each in found.tried if each.rows.objective <= least + 6]
+    assert found.as_plausible == within
+    assert 1 < len(within) < len(found.tried)
+    first, _ = policy.estimates()
+    assert first.mean < 0.1
+    assert first.low <= min(each.rows.mu[0].clip(0, 1) for each in within)
+    assert first.high >= max(each.rows.mu[0].clip(0, 1) for each in within)
+    assert first.low < 0.5 < first.high
+    # What is reported changes nothing that is known, and is worked out anew when more is.
+    assert policy._rows is rows
+    before = policy.to_state()
+    again = policy.copy()
+    policy.estimates(0.9)
+    assert policy.to_state() == before
+    for each in (policy, again):
+        while each._rows.clock < 20_000:
+            asked = each.ask()
+            each.tell(asked.arm, asked.rounds, 0.6 * asked.rounds, asked.purpose, asked.number)
+    assert policy.estimates() == again.estimates()
+    assert policy.estimates()[1].high - policy.estimates()[1].low < 0.05
+
+
+def test_told_the_mean_its_limits_are_those_of_one_explanation():
+    policy = _looked_at(8)
+    _, said = policy._for_limits()
+    assert len(said) == 1
 
 
 def test_past_its_horizon_and_without_one_it_goes_on():

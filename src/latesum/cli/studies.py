@@ -213,6 +213,9 @@ def coverage(
     arms: Annotated[
         list[str] | None, typer.Option(help="Only these arms, such as 2a; all without.")
     ] = None,
+    policy: Annotated[
+        list[str] | None, typer.Option(help="Only these policies, such as unmix; all without.")
+    ] = None,
     seed: Seed = 0,
     workers: Workers = None,
     dask: Dask = None,
@@ -222,21 +225,27 @@ def coverage(
     again: Again = False,
 ) -> None:
     """How often reported intervals miss the truth; 1 if those that are proved miss too often."""
-    from latesum.lab.studies.coverage import ARMS, CASES, LEVELS, measure_coverage
+    from latesum.lab.studies.coverage import ARMS, CASES, LEVELS, POLICIES, measure_coverage
     from latesum.lab.summaries import write_summary
 
     for name in arms or []:
         known_name(name, ARMS, "set of arms")
-    cases = [case for case in CASES if not arms or case[1] in arms]
+    for name in policy or []:
+        known_name(name, POLICIES, "policy here")
+    cases = [
+        case
+        for case in CASES
+        if (not arms or case[1] in arms) and (not policy or case[0] in policy)
+    ]
     with working(worker_count(workers), dask, out, again) as how:
         rows = measure_coverage(cases, replications=replications, seed=seed, **how)
     columns = ["policy", "delay", "arms"]
     for level in LEVELS:
         columns += [f"missed at {100 * level:g}%", "worst"]
     table = new_table("Intervals that miss", columns)
-    for (policy, named, delay), group in groupby(rows, key=lambda row: row[:3]):
+    for (named, each, delay), group in groupby(rows, key=lambda row: row[:3]):
         numbers = [f"{number:.4f}" for row in group for number in (row.missed, row.worst)]
-        table.add_row(policy, delay, named, *numbers)
+        table.add_row(named, delay, each, *numbers)
     terminal().print(table)
     values = write_summary(
         out / "coverage.csv",

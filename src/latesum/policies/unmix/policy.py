@@ -15,7 +15,6 @@ from latesum._checks import InvalidInput, finite_number, whole_number
 from latesum._sentences import sentence
 from latesum.delays import Delay, parse, tabulated
 from latesum.policies.base import (
-    Estimate,
     Play,
     Policy,
     Stretch,
@@ -32,6 +31,7 @@ from latesum.policies.unmix.search import (
     LATE_DOUBT,
     SMALLEST,
     UNCERTAINTY,
+    Found,
     doubted_longer,
     likeliest,
     second_opinion,
@@ -59,6 +59,8 @@ _LONGEST_DELAY = 20
 _USUAL_HORIZON = 2_000_000
 #: Rows and runs that a compiled run has room for before Python makes more.
 _ROOM = 24, 12
+#: What an explanation says: the length scale of the delay, the means, and their variances.
+Said = tuple[float, Floats, Floats]
 
 
 class Unmix(Policy):
@@ -113,8 +115,9 @@ class Unmix(Policy):
     kind = "unmix"
     random = True
     learns_from = "parts"
-    #: How much rewards vary, while estimates of all arms are made.
-    _dispersion: float | None = None
+    #: What was reported last: the rows, the rounds and the rows that were known then, how much rewards vary, and what
+    #: was said of the means.
+    _reported: tuple[PartRows, tuple[int, int], tuple[float, list[Said]]] | None = None
     takes_new_options = True
     #: Campaigns that began before there were these rules go on without them.
     unwritten: ClassVar[Mapping[str, Any]] = {
@@ -393,8 +396,7 @@ class Unmix(Policy):
         if not self._told_nothing:
             self._reconsider(doubts=doubts)
             return
-        longest = (self.horizon or _USUAL_HORIZON) / _LONGEST_DELAY
-        found = likeliest(rows, longest, (False, True) if self.reconsider else (True,))
+        found = self._likeliest()
         if (
             self._ramp is not None
             or (found.scale, found.at_once) != (self._scale, self._at_once)
@@ -407,6 +409,10 @@ class Unmix(Policy):
             self._doubt_scale, doubted = doubted_longer(self._rows, found, arms)
             self._doubted = list(doubted)
         self._search_at = _SEARCH_AGAIN * rows.clock
+
+    def _likeliest(self) -> Found:
+        longest = (self.horizon or _USUAL_HORIZON) / _LONGEST_DELAY
+        return likeliest(self._rows, longest, (False, True) if self.reconsider else (True,))
 
     def _reconsider(self, *, doubts: bool = True, go_on: bool = False) -> None:
         """A second opinion; with `go_on` that after a visit to an arm in doubt, for the arms not visited since the first."""
@@ -510,34 +516,41 @@ class Unmix(Policy):
 
     # What it says.
 
-    def estimates(self, level: float = 0.95) -> list[Estimate]:
-        """As every policy's; how much rewards vary is worked out once for all arms.
-
-        Args:
-            level: The confidence level, between 0 and 1.
-        """
-        self._dispersion = self._rows.dispersion()
-        try:
-            return super().estimates(level)
-        finally:
-            self._dispersion = None
-
     def _estimate(self, arm: int, level: float) -> tuple[float | None, float, float, int]:
         from scipy.special import ndtri
 
         from latesum.policies.unmix import index_kernels
 
-        rows = self._rows
         plays = self._known_rounds(arm)
         if plays == 0:
             return None, 0.0, 1.0, 0
-        mean = self._mean(arm)
-        low, high = index_kernels.limits(
-            mean, rows.variances[0, arm], float(plays), rows.counts[2, arm], self._scale,
-            float(ndtri(0.5 + level / 2)) ** 2 / 2,
-            rows.dispersion() if self._dispersion is None else self._dispersion,
-        )  # fmt: skip
-        return mean, float(low), float(high), plays
+        runs, allowance = self._rows.counts[2, arm], float(ndtri(0.5 + level / 2)) ** 2 / 2
+        dispersion, said = self._for_limits()
+        low, high = 1.0, 0.0
+        for scale, means, variances in said:
+            mean = min(max(float(means[arm]), 0.0), 1.0)
+            below, above = index_kernels.limits(
+                mean, variances[arm], float(plays), runs, scale, allowance, dispersion
+            )
+            low, high = min(low, float(below)), max(high, float(above))
+        return self._mean(arm), low, high, plays
+
+    def _for_limits(self) -> tuple[float, list[Said]]:
+        """How much rewards vary, and what each plausible explanation says of the means: for reports, not for decisions.
+
+        Where nothing was told, the delay is not known better than that: limits hold by all of them.
+        """
+        rows = self._rows
+        seen = rows.clock, rows.reported
+        if self._reported is None or self._reported[0] is not rows or self._reported[1] != seen:
+            said = [(self._scale, rows.mu, rows.variances[0])]
+            if self._told_nothing:
+                said += [
+                    (scale, under.mu.copy(), under.variances[0].copy())
+                    for scale, _, under in self._likeliest().as_plausible
+                ]
+            self._reported = rows, seen, (rows.dispersion(), said)
+        return self._reported[2]
 
     def _mean(self, arm: int) -> float:
         """The estimate of a mean, as it is reported."""

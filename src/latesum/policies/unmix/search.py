@@ -78,6 +78,16 @@ class Found(NamedTuple):
     rows: PartRows
     tried: tuple[Explained, ...] = ()
 
+    @property
+    def as_plausible(self) -> list[Explained]:
+        """All explanations that are as plausible as the likeliest one.
+
+        Two things are not known, how late rewards are and whether some come at once: what is within 6 of the likeliest
+        is a region of 95% for them (chi-square with two degrees of freedom).
+        """
+        least = min(each.rows.objective for each in self.tried)
+        return [each for each in self.tried if each.rows.objective <= least + _PLAUSIBLE]
+
 
 def likeliest(rows: PartRows, most: float, priors: Sequence[bool] = (True,)) -> Found:
     """The likeliest scale of the grid.
