@@ -195,7 +195,9 @@ class _RunState:
         self._travelling.ring[rounds & (size - 1)] = moved[ring[before]]
         self._travelling.sums[rounds & (size - 1)] = sums[before]
         following, rest = entries[before] >> layout.FOLLOWING, entries[before] & _REST_BITS
-        self._travelling.entries[places] = moved[following].astype(np.int64) << layout.FOLLOWING | rest
+        self._travelling.entries[places] = (
+            moved[following].astype(np.int64) << layout.FOLLOWING | rest
+        )
         self._travelling.reward[places] = reward[before]
 
     def _due_before(self, end: int) -> list[_Far]:
