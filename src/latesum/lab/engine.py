@@ -14,10 +14,10 @@ import numpy as np
 from latesum._checks import InvalidInput, whole_number
 from latesum._progress import Progress as Progress
 from latesum._progress import ProgressChoice, chosen_progress
-from latesum.lab.measures import measures_of
+from latesum.lab.measures import measures_of, of_many
 from latesum.lab.results import Results, Rows
 from latesum.lab.runners import Runner, chosen_runner
-from latesum.lab.setting import AnySetting
+from latesum.lab.setting import AnySetting, Setting
 from latesum.lab.store import RunStore
 
 #: What a chunk should take where results are kept: little is lost with one, and handing it out
@@ -41,6 +41,14 @@ class Chunk(NamedTuple):
 def run_chunk(chunk: Chunk) -> Rows:
     """Make the runs of a chunk: a pure function, the same wherever and however often it is run."""
     setting = chunk.setting
+    together = of_many(setting.measures)
+    if together is not None and isinstance(setting, Setting):
+        batches = setting.batches(chunk.first, chunk.end)
+        if batches is not None:
+            points = setting.checkpoint_rounds
+            return _joined(
+                [{name: take(runs, points) for name, take in together.items()} for runs in batches]
+            )
     measures = measures_of(setting.measures)
     taken: dict[str, list[object]] = {name: [] for name in measures}
     for number in range(chunk.first, chunk.end):

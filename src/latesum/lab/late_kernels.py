@@ -12,12 +12,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
-from latesum._compile import compiled
+from latesum._compile import allocation_free
 from latesum.lab.run_kernels import can_learn, learn, next_stretch, play_part
+from latesum.lab.state_kernels import copy_state
 from latesum.policies.purpose_kernels import BRIDGE
 from latesum.world.kernels import DONE
 
@@ -65,31 +63,7 @@ class Parts(NamedTuple):
     numbers: Any
 
 
-@intrinsic
-def copy_state(_, target, source):
-    """Write all arrays of a named tuple, and of those in it, into those of another of the same type."""
-    if target != source:
-        raise TypeError("states of one policy have one type")
-    signature = types.void(target, source)
-
-    def generate(context, builder, signature, arguments):
-        _copy_arrays(context, builder, signature.args[0], *arguments)
-        return context.get_dummy_value()
-
-    return signature, generate
-
-
-def _copy_arrays(context, builder, kind, target, source):
-    if isinstance(kind, types.Array):
-        into, of = (context.make_array(kind)(context, builder, each) for each in (target, source))
-        cgutils.raw_memmove(builder, into.data, of.data, of.nitems, of.itemsize)
-    elif isinstance(kind, types.BaseTuple):
-        for place, each in enumerate(kind.types):
-            parts = (builder.extract_value(value, place) for value in (target, source))
-            _copy_arrays(context, builder, each, *parts)
-
-
-@compiled
+@allocation_free
 def tell(mind, arm, rounds, total, known, purpose, number):
     """What `Policy.tell` does."""
     protocol, open_total = mind.protocol, mind.open_total
@@ -120,7 +94,7 @@ def tell(mind, arm, rounds, total, known, purpose, number):
     learn(mind.state, protocol[TOLD], arm, rounds, total, known, np.int64(purpose))
 
 
-@compiled
+@allocation_free
 def ask(mind):
     """What `Policy.ask` answers: arm, rounds, purpose, number."""
     protocol = mind.protocol
@@ -133,7 +107,7 @@ def ask(mind):
     return arm, rounds, purpose, protocol[OPEN_NUMBER] if goes_on else protocol[HIGHEST] + 1
 
 
-@compiled
+@allocation_free
 def _learn_what_is_known(policy, parts, clock, lag):
     """Tell the totals that are known by now; False where there is no room for one more."""
     while clock[UNKNOWN] < clock[PARTS]:
@@ -152,7 +126,7 @@ def _learn_what_is_known(policy, parts, clock, lag):
     return True
 
 
-@compiled
+@allocation_free
 def _look_ahead(policy, ahead, parts, clock):
     """Let the copy know what the policy does, and of the rest what was played; False without room."""
     copy_state(ahead.state, policy.state)
@@ -178,7 +152,7 @@ def _look_ahead(policy, ahead, parts, clock):
     return True
 
 
-@compiled
+@allocation_free
 def _rounds_to_news(parts, clock, lag, number):
     """How long until the total of another stretch than `number` becomes known; 0 if none is awaited."""
     ends = clock[KNOWN_ROUNDS]
@@ -189,7 +163,7 @@ def _rounds_to_news(parts, clock, lag, number):
     return 0
 
 
-@compiled
+@allocation_free
 def play_late(
     policy, ahead, parts, clock, until, bucket, lag, tables, under_way, words, start, quiet, drawn
 ):

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from numba.extending import overload
 
-from latesum._compile import compiled
+from latesum._compile import allocation_free
 from latesum.policies import ars_kernels, choice_kernels, fixed_kernels, odaaf_kernels
 from latesum.policies.unmix import step_kernels as unmix_kernels
 from latesum.world.cohort_kernels import LongTables, play_long
@@ -30,12 +30,16 @@ class _Rule(NamedTuple):
     can_learn: Any = None  # (state) -> whether there is room for one more stretch
     longest_part: Any = None  # (state) -> the most rounds that are told at once
     stops: Any = None  # (state) -> whether Python has something to do before the next stretch
+    begin: Any = None  # (state, words): for a policy that draws, what it draws at the beginning
 
 
 _RULES = {
     odaaf_kernels.OdaafState: _Rule(odaaf_kernels.next_stretch, odaaf_kernels.learn),
     choice_kernels.FlowState: _Rule(
-        choice_kernels.next_stretch, choice_kernels.learn, choice_kernels.can_learn
+        choice_kernels.next_stretch,
+        choice_kernels.learn,
+        choice_kernels.can_learn,
+        begin=choice_kernels.begin,
     ),
     ars_kernels.ArsState: _Rule(ars_kernels.next_stretch, ars_kernels.learn),
     fixed_kernels.SplitState: _Rule(fixed_kernels.next_of_split, fixed_kernels.learn_averages),
@@ -71,6 +75,16 @@ def stops(state):
     """Whether a policy needs Python before the next stretch."""
 
 
+def begin(state, words):
+    """What a policy draws at the beginning."""
+
+
+def runs_alone(state, random):
+    """Whether a policy with such a state plays a run from its beginning without Python."""
+    rule = _RULES[type(state)]
+    return rule.stops is None and (rule.begin is not None or not random)
+
+
 @overload(next_stretch, inline="always")
 def _next_stretch_of(state, told):
     rule = _RULES[state.instance_class].next_stretch
@@ -83,6 +97,14 @@ def _learn_of(state, told, arm, rounds, total, known, purpose):
     return lambda state, told, arm, rounds, total, known, purpose: rule(
         state, told, arm, rounds, total, known, purpose
     )
+
+
+@overload(begin, inline="always")
+def _begin_of(state, words):
+    rule = _RULES[state.instance_class].begin
+    if rule is None:
+        return lambda state, words: None
+    return lambda state, words: rule(state, words)
 
 
 def play_part(tables, under_way, words, arm, rounds, end):
@@ -116,7 +138,7 @@ _optional(longest_part, _ANY)
 _optional(stops, False)
 
 
-@compiled
+@allocation_free
 def play_stretches(
     state,
     told,
