@@ -102,7 +102,7 @@ def permute(words, order):
     for place in range(len(order)):
         order[place] = place
     for place in range(len(order) - 1, 0, -1):
-        other = random_interval(words, place)
+        other = np.int64(random_interval(words, place))
         order[place], order[other] = order[other], order[place]
 
 
