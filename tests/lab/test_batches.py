@@ -6,7 +6,7 @@ import pytest
 from latesum import Beta, Flow, Problem
 from latesum.lab import Setting, batches
 from latesum.lab.engine import Chunk, run, run_chunk
-from latesum.lab.measures import measures_of
+from latesum.lab.measures import measures_of, of_many
 from latesum.lab.play import InBuckets, Poor
 from latesum.policies import PolicySpec
 from latesum.world import Reporting
@@ -25,6 +25,16 @@ def one_by_one(setting, first, end):
     runs = [setting.run(number) for number in range(first, end)]
     measures = measures_of(setting.measures)
     return {name: np.array([take(each) for each in runs]) for name, take in measures.items()}
+
+
+def together(setting, first, end):
+    """The rows of runs that are played together, however few they are."""
+    taken = of_many(setting.measures)
+    parts = [
+        {name: take(runs, setting.checkpoint_rounds) for name, take in taken.items()}
+        for runs in setting.batches(first, end)
+    ]
+    return {name: np.concatenate([part[name] for part in parts]) for name in taken}
 
 
 def assert_same_rows(one, other):
@@ -73,7 +83,7 @@ def test_room_for_few_plays(monkeypatch):
     lengths = [len(flow.run(number).plays) for number in range(20)]
     monkeypatch.setattr(batches, "_ROOM", 49)
     assert [len(runs) for runs in setting.batches(0, 3)] == [1, 1, 1]
-    assert_same_rows(run_chunk(Chunk(setting, 0, 3)), one_by_one(setting, 0, 3))
+    assert_same_rows(together(setting, 0, 3), one_by_one(setting, 0, 3))
     monkeypatch.setattr(batches, "_ROOM", max(lengths))
     assert 1 < len(list(flow.batches(0, 20))) < 20
     assert_same_rows(run_chunk(Chunk(flow, 0, 20)), one_by_one(flow, 0, 20))
@@ -85,7 +95,7 @@ def test_a_policy_that_needs_more_room():
     problem = Problem([0.2] * 19 + [0.5], "uniform(0, 3999)")
     setting = Setting(problem, PolicySpec.of(policy), 3_000, seed=3)
     assert setting.batches(0, 2) is not None
-    assert_same_rows(run_chunk(Chunk(setting, 0, 4)), one_by_one(setting, 0, 4))
+    assert_same_rows(together(setting, 0, 4), one_by_one(setting, 0, 4))
 
 
 @pytest.mark.parametrize(
@@ -105,7 +115,8 @@ def test_what_needs_python_is_made_one_by_one(changes):
 
 def test_what_a_policy_believes_is_measured_one_by_one():
     setting = Setting(TWO, PolicySpec.parse("odaaf"), 20_000, measures=("regret", "ends_right"))
-    assert_same_rows(run_chunk(Chunk(setting, 0, 3)), one_by_one(setting, 0, 3))
+    assert of_many(setting.measures) is None
+    assert_same_rows(run_chunk(Chunk(setting, 0, 9)), one_by_one(setting, 0, 9))
 
 
 def test_chunks_and_workers_do_not_matter():
@@ -113,5 +124,6 @@ def test_chunks_and_workers_do_not_matter():
     rows = [one_by_one(setting, 0, 30) for setting in settings]
     for workers in (1, 2):
         made = run(settings, 30, workers=workers)
-        for number, expected in enumerate(rows):
-            assert_same_rows(made.rows[number], expected)
+        for setting, expected in zip(settings, rows, strict=True):
+            runs = made.runs[setting.problem_name, setting.policy_name]
+            assert_same_rows(runs.measured, expected)

@@ -31,7 +31,7 @@ class Seeds(NamedTuple):
     policies: NDArray[np.uint64]
 
 
-class Runs:
+class Batch:
     """Runs that follow each other and were played together.
 
     Args:
@@ -141,7 +141,7 @@ def play_together(
     horizon: int,
     bucket: int,
     make: Callable[[int, Plays | None], Run],
-) -> Iterator[Runs]:
+) -> Iterator[Batch]:
     """Play a run for each row of `seeds`.
 
     Args:
@@ -150,7 +150,7 @@ def play_together(
         seeds: What the runs draw from.
         horizon: The rounds of each.
         bucket: The rounds between two decisions.
-        make: As for `Runs`.
+        make: As for `Batch`.
     """
     from latesum.lab import batch_kernels  # compiled at first use
     from latesum.world import kernels
@@ -176,7 +176,7 @@ def play_together(
         if until > first:
             plays.noted(int(ends[until - 1]))
             part = slice(first, until)
-            yield Runs(
+            yield Batch(
                 problem, horizon, plays, ends[part], alone[part],
                 lambda place, played, first=first: make(first + place, played),
             )  # fmt: skip

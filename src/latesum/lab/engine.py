@@ -26,6 +26,8 @@ _SECONDS_PER_CHUNK = 1.0
 _MOST_RUNS_PER_CHUNK = 1024
 #: Where they are not: few enough chunks to cost nothing, enough for a progress bar.
 _CHUNKS_PER_WORKER = 16
+#: Fewer runs are not worth a kernel that may have to be compiled: they are played one by one.
+FEWEST_TOGETHER = 8
 #: A run that takes longer than this is measured on a tenth of its rounds.
 _LONG_RUN = 0.5
 
@@ -41,10 +43,10 @@ class Chunk(NamedTuple):
 def run_chunk(chunk: Chunk) -> Rows:
     """Make the runs of a chunk: a pure function, the same wherever and however often it is run."""
     setting = chunk.setting
-    together = of_many(setting.measures)
-    if together is not None and isinstance(setting, Setting):
-        batches = setting.batches(chunk.first, chunk.end)
-        if batches is not None:
+    if chunk.end - chunk.first >= FEWEST_TOGETHER and isinstance(setting, Setting):
+        together = of_many(setting.measures)
+        batches = None if together is None else setting.batches(chunk.first, chunk.end)
+        if together is not None and batches is not None:
             points = setting.checkpoint_rounds
             return _joined(
                 [{name: take(runs, points) for name, take in together.items()} for runs in batches]

@@ -20,7 +20,7 @@ from latesum._call_text import read_call
 from latesum._checks import InvalidInput
 from latesum._registry import Registry
 from latesum._signatures import signature_of
-from latesum.lab.batches import Runs
+from latesum.lab.batches import Batch
 from latesum.lab.run import Run
 from latesum.world import Problem
 
@@ -76,7 +76,7 @@ def _measure(text: str) -> Measure:
     return functools.partial(measure, **parameters) if parameters else measure
 
 
-def of_many(texts: Sequence[str]) -> dict[str, Callable[[Runs, Floats], Any]] | None:
+def of_many(texts: Sequence[str]) -> dict[str, Callable[[Batch, Floats], Any]] | None:
     """The measures as functions of runs that were played together; None where some need more than their plays."""
     names = {text: read_call(text, "measure")[0] for text in texts}
     if not _OF_PLAYS.issuperset(names.values()):
@@ -84,7 +84,7 @@ def of_many(texts: Sequence[str]) -> dict[str, Callable[[Runs, Floats], Any]] | 
     return {text: _TOGETHER.get(text) or _one_by_one(_measure(text)) for text in texts}
 
 
-def _one_by_one(measure: Measure) -> Callable[[Runs, Any], Any]:
+def _one_by_one(measure: Measure) -> Callable[[Batch, Any], Any]:
     return lambda runs, _: np.array([measure(run) for run in runs])
 
 
@@ -92,7 +92,7 @@ def _one_by_one(measure: Measure) -> Callable[[Runs, Any], Any]:
 #: were played together.
 _OF_PLAYS = frozenset(("regret", "ended_on_best", "switches", "suspect", "lock_in", "on_good"))
 #: Those that are taken of all such runs in one call, given the checkpoints.
-_TOGETHER: dict[str, Callable[[Runs, Any], Any]] = {
+_TOGETHER: dict[str, Callable[[Batch, Any], Any]] = {
     "regret": lambda runs, checkpoints: runs.regrets(checkpoints),
     "ended_on_best": lambda runs, _: runs.ended_on_best,
     "switches": lambda runs, _: runs.switches,

@@ -25,7 +25,7 @@ from latesum._signatures import signature_of
 from latesum.attributed import AttributedPolicy
 from latesum.attributed import run as run_attributed
 from latesum.attributed.playable import refuse_unplayable
-from latesum.lab.batches import Runs, Seeds, can_play_together, play_together
+from latesum.lab.batches import Batch, Seeds, can_play_together, play_together
 from latesum.lab.play import AtOnce, Game, InBuckets, Poor, Reports
 from latesum.lab.plays import Plays
 from latesum.lab.run import LabelledRun, Run
@@ -261,7 +261,7 @@ class Setting:
             anew=functools.partial(self._anew, number),
         )  # fmt: skip
 
-    def batches(self, first: int, end: int) -> Iterator[Runs] | None:
+    def batches(self, first: int, end: int) -> Iterator[Batch] | None:
         """The runs `first` to `end` - 1 as `run` makes them, many in one compiled call; None where that needs Python.
 
         What the policy believed at the end is found by making a run anew.
