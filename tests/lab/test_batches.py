@@ -69,11 +69,11 @@ def test_a_run_is_the_same_in_all_that_can_be_asked(text):
 
 
 def test_a_run_in_which_python_takes_part_is_made_by_itself():
-    """About one reward in 30 million comes later than the table: with 2e7 rounds, in some runs and not in others."""
-    setting = Setting(Problem([0.5, 0.6], "exponential(3)"), PolicySpec.parse("odaaf"), 2 * 10**7)
-    (runs,) = setting.batches(0, 12)
+    """About one reward in ten million comes later than the table: with a million rounds, in some runs."""
+    setting = Setting(Problem([0.5, 0.6], "exponential(3)"), PolicySpec.parse("odaaf"), 10**6)
+    (runs,) = setting.batches(0, 60)
     assert set(runs._alone.tolist()) == {True, False}
-    assert_same_rows(run_chunk(Chunk(setting, 0, 12)), one_by_one(setting, 0, 12))
+    assert_same_rows(run_chunk(Chunk(setting, 0, 60)), one_by_one(setting, 0, 60))
 
 
 def test_room_for_few_plays(monkeypatch):
@@ -84,7 +84,7 @@ def test_room_for_few_plays(monkeypatch):
     monkeypatch.setattr(batches, "_ROOM", 49)
     assert [len(runs) for runs in setting.batches(0, 3)] == [1, 1, 1]
     assert_same_rows(together(setting, 0, 3), one_by_one(setting, 0, 3))
-    monkeypatch.setattr(batches, "_ROOM", max(lengths))
+    monkeypatch.setattr(batches, "_ROOM", 3 * max(lengths))
     assert 1 < len(list(flow.batches(0, 20))) < 20
     assert_same_rows(run_chunk(Chunk(flow, 0, 20)), one_by_one(flow, 0, 20))
 
@@ -105,6 +105,7 @@ def test_a_policy_that_needs_more_room():
         {"reports": InBuckets(100, 50)}, {"reports": Poor(100, 0, Reporting())}, {"policy": PolicySpec.parse("unmix")},
         {"policy": PolicySpec.parse("qpm-d")}, {"problem": Problem([Beta(1, 3), 0.5], "constant(3)")},
         {"problem": Problem([0.4, 0.5], "uniform(0, 9000)")},
+        {"problem": Problem([0.4, 0.5], "exponential(3)"), "horizon": 10**7},
     ],
     ids=str,
 )  # fmt: skip

@@ -22,6 +22,8 @@ from latesum.world import Problem
 
 #: Plays for which there is room in one call: a run with more is made by itself.
 _ROOM = 1 << 16
+#: Rewards later than their table, on average per run: such a run is made a second time, by itself.
+_MOST_LATE = 0.2
 
 
 class Seeds(NamedTuple):
@@ -117,16 +119,18 @@ class Batch:
         return regrets, switches
 
 
-def can_play_together(problem: Problem, policy: Any) -> bool:
+def can_play_together(problem: Problem, policy: Any, horizon: int) -> bool:
     """Whether runs of a policy are played together: its rule, and all that nature draws, is compiled.
 
     Args:
         problem: What is played.
         policy: What decides.
+        horizon: The rounds of a run.
     """
     if type(policy) not in COMPILED or type(problem) is not Problem:
         return False
-    if problem._bernoulli_tables is None:
+    tables = problem._bernoulli_tables
+    if tables is None or horizon * tables.tail.max() > _MOST_LATE:
         return False
     from latesum.lab import run_kernels  # compiled at first use
 

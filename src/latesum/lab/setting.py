@@ -306,7 +306,7 @@ class Setting:
             return False
         if self.reports.lag or isinstance(self.reports, Poor):
             return False
-        return can_play_together(*self.prepared)
+        return can_play_together(*self.prepared, self.horizon)
 
     def shortened(self, rounds: int) -> Setting:
         """The same cut off after some rounds, for measuring how long a run takes.
