@@ -159,6 +159,7 @@ def play_together(
     from latesum.lab import batch_kernels  # compiled at first use
     from latesum.world import kernels
 
+    play_runs: Any = batch_kernels.play_runs
     template = policy.fresh()._for_kernel()
     state = another(template)
     ends, alone = np.zeros(len(seeds.worlds), dtype=np.int64), np.zeros(len(seeds.worlds), np.bool_)
@@ -169,7 +170,7 @@ def play_together(
     while first < len(ends):
         plays = Plays(room=_ROOM)
         *columns, _ = plays.for_kernel()
-        until, state_is_full = batch_kernels.play_runs(
+        until, state_is_full = play_runs(
             template, state, *seeds, first, horizon, bucket, problem._bernoulli_tables, under_way,
             *words, *columns, ends, alone,
         )  # fmt: skip
@@ -180,8 +181,12 @@ def play_together(
         if until > first:
             plays.noted(int(ends[until - 1]))
             part = slice(first, until)
-            yield Batch(
-                problem, horizon, plays, ends[part], alone[part],
-                lambda place, played, first=first: make(first + place, played),
-            )  # fmt: skip
+            yield Batch(problem, horizon, plays, ends[part], alone[part], _from(first, make))
         first = until
+
+
+def _from(
+    first: int, make: Callable[[int, Plays | None], Run]
+) -> Callable[[int, Plays | None], Run]:
+    """The same for places that are counted from `first` on."""
+    return lambda place, played: make(first + place, played)

@@ -27,7 +27,7 @@ _MOST_RUNS_PER_CHUNK = 1024
 #: Where they are not: few enough chunks to cost nothing, enough for a progress bar.
 _CHUNKS_PER_WORKER = 16
 #: Fewer runs are not worth a kernel that may have to be compiled: they are played one by one.
-FEWEST_TOGETHER = 8
+FEWEST_TOGETHER = 4
 #: A run that takes longer than this is measured on a tenth of its rounds.
 _LONG_RUN = 0.5
 

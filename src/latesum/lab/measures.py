@@ -76,7 +76,7 @@ def _measure(text: str) -> Measure:
     return functools.partial(measure, **parameters) if parameters else measure
 
 
-def of_many(texts: Sequence[str]) -> dict[str, Callable[[Batch, Floats], Any]] | None:
+def of_many(texts: Sequence[str]) -> dict[str, Callable[[Batch, Any], Any]] | None:
     """The measures as functions of runs that were played together; None where some need more than their plays."""
     names = {text: read_call(text, "measure")[0] for text in texts}
     if not _OF_PLAYS.issuperset(names.values()):
