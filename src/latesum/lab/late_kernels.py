@@ -129,10 +129,7 @@ def _learn_what_is_known(policy, parts, clock, lag):
 @allocation_free
 def _look_ahead(policy, ahead, parts, clock):
     """Let the copy know what the policy does, and of the rest what was played; False without room."""
-    copy_state(ahead.state, policy.state)
-    copy_state(ahead.before, policy.before)
-    ahead.protocol[:] = policy.protocol
-    ahead.open_total[0] = policy.open_total[0]
+    copy_state(ahead, policy)
     part = clock[UNKNOWN]
     while part < clock[PARTS]:
         arm, purpose, number = parts.arms[part], parts.purposes[part], parts.numbers[part]
