@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from latesum._compile import allocation_free
+from latesum._compile import allocation_free, inlined
 from latesum.lab.run_kernels import can_learn, learn, next_stretch, play_part
 from latesum.lab.state_kernels import copy_state
 from latesum.policies.purpose_kernels import BRIDGE
@@ -94,7 +94,7 @@ def tell(mind, arm, rounds, total, known, purpose, number):
     learn(mind.state, protocol[TOLD], arm, rounds, total, known, np.int64(purpose))
 
 
-@allocation_free
+@inlined
 def ask(mind):
     """What `Policy.ask` answers: arm, rounds, purpose, number."""
     protocol = mind.protocol
@@ -107,7 +107,7 @@ def ask(mind):
     return arm, rounds, purpose, protocol[OPEN_NUMBER] if goes_on else protocol[HIGHEST] + 1
 
 
-@allocation_free
+@inlined
 def _learn_what_is_known(policy, parts, clock, lag):
     """Tell the totals that are known by now; False where there is no room for one more."""
     while clock[UNKNOWN] < clock[PARTS]:
@@ -126,7 +126,7 @@ def _learn_what_is_known(policy, parts, clock, lag):
     return True
 
 
-@allocation_free
+@inlined
 def _look_ahead(policy, ahead, parts, clock):
     """Let the copy know what the policy does, and of the rest what was played; False without room."""
     copy_state(ahead, policy)
@@ -149,7 +149,7 @@ def _look_ahead(policy, ahead, parts, clock):
     return True
 
 
-@allocation_free
+@inlined
 def _rounds_to_news(parts, clock, lag, number):
     """How long until the total of another stretch than `number` becomes known; 0 if none is awaited."""
     ends = clock[KNOWN_ROUNDS]
