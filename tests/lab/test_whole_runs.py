@@ -13,7 +13,7 @@ from latesum.lab.whole_runs import COMPILED
 from latesum.policies import Play, PolicySpec
 from latesum.policies import purpose_kernels as purposes
 from latesum.policies.base import PURPOSES
-from latesum.world import Reporting, cohorts, kernels
+from latesum.world import Calendar, FieldProblem, Reporting, cohorts, kernels
 
 SPECS = (
     "odaaf", "odaaf(order='leader first')", "odaaf-b", "odaaf-b(bridge=False)", "odaaf-v",
@@ -68,6 +68,67 @@ def test_a_compiled_run_is_the_run(text, problem):
 def test_in_buckets(text):
     problem = PROBLEMS["two arms"]
     assert_same_runs(Setting(problem, PolicySpec.parse(text), 30_030, reports=InBuckets(100)))
+
+
+#: A world that is played in whole buckets, with delays of many of them.
+BUCKETS = {
+    "a curve": Problem([0.03, 0.036, 0.03], "tabulated([0, 2000, 48000], [0, 0.5, 0.95], 16000)"),
+    "a delay for each arm": Problem([0.03, 0.05, 0.04], ["constant(7)", "uniform(0, 9000)", "exponential(20000)"]),
+}  # fmt: skip
+
+
+def in_buckets(problem, text, **more):
+    return Setting(
+        problem, PolicySpec.parse(text), 480_000, reports=InBuckets(12_000), world="buckets", seed=3,
+        **more,
+    )  # fmt: skip
+
+
+def assert_same_in_buckets(setting, until=None):
+    for expected, played, (plain, one), (compiled, other) in both(setting, range(3), until):
+        assert all(isinstance(piece, Plays) for piece in played)
+        assert [list(piece) for piece in played] == expected
+        assert other.to_state() == one.to_state()
+        worlds = plain._world, compiled._world
+        assert worlds[0].buckets_played == worlds[1].buckets_played == 40
+        states = [world._rng.bit_generator.state for world in worlds]
+        assert states[0] == states[1]
+        assert worlds[0]._due.tolist() == worlds[1]._due.tolist()
+
+
+@pytest.mark.filterwarnings("ignore:phase")
+@pytest.mark.parametrize("problem", BUCKETS)
+@pytest.mark.parametrize("text", ["odaaf", "ars-ucb", "fixed-split", "unmix"])
+def test_a_world_in_buckets(text, problem):
+    assert_same_in_buckets(in_buckets(BUCKETS[problem], text))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:phase")
+@pytest.mark.parametrize("problem", BUCKETS)
+@pytest.mark.parametrize("text", SPECS)
+def test_a_world_in_buckets_for_every_policy(text, problem):
+    assert_same_in_buckets(in_buckets(BUCKETS[problem], text))
+
+
+def test_a_world_in_buckets_with_a_history_and_in_two_pieces():
+    setting = in_buckets(BUCKETS["a curve"], "unmix", before=1, history=60_000)
+    assert_same_in_buckets(setting, until=96_000)
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        Problem([Beta(1, 30), 0.03], "uniform(0, 9000)"),
+        Problem([0.03, 0.05], "poisson(5000)"),
+        FieldProblem([0.03, 0.05], "uniform(0, 9000)", calendar=Calendar(12_000, (1.0, 0.5))),
+    ],
+)
+def test_python_plays_what_is_drawn_otherwise_in_buckets(problem):
+    game, _ = in_buckets(problem, "round-robin")._game(0, 480_000)
+    assert type(game.plays(480_000)) is list
+    game, _ = in_buckets(BUCKETS["a curve"], "round-robin")._game(0, 480_000)
+    assert isinstance(game.plays(480_000), Plays)
 
 
 @pytest.mark.parametrize(
@@ -284,6 +345,29 @@ def test_totals_that_are_known_late(text, reports):
     problem = PROBLEMS["a delay for each arm"]
     setting = Setting(problem, PolicySpec.parse(text), 2_500, seed=5, reports=reports)
     assert_same_late_runs(setting)
+
+
+@pytest.mark.parametrize("delay", ["uniform(0, 90)", "geometric(9000)"])
+@pytest.mark.parametrize("text", ["odaaf", "flow", "ars-ucb"])
+def test_late_totals_in_two_pieces(text, delay):
+    """The last stretch of the first piece is cut short, and its total is awaited: the second goes on with it."""
+    problem, reports = Problem([0.3, 0.5, 0.45], delay), InBuckets(500, 1_300)
+    setting = Setting(problem, PolicySpec.parse(text), 60_000, seed=5, reports=reports)
+    (plain, one), (compiled, other) = (setting._game(1, 60_000) for _ in range(2))
+    first = compiled.last_plays(20_700)
+    assert isinstance(first, Plays)
+    expected = [list(plain.play(until)) for until in (20_700, 60_000)]
+    played = []
+    plain_play, compiled.play = compiled.play, lambda until: played.append(until) or []
+    second = compiled.plays(60_000)
+    assert not played  # by Python
+    assert [list(first), second] == expected
+    assert other.to_state() == one.to_state()
+    assert other.ask() == one.ask()
+    states = [game._world._rng.bit_generator.state for game in (plain, compiled)]
+    assert states[0] == states[1]
+    compiled.play = plain_play
+    assert compiled.plays(70_000) == list(plain.play(70_000))
 
 
 def test_late_totals_with_delays_beyond_the_table():

@@ -89,12 +89,13 @@ def test_wrong_beliefs(small_plan):
 
 
 def test_json_can_be_handed_on(small_plan, tmp_path):
-    """Of any policy but switchback, whose spans are in buckets."""
+    """As a campaign takes it; it is the same in simulations, but for switchback, whose spans are in buckets."""
     unmix = next(each for each in small_plan.answers if each.candidate.label == "unmix")
     small_plan = dataclasses.replace(small_plan, recommended=unmix)
     small_plan.save(tmp_path / "plan.json")
     saved = json.loads((tmp_path / "plan.json").read_text())
     handed = saved["recommendation"]
+    assert handed["simulated"] == {key: handed[key] for key in ("policy", "parameters")}
     policy = registry.build(handed["policy"], **handed["parameters"])
     assert policy.ask() == small_plan.policy().ask()
     problem = Problem([0.1, 0.14], "exponential(300)")
@@ -187,6 +188,9 @@ def test_switchback_is_tried_and_handed_on_as_a_campaign_takes_it():
     assert "40 simulated runs;" in str(found)
     assert "switchback(n_arms=3, horizon=84" in " ".join(str(found).split())
     assert found.policy().kind == "switchback"
+    simulated = handed["simulated"]
+    policy = registry.build(simulated["policy"], **simulated["parameters"])
+    assert policy.ask() == found.policy().ask()
 
 
 def test_where_effects_change_another_policy_is_recommended_and_it_is_said_why():

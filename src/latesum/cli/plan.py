@@ -57,7 +57,9 @@ def plan_campaign(
         int | None,
         typer.Option(help="The number of regions; each has its own totals: see --history."),
     ] = None,
-    ends_right: Annotated[float, typer.Option(help="A go ends right so often at least.")] = 0.8,
+    ends_right: Annotated[
+        float, typer.Option(help="A go ends right in at least this share of runs.")
+    ] = 0.8,
     percentile: Annotated[float, typer.Option(help="And gains even at this percentile.")] = 0.05,
     longer: Annotated[
         float, typer.Option(help='How many times as long a "go, but" may run.')

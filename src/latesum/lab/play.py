@@ -7,6 +7,7 @@ takes in what was played.
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +17,7 @@ from typing import NamedTuple, Union
 import numpy as np
 
 from latesum._checks import whole_number
-from latesum.lab.whole_runs import late_run, play_whole
+from latesum.lab.whole_runs import LateRun, late_run, play_whole
 from latesum.policies import Play, Policy, Stretch
 from latesum.policies.base import Purpose, new_play
 from latesum.world import Reporting, World
@@ -85,6 +86,7 @@ class Game:
         self._reports = reports
         self._feed = reports.feed(policy, rng)
         self._rest: Callable[[], None] | None = None  # what the policy must be told
+        self._late: LateRun | None = None  # what plays on until the policy is asked for
         self.rounds_played = 0
 
     @property
@@ -92,7 +94,7 @@ class Game:
         """The policy, told all that it is told by now."""
         if self._rest is not None:
             self._rest()
-            self._rest = None
+            self._rest = self._late = None
         return self._policy
 
     def plays(self, until: int) -> Sequence[Play]:
@@ -106,11 +108,13 @@ class Game:
         return plays
 
     def last_plays(self, until: int) -> Sequence[Play]:
-        """The same where nobody plays on: the last is told when `policy` is asked for.
+        """The same where the policy is not looked at: it is told the last when `policy` is asked for.
 
         Args:
             until: As for `play`.
         """
+        if self._late is not None and until > self.rounds_played:
+            return self._play_late_on(self._late, until)
         policy, left = self.policy, until - self.rounds_played
         plays: Sequence[Play] | None = None
         if left > 0 and isinstance(self._feed, _LateFeed):
@@ -133,8 +137,16 @@ class Game:
         if run is None:
             return None
         run.play(until, reports.bucket, reports.lag)
-        self._rest = lambda: feed.go_on(until, *run.settle())
+        self._late, self._rest = run, lambda: feed.go_on(self.rounds_played, *run.settle())
         return run.plays
+
+    def _play_late_on(self, run: LateRun, until: int) -> Sequence[Play]:
+        """Compiled code goes on from where it came to."""
+        before = len(run.plays)
+        run.plays = copy.deepcopy(run.plays)  # those of before were handed out
+        run.play(until, self._reports.bucket, self._reports.lag)
+        self.rounds_played = until
+        return run.plays[before:]
 
     def play(self, until: int) -> Iterator[Play]:
         """Play until this many rounds have been played in all; the last stretch may be cut short.

@@ -15,6 +15,7 @@ from numba.extending import intrinsic
 from latesum._compile import allocation_free
 from latesum.policies import ars_kernels, choice_kernels, fixed_kernels, odaaf_kernels
 from latesum.policies.unmix import step_kernels as unmix_kernels
+from latesum.world.bucket_kernels import BucketTables, play_in_buckets
 from latesum.world.cohort_kernels import LongTables, play_long
 from latesum.world.kernels import DONE, play_bernoulli
 
@@ -105,6 +106,8 @@ def play_part(typing_context, tables, under_way, words, arm, rounds, end):
     arguments = (tables, under_way, words, arm, rounds, end)
     if tables.instance_class is LongTables:
         return _call_of(play_long, typing_context, arguments)
+    if tables.instance_class is BucketTables:
+        return _call_of(play_in_buckets, typing_context, arguments)
     signature, generate = _call_of(play_bernoulli, typing_context, arguments[:-1])
     taken = signature.return_type(*signature.args, types.unliteral(end))
     return taken, lambda context, builder, _, values: generate(

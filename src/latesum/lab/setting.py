@@ -353,8 +353,7 @@ class Setting:
             number: Which run.
             stream: Which child of its seed, such as `WORLD`.
         """
-        seed = self._seed_path
-        return np.random.SeedSequence(seed[0], spawn_key=(*seed[1:], number, stream))
+        return _seeds(self._seed_path, number, stream)
 
     def _draws(self, number: int, stream: int) -> SharedGenerator:
         """A generator that draws from `seeds`."""
@@ -371,7 +370,7 @@ class Setting:
 
     def _longer(self, number: int, until: int) -> Run:
         game, playing = self._game(number, until)
-        plays = [*game.plays(self.horizon), *game.plays(until)]
+        plays = [*game.last_plays(self.horizon), *game.plays(until)]
         return Run(self.met_by(number)[0], plays, policy=playing, bucket=self.reports.bucket)
 
     def _anew(self, number: int, horizon: int) -> Run:
@@ -385,7 +384,7 @@ class Setting:
         if self.world == "buckets":
             bucket = self.reports.bucket
             world: Any = BucketWorld(
-                problem, bucket=bucket, buckets=until // bucket, rng=nature.generator, before=before,
+                problem, bucket=bucket, buckets=until // bucket, rng=nature, before=before,
                 history=self.history // bucket,
             )  # fmt: skip
         elif before is None:
@@ -415,8 +414,12 @@ class Setting:
         """What ran before: an arm has another number where the order of the arms is drawn."""
         if self.order is None or not _is_arm(self.before):
             return self.before
-        n_arms = self.prepared[0].n_arms
-        return arm_order(n_arms, self.seeds(number, self.order)).index(int(self.before))  # type: ignore[arg-type]
+        return self._order_of(number).index(int(self.before))  # type: ignore[arg-type]
+
+    def _order_of(self, number: int) -> tuple[int, ...]:
+        """The order of the arms in a run, where it is drawn."""
+        assert self.order is not None
+        return _order(self.prepared[0].n_arms, self._seed_path, number, self.order)
 
     def met_by(self, number: int) -> tuple[Problem, AnyPolicy]:
         """The problem as a run meets it, and the policy, told what there is to know of it.
@@ -428,8 +431,7 @@ class Setting:
             return self.drawn(number).met_by(number)
         problem, policy = self.prepared
         if self.order is not None:
-            order = tuple(arm_order(problem.n_arms, self.seeds(number, self.order)))
-            problem = self._permuted(order)
+            problem = self._permuted(self._order_of(number))
             if self._told_of_arms:
                 policy = self._built_for(problem, number)
         return problem, policy
@@ -527,6 +529,16 @@ def reports_of(bucket: int = 1, lag: int = 0, reporting: Reporting | None = None
             raise InvalidInput("poorly reported totals come in buckets: say bucket=..., in rounds.")
         return Poor(bucket, lag, reporting)
     return InBuckets(bucket, lag) if bucket > 1 or lag else AtOnce()
+
+
+def _seeds(path: tuple[int, ...], number: int, stream: int) -> np.random.SeedSequence:
+    return np.random.SeedSequence(path[0], spawn_key=(*path[1:], number, stream))
+
+
+@functools.lru_cache(maxsize=4096)
+def _order(n_arms: int, path: tuple[int, ...], number: int, stream: int) -> tuple[int, ...]:
+    """The order of the arms in a run: the same for all policies, and asked for several times."""
+    return tuple(arm_order(n_arms, _seeds(path, number, stream)))
 
 
 def arm_order(n_arms: int, seeds: np.random.SeedSequence) -> list[int]:

@@ -22,18 +22,21 @@ from latesum.lab.setting import Setting
 from latesum.markets.model import DENSE_REGIONS
 from latesum.policies import registry
 from latesum.policies.spec import PolicySpec
-from latesum.world import Beta, Problem
+from latesum.world import Beta, Discrete, Problem
 from latesum.world.market import Market
 
 _ROUNDS = 2_000
 _LATE = Problem([0.2, 0.6, 0.4], "uniform(0, 9)")
 _OTHER_REWARDS = Problem([Beta(1, 3), Beta(3, 2), 0.4], "exponential(9)")
+_AMOUNTS = Problem([Discrete([0, 1], [0.7, 0.3]), 0.4], "uniform(0, 9)")
 _AT_ONCE = Problem([0.2, 0.6, 0.4], "constant(0)")
 _VERY_LATE = Problem([0.2, 0.6, 0.4], "uniform(0, 9000)")
 #: What whole runs with very long delays are compiled for; others compile theirs at their first use.
 _LONG_RUNS = ("flow", "odaaf", "unmix")
 #: What many runs in one call are compiled for.
 _TOGETHER = ("flow", "odaaf")
+#: What whole runs in buckets are compiled for: the candidates of plans.
+_IN_BUCKETS = ("unmix", "odaaf", "ars-ucb", "fixed-split")
 #: What is for undelayed rewards only.
 _UNDELAYED = ("improved-ucb",)
 #: Among the names of policies: the model of markets.
@@ -103,14 +106,16 @@ def _play_policy(name: str) -> None:
     if name == "unmix":
         from latesum.policies.unmix.visits_kernels import doubt_length
 
-        Setting(_LATE, spec, _ROUNDS, reports=InBuckets(100), world="buckets").run(0)
         doubt_length(1.0, 1.0)  # no short run has an arm in doubt
     if name in _TOGETHER:
         run_chunk(Chunk(Setting(_LATE, spec, _ROUNDS), 0, FEWEST_TOGETHER))
     if name in _LONG_RUNS:
         Setting(_VERY_LATE, spec, _ROUNDS).run(0)
+    if name in _IN_BUCKETS:
+        Setting(_LATE, spec, _ROUNDS, reports=InBuckets(100), world="buckets").run(0)
     if name == "round-robin":
         Setting(_OTHER_REWARDS, spec, _ROUNDS).run(0)
+        Setting(_AMOUNTS, spec, _ROUNDS, reports=InBuckets(100), world="buckets").run(0)
     if name == "qpm-d":
         steps = QPMD("ucb1", n_arms=2).start(rng=np.random.default_rng(1))
         steps.observe([(steps.choose(), 1.0)])

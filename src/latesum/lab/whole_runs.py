@@ -21,6 +21,7 @@ from latesum.policies.fixed import FixedSplit, Oracle, RoundRobin
 from latesum.policies.flow import Flow
 from latesum.policies.odaaf import ODAAF, ODAAFB, ODAAFV, NaiveODAAF
 from latesum.policies.unmix import Unmix
+from latesum.world.buckets import BucketWorld
 from latesum.world.problem import World
 
 #: The policies that are all kernel. Not their subclasses: these may do something else.
@@ -45,9 +46,11 @@ def play_whole(policy: Policy, world: Any, bucket: int, until: int, ask: NextPla
         until: How many rounds there are.
         ask: What Python would play next.
     """
-    if type(policy) not in COMPILED or type(world) is not World or not policy._compiled_goes_on():
+    if type(policy) not in COMPILED or type(world) not in (World, BucketWorld):
         return None
-    if world.for_kernel() is None or world.draws.words() is None:
+    if not policy._compiled_goes_on() or world.draws.words() is None:
+        return None
+    if world.for_kernel(bucket, until) is None:
         return None
     from latesum.lab import run_kernels as kernels  # compiled at first use
 
@@ -64,7 +67,7 @@ def play_whole(policy: Policy, world: Any, bucket: int, until: int, ask: NextPla
             policy.tell(arm, rounds, total, name, number)
             continue
         quiet = world.nothing_later_before - world.rounds_played
-        tables, under_way = _of(world)
+        tables, under_way = _of(world, bucket, left)
         why, count, played, highest, unplayed, *rest = kernels.play_stretches(
             state, policy.rounds_told, left, bucket, tables, under_way, world.draws.words(),
             world.rounds_played, quiet, policy._opened(), policy._highest, *plays.for_kernel(),
@@ -114,7 +117,7 @@ class LateRun:
         self._clock = np.zeros(at.CLOCK, dtype=np.int64)
 
     def play(self, until: int, bucket: int, lag: int) -> None:
-        """Play `until` rounds.
+        """Play until this many rounds have been played in all; the last stretch may be cut short.
 
         Args:
             until: How many.
@@ -122,10 +125,10 @@ class LateRun:
             lag: How long after its end the total of a stretch is known.
         """
         at, world, plays, clock = self._at, self._world, self.plays, self._clock
-        start, drawn = world.rounds_played, False
+        start, drawn = world.rounds_played - int(clock[at.NOW]), False
         while True:
             *columns, _ = plays.for_kernel()
-            tables, under_way = _of(world)
+            tables, under_way = _of(world, bucket, until)
             why, *rest = at.play_late(
                 *self._minds, at.Parts(*columns), clock, until, bucket, lag, tables, under_way,
                 world.draws.words(), start, world.nothing_later_before - start, drawn,
@@ -185,12 +188,12 @@ def late_run(policy: Policy, world: Any) -> LateRun | None:
         return None
     if policy.learns_from == "parts" or policy._open is not None or world.draws.words() is None:
         return None
-    return None if world.for_kernel() is None else LateRun(policy, world)
+    return None if world.for_kernel(1, 0) is None else LateRun(policy, world)
 
 
-def _of(world: World) -> tuple[Any, Any]:
+def _of(world: World | BucketWorld, bucket: int, rounds: int) -> tuple[Any, Any]:
     """What compiled code needs of a world that it can play in; its arrays are others where it needed room."""
-    parts = world.for_kernel()
+    parts = world.for_kernel(bucket, rounds)
     assert parts is not None
     return parts
 

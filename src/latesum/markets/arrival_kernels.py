@@ -10,7 +10,7 @@ from latesum._compile import compiled
 
 
 @compiled
-def _integrated(x, table, step):  # type: ignore[no-untyped-def]
+def integrated(x, table, step):  # type: ignore[no-untyped-def]
     """A(x), the integral of P(delay > u) from 0 to x, for a delay of mean 1."""
     if len(table) == 0:
         return 1.0 - math.exp(-x)
@@ -39,7 +39,7 @@ def arrived_shares(mean, lags, table, step):  # type: ignore[no-untyped-def]
         return arrived
     below = 0.0
     for lag in range(lags):
-        above = _integrated((lag + 1) / mean, table, step)
+        above = integrated((lag + 1) / mean, table, step)
         arrived[lag] = 1.0 - mean * (above - below)
         below = above
     return arrived
@@ -58,7 +58,7 @@ def count_lags(mean, most, table, step):  # type: ignore[no-untyped-def]
         return count
     below = 0.0
     for lag in range(most):
-        above = _integrated((lag + 1) / mean, table, step)
+        above = integrated((lag + 1) / mean, table, step)
         if mean * (above - below) < 1e-4:
             return lag + 1
         below = above

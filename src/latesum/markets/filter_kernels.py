@@ -18,14 +18,104 @@ import math
 import numpy as np
 
 from latesum._compile import compiled
-from latesum.markets.arrival_kernels import add_mix, arrived_shares, count_lags
+from latesum.markets.arrival_kernels import count_lags, integrated
 
 #: A day counts no more than one of this many standard deviations.
 CLIP = 3.5
 #: How far gamma is moved for its derivative.
 _STEP = 0.01
-#: Lags of an option's own may be longer than the common ones by this factor.
-_LONGER = 3.0
+#: The last bucket of what was never shown.
+_NEVER = -(1 << 40)
+
+# Places in `sizes`, what a fit is told of all that varies: variances of priors, ...
+EFFECTS, LAGS, PATTERN, DEVIATION, DIFFERENCES, LEVEL, SHOCKS = range(7)
+# ... what states gain in variance per bucket, and how much of a shock stays; ...
+NOVELTY, COMMON_WALK, REGION_WALK, SHOCK_MOVES, SHOCK_KEPT = range(7, 12)
+# ... and of a bucket: its noise as a sd, the variance over the mean, the mean delay.
+NOISE, DISPERSION, DELAY = range(12, 15)
+#: The prior variance of the common level, which is where the regions' levels are.
+_NEXT_TO_NOTHING = 1e-12
+
+
+@compiled
+def _common_prior(sizes, options, patterns, own, several, shocks):  # type: ignore[no-untyped-def]
+    """Of the common states: the variances before the first bucket, what they gain per bucket, how much stays."""
+    first = options * (2 if own else 1)
+    level = first + patterns
+    count = level + (1 if several else 0) + (1 if shocks else 0)
+    variance, moves, kept = np.empty(count), np.zeros(count), np.ones(count)
+    variance[:options], moves[:options] = sizes[EFFECTS], sizes[NOVELTY]
+    variance[options:first] = sizes[LAGS]
+    variance[first:level] = sizes[PATTERN]
+    if several:
+        variance[level], moves[level] = _NEXT_TO_NOTHING, sizes[COMMON_WALK]
+    if shocks:  # the lag smears one over the buckets after it
+        variance[-1], moves[-1], kept[-1] = sizes[SHOCKS], sizes[SHOCK_MOVES], sizes[SHOCK_KEPT]
+    return variance, moves, kept
+
+
+@compiled
+def _special_prior(sizes, options, patterns, several):  # type: ignore[no-untyped-def]
+    """The variances of a region's states before the first bucket."""
+    if not several:
+        return np.full(1, sizes[LEVEL])
+    variance = np.empty(options + patterns + 1)
+    variance[:options] = sizes[DIFFERENCES]
+    variance[options : options + patterns] = sizes[DEVIATION]
+    variance[-1] = sizes[LEVEL]
+    return variance
+
+
+@compiled
+def fit_dense(  # type: ignore[no-untyped-def]
+    totals, exposure, shares, before, mix, extra, places, patterns, own, shocks, by_decision, table, step, sizes,
+    levels, level_sd,
+):  # fmt: skip
+    """One pass with the full covariance: means and covariance of all states, the log-likelihood, and nu / sqrt(S)."""
+    regions, options = before.shape
+    common, common_moves, common_kept = _common_prior(
+        sizes, options, patterns, own, regions > 1, shocks
+    )
+    special = _special_prior(sizes, options, patterns, regions > 1)
+    first, each = len(common), len(special)
+    states = first + regions * each
+    mean, covariance = np.zeros(states), np.zeros((states, states))
+    moves, kept = np.zeros(states), np.ones(states)
+    moves[:first], kept[:first] = common_moves, common_kept
+    for state in range(first):
+        covariance[state, state] = common[state]
+    for region in range(regions):
+        start = first + region * each
+        for state in range(each):
+            covariance[start + state, start + state] = special[state]
+        level = start + each - 1
+        covariance[level, level] = level_sd[region] * level_sd[region]
+        mean[level], moves[level] = levels[region], sizes[REGION_WALK]
+    likelihood, surprise = filter_dense(
+        totals, exposure, shares, before, mix, extra, places, patterns, own, shocks, sizes[DELAY],
+        mean, covariance, sizes[NOISE], sizes[DISPERSION], moves, kept, by_decision, table, step,
+    )  # fmt: skip
+    return mean, covariance, likelihood, surprise
+
+
+@compiled
+def fit_blocked(  # type: ignore[no-untyped-def]
+    totals, exposure, shares, before, mix, extra, places, patterns, own, shocks, by_decision, table, step, sizes,
+    levels,
+):  # fmt: skip
+    """The same by `filter_blocked`: of the common states, and what it says of those of regions."""
+    regions, options = before.shape
+    variance, moves, kept = _common_prior(sizes, options, patterns, own, True, shocks)
+    of_region = _special_prior(sizes, options, patterns, True)
+    special = np.zeros((regions, len(of_region)))
+    special[:, -1] = levels
+    mean, covariance = np.zeros(len(variance)), np.diag(variance)
+    likelihood, surprise, level, on_common, rest = filter_blocked(
+        totals, exposure, shares, before, mix, extra, places, patterns, own, shocks, sizes[DELAY],
+        mean, covariance, special, np.diag(of_region), sizes[NOISE], sizes[DISPERSION], moves, kept,
+        sizes[REGION_WALK], by_decision, table, step,
+    )  # fmt: skip
+    return mean, covariance, likelihood, surprise, level, on_common, rest
 
 
 @compiled
@@ -67,18 +157,88 @@ def gradient(mix, slope, own, options, patterns, places, several, shocks, common
 
 
 @compiled
-def own_mix(at, mean, gamma, table, step, by_decision, exposure, shares, before, mix, slope):  # type: ignore[no-untyped-def]
-    """X of bucket `at` where option i has the mean delay D exp(gamma_i), and its derivative in gamma_i."""
-    options = shares.shape[2]
-    for option in range(options):
+def _arrived(lag, late, q, below, table, step):  # type: ignore[no-untyped-def]
+    """One entry of `arrived_shares` after another: G_l, and what the next one needs.
+
+    `below` is what the entry before gave: of an exponential delay what is still late, of another A(l).
+    """
+    if len(table) == 0:
+        return 1.0 - below, below * q
+    above = integrated((lag + 1) / late, table, step)
+    return 1.0 - late * (above - below), above
+
+
+@compiled
+def _add_own(late, lags, by_decision, exposure, shares, before, at, option, table, step, out):  # type: ignore[no-untyped-def]
+    """What `arrived_shares` and `add_mix` give for one option, with no array in between."""
+    buckets, regions = exposure.shape
+    oldest = min(buckets - 1 - at if by_decision else at, lags - 1)
+    q = math.exp(-1.0 / late)
+    nothing = late * (1.0 - q) if len(table) == 0 else 0.0
+    out[:, option] = 0.0
+    if by_decision or at < lags:
+        arrived, below = 0.0, nothing
+        for lag in range(oldest + 1):
+            arrived, below = _arrived(lag, late, q, below, table, step)
+        for region in range(regions):
+            if by_decision:
+                out[region, option] = arrived * exposure[at, region] * shares[at, region, option]
+            else:
+                out[region, option] = (1.0 - arrived) * before[region, option]
+    if by_decision:
+        return
+    last, below = 0.0, nothing
+    for lag in range(oldest + 1):
+        arrived, below = _arrived(lag, late, q, below, table, step)
+        weight = arrived - last
+        last = arrived
+        for region in range(regions):
+            share = shares[at - lag, region, option]
+            if share != 0.0:
+                out[region, option] += weight * exposure[at - lag, region] * share
+
+
+@compiled
+def own_mix(at, mean, gamma, seen, table, step, by_decision, exposure, shares, before, mix, slope):  # type: ignore[no-untyped-def]
+    """X of bucket `at` where option i has the mean delay D exp(gamma_i), and its derivative in gamma_i.
+
+    `seen` is the last bucket in which each option was shown: what was not shown for as long as it may be late has no part
+    in the arrivals.
+    """
+    for option in range(shares.shape[2]):
+        mix[:, option] = 0.0
+        slope[:, option] = 0.0
+        if at - seen[option] >= exposure.shape[0] or (by_decision and seen[option] < at):
+            continue
         late = mean * math.exp(gamma[option])
         lags = count_lags(late, exposure.shape[0], table, step)
-        arrived = arrived_shares(late, lags, table, step)
-        add_mix(arrived, by_decision, exposure, shares, before, at, option, mix)
-        later = arrived_shares(late * math.exp(_STEP), lags, table, step)
-        add_mix(later, by_decision, exposure, shares, before, at, option, slope)
+        if at - seen[option] >= lags:
+            continue
+        _add_own(late, lags, by_decision, exposure, shares, before, at, option, table, step, mix)
+        later = late * math.exp(_STEP)
+        _add_own(later, lags, by_decision, exposure, shares, before, at, option, table, step, slope)
         for region in range(len(mix)):
             slope[region, option] = (slope[region, option] - mix[region, option]) / _STEP
+
+
+@compiled
+def _first_seen(before):  # type: ignore[no-untyped-def]
+    """The last bucket in which each option was shown, at the start: what ran before counts as shown in the first."""
+    regions, options = before.shape
+    seen = np.full(options, _NEVER)
+    for option in range(options):
+        for region in range(regions):
+            if before[region, option] != 0.0:
+                seen[option] = 0
+    return seen
+
+
+@compiled
+def _note_shown(at, shares, seen):  # type: ignore[no-untyped-def]
+    for option in range(len(seen)):
+        for region in range(shares.shape[1]):
+            if shares[at, region, option] != 0.0:
+                seen[option] = at
 
 
 @compiled
@@ -128,6 +288,7 @@ def filter_dense(  # type: ignore[no-untyped-def]
     here, slope = np.zeros((regions, options)), np.zeros((regions, options))
     touched = np.empty(n_common + n_special, np.int64)
     weight = np.empty(n_common + n_special)
+    seen = _first_seen(before)
     likelihood = 0.0
     for at in range(buckets):
         if at > 0:
@@ -138,9 +299,10 @@ def filter_dense(  # type: ignore[no-untyped-def]
                     covariance[:, state] *= kept[state]
                 covariance[state, state] += moves[state]
         if own:
+            _note_shown(at, shares, seen)
             own_mix(
-                at, late, mean[options : 2 * options], table, step, by_decision, exposure, shares,
-                before, here, slope,
+                at, late, mean[options : 2 * options], seen, table, step, by_decision, exposure,
+                shares, before, here, slope,
             )  # fmt: skip
         else:
             here = mix[at]
@@ -224,6 +386,7 @@ def filter_blocked(  # type: ignore[no-untyped-def]
     root = np.empty((n_common, n_common))
     before_move, back = np.empty((n_common, len(moving))), np.empty((n_common, len(moving)))
     old_mean, left = np.empty(n_common), np.empty((len(moving), len(moving)))
+    seen = _first_seen(before)
     likelihood = 0.0
     for at in range(buckets):
         if at > 0:
@@ -268,9 +431,10 @@ def filter_blocked(  # type: ignore[no-untyped-def]
                                     rest[region, each, further] += factor * old[further, pair]
                 rest[region, -1, -1] += walk
         if own:
+            _note_shown(at, shares, seen)
             own_mix(
-                at, late, mean[options : 2 * options], table, step, by_decision, exposure, shares,
-                before, here, slope,
+                at, late, mean[options : 2 * options], seen, table, step, by_decision, exposure,
+                shares, before, here, slope,
             )  # fmt: skip
         else:
             here = mix[at]

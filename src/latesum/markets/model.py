@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from latesum.markets import filter_kernels as kernels
 from latesum.markets.arrival_kernels import arrival_mix
 from latesum.markets.arrivals import shape_of
-from latesum.markets.filter_kernels import filter_blocked, filter_dense
 from latesum.markets.rows import FIRST_BUCKETS, Panel, before_shares
 from latesum.markets.settings import NOT_KNOWN, NOTHING, PATTERNS, MarketSettings
 
@@ -125,6 +126,9 @@ class Posterior:
         Args:
             region: Its place; None for the mean of all regions, weighted by their size.
         """
+        if not self.layout.several:
+            first = self.layout.options
+            return self.mean[:first], self.covariance[:first, :first]
         places = self._rows(region)
         return places @ self.mean, places @ self.covariance @ places.T
 
@@ -133,10 +137,9 @@ class Posterior:
         rows = np.zeros((layout.options, len(self.mean)))
         chosen = np.arange(layout.options)
         rows[chosen, chosen] = 1.0
-        if layout.several:
-            for place in range(layout.regions) if region is None else (region,):
-                weight = self.weights[place] if region is None else 1.0
-                rows[chosen, layout.common + place * layout.special + chosen] = weight
+        for place in range(layout.regions) if region is None else (region,):
+            weight = self.weights[place] if region is None else 1.0
+            rows[chosen, layout.common + place * layout.special + chosen] = weight
         return rows
 
 
@@ -147,10 +150,14 @@ def layout_of(settings: MarketSettings, own: bool) -> StateLayout:
         settings: The market's.
         own: Whether each option has a lag of its own.
     """
-    regions = len(settings.regions)
-    return StateLayout(
-        len(settings.options), regions, sum(PATTERNS[settings.pattern]), own, regions > 1
-    )
+    return _layouts(len(settings.options), len(settings.regions), settings.pattern)[own]
+
+
+@functools.lru_cache(maxsize=256)
+def _layouts(options: int, regions: int, pattern: str) -> tuple[StateLayout, StateLayout]:
+    """With one lag for all options, and with lags of their own."""
+    same = StateLayout(options, regions, sum(PATTERNS[pattern]), False, regions > 1)
+    return same, same._replace(own=True)
 
 
 def fit(panel: Panel, settings: MarketSettings, hyper: Hyper) -> Posterior:
@@ -185,19 +192,25 @@ class Prepared:
     def __init__(self, panel: Panel, settings: MarketSettings) -> None:
         self._panel, self._settings = panel, settings
         self._before = before_shares(settings) * _early(panel.exposure)[:, None]
-        self._places, self._holiday = _calendar(panel, settings)
+        self._places = _places(panel.first, panel.end, settings.pattern, settings.phase)
+        self._holiday = _holidays(panel, settings) if settings.holidays else None
         self._mixes: dict[float, tuple[Floats, Floats, Floats, Floats]] = {}
         self._levels_of: dict[tuple[float, float], tuple[Floats, Floats]] = {}
+        self._layouts = _layouts(len(settings.options), len(settings.regions), settings.pattern)
         self._likelihoods: dict[Hyper, float] = {}
         self._shape = shape_of(settings.delay.law)
-        sizes = panel.exposure.sum(axis=0)
-        if not sizes.sum() > 0:  # no visitor yet
-            sizes = np.ones(len(sizes))
-        self._weights = sizes / sizes.sum()
         asks = settings.before == NOT_KNOWN and settings.model >= 2 and settings.dated == "arrival"
         #: The second opinion where it is not known what ran before: nothing did.
         self._nothing = Prepared(panel, replace(settings, before=NOTHING)) if asks else None
         self._nothing_ran: bool | None = None  # as soon as it is clear
+
+    @functools.cached_property
+    def _weights(self) -> Floats:
+        """The sizes of the regions, in sum 1."""
+        sizes = self._panel.exposure.sum(axis=0)
+        if not sizes.sum() > 0:  # no visitor yet
+            sizes = np.ones(len(sizes))
+        return np.asarray(sizes / sizes.sum())
 
     def _mixed(self, delay: float) -> tuple[Floats, Floats, Floats, Floats]:
         """What depends on the delay alone: X, what is added to V, and the totals and X of the levels' priors."""
@@ -209,12 +222,12 @@ class Prepared:
             )  # fmt: skip
             extra = np.zeros(panel.totals.shape)
             # Where it is not known what ran before, early arrivals say little, of the level too.
-            loose = np.zeros(panel.totals.shape, dtype=bool)
+            loose = None
             if settings.before == NOT_KNOWN:
                 unsure = NOT_KNOWN_SD if self._nothing is None else SOMETHING_SD
                 extra += (unsure * old) ** 2
                 loose = old > 0.5
-            if self._holiday.any():
+            if self._holiday is not None:
                 extra += (HOLIDAY_SD * _touched(self._holiday, delay))[:, None] ** 2
             self._mixes[delay] = (mix, extra, *_early_sums(panel.totals, mix.sum(axis=2), loose))
         return self._mixes[delay]
@@ -245,7 +258,7 @@ class Prepared:
         if self._nothing is not None:  # then a fit depends on what was clear by then
             return self.fit(hyper).likelihood
         if hyper not in self._likelihoods:
-            self._likelihoods[hyper] = self._fitted(hyper).likelihood
+            self._likelihoods[hyper] = float(self._filtered(hyper)[2])
         return self._likelihoods[hyper]
 
     def _level_priors(self, delay: float, dispersion: float) -> tuple[Floats, Floats]:
@@ -255,46 +268,30 @@ class Prepared:
         return self._levels_of[delay, dispersion]
 
     def _fitted(self, hyper: Hyper) -> Posterior:
-        panel, settings = self._panel, self._settings
-        layout = layout_of(settings, hyper.own)
-        by_decision = settings.dated == "decision"
-        mix, extra, *_ = self._mixed(hyper.delay)
-        levels, level_sd = self._level_priors(hyper.delay, hyper.dispersion)
-        moves, kept = _moves(layout, hyper, settings.novelty)
-        common_variance = _common_prior(layout, hyper)
-        special_variance = _special_prior(layout, hyper)
-        common = (
-            panel.totals, panel.exposure, panel.shares, self._before, mix, extra, self._places,
-            layout.patterns, hyper.own, layout.shocks, hyper.delay,
-        )  # fmt: skip
-        if layout.regions <= DENSE_REGIONS:
-            first, each = layout.common, layout.special
-            states = first + layout.regions * each
-            mean, variance = np.zeros(states), np.empty(states)
-            mean[first + each - 1 :: each] = levels
-            variance[:first] = common_variance
-            variance[first:].reshape(layout.regions, each)[:] = special_variance
-            variance[first + each - 1 :: each] = level_sd**2
-            covariance = np.diag(variance)
-            all_moves, all_kept = np.zeros(states), np.ones(states)
-            all_moves[:first], all_kept[:first] = moves, kept
-            all_moves[first + each - 1 :: each] = hyper.region_walk**2
-            likelihood, surprise = filter_dense(
-                *common, mean, covariance, hyper.noise, hyper.dispersion, all_moves, all_kept,
-                by_decision, *self._shape,
-            )  # fmt: skip
-        else:
-            special = np.zeros((layout.regions, layout.special))
-            special[:, -1] = levels
-            mean, covariance = np.zeros(layout.common), np.diag(common_variance)
-            likelihood, surprise, *regional = filter_blocked(
-                *common, mean, covariance, special, np.diag(special_variance), hyper.noise,
-                hyper.dispersion, moves, kept, hyper.region_walk**2, by_decision, *self._shape,
-            )  # fmt: skip
+        layout = self._layouts[hyper.own]
+        mix = self._mixed(hyper.delay)[0]
+        mean, covariance, likelihood, surprise, *regional = self._filtered(hyper)
+        if regional:
             mean, covariance = _assembled(mean, covariance, *regional)
         return Posterior(
             layout, hyper, mean, covariance, mix, surprise, float(likelihood), self._weights
         )
+
+    def _filtered(self, hyper: Hyper) -> tuple[Any, ...]:
+        panel, settings, layout = self._panel, self._settings, self._layouts[hyper.own]
+        mix, extra, *_ = self._mixed(hyper.delay)
+        levels, level_sd = self._level_priors(hyper.delay, hyper.dispersion)
+        asked = (
+            panel.totals, panel.exposure, panel.shares, self._before, mix, extra, self._places,
+            layout.patterns, hyper.own, layout.shocks, settings.dated == "decision", *self._shape,
+            _sizes(hyper, settings.novelty), levels,
+        )  # fmt: skip
+        found: tuple[Any, ...]
+        if layout.regions <= DENSE_REGIONS:
+            found = kernels.fit_dense(*asked, level_sd)
+        else:
+            found = kernels.fit_blocked(*asked)
+        return found
 
 
 def _early(exposure: Floats) -> Floats:
@@ -302,21 +299,23 @@ def _early(exposure: Floats) -> Floats:
     return exposure[:FIRST_BUCKETS].mean(axis=0) if len(exposure) else np.ones(exposure.shape[1])
 
 
-def _calendar(
-    panel: Panel, settings: MarketSettings
-) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Which parts of the pattern every bucket has, and whether it is a holiday."""
-    buckets = np.arange(panel.first, panel.end)
-    at = buckets + settings.phase
-    if settings.pattern in ("weekday", "workday"):
-        places = (at % (7 if settings.pattern == "weekday" else 5))[:, None]
-    elif settings.pattern == "hour":
+@functools.lru_cache(maxsize=1024)
+def _places(first: int, end: int, pattern: str, phase: int) -> NDArray[np.int64]:
+    """Which parts of the pattern every bucket has."""
+    at = np.arange(first, end) + phase
+    if pattern in ("weekday", "workday"):
+        places = (at % (7 if pattern == "weekday" else 5))[:, None]
+    elif pattern == "hour":
         places = np.stack([at % 24, 24 + at // 24 % 7], axis=1)
     else:
-        places = np.empty((len(buckets), 0), dtype=np.int64)
-    if not settings.holidays:
-        return places.astype(np.int64), np.zeros(len(buckets), dtype=bool)
-    return places.astype(np.int64), np.isin(buckets, settings.holidays)
+        places = np.empty((len(at), 0), dtype=np.int64)
+    return places.astype(np.int64)
+
+
+def _holidays(panel: Panel, settings: MarketSettings) -> NDArray[np.bool_] | None:
+    """Whether every bucket is a holiday; None if none is."""
+    holiday = np.isin(np.arange(panel.first, panel.end), settings.holidays)
+    return holiday if holiday.any() else None
 
 
 def _touched(holiday: NDArray[np.bool_], delay: float) -> Floats:
@@ -329,11 +328,14 @@ def _touched(holiday: NDArray[np.bool_], delay: float) -> Floats:
     return result
 
 
-def _early_sums(totals: Floats, exposed: Floats, loose: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+def _early_sums(
+    totals: Floats, exposed: Floats, loose: NDArray[np.bool_] | None
+) -> tuple[Floats, Floats]:
     """Totals and X of every region's first known buckets, in sum; those that are not `loose`, if there are any."""
-    usable = np.isfinite(totals) & (exposed > 0)
-    firm = usable & ~loose
-    chosen = np.where(firm.any(axis=0), firm, usable)
+    chosen = np.isfinite(totals) & (exposed > 0)
+    if loose is not None:
+        firm = chosen & ~loose
+        chosen = np.where(firm.any(axis=0), firm, chosen)
     chosen &= np.cumsum(chosen, axis=0) <= FIRST_BUCKETS
     return np.where(chosen, totals, 0.0).sum(axis=0), np.where(chosen, exposed, 0.0).sum(axis=0)
 
@@ -348,42 +350,18 @@ def _levels(totals: Floats, exposed: Floats, dispersion: float) -> tuple[Floats,
     return levels, np.where(known, LEVEL_SD, _UNKNOWN_LEVEL_SD)
 
 
-def _common_prior(layout: StateLayout, hyper: Hyper) -> Floats:
-    options, first = layout.options, layout.first_pattern
-    prior = np.empty(layout.common)
-    prior[:options] = hyper.effects**2
-    prior[options:first] = hyper.lag_spread**2
-    prior[first : first + layout.patterns] = PATTERN_SD**2
-    prior[first + layout.patterns :] = 1e-12  # of the common level, where there is one
-    if layout.shocks:
-        prior[-1] = hyper.shocks**2
-    return prior
-
-
-def _special_prior(layout: StateLayout, hyper: Hyper) -> Floats:
-    level = [LEVEL_SD**2]
-    if not layout.several:
-        return np.array(level)
-    return np.concatenate(
-        [
-            np.full(layout.options, hyper.differences**2),
-            np.full(layout.patterns, DEVIATION_SD**2),
-            level,
+def _sizes(hyper: Hyper, novelty: float) -> Floats:
+    """All that varies, as compiled code reads it."""
+    rho = np.exp(-1 / hyper.delay) if hyper.delay > 0 else 0.0
+    shocks = hyper.shocks**2
+    return np.array(
+        [  # in the order of the places in `sizes`
+            hyper.effects**2, hyper.lag_spread**2, PATTERN_SD**2, DEVIATION_SD**2, hyper.differences**2,
+            LEVEL_SD**2, shocks,
+            novelty**2, hyper.common_walk**2, hyper.region_walk**2, (1 - rho**2) * shocks, rho,
+            hyper.noise, hyper.dispersion, hyper.delay,
         ]
-    )
-
-
-def _moves(layout: StateLayout, hyper: Hyper, novelty: float) -> tuple[Floats, Floats]:
-    """What the common states gain in variance per bucket, and how much of their value they keep."""
-    moves, kept = np.zeros(layout.common), np.ones(layout.common)
-    moves[: layout.options] = novelty**2
-    if layout.several:
-        moves[layout.common - 1 - layout.shocks] = hyper.common_walk**2
-    if layout.shocks:
-        # The lag smears a shock over the buckets after it.
-        rho = np.exp(-1 / hyper.delay)
-        kept[-1], moves[-1] = rho, (1 - rho**2) * hyper.shocks**2
-    return moves, kept
+    )  # fmt: skip
 
 
 def _assembled(

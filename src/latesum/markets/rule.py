@@ -126,7 +126,8 @@ def decide_panel(
             if allowed[region, shown]:
                 decided[region] = ChosenOption(shown, "dwell", until, math.nan)
     left = [region for region in range(n_regions) if decided[region] is None]
-    if left and number < sweep_of(panel, settings) and bucket < settings.horizon:
+    sweeping = left and number < settings.sweep and bucket < settings.horizon
+    if sweeping and number < sweep_of(panel, settings):
         options = swept(panel, settings, number)
         for region in left:
             may = np.flatnonzero(allowed[region])

@@ -8,6 +8,7 @@ was found from, so that a decision repeats no search.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import math
 from collections import OrderedDict
@@ -114,23 +115,29 @@ _MEMORY: OrderedDict[bytes, Hyper] = OrderedDict()
 
 def _moments(panel: Panel, settings: MarketSettings) -> list[int]:
     """The ends of buckets at which there is a search, in order."""
-    known = np.cumsum(panel.known)
-    moments: list[int] = []
-    due = FIRST_SEARCH
     share = _SHARE_OF_HOURS if settings.pattern == "hour" and settings.model >= 3 else 0.0
-    for place, count in enumerate(known.tolist()):
-        end = panel.first + place + 1
+    return list(_moments_of(panel.known.tobytes(), panel.first, share))
+
+
+@functools.lru_cache(maxsize=1024)
+def _moments_of(known: bytes, first: int, share: float) -> tuple[int, ...]:
+    """The same; `known` has a 1 for every bucket whose total is known, and a 0 for the others."""
+    moments: list[int] = []
+    due, count = FIRST_SEARCH, 0
+    for place, is_known in enumerate(known):
+        count += is_known
+        end = first + place + 1
         if end >= 0 and count >= due:
             moments.append(end)
             due = count + max(SEARCH_EVERY, math.ceil(share * count))
-    return moments
+    return tuple(moments)
 
 
 def _digests(panel: Panel, settings: MarketSettings, moments: list[int]) -> list[bytes]:
     """What names the rows before each moment."""
-    law = settings.delay.law  # its `repr` is shortened
-    told = (settings, law and law.text, panel.first)
-    digest = hashlib.blake2b(repr(told).encode(), digest_size=16)
+    if not moments:
+        return []
+    digest = hashlib.blake2b(_told(settings, panel.first), digest_size=16)
     start, result = 0, []
     for moment in moments:
         end = moment - panel.first
@@ -139,6 +146,13 @@ def _digests(panel: Panel, settings: MarketSettings, moments: list[int]) -> list
         result.append(digest.digest())
         start = end
     return result
+
+
+@functools.lru_cache(maxsize=256)
+def _told(settings: MarketSettings, first: int) -> bytes:
+    """What names a market, and where its rows begin."""
+    law = settings.delay.law  # its `repr` is shortened
+    return repr((settings, law and law.text, first)).encode()
 
 
 def _searched(panel: Panel, settings: MarketSettings, hyper: Hyper, rounds: int) -> Hyper:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass, field
 from typing import Literal
@@ -152,7 +153,7 @@ class MarketSettings:
             return self.status_quo
         return self.before if self.before in self.options else self.options[0]
 
-    @property
+    @functools.cached_property
     def dwell(self) -> int:
         """For how many buckets a choice stays, at least: two, and the mean delay as it was told.
 
@@ -171,7 +172,7 @@ class MarketSettings:
         room = self.horizon // (5 * len(self.options))
         return max(2, math.ceil(mean), min(math.ceil(2 * mean), room))
 
-    @property
+    @functools.cached_property
     def sweep(self) -> int:
         """How many dwells the first sweep has, in which every option is shown in some region.
 

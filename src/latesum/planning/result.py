@@ -78,9 +78,9 @@ class Plan:
     def to_json(self) -> dict[str, Any]:
         """Everything as JSON values.
 
-        `recommendation["policy"]` and `["parameters"]` are what a live campaign takes, and, unless it is
-        "switchback", whose spans are in buckets, `policies.build` and `compare`. Totals must be told to it as `recommendation["scale"]` says:
-        (total - low * rounds) / (high - low).
+        `recommendation["policy"]` and `["parameters"]` are what a live campaign takes; `recommendation["simulated"]` has both as
+        `policies.build` and `compare` take them, which differs for "switchback": its spans are in buckets in a campaign, and in
+        rounds here. Totals must be told to it as `recommendation["scale"]` says: (total - low * rounds) / (high - low).
         """
         candidate = self.recommended.candidate
         return {
@@ -92,6 +92,10 @@ class Plan:
             "recommendation": {
                 "label": candidate.label,
                 **candidate.handed_on,
+                "simulated": {
+                    "policy": candidate.spec.name,
+                    "parameters": dict(candidate.spec.parameters),
+                },
                 "reason": self.reason,
                 "every": self.beliefs.bucket,
                 "bucket": self.beliefs.bucket_rounds,

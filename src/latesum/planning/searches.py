@@ -13,7 +13,7 @@ from latesum.planning.words import as_time
 #: What is changed, by which factor, the changed beliefs, and the change in words.
 Step = tuple[str, float, Beliefs, str]
 
-#: A test that ends right so often gains over an equal split at its 5th percentile.
+#: A test that ends right in this share of runs gains over an equal split at its 5th percentile.
 _SURE = 0.96
 #: Tried around the guess, the smallest first: an adaptive policy may need much less than a test.
 _AROUND = (0.35, 0.5, 0.7, 1.0, 1.4, 2.0)

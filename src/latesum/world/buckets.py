@@ -14,11 +14,12 @@ import functools
 import math
 import statistics
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from latesum._checks import InvalidInput
+from latesum._draws import SharedGenerator
 from latesum.delays import Delay
 from latesum.delays.base import DrawnCurve, Integers
 from latesum.world.field import FieldProblem, with_mean
@@ -31,8 +32,12 @@ _CERTAIN = 1 - 1e-9
 _MANY = 3000
 
 
-#: Where blocks of distances start, how likely a longer delay is there, and what delays are drawn by.
-_CurveParts = tuple[Integers, Floats, DrawnCurve]
+class _CurveParts(NamedTuple):
+    """Where blocks of distances start, how likely a longer delay is there, and what delays are drawn by."""
+
+    starts: Integers
+    longer: Floats
+    curve: DrawnCurve
 
 
 class BucketWorld:
@@ -59,14 +64,14 @@ class BucketWorld:
         *,
         bucket: int,
         buckets: int,
-        rng: np.random.Generator,
+        rng: np.random.Generator | SharedGenerator,
         before: Reward | float | str | None = None,
         history: int = 0,
     ) -> None:
         self._problem = problem
         self._field = problem if isinstance(problem, FieldProblem) else None
         self._bucket = bucket
-        self._rng = rng
+        self.draws = rng if isinstance(rng, SharedGenerator) else SharedGenerator(rng)
         self._late: dict[int, tuple[int, _CurveParts | None]] = {}
         self._background = None
         what = before if before is None or isinstance(before, int) else as_reward(before)
@@ -82,6 +87,10 @@ class BucketWorld:
         if what is not None:
             self.play_buckets(what, always)
         self._background = None if self._field is None else self._field.background
+
+    @property
+    def _rng(self) -> np.random.Generator:
+        return self.draws.generator
 
     @property
     def buckets_played(self) -> int:
@@ -113,6 +122,59 @@ class BucketWorld:
             arrived += self._background.draw(buckets * self._bucket, self._rng)
         return arrived
 
+    # Whole runs by compiled code (`latesum.lab.whole_runs`).
+
+    #: Nothing is kept but what is due in each bucket.
+    nothing_later_before = 1 << 62
+
+    @property
+    def rounds_played(self) -> int:
+        """The rounds from round 0 on; negative in a history."""
+        return self.buckets_played * self._bucket
+
+    def for_kernel(self, bucket: int, rounds: int) -> tuple[Any, Any] | None:
+        """What compiled code needs to play as `play` does; None where some draws are no kernel's.
+
+        Args:
+            bucket: The rounds between two decisions.
+            rounds: How many will be played.
+        """
+        if bucket != self._bucket or rounds % bucket or self._played < self._earlier:
+            return None
+        tables = _bucket_tables(self._problem)
+        if tables is None:
+            return None
+        from latesum.world.bucket_kernels import DueBuckets
+
+        return tables, DueBuckets(self._due[self._earlier :], bucket)
+
+    def played_by_kernel(self, rounds: int, under_way: Any) -> None:
+        """Compiled code has drawn, and played some stretches to the end.
+
+        Args:
+            rounds: Their rounds.
+            under_way: What `for_kernel` gave; what is due is in it.
+        """
+        self.draws.drawn()
+        self._played += rounds // self._bucket
+
+    def finish(
+        self, under_way: Any, arm: int, rounds: int, left: int, arrived: float, late: int, far: int
+    ) -> float:
+        """The total of a stretch that compiled code has drawn: of this world nothing is left to do.
+
+        Args:
+            under_way: What `for_kernel` gave.
+            arm: The arm that was played.
+            rounds: The rounds of the stretch.
+            left: What is left to do, as `play_bernoulli` says it.
+            arrived: The total.
+            late: How many plays of other worlds are left to do.
+            far: The same of those further off.
+        """
+        self._played += rounds // self._bucket
+        return arrived
+
     def _delay(self, arm: int | Reward) -> Delay:
         """That of an arm; what is no arm has the delay that most arms have."""
         delays = self._problem.delays
@@ -140,19 +202,21 @@ class BucketWorld:
         self, arm: int | Reward, reward: Reward, rounds: int, *, after: int, end: int
     ) -> float:
         """Play rounds that are followed by `after` more of the same stretch."""
-        rng, delay = self._rng, self._delay(arm)
+        delay = self._delay(arm)
         reach, parts = self._late_by(delay)
         near = min(rounds, max(reach - after, 0))
-        arrived = reward.draw_sum(rounds - near, rng) if rounds > near else 0.0
+        arrived = reward.draw_sum(rounds - near, self._rng) if rounds > near else 0.0
         if near == 0:
             return arrived
         pays = _pays(reward)
-        if pays is not None and parts is not None:
+        if pays is not None and parts is not None and (words := self.draws.words()) is not None:
             count = _kernel()(
-                rng, self._due, end, self._bucket, after, after + near, pays.chance, pays.amounts,
-                pays.cumulative, *parts,
+                words, self._due, end, self._bucket, after, after + near, pays.chance, pays.amounts,
+                pays.cumulative, parts.starts, parts.longer, *parts.curve,
             )  # fmt: skip
-            return arrived + pays.draw_sum(count, rng)
+            self.draws.drawn()
+            return arrived + pays.draw_sum(count, self.draws)
+        rng = self._rng
         if pays is not None and pays.chance * near > _MANY:
             in_time, waits = self._spilled(delay, pays, near, after)
             arrived += in_time
@@ -193,7 +257,7 @@ class BucketWorld:
             ]
         )
         waits = delay.draw_beyond(np.repeat(starts, counts), rng) - places
-        return pays.draw_sum(in_time, rng), waits
+        return pays.draw_sum(in_time, self.draws), waits
 
 
 @functools.lru_cache(maxsize=256)
@@ -220,10 +284,10 @@ class _Pays(NamedTuple):
         drawn: Floats = rng.choice(self.amounts, size=count, p=self.shares)
         return drawn
 
-    def draw_sum(self, count: int, rng: np.random.Generator) -> float:
+    def draw_sum(self, count: int, draws: SharedGenerator) -> float:
         if len(self.amounts) == 1:
             return count * float(self.amounts[0])
-        return float(rng.multinomial(count, self.shares) @ self.amounts)
+        return float(draws.generator.multinomial(count, self.shares) @ self.amounts)
 
 
 def _pays(reward: Reward) -> _Pays | None:
@@ -258,7 +322,32 @@ def _for_kernel(delay: Delay) -> _CurveParts | None:
     if curve is None or not delay.has_from_one_class("drawn_curve", "draw"):
         return None
     starts = _blocks(delay, longest(delay))
-    return starts, delay.survival(starts), curve
+    return _CurveParts(starts, delay.survival(starts), curve)
+
+
+@functools.lru_cache(maxsize=256)
+def _bucket_tables(problem: Problem) -> Any:
+    """The arms for compiled code; None where some of them need Python."""
+    arms = [_for_kernel(delay) for delay in problem.delays]
+    parts = [each for each in arms if each is not None]
+    plain = type(problem) is Problem and all(type(reward) is Bernoulli for reward in problem.arms)
+    if not plain or len(parts) < len(arms):
+        return None
+    from latesum.world.bucket_kernels import BucketTables  # compiled at first use
+
+    blocks = np.cumsum([0] + [len(each.starts) for each in parts])
+    points = np.cumsum([0] + [len(each.curve.times) for each in parts])
+    return BucketTables(
+        np.array([reward.mean for reward in problem.arms]),
+        np.array([longest(delay) for delay in problem.delays], dtype=np.int64),
+        np.concatenate([each.starts for each in parts]),
+        np.concatenate([each.longer for each in parts]),
+        blocks,
+        np.concatenate([each.curve.times for each in parts]),
+        np.concatenate([each.curve.alive for each in parts]),
+        points,
+        np.array([float(each.curve.tail) for each in parts]),
+    )
 
 
 def _paying(

@@ -117,7 +117,12 @@ class Problem:
         Problem([0.9, 0.2, 0.5], ['constant(3)', 'constant(1)', 'constant(2)'])
         """
         order = self._checked_order(order)
-        return Problem([self.arms[arm] for arm in order], [self.delays[arm] for arm in order])
+        result = object.__new__(
+            Problem
+        )  # all arms and delays were looked at when this one was made
+        result.arms = tuple(self.arms[arm] for arm in order)
+        result.delays = tuple(self.delays[arm] for arm in order)
+        return result
 
     def _checked_order(self, order: Sequence[int]) -> list[int]:
         arms = [whole_number(arm, "an arm of the order") for arm in order]
@@ -401,8 +406,13 @@ class World:
             total += arrived if reward is None else reward.draw_sum(arrived, self._rng)
         return total
 
-    def for_kernel(self) -> tuple[Any, Any] | None:
-        """What compiled code needs to play as `play` does; None where some draws are no kernel's."""
+    def for_kernel(self, bucket: int, rounds: int) -> tuple[Any, Any] | None:
+        """What compiled code needs to play as `play` does; None where some draws are no kernel's.
+
+        Args:
+            bucket: The rounds between two decisions.
+            rounds: How many will be played.
+        """
         if self._problem._long_tables is not None:
             cohorts, _ = self._cohorts_of(self._channels[0])
             return self._problem._long_tables, cohorts.for_kernel()

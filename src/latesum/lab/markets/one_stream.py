@@ -23,6 +23,37 @@ from latesum.policies.history import Before, check_before, check_history
 _BUCKETS = 100
 
 
+class _Table:
+    """The rows of a run as a panel: what was added since it was last asked for is added to it."""
+
+    def __init__(self, arms: int) -> None:
+        self._arms, self._filled = arms, 0
+        self._make_room(_BUCKETS)
+
+    def _make_room(self, size: int) -> None:
+        self._filled = 0
+        self._exposure, self._totals = np.empty((size, 1)), np.empty((size, 1))
+        self._shares = np.zeros((size, 1, self._arms))
+
+    def panel(self, rows: list[list[Any]], first: int) -> Panel:
+        """The panel of all rows: arm, rounds and total, None where it is not known.
+
+        Args:
+            rows: Those of the last time, and those that were added.
+            first: The bucket of the first.
+        """
+        end = len(rows)
+        if end > len(self._totals):
+            self._make_room(2 * end)
+        for place in range(self._filled, end):
+            arm, rounds, total = rows[place]
+            self._exposure[place, 0] = rounds
+            self._totals[place, 0] = np.nan if total is None else total
+            self._shares[place, 0, arm] = 1.0
+        self._filled = end
+        return Panel(first, self._exposure[:end], self._shares[:end], self._totals[:end])
+
+
 class Switchback(Policy):
     """A sweep over all arms, then tempered Thompson sampling from one state-space model of all buckets.
 
@@ -81,6 +112,7 @@ class Switchback(Policy):
         self._seed = 0 if rng is None else int(rng.integers(2**31))
         self._told: MarketSettings | None = None
         self._found: Posterior | None = None
+        self._table = _Table(self.n_arms)
 
     def _learn(self, play: Play) -> None:
         self._rows.append([play.arm, play.rounds, play.total])
@@ -92,6 +124,7 @@ class Switchback(Policy):
     def _restore(self, learned: Any) -> None:
         self._rows, self._seed = [row.copy() for row in learned[0]], learned[1]
         self._told = self._found = None
+        self._table = _Table(self.n_arms)
 
     @property
     def _size(self) -> int:
@@ -126,11 +159,7 @@ class Switchback(Policy):
         )  # fmt: skip
 
     def _panel(self) -> Panel:
-        first = -len(self.history)
-        # A total that is not known becomes a NaN.
-        table = np.array(self._rows, dtype=float).reshape(-1, 3)
-        shares = np.eye(self.n_arms)[table[:, 0].astype(np.int64)][:, None, :]
-        return Panel(first, table[:, 1:2].copy(), shares, table[:, 2:].copy())
+        return self._table.panel(self._rows, -len(self.history))
 
     def _next(self) -> Stretch:
         panel = self._panel()
