@@ -73,8 +73,13 @@ def _cache_base() -> Path:
 
 def compiled(function: Function) -> Function:
     """Compile `function` with Numba, without the GIL and without fastmath, cached on disk."""
+    return _compiled(function, counts_references=True)
+
+
+def _compiled(function: Function, counts_references: bool) -> Function:
     import numba
     from numba.core import config
+    from numba.core.options import DefaultOptions
 
     folder = cache_folder()
     before = config.CACHE_DIR
@@ -88,6 +93,9 @@ def compiled(function: Function) -> Function:
         result: Function = jit(function)
     finally:
         config.CACHE_DIR = before
+    if hasattr(DefaultOptions, "_nrt"):  # an option that Numba does not document
+        # Said to both kinds: what says nothing is compiled as the first that calls it.
+        result.targetoptions["_nrt"] = counts_references  # type: ignore[attr-defined]
     _take_constants_as_numbers(result)
     return result
 
@@ -126,9 +134,4 @@ def allocation_free(function: Function) -> Function:
 
     Together with `inlined` this made the loop of the attributed baselines thirteen times as fast.
     """
-    from numba.core.options import DefaultOptions
-
-    result = compiled(function)
-    if hasattr(DefaultOptions, "_nrt"):  # an option that Numba does not document
-        result.targetoptions["_nrt"] = False  # type: ignore[attr-defined]
-    return result
+    return _compiled(function, counts_references=False)

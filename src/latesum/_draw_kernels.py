@@ -15,8 +15,9 @@ from numba import types
 from numba.extending import intrinsic, overload
 from numba.np.random.distributions import random_binomial
 from numba.np.random.generator_core import next_double, next_uint32, next_uint64
+from numba.np.random.random_methods import random_interval
 
-from latesum._compile import compiled
+from latesum._compile import allocation_free, compiled
 
 WORDS = 6
 _MULTIPLIER = 0x2360ED051FC65DA44385DF649FCCF645
@@ -83,16 +84,26 @@ def _next_uint32(bitgen):
     return half_of_a_word
 
 
-@compiled
+@allocation_free
 def uniform(words):
     """What `Generator.random()` draws."""
     return next_double(words)
 
 
-@compiled
+@allocation_free
 def binomial(words, n, p):
     """What `Generator.binomial(n, p)` draws."""
     return random_binomial(words, n, p)
+
+
+@allocation_free
+def permute(words, order):
+    """Write into `order` what `Generator.permutation(len(order))` draws."""
+    for place in range(len(order)):
+        order[place] = place
+    for place in range(len(order) - 1, 0, -1):
+        other = np.int64(random_interval(words, place))
+        order[place], order[other] = order[other], order[place]
 
 
 @compiled

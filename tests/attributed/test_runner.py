@@ -85,7 +85,7 @@ def test_memory_grows_with_the_delay_and_not_with_the_horizon():
         return (
             touched,
             len(state._travelling.ring),
-            len(state._travelling.following) + len(memory.queue_next),
+            len(state._travelling.entries) + len(memory.queue_next),
         )
 
     touched, ring, room = memory_of(1_000_000)

@@ -89,6 +89,9 @@ COUNT_BITS = (1 << 20) - 1
 ONES = 20
 ARMS = 40
 LAST_BIT = 22
+# A place in such a list in one number: the next place (-1: none), the arm, and whether the reward is 1.
+FOLLOWING = 32
+ARM_BITS = (1 << 32) - 2
 
 # Places in `world`, the whole numbers of a run.
 UNDER_WAY = 0  # rewards in the ring
@@ -137,9 +140,8 @@ class Travelling(NamedTuple):
 
     ring: Any  # the first place of each list, or -1
     sums: Any  # what is in each list, see `COUNT_BITS`
-    following: Any  # the next place of the list, or -1
-    arm: Any
-    reward: Any
+    entries: Any  # the places: see `FOLLOWING`
+    reward: Any  # of each place, where rewards are others than 0 and 1
 
 
 class Labelled(NamedTuple):

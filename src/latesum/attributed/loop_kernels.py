@@ -7,10 +7,13 @@ their round is near.
 
 Beside each list stands its sum: how many rewards it has, how many of them are 1, and of which arms they
 are, in one number. While the base surely stays with its arm and rewards are 0 or 1, a round takes the sum in
-and never walks the list.
+and never walks the list. Writing a list costs more than all else in such a round, so a place of it is one
+number too; and places are unsigned, since Numba asks of any other whether it counts from the end.
 """
 
 from __future__ import annotations
+
+import numpy as np
 
 from latesum._compile import allocation_free, inlined
 from latesum.attributed import layout_kernels as layout
@@ -19,23 +22,33 @@ from latesum.attributed.policy_kernels import choose, receive
 
 
 @inlined
-def _send(now, delay, arm, reward, mask, ring, sums, entry_next, entry_arm, entry_reward):  # type: ignore[no-untyped-def]
-    """Let a reward be under way."""
-    entry = now & mask
-    slot = (now + delay) & mask
-    one = (int(reward) << layout.ONES) + 1
-    sums[slot] = (sums[slot] + one) | (1 << (layout.ARMS + min(arm, layout.LAST_BIT)))
-    entry_arm[entry] = arm
-    entry_reward[entry] = reward
-    entry_next[entry] = ring[slot]
-    ring[slot] = entry
+def _send(now, delay, arm, reward, one, bernoulli, mask, ring, sums, entries, entry_reward):  # type: ignore[no-untyped-def]
+    """Let a reward be under way; `one` is 1 if it is one of those that sums count."""
+    entry = np.uint64(now) & mask
+    slot = (np.uint64(now) + np.uint64(delay)) & mask
+    own = 1 << (layout.ARMS + min(arm, layout.LAST_BIT))
+    sums[slot] = (sums[slot] + ((one << layout.ONES) + 1)) | own
+    entries[entry] = (np.int64(ring[slot]) << layout.FOLLOWING) | (arm << 1) | one
+    ring[slot] = np.int64(entry)
+    if not bernoulli:
+        entry_reward[entry] = reward
+
+
+@inlined
+def _arm_in(word):  # type: ignore[no-untyped-def]
+    return (word & layout.ARM_BITS) >> 1
+
+
+@inlined
+def _reward_of(entry, bernoulli, entries, entry_reward):  # type: ignore[no-untyped-def]
+    return float(entries[entry] & 1) if bernoulli else entry_reward[entry]
 
 
 @allocation_free
 def run_rounds(  # type: ignore[no-untyped-def]
     first, rounds, horizon, place, world,
     reward_draws, reward_stride, means, delay_draws, delay_stride,  # DrawnBlock
-    ring, sums, entry_next, entry_arm, entry_reward,  # Travelling
+    ring, sums, entries, entry_reward,  # Travelling
     due_round, due_arm, due_reward,  # Labelled: rewards that arrive in these rounds
     far_round, far_arm, far_reward,  # Labelled: for those with a delay as long as the ring
     checkpoints, plays_at, stretch_start, stretch_arm,  # Notes
@@ -46,7 +59,7 @@ def run_rounds(  # type: ignore[no-untyped-def]
     The arrays come in the groups of `layout_kernels`, the policy's (`PolicyState`) last. Within a
     round, the latest play is handed over first.
     """
-    mask = len(ring) - 1
+    mask = np.uint64(len(ring) - 1)
     under_way = world[layout.UNDER_WAY]
     previous = world[layout.PREVIOUS_ARM]
     switches = world[layout.SWITCHES]
@@ -62,59 +75,59 @@ def run_rounds(  # type: ignore[no-untyped-def]
         and whole[layout.HEURISTIC] == layout.NO_HEURISTIC
         and len(due_round) == 0
     )
-    now = first - 1
+    ahead = place - first  # of a round's number, where its draws are in the block
+    now = first
     end = first + rounds
-    while now + 1 < end:
-        now += 1
+    while now < end:
+        entry = np.int64(-1)
+        begun = now
         if feeds_surely and whole[layout.SURE_FEEDS] > 0 and whole[layout.ASKED] == previous:
             # The base stays with its arm whatever comes: only what it is fed is counted.
             arm = previous
             mean = means[arm]
-            begun = now
             stop = end if next_stop < 0 else min(end, next_stop - 1)
             sure = whole[layout.SURE_FEEDS]
             fed = 0
             total = arms[layout.TOTAL, arm]
-            entry = -1
-            in_sums = bernoulli and arm < layout.LAST_BIT
             lead, rival, most = lead_of(arm, whole[layout.CLOCK], settings, arms)
+            if not bernoulli or arm >= layout.LAST_BIT:  # sums do not say what came
+                most = -1
             other_arms = ~(1 << arm)
-            while now < stop and entry < 0:
-                delay = delay_draws[arm * delay_stride + place]
-                if delay < horizon - now:
-                    if delay > mask:
+            first_reward = np.uint64(arm * reward_stride + ahead)
+            first_delay = np.uint64(arm * delay_stride + ahead)
+            while now < stop:
+                delay = delay_draws[first_delay + np.uint64(now)]
+                if delay < horizon - now:  # else it is never seen
+                    if np.uint64(delay) > mask:
                         break
-                    if bernoulli:
-                        reward = 1.0 if reward_draws[place] < mean else 0.0
-                    else:
-                        reward = reward_draws[arm * reward_stride + place]
-                    _send(
-                        now, delay, arm, reward, mask, ring, sums, entry_next, entry_arm,
-                        entry_reward,
-                    )  # fmt: skip
+                    reward = reward_draws[first_reward + np.uint64(now)]
+                    one = np.int64(reward < mean) if bernoulli else np.int64(reward)
+                    _send(now, delay, arm, reward, one, bernoulli, mask, ring, sums, entries, entry_reward)  # fmt: skip
                     under_way += 1
-                place += 1
-                slot = now & mask
+                slot = np.uint64(now) & mask
                 seen = sums[slot]
                 sums[slot] = 0
-                entry = ring[slot]
-                ring[slot] = -1
+                now += 1
                 count = seen & layout.COUNT_BITS
                 if (
-                    in_sums
+                    fed + count <= most
                     and (seen >> layout.ARMS) & other_arms == 0
-                    and (fed + count <= sure or (fed + count <= most and lead > rival * count))
+                    and (fed + count <= sure or lead > rival * count)
                 ):
+                    ring[slot] = -1
                     ones = (seen >> layout.ONES) & layout.COUNT_BITS
                     fed += count
                     total += ones
                     lead += ones - rival * count
-                    entry = -1
-                while entry >= 0 and fed < sure and entry_arm[entry] == arm:
-                    total += entry_reward[entry]
+                    continue
+                entry = np.int64(ring[slot])
+                ring[slot] = -1
+                while entry >= 0 and fed < sure and _arm_in(entries[np.uint64(entry)]) == arm:
+                    total += _reward_of(np.uint64(entry), bernoulli, entries, entry_reward)
                     fed += 1
-                    entry = entry_next[entry]
-                now += 1
+                    entry = entries[np.uint64(entry)] >> layout.FOLLOWING
+                if entry >= 0:
+                    break
             under_way -= fed
             arms[layout.COUNT, arm] += fed
             arms[layout.TOTAL, arm] = total
@@ -122,57 +135,48 @@ def run_rounds(  # type: ignore[no-untyped-def]
             whole[layout.SURE_FEEDS] = max(sure - fed, 0)
             whole[layout.ROUNDS] += now - begun
             tallies[layout.PLAYS, arm] += now - begun
-            while entry >= 0:  # the rest of the last of these rounds
-                arrived_arm = entry_arm[entry]
-                arrived = entry_reward[entry]
-                entry = entry_next[entry]
-                under_way -= 1
-                receive(
-                    whole, settings, tallies, arms, queue_next, queue_reward, survival, edges,
-                    random_state, arrived_arm, arrived,
-                )  # fmt: skip
-            if now > begun:
-                now -= 1
-                continue
-        arm = choose(
-            whole, settings, tallies, arms, queue_next, queue_reward, survival, edges,
-            random_state,
-        )  # fmt: skip
-        if arm != previous:
-            switches += previous >= 0
-            previous = arm
-            if record:
-                stretch_start[new_stretches] = now
-                stretch_arm[new_stretches] = arm
-                new_stretches += 1
-        if bernoulli:
-            reward = 1.0 if reward_draws[place] < means[arm] else 0.0
-        else:
-            reward = reward_draws[arm * reward_stride + place]
-        delay = delay_draws[arm * delay_stride + place]
-        place += 1
-        if delay < horizon - now:  # else it is never seen
-            if delay > mask:
-                far_round[new_far] = now
-                far_arm[new_far] = arm
-                far_reward[new_far] = reward
-                new_far += 1
-            else:
-                _send(
-                    now, delay, arm, reward, mask, ring, sums, entry_next, entry_arm, entry_reward
-                )
-                under_way += 1
-        entry = ring[now & mask]
-        ring[now & mask] = -1
-        sums[now & mask] = 0
+        if now == begun:
+            arm = choose(
+                whole, settings, tallies, arms, queue_next, queue_reward, survival, edges,
+                random_state,
+            )  # fmt: skip
+            if arm != previous:
+                switches += previous >= 0
+                previous = arm
+                if record:
+                    stretch_start[new_stretches] = now
+                    stretch_arm[new_stretches] = arm
+                    new_stretches += 1
+            reward = reward_draws[arm * reward_stride + ahead + now]
+            one = np.int64(reward)
+            if bernoulli:
+                one = np.int64(reward < means[arm])
+                reward = float(one)
+            delay = delay_draws[arm * delay_stride + ahead + now]
+            if delay < horizon - now:
+                if np.uint64(delay) > mask:
+                    far_round[new_far] = now
+                    far_arm[new_far] = arm
+                    far_reward[new_far] = reward
+                    new_far += 1
+                else:
+                    _send(now, delay, arm, reward, one, bernoulli, mask, ring, sums, entries, entry_reward)  # fmt: skip
+                    under_way += 1
+            slot = np.uint64(now) & mask
+            entry = np.int64(ring[slot])
+            ring[slot] = -1
+            sums[slot] = 0
+            now += 1
+        # What arrived in the last round that was played, or the rest of it.
         while True:
             if entry >= 0:
-                arrived_arm = entry_arm[entry]
-                arrived = entry_reward[entry]
-                entry = entry_next[entry]
+                word = entries[np.uint64(entry)]
+                arrived_arm = _arm_in(word)
+                arrived = _reward_of(np.uint64(entry), bernoulli, entries, entry_reward)
+                entry = word >> layout.FOLLOWING
                 under_way -= 1
-            elif due_place < len(due_round) and due_round[due_place] == now:
-                arrived_arm = due_arm[due_place]
+            elif due_place < len(due_round) and due_round[due_place] == now - 1:
+                arrived_arm = np.int64(due_arm[due_place])
                 arrived = due_reward[due_place]
                 due_place += 1
             else:
@@ -181,7 +185,7 @@ def run_rounds(  # type: ignore[no-untyped-def]
                 whole, settings, tallies, arms, queue_next, queue_reward, survival, edges,
                 random_state, arrived_arm, arrived,
             )  # fmt: skip
-        if now + 1 == next_stop:
+        if now == next_stop:
             for each in range(tallies.shape[1]):
                 plays_at[checkpoint, each] = tallies[layout.PLAYS, each]
             checkpoint += 1

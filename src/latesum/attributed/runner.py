@@ -24,6 +24,8 @@ from latesum.world.problem import Problem
 #: Rewards with a delay this long wait in a heap instead of the ring. More than a block, so that
 #: none of them arrives in the compiled call that sends it off.
 LONGEST_RING = 1 << 16
+#: What a place of a list of rewards says beside the next place.
+_REST_BITS = (1 << layout.FOLLOWING) - 1
 #: Rounds between two calls of `progress`.
 _PROGRESS_EVERY = 1 << 18
 
@@ -188,12 +190,15 @@ class _RunState:
         before = rounds & (len(old) - 1)
         moved = np.empty(len(old) + 1, dtype=np.int32)
         moved[before], moved[-1] = places, -1  # what ends a list still does
-        ring, sums, following, arm, reward = self._travelling
+        ring, sums, entries, reward = self._travelling
         self._travelling = _nothing_under_way(size)
         self._travelling.ring[rounds & (size - 1)] = moved[ring[before]]
         self._travelling.sums[rounds & (size - 1)] = sums[before]
-        self._travelling.following[places] = moved[following[before]]
-        self._travelling.arm[places], self._travelling.reward[places] = arm[before], reward[before]
+        following, rest = entries[before] >> layout.FOLLOWING, entries[before] & _REST_BITS
+        self._travelling.entries[places] = (
+            moved[following].astype(np.int64) << layout.FOLLOWING | rest
+        )
+        self._travelling.reward[places] = reward[before]
 
     def _due_before(self, end: int) -> list[_Far]:
         due = []
@@ -210,9 +215,9 @@ class _RunState:
 
 def _nothing_under_way(size: int) -> layout.Travelling:
     """A ring of this many rounds."""
-    ring, following = np.full((2, size), -1, dtype=np.int32)
-    sums, arm = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int32)
-    return layout.Travelling(ring, sums, following, arm, np.zeros(size))
+    sums, entries = np.zeros((2, size), dtype=np.int64)
+    entries[:] = -1 << layout.FOLLOWING
+    return layout.Travelling(np.full(size, -1, dtype=np.int32), sums, entries, np.zeros(size))
 
 
 def _labelled(due: list[_Far]) -> layout.Labelled:

@@ -14,10 +14,10 @@ import numpy as np
 from latesum._checks import InvalidInput, whole_number
 from latesum._progress import Progress as Progress
 from latesum._progress import ProgressChoice, chosen_progress
-from latesum.lab.measures import measures_of
+from latesum.lab.measures import measures_of, of_many
 from latesum.lab.results import Results, Rows
 from latesum.lab.runners import Runner, chosen_runner
-from latesum.lab.setting import AnySetting
+from latesum.lab.setting import AnySetting, Setting
 from latesum.lab.store import RunStore
 
 #: What a chunk should take where results are kept: little is lost with one, and handing it out
@@ -26,6 +26,8 @@ _SECONDS_PER_CHUNK = 1.0
 _MOST_RUNS_PER_CHUNK = 1024
 #: Where they are not: few enough chunks to cost nothing, enough for a progress bar.
 _CHUNKS_PER_WORKER = 16
+#: Fewer runs are not worth a kernel that may have to be compiled: they are played one by one.
+FEWEST_TOGETHER = 4
 #: A run that takes longer than this is measured on a tenth of its rounds.
 _LONG_RUN = 0.5
 
@@ -41,6 +43,14 @@ class Chunk(NamedTuple):
 def run_chunk(chunk: Chunk) -> Rows:
     """Make the runs of a chunk: a pure function, the same wherever and however often it is run."""
     setting = chunk.setting
+    if chunk.end - chunk.first >= FEWEST_TOGETHER and isinstance(setting, Setting):
+        together = of_many(setting.measures)
+        batches = None if together is None else setting.batches(chunk.first, chunk.end)
+        if together is not None and batches is not None:
+            points = setting.checkpoint_rounds
+            return _joined(
+                [{name: take(runs, points) for name, take in together.items()} for runs in batches]
+            )
     measures = measures_of(setting.measures)
     taken: dict[str, list[object]] = {name: [] for name in measures}
     for number in range(chunk.first, chunk.end):

@@ -12,12 +12,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
-from latesum._compile import compiled, inlined
+from latesum._compile import allocation_free, inlined
 from latesum.lab.run_kernels import can_learn, learn, next_stretch, play_part
+from latesum.lab.state_kernels import copy_state
 from latesum.policies.purpose_kernels import BRIDGE
 from latesum.world.kernels import DONE
 
@@ -65,31 +63,7 @@ class Parts(NamedTuple):
     numbers: Any
 
 
-@intrinsic
-def copy_state(_, target, source):
-    """Write all arrays of a named tuple, and of those in it, into those of another of the same type."""
-    if target != source:
-        raise TypeError("states of one policy have one type")
-    signature = types.void(target, source)
-
-    def generate(context, builder, signature, arguments):
-        _copy_arrays(context, builder, signature.args[0], *arguments)
-        return context.get_dummy_value()
-
-    return signature, generate
-
-
-def _copy_arrays(context, builder, kind, target, source):
-    if isinstance(kind, types.Array):
-        into, of = (context.make_array(kind)(context, builder, each) for each in (target, source))
-        cgutils.raw_memmove(builder, into.data, of.data, of.nitems, of.itemsize)
-    elif isinstance(kind, types.BaseTuple):
-        for place, each in enumerate(kind.types):
-            parts = (builder.extract_value(value, place) for value in (target, source))
-            _copy_arrays(context, builder, each, *parts)
-
-
-@compiled
+@allocation_free
 def tell(mind, arm, rounds, total, known, purpose, number):
     """What `Policy.tell` does."""
     protocol, open_total = mind.protocol, mind.open_total
@@ -155,10 +129,7 @@ def _learn_what_is_known(policy, parts, clock, lag):
 @inlined
 def _look_ahead(policy, ahead, parts, clock):
     """Let the copy know what the policy does, and of the rest what was played; False without room."""
-    copy_state(ahead.state, policy.state)
-    copy_state(ahead.before, policy.before)
-    copy_state(ahead.protocol, policy.protocol)
-    ahead.open_total[0] = policy.open_total[0]
+    copy_state(ahead, policy)
     part = clock[UNKNOWN]
     while part < clock[PARTS]:
         arm, purpose, number = parts.arms[part], parts.purposes[part], parts.numbers[part]
@@ -189,7 +160,7 @@ def _rounds_to_news(parts, clock, lag, number):
     return 0
 
 
-@compiled
+@allocation_free
 def play_late(
     policy, ahead, parts, clock, until, bucket, lag, tables, under_way, words, start, quiet, drawn
 ):

@@ -20,6 +20,7 @@ from latesum._call_text import read_call
 from latesum._checks import InvalidInput
 from latesum._registry import Registry
 from latesum._signatures import signature_of
+from latesum.lab.batches import Batch
 from latesum.lab.run import Run
 from latesum.world import Problem
 
@@ -73,6 +74,29 @@ def _measure(text: str) -> Measure:
     except TypeError as error:
         raise InvalidInput(f"the measure {text!r} cannot be taken: {error}.") from None
     return functools.partial(measure, **parameters) if parameters else measure
+
+
+def of_many(texts: Sequence[str]) -> dict[str, Callable[[Batch, Any], Any]] | None:
+    """The measures as functions of runs that were played together; None where some need more than their plays."""
+    names = {text: read_call(text, "measure")[0] for text in texts}
+    if not _OF_PLAYS.issuperset(names.values()):
+        return None
+    return {text: _TOGETHER.get(text) or _one_by_one(_measure(text)) for text in texts}
+
+
+def _one_by_one(measure: Measure) -> Callable[[Batch, Any], Any]:
+    return lambda runs, _: np.array([measure(run) for run in runs])
+
+
+#: Measures that look at nothing but the plays of a run. What policies believe at the end is not kept of runs that
+#: were played together.
+_OF_PLAYS = frozenset(("regret", "ended_on_best", "switches", "suspect", "lock_in", "on_good"))
+#: Those that are taken of all such runs in one call, given the checkpoints.
+_TOGETHER: dict[str, Callable[[Batch, Any], Any]] = {
+    "regret": lambda runs, checkpoints: runs.regrets(checkpoints),
+    "ended_on_best": lambda runs, _: runs.ended_on_best,
+    "switches": lambda runs, _: runs.switches,
+}
 
 
 @register_measure("regret")

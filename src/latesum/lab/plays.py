@@ -19,6 +19,7 @@ class Plays(Sequence[Play]):
 
     Args:
         first: The number of the stretch that the first begins, if it begins one.
+        room: For how many there is room at first.
 
     >>> plays = Plays()
     >>> plays.add(0, 150, 51.0, "learn")
@@ -26,12 +27,12 @@ class Plays(Sequence[Play]):
     (Play(arm=0, rounds=150, total=51.0, purpose='learn', number=1), 1)
     """
 
-    def __init__(self, first: int = 1) -> None:
+    def __init__(self, first: int = 1, *, room: int = _ROOM) -> None:
         self._first = first
         self._count = 0
         self._columns: tuple[NDArray[Any], ...] = (
-            np.empty(_ROOM, dtype=np.int64), np.empty(_ROOM, dtype=np.int64), np.empty(_ROOM),
-            np.empty(_ROOM, dtype=np.int8), np.empty(_ROOM, dtype=np.int64),
+            np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64), np.empty(room),
+            np.empty(room, dtype=np.int8), np.empty(room, dtype=np.int64),
         )  # fmt: skip
 
     @property
@@ -96,6 +97,23 @@ class Plays(Sequence[Play]):
             count: How many there are now.
         """
         self._count = count
+
+    def part(self, start: int, end: int) -> Plays:
+        """Some of them that follow each other, where they are.
+
+        Args:
+            start: The place of the first.
+            end: One past the place of the last.
+
+        >>> plays = Plays()
+        >>> for arm in range(3):
+        ...     plays.add(arm, 150, 51.0, "learn")
+        >>> plays.part(1, 3).arms.tolist()
+        [1, 2]
+        """
+        new = Plays(self._first, room=0)
+        new._columns, new._count = tuple(each[start:end] for each in self._columns), end - start
+        return new
 
     def __len__(self) -> int:
         return self._count

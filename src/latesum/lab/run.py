@@ -194,7 +194,9 @@ class Run:
         if rewards == "generated" and self.problem.changes:
             result = np.vectorize(self._changing_regret, otypes=[float])(rounds)
         elif rewards == "generated":
-            result = np.interp(rounds, self.ends, self._regret_at_ends)
+            result = np.empty(rounds.shape)
+            moments = rounds.astype(np.float64).reshape(-1)
+            _kernels().regret_at(self.ends, self._regret_at_ends, moments, result.reshape(-1))
         elif rewards == "received":
             if self.problem.changes:
                 raise InvalidInput("regret of received rewards is for means that do not change.")

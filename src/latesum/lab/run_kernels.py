@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from numba.core import types
 from numba.extending import intrinsic
 
-from latesum._compile import compiled
+from latesum._compile import allocation_free
 from latesum.policies import ars_kernels, choice_kernels, fixed_kernels, odaaf_kernels
 from latesum.policies.unmix import step_kernels as unmix_kernels
 from latesum.world.bucket_kernels import BucketTables, play_in_buckets
@@ -32,12 +32,16 @@ class _Rule(NamedTuple):
     can_learn: Any = None  # (state) -> whether there is room for one more stretch
     longest_part: Any = None  # (state) -> the most rounds that are told at once
     stops: Any = None  # (state) -> whether Python has something to do before the next stretch
+    begin: Any = None  # (state, words): for a policy that draws, what it draws at the beginning
 
 
 _RULES = {
     odaaf_kernels.OdaafState: _Rule(odaaf_kernels.next_stretch, odaaf_kernels.learn),
     choice_kernels.FlowState: _Rule(
-        choice_kernels.next_stretch, choice_kernels.learn, choice_kernels.can_learn
+        choice_kernels.next_stretch,
+        choice_kernels.learn,
+        choice_kernels.can_learn,
+        begin=choice_kernels.begin,
     ),
     ars_kernels.ArsState: _Rule(ars_kernels.next_stretch, ars_kernels.learn),
     fixed_kernels.SplitState: _Rule(fixed_kernels.next_of_split, fixed_kernels.learn_averages),
@@ -79,6 +83,21 @@ def learn(typing_context, state, told, arm, rounds, total, known, purpose):
     rule = _RULES[state.instance_class].learn
     arguments = (state, told, arm, rounds, total, known, purpose)
     return _call_of(rule, typing_context, arguments)
+
+
+@intrinsic
+def begin(typing_context, state, words):
+    """What a policy draws at the beginning."""
+    rule = _RULES[state.instance_class].begin
+    if rule is not None:
+        return _call_of(rule, typing_context, (state, words))
+    return types.void(state, words), lambda context, *_: context.get_dummy_value()
+
+
+def runs_alone(state, random):
+    """Whether a policy with such a state plays a run from its beginning without Python."""
+    rule = _RULES[type(state)]
+    return rule.stops is None and (rule.begin is not None or not random)
 
 
 @intrinsic
@@ -124,7 +143,7 @@ def stops(typing_context, state):
     return _optional("stops", types.boolean, False, typing_context, state)
 
 
-@compiled
+@allocation_free
 def play_stretches(
     state,
     told,

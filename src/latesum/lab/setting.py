@@ -11,7 +11,7 @@ import functools
 import hashlib
 import json
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
@@ -19,15 +19,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput, known_name, whole_number
-from latesum._draws import SharedGenerator, seeded
+from latesum._draws import SharedGenerator, seeded, seeded_rows
 from latesum._registry import Registry
 from latesum._signatures import signature_of
 from latesum.attributed import AttributedPolicy
 from latesum.attributed import run as run_attributed
 from latesum.attributed.playable import refuse_unplayable
+from latesum.lab.batches import Batch, Seeds, can_play_together, play_together
 from latesum.lab.play import AtOnce, Game, InBuckets, Poor, Reports
+from latesum.lab.plays import Plays
 from latesum.lab.run import LabelledRun, Run
-from latesum.policies import Policy
+from latesum.policies import Play, Policy
 from latesum.policies.spec import PolicySpec
 from latesum.world import FieldProblem, Problem, Reporting, Reward
 from latesum.world.buckets import BucketWorld
@@ -247,12 +249,64 @@ class Setting:
             )  # fmt: skip
             return LabelledRun(problem, seen, points)
         game, _ = self._game(number, self.horizon)
+        plays = game.last_plays(self.horizon)
+        return self._run_of(number, problem, plays, functools.partial(getattr, game, "policy"))
+
+    def _run_of(
+        self, number: int, problem: Problem, plays: Sequence[Play], policy: Callable[[], Policy]
+    ) -> Run:
         return Run(
-            problem, game.last_plays(self.horizon), policy=functools.partial(getattr, game, "policy"),
-            checkpoints=self.checkpoint_rounds, bucket=self.reports.bucket,
-            longer=functools.partial(self._longer, number),
+            problem, plays, policy=policy, checkpoints=self.checkpoint_rounds,
+            bucket=self.reports.bucket, longer=functools.partial(self._longer, number),
             anew=functools.partial(self._anew, number),
         )  # fmt: skip
+
+    def batches(self, first: int, end: int) -> Iterator[Batch] | None:
+        """The runs `first` to `end` - 1 as `run` makes them, many in one compiled call; None where that needs Python.
+
+        What the policy believed at the end is found by making a run anew.
+
+        Args:
+            first: The number of the first run.
+            end: One past the number of the last.
+
+        >>> setting = Setting(Problem([0.2, 0.8], "uniform(0, 9)"), PolicySpec.parse("odaaf"), 5_000)
+        >>> [len(runs) for runs in setting.batches(0, 100)]
+        [100]
+        """
+        if not self._plays_together:
+            return None
+        problem, policy = self.prepared
+        assert isinstance(policy, Policy)
+        seeds = [seeded_rows(self._seed_path, first, end, stream) for stream in (WORLD, POLICY)]
+
+        def make(place: int, plays: Plays | None) -> Run:
+            number = first + place
+            if plays is None:
+                return self.run(number)
+            return self._run_of(
+                number, problem, plays, functools.partial(self._policy_after, number)
+            )
+
+        return play_together(
+            problem, policy, Seeds(*seeds), self.horizon, self.reports.bucket, make
+        )
+
+    def _policy_after(self, number: int) -> Policy:
+        policy = self.run(number).policy
+        assert policy is not None
+        return policy
+
+    @functools.cached_property
+    def _plays_together(self) -> bool:
+        """Whether many runs are played in one compiled call: each begins and goes on without Python."""
+        if not isinstance(self.problem, Problem) or self.order is not None:
+            return False
+        if self.before is not None or self.history or self.world != "rounds":
+            return False
+        if self.reports.lag or isinstance(self.reports, Poor):
+            return False
+        return can_play_together(*self.prepared, self.horizon)
 
     def shortened(self, rounds: int) -> Setting:
         """The same cut off after some rounds, for measuring how long a run takes.

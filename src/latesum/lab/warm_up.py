@@ -14,6 +14,7 @@ import numpy as np
 
 from latesum._compile import cache_folder
 from latesum.attributed import QPMD
+from latesum.lab.engine import FEWEST_TOGETHER, Chunk, run_chunk
 from latesum.lab.markets.setting import MarketSetting
 from latesum.lab.play import InBuckets
 from latesum.lab.runners import InProcesses
@@ -32,6 +33,8 @@ _AT_ONCE = Problem([0.2, 0.6, 0.4], "constant(0)")
 _VERY_LATE = Problem([0.2, 0.6, 0.4], "uniform(0, 9000)")
 #: What whole runs with very long delays are compiled for; others compile theirs at their first use.
 _LONG_RUNS = ("flow", "odaaf", "unmix")
+#: What many runs in one call are compiled for.
+_TOGETHER = ("flow", "odaaf")
 #: What whole runs in buckets are compiled for: the candidates of plans.
 _IN_BUCKETS = ("unmix", "odaaf", "ars-ucb", "fixed-split")
 #: What is for undelayed rewards only.
@@ -104,6 +107,8 @@ def _play_policy(name: str) -> None:
         from latesum.policies.unmix.visits_kernels import doubt_length
 
         doubt_length(1.0, 1.0)  # no short run has an arm in doubt
+    if name in _TOGETHER:
+        run_chunk(Chunk(Setting(_LATE, spec, _ROUNDS), 0, FEWEST_TOGETHER))
     if name in _LONG_RUNS:
         Setting(_VERY_LATE, spec, _ROUNDS).run(0)
     if name in _IN_BUCKETS:

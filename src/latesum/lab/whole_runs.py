@@ -109,7 +109,7 @@ class LateRun:
         protocol = np.zeros((2, at.PROTOCOL), dtype=np.int64)
         protocol[:, [at.TOLD, at.HIGHEST]] = policy.rounds_told, policy._highest
         state = policy._for_kernel()
-        states = (state, *(_another(state) for _ in range(3)))
+        states = (state, *(another(state) for _ in range(3)))
         self._minds = [
             at.Mind(states[2 * each], states[2 * each + 1], protocol[each], np.zeros(1))
             for each in range(2)
@@ -198,12 +198,16 @@ def _of(world: World | BucketWorld, bucket: int, rounds: int) -> tuple[Any, Any]
     return parts
 
 
-def _another(state: Any) -> Any:
-    """A copy of a named tuple that shares no array with it."""
+def another(state: Any) -> Any:
+    """A copy of a named tuple that shares no array with it.
+
+    Args:
+        state: What a compiled rule knows.
+    """
     return type(state)(
         *(
             each.copy() if isinstance(each, np.ndarray)
-            else _another(each) if isinstance(each, tuple) else each
+            else another(each) if isinstance(each, tuple) else each
             for each in state
         )
     )  # fmt: skip

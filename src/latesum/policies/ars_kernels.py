@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from latesum._compile import compiled
+from latesum._compile import allocation_free
 from latesum.policies.purpose_kernels import LEARN, OVERRIDE
 
 # Places in `plan`.
@@ -28,7 +28,7 @@ class ArsState(NamedTuple):
     chosen: Any  # how often
 
 
-@compiled
+@allocation_free
 def learn(state, told, arm, rounds, total, known, purpose):  # type: ignore[no-untyped-def]
     """Take in a stretch; `told` is the rounds told so far, with its own."""
     if purpose != OVERRIDE:
@@ -43,7 +43,7 @@ def learn(state, told, arm, rounds, total, known, purpose):  # type: ignore[no-u
     decide(state, told)
 
 
-@compiled
+@allocation_free
 def decide(state, told):  # type: ignore[no-untyped-def]
     """Plan a stretch of an arm that was never played, or of the one with the best bound."""
     best, largest = -1, -math.inf
@@ -59,20 +59,20 @@ def decide(state, told):  # type: ignore[no-untyped-def]
     plan(state, best)
 
 
-@compiled
+@allocation_free
 def plan(state, arm):  # type: ignore[no-untyped-def]
     """Plan the next stretch of an arm."""
     length = math.pow(state.chosen[arm] + 1, state.growth)
     state.plan[ARM], state.plan[LEFT] = arm, math.ceil(min(length, _LONGEST))
 
 
-@compiled
+@allocation_free
 def next_stretch(state, told):  # type: ignore[no-untyped-def]
     """What is left of the planned stretch."""
     return state.plan[ARM], state.plan[LEFT], LEARN
 
 
-@compiled
+@allocation_free
 def _upper_bound(state, arm, told):  # type: ignore[no-untyped-def]
     known = state.rounds[arm]
     if known == 0:  # played, and its totals are not known yet

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from latesum._compile import compiled
+from latesum._compile import allocation_free, compiled
 
 # Places in `counters`.
 ROUNDS_PLAYED = 0
@@ -37,7 +37,7 @@ class BalanceState(NamedTuple):
     recent_rounds: Any  # ... and for how long
 
 
-@compiled
+@allocation_free
 def add(balance, arm, rounds, total, known):  # type: ignore[no-untyped-def]
     """Take in a play: `arm` for `rounds` rounds, in which `total` arrived if that is known.
 
@@ -61,7 +61,7 @@ def add(balance, arm, rounds, total, known):  # type: ignore[no-untyped-def]
     balance.last_played[arm] = counters[ROUNDS_PLAYED]
 
 
-@compiled
+@allocation_free
 def _add_arrivals(balance, row, arm, rounds):  # type: ignore[no-untyped-def]
     """Half of the plays at once, and half of what was played 2 E rounds earlier."""
     late = balance.late
@@ -78,7 +78,7 @@ def _add_arrivals(balance, row, arm, rounds):  # type: ignore[no-untyped-def]
         age += length
 
 
-@compiled
+@allocation_free
 def _note_leaks(balance, arm):  # type: ignore[no-untyped-def]
     """Write down anew the weights in the row of an arm that may have grown: its own and recent ones."""
     weights, row, n_arms = balance.weights[arm], balance.leaks[arm], len(balance.rounds)
@@ -101,7 +101,7 @@ def _note_leaks(balance, arm):  # type: ignore[no-untyped-def]
     balance.counters[MOST_LEAKS] = max(balance.counters[MOST_LEAKS], balance.leak_counts[arm])
 
 
-@compiled
+@allocation_free
 def find_leaks(weights, leaks, leak_weights, leak_counts):  # type: ignore[no-untyped-def]
     """Write down the other arms with a weight in each row; the most that a row has."""
     most = 0
@@ -115,7 +115,7 @@ def find_leaks(weights, leaks, leak_weights, leak_counts):  # type: ignore[no-un
     return most
 
 
-@compiled
+@allocation_free
 def _remember(balance, arm, rounds):  # type: ignore[no-untyped-def]
     counters, arms, lengths = balance.counters, balance.recent_arms, balance.recent_rounds
     if rounds >= balance.late:
@@ -148,7 +148,7 @@ def _remember(balance, arm, rounds):  # type: ignore[no-untyped-def]
     counters[RECENT] = count
 
 
-@compiled
+@allocation_free
 def has_room(balance):  # type: ignore[no-untyped-def]
     """Whether one more play can be remembered, and what leaks into it be written down."""
     recent, room = balance.counters[RECENT], balance.leaks.shape[1]
@@ -156,11 +156,17 @@ def has_room(balance):  # type: ignore[no-untyped-def]
     return recent < len(balance.recent_arms) and leaks <= room
 
 
-@compiled
-def disturbing_plays(balance, noise):  # type: ignore[no-untyped-def]
-    """How many plays each total is a sum over: N + noise E B, at least 1."""
+@allocation_free
+def count_disturbing(balance, noise, plays):  # type: ignore[no-untyped-def]
+    """Write how many plays each total is a sum over: N + noise E B, at least 1."""
     spread = noise * balance.mean_delay
-    plays = np.empty(len(balance.rounds))
     for arm in range(len(plays)):
         plays[arm] = max(balance.rounds[arm] + spread * balance.boundaries[arm], 1.0)
+
+
+@compiled
+def disturbing_plays(balance, noise):  # type: ignore[no-untyped-def]
+    """The same in an array of its own."""
+    plays = np.empty(len(balance.rounds))
+    count_disturbing(balance, noise, plays)
     return plays

@@ -9,20 +9,29 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from latesum._compile import compiled
+from latesum._compile import allocation_free, compiled
+from latesum._draw_kernels import permute
 from latesum.policies.balance_kernels import (
     PREVIOUS,
     ROUNDS_PLAYED,
     add,
-    disturbing_plays,
+    count_disturbing,
     has_room,
 )
-from latesum.policies.flow_kernels import index_values, solve_balance, thinned_index_values
+from latesum.policies.flow_kernels import fill_index, fill_thinned_index, solve_into
 from latesum.policies.purpose_kernels import LEARN
 
 # Places in `plan`.
 ARM = 0
 LEFT = 1
+
+# Rows of `room`: what one choice needs, per arm.
+MEANS = 0
+OPTIMISTIC = 1
+COUNTS = 2
+PLAYS = 3
+INDEX = 4
+ROOM = 5
 
 #: The number of UCB1 among the indices.
 _UCB1 = 2
@@ -45,10 +54,19 @@ class FlowState(NamedTuple):
     order: Any  # of the first tries
     available: Any  # False for arms that were taken away
     plan: Any
-    widths: Any  # what `thinned_index_values` keeps
+    widths: Any  # what `fill_thinned_index` keeps
+    room: Any  # what a choice writes down: arrays of its own would cost more than its arithmetic
 
 
-@compiled
+@allocation_free
+def begin(state, words):  # type: ignore[no-untyped-def]
+    """Draw the order of the first tries, and plan the first stretch."""
+    permute(words, state.order)
+    chosen = choose(state)
+    plan(state, 0, chosen, rounds_for(state, chosen))
+
+
+@allocation_free
 def learn(state, told, arm, rounds, total, known, purpose):  # type: ignore[no-untyped-def]
     """Take in a stretch; `told` is the rounds told so far, with its own."""
     add(state.balance, arm, rounds, total, known)
@@ -57,19 +75,19 @@ def learn(state, told, arm, rounds, total, known, purpose):  # type: ignore[no-u
         plan(state, told, chosen, rounds_for(state, chosen))
 
 
-@compiled
+@allocation_free
 def next_stretch(state, told):  # type: ignore[no-untyped-def]
     """What is left of the planned stretch."""
     return state.plan[ARM], state.plan[LEFT], LEARN
 
 
-@compiled
+@allocation_free
 def can_learn(state):  # type: ignore[no-untyped-def]
     """Whether there is room for one more stretch."""
     return has_room(state.balance)
 
 
-@compiled
+@allocation_free
 def goes_on(state, arm, rounds):  # type: ignore[no-untyped-def]
     """Whether something is left of the planned stretch, of which these rounds were played."""
     if arm == state.plan[ARM] and rounds < state.plan[LEFT]:
@@ -78,7 +96,7 @@ def goes_on(state, arm, rounds):  # type: ignore[no-untyped-def]
     return False
 
 
-@compiled
+@allocation_free
 def plan(state, told, arm, rounds):  # type: ignore[no-untyped-def]
     """Plan a stretch, cut at the horizon."""
     if told < state.horizon:
@@ -86,43 +104,67 @@ def plan(state, told, arm, rounds):  # type: ignore[no-untyped-def]
     state.plan[ARM], state.plan[LEFT] = arm, max(1, rounds)
 
 
-@compiled
+@allocation_free
 def choose(state):  # type: ignore[no-untyped-def]
     """An arm that was never played, or the one with the best index."""
     arm = untried(state)
     if arm >= 0:
         return arm
-    _, optimistic, counts = beliefs(state)
-    return pick(state, counts, values(state, optimistic, counts))
+    room = state.room
+    believe(state, room[MEANS], room[OPTIMISTIC], room[COUNTS])
+    rank(state, room[OPTIMISTIC], room[COUNTS], room[INDEX])
+    return pick(state, room[COUNTS], room[INDEX])
 
 
-@compiled
-def beliefs(state):  # type: ignore[no-untyped-def]
-    """Per arm: the mean, the mean to take for the index, and the plays that it is worth."""
-    balance = state.balance
-    means = solve_balance(balance, 1.0)
-    optimistic = means
+@allocation_free
+def believe(state, means, optimistic, counts):  # type: ignore[no-untyped-def]
+    """Write per arm the mean, the mean to take for the index, and the plays that it is worth."""
+    balance, plays = state.balance, state.room[PLAYS]
+    solve_into(balance, 1.0, means)
     if state.caution > 0.0:
-        optimistic = np.maximum(means, solve_balance(balance, 1.0 + state.caution))
-    own = balance.own
-    return means, optimistic, own * own / disturbing_plays(balance, state.noise)
+        solve_into(balance, 1.0 + state.caution, optimistic)
+    count_disturbing(balance, state.noise, plays)
+    for arm in range(len(means)):
+        if state.caution > 0.0:
+            optimistic[arm] = np.maximum(means[arm], optimistic[arm])
+        else:
+            optimistic[arm] = means[arm]
+        counts[arm] = balance.own[arm] * balance.own[arm] / plays[arm]
 
 
-@compiled
-def values(state, means, counts):  # type: ignore[no-untyped-def]
-    """The index of every arm, from what is believed of it."""
-    balance = state.balance
+@allocation_free
+def rank(state, means, counts, index):  # type: ignore[no-untyped-def]
+    """Write the index of every arm, from what is believed of it."""
+    balance, plays = state.balance, state.room[PLAYS]
     clock, horizon = float(balance.counters[ROUNDS_PLAYED]), float(state.horizon)
     if state.index_kind == _UCB1 or not state.thinned:
-        return index_values(state.index_kind, means, counts, clock, horizon)
-    plays = disturbing_plays(balance, state.noise)
-    return thinned_index_values(
+        fill_index(state.index_kind, means, counts, clock, horizon, index)
+        return
+    count_disturbing(balance, state.noise, plays)
+    fill_thinned_index(
         state.index_kind, means, balance.own, plays, balance.totals, clock, horizon,
-        state.widths,
+        state.widths, index,
     )  # fmt: skip
 
 
 @compiled
+def beliefs(state):  # type: ignore[no-untyped-def]
+    """What `believe` finds, in arrays of their own."""
+    n_arms = len(state.order)
+    means, optimistic, counts = np.empty(n_arms), np.empty(n_arms), np.empty(n_arms)
+    believe(state, means, optimistic, counts)
+    return means, optimistic, counts
+
+
+@compiled
+def values(state, means, counts):  # type: ignore[no-untyped-def]
+    """What `rank` finds, in an array of its own."""
+    index = np.empty(len(means))
+    rank(state, means, counts, index)
+    return index
+
+
+@allocation_free
 def pick(state, counts, index):  # type: ignore[no-untyped-def]
     """An arm that is overdue, or the one with the best index, or any while nothing is known."""
     arm = overdue(state, counts)
@@ -135,7 +177,7 @@ def pick(state, counts, index):  # type: ignore[no-untyped-def]
     return best if best >= 0 else _stay_put(state)
 
 
-@compiled
+@allocation_free
 def untried(state):  # type: ignore[no-untyped-def]
     """The next arm that was never played, or -1."""
     for arm in state.order:
@@ -144,7 +186,7 @@ def untried(state):  # type: ignore[no-untyped-def]
     return -1
 
 
-@compiled
+@allocation_free
 def overdue(state, counts):  # type: ignore[no-untyped-def]
     """An arm none of whose totals is known, though as many rounds again have passed since; or -1."""
     balance = state.balance
@@ -155,7 +197,7 @@ def overdue(state, counts):  # type: ignore[no-untyped-def]
     return -1
 
 
-@compiled
+@allocation_free
 def _stay_put(state):  # type: ignore[no-untyped-def]
     """The arm to go on with while nothing at all is known."""
     previous = state.balance.counters[PREVIOUS]
@@ -167,7 +209,7 @@ def _stay_put(state):  # type: ignore[no-untyped-def]
     return -1
 
 
-@compiled
+@allocation_free
 def rounds_for(state, arm):  # type: ignore[no-untyped-def]
     """How long to play `arm` next."""
     known = int(state.balance.rounds[arm])

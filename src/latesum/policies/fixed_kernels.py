@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from latesum._compile import compiled
+from latesum._compile import allocation_free
 from latesum.policies.purpose_kernels import COMMIT, LEARN, OVERRIDE
 
 # Places in `plan`.
@@ -46,7 +46,7 @@ class OracleState(NamedTuple):
     sums: Any
 
 
-@compiled
+@allocation_free
 def learn_averages(state, told, arm, rounds, total, known, purpose):  # type: ignore[no-untyped-def]
     """Take in a stretch, for the plain mean of each arm's totals."""
     if purpose == OVERRIDE:
@@ -57,13 +57,13 @@ def learn_averages(state, told, arm, rounds, total, known, purpose):  # type: ig
         state.sums[arm] += total
 
 
-@compiled
+@allocation_free
 def mean_of(state, arm):  # type: ignore[no-untyped-def]
     """The mean total per round; minus infinity where nothing is known."""
     return state.sums[arm] / state.rounds[arm] if state.rounds[arm] else -math.inf
 
 
-@compiled
+@allocation_free
 def next_of_split(state, told):  # type: ignore[no-untyped-def]
     """The arm whose quota is not played yet, and then the best."""
     best, largest = -1, -math.inf
@@ -78,7 +78,7 @@ def next_of_split(state, told):  # type: ignore[no-untyped-def]
     return best, state.horizon - told % state.horizon, COMMIT
 
 
-@compiled
+@allocation_free
 def learn_in_turn(state, told, arm, rounds, total, known, purpose):  # type: ignore[no-untyped-def]
     """Take in a stretch, and go on to the next arm when the turn of this one is over."""
     learn_averages(state, told, arm, rounds, total, known, purpose)
@@ -92,7 +92,7 @@ def learn_in_turn(state, told, arm, rounds, total, known, purpose):  # type: ign
                 plan[LEFT] -= over % state.stretch
 
 
-@compiled
+@allocation_free
 def take_next(state):  # type: ignore[no-untyped-def]
     """Plan the turn of the next arm that is left."""
     arm = state.plan[ARM]
@@ -103,13 +103,13 @@ def take_next(state):  # type: ignore[no-untyped-def]
     state.plan[ARM], state.plan[LEFT] = arm, state.stretch
 
 
-@compiled
+@allocation_free
 def next_in_turn(state, told):  # type: ignore[no-untyped-def]
     """The rest of the present turn."""
     return state.plan[ARM], state.plan[LEFT], LEARN
 
 
-@compiled
+@allocation_free
 def next_of_oracle(state, told):  # type: ignore[no-untyped-def]
     """The best arm, or the first that is left."""
     arm = state.best_arm

@@ -83,6 +83,7 @@ class FlowPolicy(Policy):
             first_rounds=self._first_rounds, later_rounds=self._later_rounds,
             balance=balance.state, order=np.array(order), available=self._available_arms(),
             plan=np.array([arm, left]), widths=np.zeros((self.n_arms, 5)),
+            room=np.empty((kernels().ROOM, self.n_arms)),
         )  # fmt: skip
 
     def _rule(self) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from latesum._compile import compiled
+from latesum._compile import allocation_free, compiled
 from latesum._kl_kernels import CLOSE, bernoulli_upper
 
 #: How far outside [0, 1] an estimate may lie while it corrects others: at 0 and 1 exactly, low
@@ -18,16 +18,26 @@ _CLOSE_ENOUGH = 1e-7
 
 @compiled
 def solve_balance(balance, stretched):  # type: ignore[no-untyped-def]
-    """The means that explain the totals: weights @ means = totals, by Gauss-Seidel.
+    """What `solve_into` finds, in an array of its own."""
+    means = np.empty(len(balance.rounds))
+    solve_into(balance, stretched, means)
+    return means
+
+
+@allocation_free
+def solve_into(balance, stretched, means):  # type: ignore[no-untyped-def]
+    """Write the means that explain the totals: weights @ means = totals, by Gauss-Seidel.
 
     `stretched` times as much as the weights say has leaked: 1 for the mean delay as it was told.
     Arms without a known round take the mean of all known rounds.
     """
     rounds, totals, leaks = balance.rounds, balance.totals, balance.leaks
     n_arms = len(rounds)
-    means = np.empty(n_arms)
-    all_rounds = rounds.sum()
-    overall = totals.sum() / all_rounds if all_rounds > 0 else 0.5
+    all_rounds = all_totals = 0.0
+    for arm in range(n_arms):
+        all_rounds += rounds[arm]
+        all_totals += totals[arm]
+    overall = all_totals / all_rounds if all_rounds > 0 else 0.5
     for arm in range(n_arms):
         means[arm] = totals[arm] / rounds[arm] if rounds[arm] > 0 else overall
     for _ in range(_MOST_SWEEPS):
@@ -45,7 +55,6 @@ def solve_balance(balance, stretched):  # type: ignore[no-untyped-def]
             means[arm] = mean
         if change < _CLOSE_ENOUGH:
             break
-    return means
 
 
 @compiled
@@ -62,14 +71,22 @@ def kl_lower(p, allowance):  # type: ignore[no-untyped-def]
 
 @compiled
 def index_values(kind, means, counts, clock, horizon):  # type: ignore[no-untyped-def]
-    """The index of every arm with a positive count, minus infinity for the others.
+    """What `fill_index` finds, in an array of its own."""
+    values = np.empty(len(means))
+    fill_index(kind, means, counts, clock, horizon, values)
+    return values
+
+
+@allocation_free
+def fill_index(kind, means, counts, clock, horizon, values):  # type: ignore[no-untyped-def]
+    """Write the index of every arm with a positive count, minus infinity for the others.
 
     `kind` is 0 for KL-UCB++, 1 for KL-UCB, 2 for UCB1; a `horizon` of 0 means that none is known,
     and KL-UCB++ is then KL-UCB.
     """
     n_arms = len(means)
-    values = np.full(n_arms, -np.inf)
     for arm in range(n_arms):
+        values[arm] = -np.inf
         count = counts[arm]
         if count <= 0.0:
             continue
@@ -78,21 +95,20 @@ def index_values(kind, means, counts, clock, horizon):  # type: ignore[no-untype
             continue
         allowance = _kl_allowance(kind, n_arms, count, clock, horizon)
         values[arm] = kl_upper(min(max(means[arm], 0.0), 1.0), allowance / count)
-    return values
 
 
-@compiled
-def thinned_index_values(kind, means, own, plays, totals, clock, horizon, widths):  # type: ignore[no-untyped-def]
-    """As `index_values` for the two KL indices, with the noise of leaks as well as of rewards.
+@allocation_free
+def fill_thinned_index(kind, means, own, plays, totals, clock, horizon, widths, values):  # type: ignore[no-untyped-def]
+    """As `fill_index` for the two KL indices, with the noise of leaks as well as of rewards.
 
     A total is a sum of `plays` terms in [0, 1], of which `own` are expected to be the arm's: so it
     is the expected total that a KL bound holds for, and a mean moves it `own` times as far. `widths`
     keeps what was found for each arm and from what: most arms are as they were a stretch ago.
     """
     n_arms = len(means)
-    values = np.full(n_arms, -np.inf)
     moment = max(horizon, clock) if kind == 0 and horizon > 0 else clock
     for arm in range(n_arms):
+        values[arm] = -np.inf
         if own[arm] <= 0.0:
             continue
         known = widths[arm]
@@ -108,7 +124,6 @@ def thinned_index_values(kind, means, own, plays, totals, clock, horizon, widths
             known[4] = plays[arm] * (kl_upper(share, allowance / plays[arm]) - share) / own[arm]
             known[0], known[1], known[2], known[3] = own[arm], plays[arm], totals[arm], moment
         values[arm] = min(max(means[arm], 0.0), 1.0) + known[4]
-    return values
 
 
 @compiled

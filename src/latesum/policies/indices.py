@@ -69,9 +69,10 @@ def thinned_index_values(
     """
     from latesum.policies import flow_kernels
 
-    values: Floats = flow_kernels.thinned_index_values(
+    values = np.empty(len(means))
+    flow_kernels.fill_thinned_index(
         INDICES[index], means, own, plays, totals, float(clock), float(horizon or 0),
-        np.zeros((len(means), 5)),
+        np.zeros((len(means), 5)), values,
     )  # fmt: skip
     return values
 

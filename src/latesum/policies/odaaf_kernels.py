@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from latesum._compile import compiled
+from latesum._compile import allocation_free
 from latesum.policies.purpose_kernels import BRIDGE, COMMIT, LEARN
 
 # Places in `counters`.
@@ -35,7 +35,7 @@ class OdaafState(NamedTuple):
     eliminations: Any  # rows: phase, tolerance, arm, its mean, leader, the leader's mean
 
 
-@compiled
+@allocation_free
 def learn(state, told, arm, rounds, total, known, purpose):  # type: ignore[no-untyped-def]
     """Take in a stretch; `told` is the rounds told so far, with its own."""
     counters = state.counters
@@ -52,7 +52,7 @@ def learn(state, told, arm, rounds, total, known, purpose):  # type: ignore[no-u
         finish_phases(state)
 
 
-@compiled
+@allocation_free
 def finish_phases(state):  # type: ignore[no-untyped-def]
     """Steps 2 and 3 for every phase whose n_m all surviving arms have reached by now."""
     counters, in_order = state.counters, state.in_order
@@ -95,7 +95,7 @@ def finish_phases(state):  # type: ignore[no-untyped-def]
         counters[PHASES_DONE] = done + 1
 
 
-@compiled
+@allocation_free
 def next_stretch(state, told):  # type: ignore[no-untyped-def]
     """Arm, rounds and purpose of the next stretch, `told` rounds having been told."""
     counters, left = state.counters, state.horizon - told
@@ -114,13 +114,13 @@ def next_stretch(state, told):  # type: ignore[no-untyped-def]
     return leading(state), 1, BRIDGE  # results are pending: wait for them
 
 
-@compiled
+@allocation_free
 def mean_of(state, arm):  # type: ignore[no-untyped-def]
     """The mean total per round; minus infinity where nothing is known."""
     return state.sums[arm] / state.rounds[arm] if state.rounds[arm] else -math.inf
 
 
-@compiled
+@allocation_free
 def leading(state):  # type: ignore[no-untyped-def]
     """The surviving arm with the largest mean, the first of equals."""
     leader = state.in_order[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from latesum._compile import compiled
+from latesum._compile import allocation_free
 from latesum._draw_kernels import binomial, uniform
 
 #: What is left to do of a stretch: nothing; what comes after its last plays, or only what is further
@@ -33,7 +33,7 @@ class UnderWay(NamedTuple):
     uniforms: Any
 
 
-@compiled
+@allocation_free
 def take_arrivals(carry, rounds):
     """Sum what was due during the next `rounds` rounds, and move the rest to the front."""
     size = len(carry)
@@ -48,7 +48,7 @@ def take_arrivals(carry, rounds):
     return arrived
 
 
-@compiled
+@allocation_free
 def _delay_of(uniform, cdf, guide):
     """The smallest delay k with cdf[k] > uniform."""
     delay = guide[int(uniform * (len(guide) - 1))]
@@ -57,7 +57,7 @@ def _delay_of(uniform, cdf, guide):
     return delay
 
 
-@compiled
+@allocation_free
 def spill_bernoulli(carry, rounds, uniforms, mean, cdf, guide, beyond):
     """Advance `carry` by a stretch whose last len(uniforms) plays are drawn one by one.
 
@@ -85,7 +85,7 @@ def spill_bernoulli(carry, rounds, uniforms, mean, cdf, guide, beyond):
     return arrived + inside, late
 
 
-@compiled
+@allocation_free
 def spill_rewards(carry, rounds, rewards, uniforms, cdf, guide, beyond):
     """The same for any rewards, drawn beforehand."""
     arrived = take_arrivals(carry, rounds)
@@ -103,7 +103,7 @@ def spill_rewards(carry, rounds, rewards, uniforms, cdf, guide, beyond):
     return arrived, late
 
 
-@compiled
+@allocation_free
 def play_bernoulli(tables, under_way, words, arm, rounds):
     """Play a stretch: what arrives in it, with the draws of `World.play` in the same order.
 
