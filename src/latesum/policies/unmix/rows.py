@@ -93,7 +93,8 @@ class PartRows:
         self._points[:, : curve.n_bins] = curve.prior
         self._points[:, width - n_arms :] = 0.5
         fit = at.fit_kernels
-        self._matrices: Floats = np.empty((fit.MATRICES, width + 1, width + 1))
+        places = fit.places(width)
+        self._matrices: Floats = np.empty((fit.MATRICES, places, places))
         self._vectors: Floats = np.empty((fit.VECTORS, max(width + 1, at.design_kernels.BAND)))
         self._values: Floats = np.empty(n_arms)
         self._table: Floats = np.empty((0, 5))
@@ -415,8 +416,9 @@ class PartRows:
         self._ages = np.empty((runs, bins, 4))
 
     def _new_equations(self, rows: int) -> None:
-        self._equations: Floats = np.empty((rows, self._points.shape[1] + 1))
-        self._band: Floats = np.empty((rows, 2, _kernels().design_kernels.BAND + 1))
+        fit = _kernels().fit_kernels
+        self._equations: Floats = np.empty((rows, fit.places(self._points.shape[1])))
+        self._band: Floats = np.empty((rows, 2, fit.covariance_kernels.BAND_PLACES))
 
 
 def _longer(array: Floats, kept: int, size: int) -> Floats:
