@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 
-from latesum._compile import allocation_free
+from latesum._compile import allocation_free, inlined
 from latesum._lane_kernels import LANES, equal_lanes, keep, lanes, not_negative, number
 from latesum.policies.unmix.design_kernels import BAND, SHARES
 
@@ -32,6 +32,50 @@ _LEAST_EXPECTED = 0.02
 _LEAST_VARIANCE = 0.25
 _LEAST_VARIANCE_SHARE = 0.01
 _LEAST_PIVOT = 0.05
+
+
+@inlined
+def _covariance_with(c, low, band, covariance):  # type: ignore[no-untyped-def]
+    """What rows `low` to c share with row c, without the diagonal: minus the sum of q_s,c-s q_s,j-s over s, for each j.
+
+    What is not complete is held in registers, as a window that moves on with s: it is nine numbers, since BAND is ten.
+    """
+    v0 = v1 = v2 = v3 = v4 = v5 = v6 = v7 = v8 = 0.0
+    for s in range(low, c + 1):
+        load = number(band, (s, 1, c - s))
+        covariance[s - low] = v0 - load * number(band, (s, 1, 0))
+        v0 = v1 - load * number(band, (s, 1, 1))
+        v1 = v2 - load * number(band, (s, 1, 2))
+        v2 = v3 - load * number(band, (s, 1, 3))
+        v3 = v4 - load * number(band, (s, 1, 4))
+        v4 = v5 - load * number(band, (s, 1, 5))
+        v5 = v6 - load * number(band, (s, 1, 6))
+        v6 = v7 - load * number(band, (s, 1, 7))
+        v7 = v8 - load * number(band, (s, 1, 8))
+        v8 = 0.0 - load * number(band, (s, 1, 9))
+
+
+@inlined
+def _factor_of(c, low, left, band, covariance):  # type: ignore[no-untyped-def]
+    """Write row c of the Cholesky factor into `band`; what is left of its variance, the square of the pivot.
+
+    Row j of the factor takes its part from what is between c and all rows after j: a window as in `_covariance_with`.
+    """
+    v0, v1, v2, v3 = covariance[0], covariance[1], covariance[2], covariance[3]
+    v4, v5, v6, v7, v8 = covariance[4], covariance[5], covariance[6], covariance[7], covariance[8]
+    for j in range(low, c):
+        factor = v0 / number(band, (j, 0, 0))
+        left -= factor * factor
+        v0 = v1 - factor * number(band, (j, 0, 1))
+        v1 = v2 - factor * number(band, (j, 0, 2))
+        v2 = v3 - factor * number(band, (j, 0, 3))
+        v3 = v4 - factor * number(band, (j, 0, 4))
+        v4 = v5 - factor * number(band, (j, 0, 5))
+        v5 = v6 - factor * number(band, (j, 0, 6))
+        v6 = v7 - factor * number(band, (j, 0, 7))
+        v7 = v8 - factor * number(band, (j, 0, 8))
+        band[j, 0, c - j] = factor
+    return left
 
 
 @allocation_free
@@ -109,47 +153,3 @@ def whiten(first, pending, count, typical, table, design, shares, n_eps, point, 
             for k in range(1, c - low + 1):
                 values = values - number(band, (c - k, 0, k)) * lanes(equations, (c - k, place))
             keep(equations, (c, place), values / pivot)
-
-
-@allocation_free
-def _covariance_with(c, low, band, covariance):  # type: ignore[no-untyped-def]
-    """What rows `low` to c share with row c, without the diagonal: minus the sum of q_s,c-s q_s,j-s over s, for each j.
-
-    What is not complete is held in registers, as a window that moves on with s: it is nine numbers, since BAND is ten.
-    """
-    v0 = v1 = v2 = v3 = v4 = v5 = v6 = v7 = v8 = 0.0
-    for s in range(low, c + 1):
-        load = number(band, (s, 1, c - s))
-        covariance[s - low] = v0 - load * number(band, (s, 1, 0))
-        v0 = v1 - load * number(band, (s, 1, 1))
-        v1 = v2 - load * number(band, (s, 1, 2))
-        v2 = v3 - load * number(band, (s, 1, 3))
-        v3 = v4 - load * number(band, (s, 1, 4))
-        v4 = v5 - load * number(band, (s, 1, 5))
-        v5 = v6 - load * number(band, (s, 1, 6))
-        v6 = v7 - load * number(band, (s, 1, 7))
-        v7 = v8 - load * number(band, (s, 1, 8))
-        v8 = 0.0 - load * number(band, (s, 1, 9))
-
-
-@allocation_free
-def _factor_of(c, low, left, band, covariance):  # type: ignore[no-untyped-def]
-    """Write row c of the Cholesky factor into `band`; what is left of its variance, the square of the pivot.
-
-    Row j of the factor takes its part from what is between c and all rows after j: a window as in `_covariance_with`.
-    """
-    v0, v1, v2, v3 = covariance[0], covariance[1], covariance[2], covariance[3]
-    v4, v5, v6, v7, v8 = covariance[4], covariance[5], covariance[6], covariance[7], covariance[8]
-    for j in range(low, c):
-        factor = v0 / number(band, (j, 0, 0))
-        left -= factor * factor
-        v0 = v1 - factor * number(band, (j, 0, 1))
-        v1 = v2 - factor * number(band, (j, 0, 2))
-        v2 = v3 - factor * number(band, (j, 0, 3))
-        v3 = v4 - factor * number(band, (j, 0, 4))
-        v4 = v5 - factor * number(band, (j, 0, 5))
-        v5 = v6 - factor * number(band, (j, 0, 6))
-        v6 = v7 - factor * number(band, (j, 0, 7))
-        v7 = v8 - factor * number(band, (j, 0, 8))
-        band[j, 0, c - j] = factor
-    return left

@@ -53,7 +53,7 @@ def add_equations(first, count, equations, matrix):  # type: ignore[no-untyped-d
             one, two = number(equations, (c, i)), number(equations, (c + 1, i))
             three, four = number(equations, (c + 2, i)), number(equations, (c + 3, i))
             if one != 0.0 or two != 0.0 or three != 0.0 or four != 0.0:
-                for j in range(i - i % LANES, width, LANES):
+                for j in range(i & -LANES, width, LANES):
                     value = lanes(matrix, (i, j)) + one * lanes(equations, (c, j))
                     value = value + two * lanes(equations, (c + 1, j))
                     value = value + three * lanes(equations, (c + 2, j))
@@ -63,7 +63,7 @@ def add_equations(first, count, equations, matrix):  # type: ignore[no-untyped-d
         for i in range(width):
             one = number(equations, (c, i))
             if one != 0.0:
-                for j in range(i - i % LANES, width, LANES):
+                for j in range(i & -LANES, width, LANES):
                     keep(matrix, (i, j), lanes(matrix, (i, j)) + one * lanes(equations, (c, j)))
         c += 1
 
@@ -72,7 +72,7 @@ def add_equations(first, count, equations, matrix):  # type: ignore[no-untyped-d
 def _nothing(matrix):  # type: ignore[no-untyped-def]
     """Zeros, in the upper triangle and behind it."""
     for i in range(matrix.shape[0]):
-        for j in range(i - i % LANES, matrix.shape[1], LANES):
+        for j in range(i & -LANES, matrix.shape[1], LANES):
             keep(matrix, (i, j), equal_lanes(0.0))
 
 
@@ -80,7 +80,7 @@ def _nothing(matrix):  # type: ignore[no-untyped-def]
 def _copy(matrix, to):  # type: ignore[no-untyped-def]
     """The upper triangle, written into another matrix."""
     for i in range(matrix.shape[0]):
-        for j in range(i - i % LANES, matrix.shape[1], LANES):
+        for j in range(i & -LANES, matrix.shape[1], LANES):
             keep(to, (i, j), lanes(matrix, (i, j)))
 
 
@@ -89,12 +89,12 @@ def factorise(matrix, width):  # type: ignore[no-untyped-def]
     """Replace the upper triangle of the first `width` rows and columns by U with U'U = matrix; pivots stay positive."""
     for k in range(width):
         pivot = 1.0 / math.sqrt(max(matrix[k, k], 1e-12))
-        for j in range(k - k % LANES, width, LANES):
+        for j in range(k & -LANES, width, LANES):
             keep(matrix, (k, j), pivot * lanes(matrix, (k, j)))
         for i in range(k + 1, width):
             factor = number(matrix, (k, i))
             if factor != 0.0:
-                for j in range(i - i % LANES, width, LANES):
+                for j in range(i & -LANES, width, LANES):
                     keep(matrix, (i, j), lanes(matrix, (i, j)) - factor * lanes(matrix, (k, j)))
 
 
@@ -229,7 +229,7 @@ def _to_new_point(more_to_come, matrices, vectors, reported, typical, prior, pri
     )
     if more_to_come:
         for i in range(width):
-            for j in range(i - i % LANES, width, LANES):
+            for j in range(i & -LANES, width, LANES):
                 keep(upper, (i, j), lanes(whole, (i, j)) + lanes(to_come, (i, j)))
         factorise(upper, width)
         towards = vectors[_TOWARDS]

@@ -83,11 +83,11 @@ class PartRows:
         self.stretch_sd = float(stretch_sd)
         #: The variance of each mean, as known now for reports, and for decisions once all that was played
         #: is reported.
-        self.variances: Floats = np.ones((2, n_arms))
+        self.variances: Floats = np.empty((2, n_arms))
         #: The estimate, and what it was before the last full pass.
         self._n_eps = n_arms if stretch_sd > 0 else 0
         width = curve.n_bins + self._n_eps + n_arms
-        self._points: Floats = np.zeros((2, width))
+        self._points: Floats = np.empty((2, width))
         #: What is one number, in the places that `rows_kernels` names.
         self._numbers: Floats = np.zeros(at.NUMBERS)
         self._numbers[at.TOLD :] = curve.told_mean, curve.told_sd, curve.prior_weight, stretch_sd
@@ -99,9 +99,11 @@ class PartRows:
         self._kept: dict[tuple[int, bool, float], PartRows] = {}
         self._filled = 0
         if of is not None:  # what was played is theirs
-            self._new_design(0, 0)
+            self._new_design(len(of._table), len(of._runs))
             self._new_equations(len(of._table))
             return
+        self.variances[:] = 1.0
+        self._points[:] = 0.0
         self._points[:, : curve.n_bins] = curve.prior
         self._points[:, width - n_arms :] = 0.5
         self._numbers[at.FLOWING_FROM] = math.nan
