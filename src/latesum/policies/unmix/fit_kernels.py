@@ -168,7 +168,7 @@ def fit(first, frozen, pending, count, typical, table, design, shares, n_eps, po
     sums, rows = matrices[_SUMS], matrices[_ROWS]
     if first == 0:
         _nothing(sums)
-        add_equations(0, frozen, equations, sums)
+        add_equations(first, frozen, equations, sums)
     _copy(sums, rows)
     add_equations(frozen, pending, equations, rows)
     if pending < count:

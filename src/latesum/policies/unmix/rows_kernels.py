@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from latesum._compile import allocation_free
 from latesum.policies.unmix import design_kernels, fit_kernels
 
@@ -129,8 +131,9 @@ def full_pass(numbers, points, variances, table, design, shares, equations, band
     for place in range(points.shape[1]):
         points[1, place] = points[0, place]
     numbers[FROZEN] = max(0.0, min(count - _KEPT_FRESH, numbers[PENDING_FROM]))
+    # Not a literal 0, for which Numba would compile the whole fit a second time.
     step(
-        0, typical, numbers, points, variances, table, design, shares, equations, band, matrices,
+        np.int64(0), typical, numbers, points, variances, table, design, shares, equations, band, matrices,
         vectors, prior, bin_means,
     )  # fmt: skip
 
