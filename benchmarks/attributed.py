@@ -69,8 +69,8 @@ def river_ucb(rounds: int) -> None:
     draw = random.Random(1).random
     policy = bandit.UCB(delta=1, seed=1)
     for _ in range(rounds):
-        arm = policy.pull([0, 1])
-        policy.update(arm, float(draw() < MEANS[arm]))
+        arm = int(policy.pull([0, 1]))
+        policy.update(arm, float(draw() < MEANS[arm]))  # type: ignore[no-untyped-call]
 
 
 def mabwiser_ucb1(rounds: int) -> None:

@@ -2,6 +2,7 @@
 
     pip install 'latesum[server,benchmarks]'
     python benchmarks/bad_network.py
+    python docs/tables.py --take network-results    # into docs/results and the pages
 
 Three processes on loopback: the service as `latesum serve` runs it, the attackers, and one that asks `/livez`, each time on a
 new connection, and for the option for now, on connections that are kept, a fixed number of times per second, whether or
@@ -10,7 +11,7 @@ not the answers before have come. Each attack is measured apart, and both at onc
 - sockets send half of a request's head and no more; one that is closed is opened again a second later,
 - eight clients send a file of 20,000 columns (129 kB) again and again, as a dry run, or one of 10,000 rows.
 
-On a machine that does other work answers take longer, whoever serves. So beside them stand the pauses of the service's own loop, which no
+On a machine that does other work answers take longer, whatever program serves. So beside them stand the pauses of the service's own loop, which no
 answer can be faster than, those of the loop that asks, which is to blame for nothing, and the CPU of the service's process.
 """
 
@@ -30,6 +31,7 @@ from typing import Any
 
 from loop_pauses import Heart, attack
 
+from latesum.lab.summaries import write_summary
 from service import SLOW_SOCKETS, UPLOADS, grow_in
 
 ROUTES = ("/livez", "option")
@@ -195,6 +197,7 @@ def main() -> None:
         help="the address of the attackers; 127.0.0.2 is not a listed proxy, so it has 200 connections",
     )  # fmt: skip
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--out", type=Path, default=Path("network-results"))
     given = parser.parse_args()
     if unknown := [each for each in given.attacks if each not in ATTACKS]:
         parser.error(f"there is no attack {unknown[0]!r}; there are {', '.join(ATTACKS)}")
@@ -207,6 +210,15 @@ def main() -> None:
         f"{os.cpu_count()} cores{load}, {given.seconds:g} s each, {given.rate:g} per second and route"
     )
     print(table(found))
+    rows = [
+        {
+            "beside": ATTACKS[name][1], "livez_p99_ms": row["/livez"]["p99_ms"], "option_p99_ms": row["option"]["p99_ms"],
+            "longest_ms": max(row[route]["longest_ms"] for route in ROUTES), "pauses_p99_ms": row["pauses"]["p99_ms"],
+            "cpu": row["cpu_share"], "failed": sum(row[route]["failed"] for route in ROUTES),
+        }
+        for name, row in found.items()
+    ]  # fmt: skip
+    print(write_summary(given.out / "network.csv", rows, same=["beside"]))
     worst = max(row[route]["p99_ms"] for row in found.values() for route in ROUTES)
     held = "held" if worst < LIMIT else "not held"
     print(f"99th percentile under {LIMIT:g} ms: {held}, the largest is {worst:.1f} ms")

@@ -15,40 +15,12 @@ import asyncio
 import json
 import tempfile
 import time
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from grown import grow
+
 ADDRESSES = ("/", "/live", "/v1/campaigns", "/?search=number-17", "/?page=4")
-
-
-def grow(store: Any, campaigns: int, days: int, regions: int) -> None:
-    """Campaigns of days, up to today."""
-    from latesum.live import Campaign, Row
-
-    names = [f"region {number}" for number in range(1, regions + 1)] if regions > 1 else []
-    how: dict[str, Any] = (
-        {"regions": names, "parameters": {"horizon": "20 weeks", "late": "about 2 days"}}
-        if names
-        else {"policy": "odaaf", "parameters": {"horizon": 900_000, "mean_delay": 1000}}
-    )
-    start = datetime.now(UTC).replace(hour=0, minute=0) - timedelta(days=days)
-    now = [start + timedelta(days=days, minutes=5)]
-    for number in range(campaigns):
-        campaign = Campaign.create(
-            name=f"number-{number}", options=["red", "blue", "green"], every="day", expected_rounds=5000,
-            time_basis="arrival", status_quo="red", start=start.date().isoformat(), seed=number,
-            store=store, clock=lambda: now[0], **how,
-        )  # fmt: skip
-        until = days - 14 if number % 10 == 0 else days
-        campaign.record_many(  # what was shown before the first question is filled in
-            [
-                Row(day, 5000, 1500.0 + 10 * (day % 7), shown=("red", "blue", "green")[(day // 5 + place) % 3], region=region)
-                for day in range(1, until + 1)
-                for place, region in enumerate(names or [None])
-            ]
-        )  # fmt: skip
-        campaign.decide_all()
 
 
 async def measure(store: Any, times: int) -> dict[str, float]:
@@ -88,7 +60,12 @@ def main() -> None:
     from latesum.live import Store
 
     with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "campaigns.db") as store:
-        grow(store, given.campaigns, given.days, given.regions)
+        for number in range(given.campaigns):
+            grow(
+                store, f"number-{number}", every="day", buckets=given.days + 1, regions=given.regions, stay=5,
+                known=given.days - 14 if number % 10 == 0 else given.days, late="about 2 days", seed=number,
+                policy={"policy": "odaaf", "parameters": {"horizon": 900_000, "mean_delay": 1000}},
+            )  # fmt: skip
         found = asyncio.run(measure(store, given.times))
     if given.json:
         print(json.dumps(found, indent=2))

@@ -1,6 +1,7 @@
 """For how long the service's loop answers no one: its pauses while files come in and sockets are slow.
 
     python benchmarks/loop_pauses.py
+    python docs/tables.py --take pauses-results    # into docs/results and the pages
 
 The service runs in this process, with a task in its loop that wakes up every two milliseconds and notes how much too late it
 was. All clients are in a process of their own. A pause of the loop is what every request waits for, whatever else it
@@ -22,6 +23,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from latesum.lab.summaries import write_summary
 from service import CAMPAIGN, SLOW_SOCKETS, UPLOADS
 
 _TICK = 0.002
@@ -74,7 +76,9 @@ def serve(folder: Path, heart: Heart) -> tuple[str, str, Any]:
 
     async def startup(sockets: Any = None) -> None:
         await begin(sockets)
-        server.tasks = [asyncio.create_task(each) for each in (gate.keep_looking(), heart.beat())]
+        app.state.tasks = [
+            asyncio.create_task(each) for each in (gate.keep_looking(), heart.beat())
+        ]
         ready.set()
 
     server.startup = startup  # type: ignore[method-assign]
@@ -156,6 +160,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--seconds", type=float, default=15.0)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--out", type=Path, default=Path("pauses-results"))
     given = parser.parse_args()
     logging.disable(logging.WARNING)  # every slow socket that is closed is a line
     found = measure(given.seconds)
@@ -164,8 +169,8 @@ def main() -> None:
         return
     titles = {
         "nothing": "nothing to do",
-        "rows": f"{UPLOADS} clients that send files of 10,000 rows",
-        "wide": f"{UPLOADS} clients that send files of 20,000 columns",
+        "rows": f"{UPLOADS} clients with files of 10,000 rows",
+        "wide": f"{UPLOADS} clients with files of 20,000 columns",
         "sockets": f"{SLOW_SOCKETS:,} sockets that send half of a head",
     }
     for kind, row in found.items():
@@ -173,6 +178,15 @@ def main() -> None:
             f"{titles[kind]}: median {row['median_ms']:.1f} ms, 99th percentile {row['p99_ms']:.1f} ms, "
             f"longest {row['longest_ms']:.1f} ms"
         )
+    rows = [
+        {
+            "beside": titles[kind],
+            "files": "in a process",
+            **{name: row[name] for name in ("p99_ms", "longest_ms")},
+        }
+        for kind, row in found.items()
+    ]
+    print(write_summary(given.out / "pauses.csv", rows, same=["beside", "files"]))
 
 
 if __name__ == "__main__":

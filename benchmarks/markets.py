@@ -2,6 +2,7 @@
 
     python benchmarks/markets.py            # about a quarter of a minute
     python benchmarks/markets.py --quick    # a few seconds
+    python docs/tables.py --take market-speed-results    # into docs/results and the pages
 
 The rows are those of a market that the rule itself has played: three options, totals two days late, 28 days of
 history and 90 days (with 20 and 100 regions 30 days were played, by an equal split). A fit is one pass of the filter
@@ -12,13 +13,16 @@ fits some twenty times. In a new process nothing is remembered, and the searches
 from __future__ import annotations
 
 import argparse
+import functools
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 
 from latesum.lab.markets.players import SwitchbackPlayer
 from latesum.lab.markets.setting import MarketSetting
+from latesum.lab.summaries import write_summary
 from latesum.markets import search
 from latesum.markets.model import fit
 from latesum.markets.rows import Panel
@@ -72,7 +76,7 @@ def decisions(panel: Panel, settings: MarketSettings, turns: int) -> dict[str, f
         return decide_panel(panel, bucket, settings)
 
     quick = cpu(remembered, turns)
-    names = search._digests(panel, settings, search._moments(panel))
+    names = search._digests(panel, settings, search._moments(panel, settings))
 
     def searched() -> object:
         search._MEMORY.pop(names[-1], None)
@@ -93,7 +97,9 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="fewer turns")
-    turns = 3 if parser.parse_args().quick else 15
+    parser.add_argument("--out", type=Path, default=Path("market-speed-results"))
+    given = parser.parse_args()
+    turns = 3 if given.quick else 15
     found: dict[str, float] = {}
     for regions in (1, 4, 20, 100):
         if regions <= 8:
@@ -103,16 +109,19 @@ def main() -> None:
             panel = longer(panel, DAYS)
         hyper = search.defaults(panel, settings)
         words = f"{regions} regions" if regions > 1 else "1 stream"
-        found[f"a fit, {DAYS} days x {words}"] = cpu(
-            lambda p=panel, s=settings, h=hyper: fit(p, s, h), turns
-        )  # type: ignore[misc]
+        once = functools.partial(fit, panel, settings, hyper)
+        found[f"a fit, {DAYS} days x {words}"] = cpu(once, turns)
         if regions <= 8:
             for how, taken in decisions(panel, settings, turns).items():
                 found[f"a decision, {words}, {how}"] = taken
-    print("| what | CPU time | at most |\n|---|---:|---:|")
-    for what, taken in found.items():
-        goal = f"{GOALS[what]:g} ms" if what in GOALS else ""
-        print(f"| {what} | {taken:.2g} ms | {goal} |")
+    rows = [
+        {"what": what, "cpu_ms": taken, "goal_ms": GOALS.get(what), "turns": turns}
+        for what, taken in found.items()
+    ]
+    for row in rows:
+        goal = f" (at most {row['goal_ms']:g} ms)" if row["goal_ms"] else ""
+        print(f"{row['what']}: {row['cpu_ms']:.2g} ms{goal}")
+    print(write_summary(given.out / "market-speed.csv", rows, same=["what"]))
 
 
 if __name__ == "__main__":

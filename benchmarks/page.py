@@ -14,9 +14,9 @@ import argparse
 import json
 import shutil
 import tempfile
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+
+from grown import grow
 
 from service import Served
 
@@ -33,42 +33,18 @@ _READ = """() => {
 }"""
 
 
-def grow(store: Path, buckets: int, regions: int) -> None:
-    """A campaign whose log has that many buckets, each with an option and a total."""
-    from latesum.live import Campaign, Row, Store
-
-    start = datetime.now(UTC) - timedelta(hours=buckets - 1)
-    now = [start]
-    names = [f"region {number}" for number in range(1, regions + 1)] if regions > 1 else []
-    how: dict[str, Any] = (
-        {"regions": names, "parameters": {"horizon": f"{buckets} hours", "late": "about 6 hours"}}
-        if names
-        else {"policy": "round-robin", "parameters": {"stretch": 5000}}
-    )
-    with Store(store) as opened:
-        campaign = Campaign.create(
-            name="long", options=["red", "blue", "green"], every="hour", expected_rounds=5000,
-            time_basis="arrival", start=start.isoformat(), store=opened, clock=lambda: now[0],
-            status_quo="red", seed=1, **how,
-        )  # fmt: skip
-        now[0] += timedelta(hours=buckets - 1)
-        options = ("red", "blue", "green")
-        campaign.record_many(  # what was shown before the first question is filled in
-            [
-                Row(bucket, 5000, 1500.0 + 100 * (bucket % 7), shown=options[(bucket // 24 + place) % 3], region=region)
-                for bucket in range(1, buckets)
-                for place, region in enumerate(names or [None])
-            ]
-        )  # fmt: skip
-        campaign.decide_all()
-
-
 def measure(buckets: int, regions: int, loads: int = 3) -> list[dict[str, float]]:
     """The times of some loads, in milliseconds, and the size of the page in bytes."""
     from playwright.sync_api import sync_playwright
 
+    from latesum.live import Store
+
     with tempfile.TemporaryDirectory() as text, Served(Path(text)) as served:
-        grow(served.store, buckets, regions)
+        with Store(served.store) as store:
+            grow(
+                store, "long", every="hour", buckets=buckets, known=buckets - 1, regions=regions, stay=24,
+                late="about 6 hours", policy={"policy": "round-robin", "parameters": {"stretch": 5000}},
+            )  # fmt: skip
         with sync_playwright() as running:
             browser = running.chromium.launch(
                 executable_path=shutil.which("chromium"), args=["--no-sandbox"]

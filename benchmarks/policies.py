@@ -28,7 +28,9 @@ REPETITIONS, RUNS = 5, 10
 
 def policy_for(name: str, problem: Problem) -> Policy:
     """The policy of this name, told what is true of a problem."""
-    return Setting(problem, PolicySpec(name), HORIZON).prepared[1]
+    policy = Setting(problem, PolicySpec(name), HORIZON).prepared[1]
+    assert isinstance(policy, Policy)
+    return policy
 
 
 def seconds_per_run(problem: Problem, name: str) -> float:

@@ -20,7 +20,7 @@ import statistics
 import sys
 import time
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import versions
@@ -49,7 +49,7 @@ MANY_ARMS = 200
 Row = dict[str, str]
 
 
-def turns(sides: list[Callable[[int], object]], count: int) -> list[list[float]]:
+def turns(sides: Sequence[Callable[[int], object]], count: int) -> list[list[float]]:
     """CPU seconds of each side in each turn."""
     for side in sides:
         side(0)  # compiled before it is timed
@@ -64,7 +64,7 @@ def turns(sides: list[Callable[[int], object]], count: int) -> list[list[float]]
     return taken
 
 
-def ratio(sides: list[Callable[[int], object]], count: int) -> float:
+def ratio(sides: Sequence[Callable[[int], object]], count: int) -> float:
     """How many times as long the first side takes as the second."""
     return statistics.median(one / other for one, other in turns(sides, count))
 

@@ -12,6 +12,7 @@ import resource
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 
 import numba
 import numpy as np
@@ -28,7 +29,9 @@ REPETITIONS = 7
 
 
 @numba.njit
-def play_round_by_round(rng, mean, rounds, bound, ring, now):
+def play_round_by_round(  # type: ignore[no-untyped-def]
+    rng, mean, rounds, bound, ring, now
+):
     """The plain loop: every round draws a reward and a delay, and takes what is due."""
     total = 0.0
     size = len(ring)
@@ -54,7 +57,7 @@ def run_loop(policy: ODAAF, horizon: int, seed: int) -> None:
         policy.tell(arm, rounds, total, purpose, number)
 
 
-def seconds_per_run(run, runs: int) -> float:
+def seconds_per_run(run: Callable[[int], object], runs: int) -> float:
     """CPU seconds per run."""
     start = time.process_time()
     for number in range(runs):
@@ -77,7 +80,7 @@ def main() -> None:
         for horizon, policy in policies.items()
     }
 
-    def stretches(horizon):
+    def stretches(horizon: int) -> Callable[[int], object]:
         return lambda number: run_chunk(Chunk(settings[horizon], number, number + 1))
 
     contestants = {

@@ -102,7 +102,8 @@ def main() -> None:
     for name, (runs, statement) in CASES.items():
         for version in (other, this):
             version.seconds(runs, statement)  # compiled before it is timed
-        before, now = [], []
+        before: list[float] = []
+        now: list[float] = []
         for turn in range(TURNS):
             for version, times in ((other, before), (this, now))[:: 1 if turn % 2 else -1]:
                 times.append(version.seconds(runs, statement))

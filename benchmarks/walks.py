@@ -1,6 +1,7 @@
 """How far a reader has to walk: functions, files and changes of file of four jobs.
 
     python benchmarks/walks.py [FOLDER]
+    python docs/tables.py --take walks-results    # into docs/results and the pages
 
 Functions of latesum are taken in the order in which they are first called, as one who follows the
 code would read them. "Changes" is how often the next one is in another file. FOLDER holds another
@@ -9,12 +10,23 @@ version's `latesum` package, such as a worktree's `src`, and is walked too.
 
 from __future__ import annotations
 
+import argparse
 import subprocess
 import sys
 from pathlib import Path
 
+from latesum.lab.summaries import read_summary, write_summary
+
 HERE = Path(__file__).resolve().parents[1] / "src"
-JOBS = ("compare", "a live total", "plan", "paper 3a")
+#: Jobs as the worker knows them, and in words.
+JOBS = {
+    "compare": "`latesum compare` of Flow",
+    "a live total": "a file of totals over HTTP, then the option for now",
+    "plan": "`latesum plan`, quick (now with Unmix, before with Flow)",
+    "paper 3a": "`latesum paper 3a`",
+}
+#: What was measured before is kept where it was.
+RECORDED = HERE.parent / "docs" / "results" / "walks.csv"
 _WORKER = """
 import contextlib, io, sys, tempfile, threading
 from pathlib import Path
@@ -91,13 +103,30 @@ def walk(job: str, source: Path) -> list[int]:
 
 
 def main() -> None:
-    """Print a table."""
-    sources = [HERE, *(Path(folder).resolve() for folder in sys.argv[1:])]
-    for source in sources:
-        print(source.parent.name, "| job | functions | files | changes |", sep="\n")
+    """Walk, print, and write down the walks of this version."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("folders", nargs="*", type=Path, help="other versions to walk too")
+    parser.add_argument("--out", type=Path, default=Path("walks-results"))
+    given = parser.parse_args()
+    found: dict[Path, dict[str, list[int]]] = {}
+    for source in (HERE, *(folder.resolve() for folder in given.folders)):
+        found[source] = {}
         for job in JOBS:
-            functions, files, changes = walk(job, source)
-            print(f"| {job} | {functions} | {files} | {changes} |", flush=True)
+            functions, files, changes = found[source][job] = walk(job, source)
+            print(
+                f"{source.parent.name}, {job}: {functions} functions, {files} files, {changes} changes",
+                flush=True,
+            )
+    before = {row["job"]: row["before"] for row in read_summary(RECORDED)}
+    rows = [
+        {
+            "job": words,
+            **dict(zip(("functions", "files", "changes"), found[HERE][job], strict=True)),
+            "before": before[words],
+        }
+        for job, words in JOBS.items()
+    ]
+    print(write_summary(given.out / "walks.csv", rows, same=["job"]))
 
 
 if __name__ == "__main__":

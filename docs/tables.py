@@ -14,11 +14,14 @@ sentence between `<!-- value: NAME -->` and `<!-- end -->`.
 from __future__ import annotations
 
 import argparse
+import math
 import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
+from latesum import delays
 from latesum.lab.summaries import read_summary, write_summary
 
 ROOT = Path(__file__).parents[1]
@@ -37,6 +40,12 @@ SUMMARIES = {
     "service.csv": ("buckets",),
     "fits.csv": ("kind", "statistic"),
     "tails.csv": ("years", "triangles"),
+    "price.csv": ("delay",),
+    "market-speed.csv": ("what",),
+    "walks.csv": ("job",),
+    "pauses.csv": ("beside", "files"),
+    "network.csv": ("beside",),
+    "mutants.csv": ("room",),
 }
 #: What the README shows of safety and of speed; all of it stands in docs/results.md and docs/theory.md.
 IN_SHORT_SAFETY = (
@@ -57,6 +66,27 @@ DATA = {
 }
 #: A share above a stated one by more than this many standard errors is in bold.
 SURE = 2.0
+#: Delays whose spread the theory of Flow shows, all with a mean of about 50.
+SPREADS = (
+    "constant(50)", "poisson(50)", "uniform(25, 75)", "uniform(0, 100)", "exponential(50)", "pareto(2.5, 50)",
+    "pareto(1.5, 50)", "geometric(50)", "negative_binomial(50, 500)", "half_normal(40, 12.5)",
+    "mixture((0.5, constant(0)), (0.5, constant(100)))", "mixture((0.05, constant(500)), (0.95, uniform(0, 52)))",
+)  # fmt: skip
+#: Problems of `examples/theory/flow.toml`, and the means of those of the yardstick.
+NEAR_ONE = "0.95 and 0.97, exponential(5000), T = 2·10⁶"
+YARDSTICK = {
+    "2a": (0.5, 0.6),
+    "10one": (0.5,) * 9 + (0.6,),
+    "10lin": tuple(0.1 + 0.8 * place / 9 for place in range(10)),
+}
+#: What `examples/theory/before.toml` tells Flow: policy, how the names of its problems end, and in words.
+TOLD_BEFORE = (
+    ("told that nothing ran", " ran", "nothing"),
+    ("told that something ran", " ran", '"other"'),
+    ("told what is true", " ran", "the arm that ran"),
+    ("told what is true", " of its totals", "that arm, and 28 days of its totals"),
+    ("told what is true", " first", "that nothing ran, where nothing did"),
+)
 #: What a row of `examples/unmix/regret.toml` is told.
 TOLD = {
     "unmix": "Unmix told the mean",
@@ -127,17 +157,312 @@ def _take_sweep(path: Path) -> None:
     import pyarrow.parquet as pq
 
     runs = pq.read_table(path).to_pandas()
+    if path.parent.name.startswith("market-versions"):
+        worlds = (
+            _two_versions(*each) for each in runs.groupby("problem", sort=False, observed=True)
+        )
+        write_summary(RESULTS / "market-versions.csv", worlds, same=("world",))
+        return
     write_summary(
         RESULTS / f"{path.parent.name}.csv",
         (
             {
                 "problem": problem, "policy": policy, "runs": len(each), "mean": float(each["regret"].mean()),
                 "standard_error": float(each["regret"].sem()), "ended_on_best": float(each["ended_on_best"].mean()),
+                "percentile_99": float(each["regret"].quantile(0.99)), "worst": float(each["regret"].max()),
             }
             for (problem, policy), each in runs.groupby(["problem", "policy"], sort=False, observed=True)
         ),
         same=("problem", "policy"),
     )  # fmt: skip
+
+
+def _two_versions(world: str, runs: Any) -> dict[str, object]:
+    """Two versions of the model in the same runs of a world: what they lost, and the difference with its error."""
+    second, third = (
+        runs[runs["policy"] == name].set_index("replication").sort_index()
+        for name in ("second", "third")
+    )
+    if "lost" in runs and runs["lost"].notna().all():
+        split, within = second["lost_by_split"].mean(), runs["within"] < 0.02
+        losses = [each["lost"] / split for each in (second, third)]
+        ends = [float(within[runs["policy"] == name].mean()) for name in ("second", "third")]
+    else:
+        losses, ends = [each["regret"] for each in (second, third)], []
+    less = losses[1] - losses[0]
+    return {
+        "world": world, "runs": len(less), "second": float(losses[0].mean()), "third": float(losses[1].mean()),
+        "difference": float(less.mean()), "error": float(less.sem()),
+        "second_ends_within": ends[0] if ends else None, "third_ends_within": ends[1] if ends else None,
+    }  # fmt: skip
+
+
+def market_versions(rows: Sequence[Row]) -> str:
+    """What the second and the third version of the model lose in the same runs."""
+    lines = []
+    for row in rows:
+        share = bool(row["second_ends_within"])
+        shown = "{:.3f}" if share else "{:,.0f}"
+        losses = [shown.format(float(row[name])) for name in ("second", "third")]
+        less = (
+            f"{shown.format(abs(float(row['difference'])))} ± {shown.format(float(row['error']))}"
+        )
+        sign = "−" if float(row["difference"]) < 0 else "+"
+        ends = [f"{float(row[f'{name}_ends_within']):.0%}" for name in ("second", "third") if share]
+        world = row["world"] if share else f"{row['world']}: regret"
+        lines.append([world, *losses, sign + less, ", ".join(ends), row["runs"]])
+    return _markdown(["world", "second", "third", "difference", "ends within 2%", "runs"], lines)
+
+
+def spreads(rows: Sequence[Row] = ()) -> str:
+    """Mean, standard deviation and spread of some delays, computed here."""
+    lines = []
+    for text in SPREADS:
+        delay = delays.parse(text)
+        sd = "infinite" if math.isinf(delay.variance) else f"{math.sqrt(delay.variance):.1f}"
+        lines.append([f"`{text}`", f"{delay.mean:.1f}", sd, f"{delay.spread:.1f}"])
+    return _markdown(["delay", "mean", "sd", "W"], lines)
+
+
+def prices(rows: Sequence[Row]) -> str:
+    """What a visit wastes and what a policy loses beyond labels, by delay."""
+    lines = []
+    for row in rows:
+        cells = [
+            f"{float(row[name]):.0f} ± {float(row[f'{name}_error']):.0f}"
+            for name in ("wasted_rare", "wasted_even", "regret", "with_labels", "beyond")
+        ]
+        lines.append(
+            [row["delay"], f"{float(row['spread']):.1f}", f"{float(row['lemma']):.1f}", *cells]
+        )
+    columns = [
+        "delay",
+        "W",
+        "wasted by the lemma",
+        "simulated, means 0.05",
+        "means 0.5",
+        f"{rows[0]['policy']}",
+    ]
+    return _markdown([*columns, "with labels", "beyond"], lines)
+
+
+def beyond_labels(delay: str) -> Callable[[Sequence[Row]], str]:
+    """What a policy loses beyond labels with one of the delays."""
+    return lambda rows: next(f"{float(row['beyond']):.0f}" for row in rows if row["delay"] == delay)
+
+
+def yardstick(rows: Sequence[Row]) -> str:
+    """What is lost with labels, and what one visit and two to every arm add to it."""
+    lines = [
+        [problem, *(f"{each:.0f}" for each in _yardstick(rows, problem))] for problem in YARDSTICK
+    ]
+    return _markdown(["", "with labels (QPM-D, KL-UCB++)", "one visit per arm", "two"], lines)
+
+
+def _yardstick(rows: Sequence[Row], problem: str) -> list[float]:
+    (labelled,) = (row for row in _of_problem(rows, problem) if row["policy"].startswith("QPM-D"))
+    means = YARDSTICK[problem]
+    visit = delays.parse("exponential(50)").spread * sum(max(means) - mean for mean in means)
+    return [float(labelled["mean"]) + count * visit for count in range(3)]
+
+
+def flow_rules(rows: Sequence[Row]) -> str:
+    """Flow's index, and the one before it."""
+    rules = ("Flow(thinned=False)", "Flow")
+    lines = []
+    for problem in dict.fromkeys(row["problem"] for row in rows):
+        found = {row["policy"]: row for row in _of_problem(rows, problem)}
+        runs = int(found["Flow"]["runs"])
+        cells = []
+        for rule in rules:
+            row = found[rule]
+            wrong = round(runs * (1 - float(row["ended_on_best"]))) if problem == NEAR_ONE else 0
+            text = _regret(row)
+            cells.append(f"{text}; {wrong or 'none'} end wrong" if problem == NEAR_ONE else text)
+        lines.append([problem, f"{runs:,}", *cells])
+    return _markdown(["", "runs", "`thinned=False`", "thinned"], lines)
+
+
+def flow_policies(rows: Sequence[Row]) -> str:
+    """Policies built on the flow balance: mean regret ± standard error, and the 99th percentile."""
+    policies = ("Flow", "FlowLookahead", "ODAAFS", "Guarded")
+    problems = [each for each in dict.fromkeys(row["problem"] for row in rows) if each != NEAR_ONE]
+    lines = []
+    for policy in policies:
+        found = {row["problem"]: row for row in rows if row["policy"] == policy}
+        cells = []
+        for problem in problems:
+            row = found[problem]
+            most, worst = float(row["percentile_99"]), float(row["worst"])
+            odd = f"; worst {worst:,.0f}" if worst > 5 * most else ""
+            cells.append(f"{_regret(row)} ({most:,.0f}{odd})")
+        lines.append([f"`{policy}`", *cells])
+    return _markdown(["", *problems], lines)
+
+
+def ended_wrong(policy: str, problem: str) -> Callable[[Sequence[Row]], str]:
+    """How many runs of a policy ended on another arm than the best."""
+
+    def shown(rows: Sequence[Row]) -> str:
+        (row,) = (each for each in _of_problem(rows, problem) if each["policy"] == policy)
+        runs = int(row["runs"])
+        return f"{round(runs * (1 - float(row['ended_on_best'])))} of {runs}"
+
+    return shown
+
+
+def price_of_two_visits(rows: Sequence[Row]) -> str:
+    """What two visits to every arm of ten in a line cost, over what is lost with labels."""
+    labelled, _, two = _yardstick(rows, "10lin")
+    return f"{two / labelled:.1f}"
+
+
+def _of_problem(rows: Sequence[Row], problem: str) -> list[Row]:
+    return [row for row in rows if row["problem"] == problem]
+
+
+def told_before(rows: Sequence[Row]) -> str:
+    """What Flow loses by what it is told of what ran before, over three orders of the arms."""
+    lines = []
+    for policy, ending, words in TOLD_BEFORE:
+        found = [row for row in rows if row["policy"] == policy and row["problem"].endswith(ending)]
+        # Orders have the same number of runs. Between them regret differs too, which is no error of the mean.
+        mean = sum(float(row["mean"]) for row in found) / len(found)
+        error = math.hypot(*(float(row["standard_error"]) for row in found)) / len(found)
+        lines.append(
+            [words, f"{mean:,.0f} ± {error:,.0f}", f"{sum(int(row['runs']) for row in found):,}"]
+        )
+    return _markdown(["`Flow` is told", "regret", "runs"], lines)
+
+
+def parts(rows: Sequence[Row]) -> str:
+    """What Unmix loses where parts are cut otherwise than it asks for."""
+    found = [row for row in rows if row["policy"] == "unmix"]
+    lines = [[row["problem"], _regret(row), row["runs"]] for row in found]
+    return _markdown(["parts", "mean regret", "runs"], lines)
+
+
+def market_speed(rows: Sequence[Row]) -> str:
+    """What a fit and a decision in a market cost."""
+    lines = [
+        [
+            row["what"],
+            _ms(row["cpu_ms"]),
+            f"{row['goal_ms']} ms" if row["goal_ms"] else "",
+        ]
+        for row in rows
+    ]
+    return _markdown(["", "CPU time", "asked"], lines)
+
+
+def walks(rows: Sequence[Row]) -> str:
+    """How far a reader has to walk, now and before."""
+    columns = ("job", "functions", "files", "changes", "before")
+    lines = [[row[name] for name in columns] for row in rows]
+    return _markdown(
+        ["job", "functions", "files", "changes of file", "before: functions, files, changes"], lines
+    )
+
+
+def pauses(rows: Sequence[Row]) -> str:
+    """Pauses of the service's loop, before large files had a process of their own and since."""
+    kinds = dict.fromkeys(row["beside"] for row in rows)
+    lines = []
+    for beside in kinds:
+        found = {row["files"]: row for row in rows if row["beside"] == beside}
+        cells = [
+            _ms(found[files][name]) if files in found else "–"
+            for files in ("in the service", "in a process") for name in ("p99_ms", "longest_ms")
+        ]  # fmt: skip
+        lines.append([beside, *cells])
+    columns = ["beside", "99th percentile before", "longest before", "99th percentile", "longest"]
+    return _markdown(columns, lines)
+
+
+def network(rows: Sequence[Row]) -> str:
+    """What others wait for beside an attack."""
+    lines = [
+        [
+            row["beside"], _ms(row["livez_p99_ms"]), _ms(row["option_p99_ms"]), _ms(row["longest_ms"]),
+            _ms(row["pauses_p99_ms"]), f"{float(row['cpu']):.0%}",
+        ]
+        for row in rows
+    ]  # fmt: skip
+    return _markdown(
+        [
+            "beside", "`/livez` 99th percentile", "option 99th percentile", "longest of both",
+            "pauses of the service's loop, 99%", "CPU of the service",
+        ],
+        lines,
+    )  # fmt: skip
+
+
+def _ms(text: str) -> str:
+    return f"{float(text):.2g} ms" if float(text) < 100 else f"{float(text):.0f} ms"
+
+
+def mutants(rows: Sequence[Row]) -> str:
+    """How many mutants were killed, by room."""
+    columns = ("room", "mutants", "killed", "survived", "not tried")
+    lines = [[f"`{row['room']}`", *(row[name] for name in columns[1:])] for row in rows]
+    sums = [str(sum(int(row[name]) for row in rows)) for name in columns[1:]]
+    return _markdown(columns, [*lines, ["all", *sums]])
+
+
+def flow_beside(policy: str) -> Callable[[Sequence[Row]], str]:
+    """How many times as much another policy of the league loses as Flow in the paper's setting."""
+
+    def shown(rows: Sequence[Row]) -> str:
+        found = {
+            row["policy"]: float(row["mean"])
+            for row in _of_problem(rows, "two arms, uniform(0, 100)")
+        }
+        return f"{found[policy] / found['flow']:.0f} times"
+
+    return shown
+
+
+def over_flow_everywhere(policy: str) -> Callable[[Sequence[Row]], str]:
+    """The least and the most that a policy of the league loses over Flow."""
+
+    def shown(rows: Sequence[Row]) -> str:
+        lost = {(row["problem"], row["policy"]): float(row["mean"]) for row in rows}
+        found = [
+            mean / lost[problem, "flow"] for (problem, name), mean in lost.items() if name == policy
+        ]
+        return f"{min(found):.2g} to {max(found):.2g} times"
+
+    return shown
+
+
+def league_lock_ins(rows: Sequence[Row]) -> str:
+    """Which policies of the league locked in, and where; what plays all arms alike is left out."""
+    lines = []
+    for policy in dict.fromkeys(row["policy"] for row in rows):
+        own = [row for row in rows if row["policy"] == policy and policy != "round-robin"]
+        where = [row for row in own if int(row["lock_ins"] or 0)]
+        if where:
+            lines.append([
+                f"`{policy}`", f"{sum(int(row['lock_ins']) for row in where):,}",
+                f"{sum(int(row['replications']) for row in own):,}",
+                "; ".join(f"{row['problem']} {row['lock_ins']} of {row['replications']}" for row in where),
+            ])  # fmt: skip
+    columns = ["policy", "lock-ins", "runs", "where"]
+    return _markdown(columns, lines, right=columns[1:3])
+
+
+def price_of_anonymity(*problems: str) -> Callable[[Sequence[Row]], str]:
+    """What Flow loses over QPM-D with the same index."""
+
+    def shown(rows: Sequence[Row]) -> str:
+        found = []
+        for problem in problems:
+            by = {row["policy"]: float(row["mean"]) for row in _of_problem(rows, problem)}
+            found.append(by["flow"] / by["qpm-d KL-UCB++"])
+        least, most = f"{min(found):.1f}", f"{max(found):.1f}"
+        return least if least == most else f"{least} to {most}"
+
+    return shown
 
 
 def regrets(rows: Sequence[Row]) -> str:
@@ -299,14 +624,14 @@ def misses_of_worst(policies: Sequence[str]) -> Callable[[Sequence[Row]], str]:
                         f"{mark}{single:.3f}{mark}",
                     ]
                 lines.append([f"`{policy}`, {law}", found[0]["runs"], *texts])
-        single = "worst arm and time"
+        of_one = "worst arm and time"
         columns = [
             "policy, delay",
             "runs",
             "missed at 95%, the worst problem",
-            single,
+            of_one,
             "missed at 99.75%",
-            single,
+            of_one,
         ]
         return _markdown(columns, lines)
 
@@ -562,6 +887,7 @@ def agreeing(rows: Sequence[Row]) -> str:
 #: The file of each table and single number, and what makes it from its rows; a table that is not here is a sweep's.
 TABLES: dict[str, tuple[str, Callable[[Sequence[Row]], str]]] = {
     "league": ("league", regrets),
+    "league-lock-ins": ("league", league_lock_ins),
     "regret": ("regret", regrets_by_told),
     "headline-short": (
         "headline",
@@ -589,12 +915,41 @@ TABLES: dict[str, tuple[str, Callable[[Sequence[Row]], str]]] = {
     "market-breaks": ("markets", market_cells("what breaks it")),
     "market-winners": ("markets", market_winners),
     "market-field": ("field", market_field),
+    "market-versions": ("market-versions", market_versions),
+    "market-speed": ("market-speed", market_speed),
     "in-short": ("speed", in_short),
     "service": ("service", service_speeds),
+    "pauses": ("pauses", pauses),
+    "network": ("network", network),
+    "spreads": ("", spreads),
+    "price": ("price", prices),
+    "yardstick": ("flow", yardstick),
+    "flow-rules": ("flow", flow_rules),
+    "flow-policies": ("flow", flow_policies),
+    "told-before": ("before", told_before),
+    "parts": ("parts", parts),
+    "walks": ("walks", walks),
+    "mutants": ("mutants", mutants),
 }
 VALUES: dict[str, tuple[str, Callable[[Sequence[Row]], str]]] = {
     "agreeing": ("ratios", agreeing),
     "over-optuna": ("service", over_optuna),
+    "odaaf-over-flow": ("league", flow_beside("odaaf")),
+    "odaaf-b-over-flow": ("league", flow_beside("odaaf-b")),
+    "ars-over-flow": ("league", over_flow_everywhere("ars-ucb")),
+    "price-two-arms": (
+        "league",
+        price_of_anonymity("two arms, exponential(50)", "two arms, uniform(0, 100)"),
+    ),
+    "guarded-wrong-line": ("flow", ended_wrong("Guarded", "10lin")),
+    "unthinned-wrong": ("flow", ended_wrong("Flow(thinned=False)", NEAR_ONE)),
+    "flow-wrong": ("flow", ended_wrong("Flow", NEAR_ONE)),
+    "guarded-wrong": ("flow", ended_wrong("Guarded", NEAR_ONE)),
+    "odaaf-s-wrong": ("flow", ended_wrong("ODAAFS", NEAR_ONE)),
+    "two-visits-price": ("flow", price_of_two_visits),
+    "beyond-constant": ("price", beyond_labels("constant")),
+    "beyond-exponential": ("price", beyond_labels("exponential")),
+    "price-line": ("league", price_of_anonymity("ten arms in a line")),
 }
 
 
@@ -611,6 +966,8 @@ def value(name: str) -> str:
 
 
 def _rows(file: str) -> list[Row]:
+    if not file:  # computed, not measured
+        return []
     return read_summary(RESULTS / f"{file}.csv")
 
 

@@ -1,6 +1,7 @@
 """The price of anonymity against the spread of the delay: the figure and the tables of docs/theory.md.
 
     python examples/theory/price_of_anonymity.py --out docs/images/price.png
+    python docs/tables.py --take price-results    # into docs/results and the pages
     python examples/theory/price_of_anonymity.py --policy "odaaf-s" --runs 400 --out mine.png
 
 All delays have a mean of about 50 rounds. Left: one visit to an arm, in rounds that another arm's late
@@ -11,12 +12,14 @@ Right: what a policy loses on ten arms in a line beyond QPM-D with the same inde
 
 import argparse
 import math
+from pathlib import Path
 
 import numpy as np
 
 from latesum import Problem, delays
 from latesum.lab.engine import run
 from latesum.lab.setting import Setting
+from latesum.lab.summaries import write_summary
 from latesum.policies.spec import PolicySpec
 from latesum.theory import visit_worth
 
@@ -33,19 +36,6 @@ LAWS = {
 VISIT, LOOKED_AT, PART = 500, 2500, 5
 LINE = [round(0.1 + 0.8 * i / 9, 6) for i in range(10)]
 HORIZON = 250_000
-
-
-def spread_table() -> str:
-    """W for every law, and for a rounded selection of others."""
-    others = ["geometric(50)", "negative_binomial(50, 500)", "half_normal(40, 12.5)",
-              "mixture((0.5, constant(0)), (0.5, constant(100)))",
-              "mixture((0.05, constant(500)), (0.95, uniform(0, 52)))"]  # fmt: skip
-    rows = ["| delay | mean | sd | W |", "|---|---|---|---|"]
-    for text in [*LAWS.values(), *others]:
-        delay = delays.parse(text)
-        sd = "infinite" if math.isinf(delay.variance) else f"{math.sqrt(delay.variance):.1f}"
-        rows.append(f"| `{text}` | {delay.mean:.1f} | {sd} | {delay.spread:.1f} |")
-    return "\n".join(rows)
 
 
 def wasted_by_a_visit(text: str, mean: float, runs: int, seed: int = 1) -> tuple[float, float]:
@@ -126,33 +116,37 @@ def draw(path: str, visits: dict, prices: dict, policy: str) -> None:
 
 
 def main() -> None:
-    """Simulate, print the tables and draw the figure."""
+    """Simulate, write the table and draw the figure."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--policy", default="unmix", help="a policy as text")
     parser.add_argument("--runs", type=int, default=200, help="of each policy and delay")
     parser.add_argument("--visits", type=int, default=20_000, help="how many visits are simulated")
     parser.add_argument("--out", default="price.png", help="the picture")
+    parser.add_argument("--results", type=Path, default=Path("price-results"), help="the table")
     chosen = parser.parse_args()
-    print(spread_table(), end="\n\n")
     visits = {
         mean: {name: wasted_by_a_visit(text, mean, chosen.visits) for name, text in LAWS.items()}
         for mean in (0.05, 0.5)
     }
-    prices = {}
-    print(
-        f"| delay | W | wasted by the lemma | simulated, means 0.05 | means 0.5 | {chosen.policy} "
-        "| with labels | beyond |"
-    )
-    print("|---" * 8 + "|")
+    prices, rows = {}, []
     for name, text in LAWS.items():
         policies = (chosen.policy, "qpm-d(base='kl-ucb++')")
         own, labelled = (regrets(policy, text, chosen.runs) for policy in policies)
         prices[name] = own[0] - labelled[0], math.hypot(own[1], labelled[1])
-        wasted = " | ".join("{:.0f} ± {:.0f}".format(*visits[mean][name]) for mean in visits)
-        seen = " | ".join("{:.0f} ± {:.0f}".format(*each) for each in (own, labelled, prices[name]))
         delay = delays.parse(text)
-        lemma = f"{delay.spread:.1f} | {VISIT - visit_worth(delay, VISIT):.1f}"
-        print(f"| {name} | {lemma} | {wasted} | {seen} |", flush=True)
+        row = {"delay": name, "spread": delay.spread, "lemma": VISIT - visit_worth(delay, VISIT)}
+        found = {"wasted_rare": visits[0.05][name], "wasted_even": visits[0.5][name]}
+        found |= {"regret": own, "with_labels": labelled, "beyond": prices[name]}
+        for what, (value, error) in found.items():
+            row |= {what: value, f"{what}_error": error}
+        rows.append(row | {"policy": chosen.policy, "runs": chosen.runs})
+        print(
+            name,
+            *("{}: {:.0f} ± {:.0f}".format(what, *each) for what, each in found.items()),
+            sep="; ",
+            flush=True,
+        )
+    print(write_summary(chosen.results / "price.csv", rows))
     draw(chosen.out, visits, prices, chosen.policy)
 
 

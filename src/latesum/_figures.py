@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 import io
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from latesum._checks import InvalidInput
 from latesum._extras import require
 
 if TYPE_CHECKING:
@@ -20,6 +22,21 @@ def figure_class() -> type[Figure]:
     """
     require("matplotlib", "plots")  # at every call: it may say that the extra is missing
     return _shown_figure()
+
+
+def save(figure: Figure, path: str | Path | None) -> Figure:
+    """Write a figure where a path is given; the ending of its name says in which format.
+
+    >>> save(figure_class()(), "mine.txt")    # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    latesum.errors.InvalidInput: cannot write the figure mine.txt: Format 'txt' is not supported ...
+    """
+    if path is not None:
+        try:
+            figure.savefig(path, dpi=150)
+        except (OSError, ValueError) as error:
+            raise InvalidInput(f"cannot write the figure {path}: {error}.") from error
+    return figure
 
 
 @functools.cache

@@ -13,7 +13,7 @@ from typing import Any
 
 from latesum._durations import rough_text
 
-#: Called now and then with what is done, of all there is to do, and what it is.
+#: Called from time to time with what is done, of all there is to do, and what it is.
 Progress = Callable[[int, int, str], None]
 #: As it is asked for: a function, or whether there is a bar.
 ProgressChoice = Progress | bool | None

@@ -33,13 +33,43 @@ def test_every_file_of_results_stands_in_a_page(tables):
     files = {
         tables.TABLES.get(name, tables.VALUES.get(name, (name,)))[0] for name in _marked(tables)
     }
-    assert files == {path.stem for path in RESULTS.glob("*.csv")}
+    computed = {""}
+    assert files - computed == {path.stem for path in RESULTS.glob("*.csv")}
+
+
+def test_no_table_of_measured_figures_is_typed(tables):
+    """A table of a page has a mark, or its cells are words; those with figures that are no results are named here."""
+    typed = {
+        "docs/markets.md": "| state | prior | moves |",  # the model's priors
+        "docs/theory-of-odaaf.md": "| | printed, per arm | corrected |",  # formulas
+        "docs/testing.md": "| | tests |",  # what the default run costs, here
+        "docs/unmix.md": "| tried | figure | kept |",  # a record of what was tried, with code that was not kept
+    }
+    found = {}
+    for page in tables.pages():
+        text = re.sub(
+            r"<!-- table: .*?<!-- end of table -->",
+            "",
+            page.read_text(encoding="utf-8"),
+            flags=re.DOTALL,
+        )
+        for block in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
+            head, *lines = block.splitlines()
+            cells = [cell for line in lines[1:] for cell in line.strip("|").split("|")]
+            figures = [cell for cell in cells if re.match(r"\s*[-+−]?\d[\d.,]*(\s|$)", cell)]
+            if "±" in block or len(figures) * 4 > len(cells):
+                found.setdefault(page.relative_to(ROOT).as_posix(), []).append(head)
+    for page, heads in found.items():
+        for head in heads:
+            assert head.startswith(typed.get(page, "none is")), (page, head)
 
 
 def test_a_number_that_is_typed_over_is_noticed(tables):
     noticed = set()
     for page in tables.pages():
         text = page.read_text(encoding="utf-8")
+        # At the start of a line it would begin a block of HTML, and end the paragraph.
+        assert not re.search(r"^[ \-]*<!-- value", text, re.MULTILINE), page
         for place in re.finditer(r"<!-- (table|value): ([\w-]+) -->(.*?)<!-- end", text, re.DOTALL):
             *_, digit = re.finditer(r"\d", place[3])
             at = place.start(3) + digit.start()

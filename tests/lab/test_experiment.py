@@ -133,9 +133,15 @@ def test_a_policy_that_cannot_run_on_a_problem_is_refused_with_the_problem() -> 
     assert "delay bound" in message
 
 
-@pytest.mark.parametrize("name", ["sweep.toml", "sweep.yaml"])
-def test_the_examples_are_good(name: str) -> None:
-    assert load(EXAMPLES / name).experiment.name == "sweep"
+@pytest.mark.parametrize(
+    "path",
+    sorted([*EXAMPLES.rglob("*.toml"), *EXAMPLES.rglob("*.yaml")]),
+    ids=lambda path: path.relative_to(EXAMPLES).as_posix(),
+)
+def test_the_examples_are_good(path: Path) -> None:
+    found = load(path).experiment
+    assert found.replications >= 5
+    assert found.problems
 
 
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Records in one transaction: what is kept at hand between two of them is never stale."""
+"""Records in one transaction: what is kept in memory between two of them is never stale."""
 
 import pytest
 

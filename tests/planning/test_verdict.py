@@ -38,7 +38,7 @@ def test_the_greatest_gain_of_those_that_pass():
     ]
     best, why = recommend(answers, WANTED)
     assert best.candidate.label == "b"
-    assert "of the 3 that meet both thresholds" in why
+    assert "among the 3 that meet both thresholds" in why
     assert "of the next, c" in why
     assert next_best(answers, best).candidate.label == "fails"
     assert recommend([answers[0], answers[3]], WANTED)[1].startswith("it is the only one")

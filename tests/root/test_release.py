@@ -6,10 +6,12 @@
 import importlib.util
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 import tarfile
+import tempfile
 import tomllib
 import zipfile
 from pathlib import Path
@@ -20,20 +22,24 @@ pytestmark = pytest.mark.release
 
 ROOT = Path(__file__).parents[2]
 MEGABYTES = 450
-CORE = """
+#: Kernels are compiled by each environment anew, so that what is run there decides how long a test takes.
+SHORT = """
 from latesum import *
 problem = Problem([0.5, 0.6], "uniform(0, 10)")
-print(compare(problem, {"Flow": Flow(2, mean_delay=5)}, 500, replications=2, seed=1))
-print(simulate(problem, Flow(2, mean_delay=5), 500, seed=1).regret())
+print(compare(problem, {"ODAAF": "odaaf"}, 500, replications=2, seed=1))
 print(delays.fit([1, 3, 4, 8, 9, 9]).mean.value)
+"""
+CORE = (
+    SHORT
+    + """
+print(simulate(problem, Flow(2, mean_delay=5), 500, seed=1).regret())
 print(plan(options=2, rate=0.1, lift="50%", traffic="1000 per day", late="4 hours",
            run_for="8 weeks", replications=20, workers=1, check_beliefs=False))
 """
+)
 
 
 def _run(*command, code=0, environment=None, **more):
-    if environment is None:
-        environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(
         [str(part) for part in command], capture_output=True, text=True, check=False,
         env=environment, **more,
@@ -68,7 +74,7 @@ def test_the_long_description_stands_alone(wheel, sdist, environment):
     """No link of it leads nowhere, and the index would take it as it is."""
     environment.install("twine")
     for built in (wheel, sdist):
-        said = _run(environment.folder / "bin" / "twine", "check", "--strict", built)
+        said = environment.run("twine", "check", "--strict", built)
         assert "PASSED" in said.stdout
     with zipfile.ZipFile(wheel) as archive:
         (name,) = (each for each in archive.namelist() if each.endswith(".dist-info/METADATA"))
@@ -113,16 +119,34 @@ class Environment:
     def install(self, *what):
         _uv("pip", "install", "--quiet", "--python", self.folder, *what)
 
+    def run(self, command, *arguments, code=0):
+        # Kernels are kept in no user's folder, and not longer than this environment.
+        kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        kept["LATESUM_CACHE_DIR"] = str(self.folder / "kernels")
+        place = self.folder / "bin" / command
+        return _run(place, *arguments, code=code, environment=kept, cwd=self.folder)
+
     def python(self, code):
-        return _run(self.folder / "bin" / "python", "-c", code, cwd=self.folder).stdout
+        return self.run("python", "-c", code).stdout
 
     def latesum(self, *arguments, code=0):
-        return _run(self.folder / "bin" / "latesum", *arguments, code=code, cwd=self.folder)
+        return self.run("latesum", *arguments, code=code)
+
+
+@pytest.fixture(scope="session")
+def disk():
+    """A folder beside uv's cache, whose files are then linked and not copied; others of tests are in memory."""
+    cache = Path(_uv("cache", "dir").stdout.strip())
+    cache.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="latesum-release-", dir=cache.parent) as folder:
+        yield Path(folder)
 
 
 @pytest.fixture
-def environment(tmp_path):
-    return Environment(tmp_path / "venv")
+def environment(disk):
+    made = Environment(disk / "venv")
+    yield made
+    shutil.rmtree(made.folder)
 
 
 def test_the_core_alone(wheel, environment):
@@ -141,20 +165,36 @@ def test_the_core_alone(wheel, environment):
     )
 
 
-def test_every_python_that_is_there(wheel, tmp_path):
+def test_every_python_that_is_there(wheel, disk):
     # Looked for here: asking each of them for its version would take seconds of every collection.
     for version, python in sorted(_pythons().items()):
-        environment = Environment(tmp_path / version, python)
+        environment = Environment(disk / version, python)
         environment.install(f"{wheel}[cli,lab,plots]")
-        environment.python(CORE)
+        environment.python(SHORT)
         # Every policy and baseline, built and run: signatures differ between versions of Python.
         environment.latesum("demo", "--replications", "1")
         assert (environment.folder / "demo-output" / "regret.png").stat().st_size > 10_000
+        shutil.rmtree(environment.folder)
 
 
-def test_the_source_archive_installs_and_has_what_its_tests_need(sdist, environment):
+def _installed(environment):
+    """All files of the installed package, without those that Python makes when it runs."""
+    (package,) = environment.folder.glob("lib/python*/site-packages/latesum")
+    return {
+        path.relative_to(package).as_posix(): path.read_bytes()
+        for path in package.rglob("*")
+        if path.is_file() and path.suffix != ".pyc"
+    }
+
+
+def test_the_source_archive_installs_as_the_wheel_does_and_has_what_its_tests_need(
+    wheel, sdist, environment
+):
     environment.install(sdist)
-    environment.python(CORE)
+    from_source = _installed(environment)
+    environment.python(SHORT)
+    environment.install("--reinstall-package", "latesum", wheel)
+    assert from_source == _installed(environment)
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert {"CHANGELOG.md", "LICENSE", "Makefile", "tests/conftest.py", "docs/index.md"} <= names
@@ -162,9 +202,11 @@ def test_the_source_archive_installs_and_has_what_its_tests_need(sdist, environm
 
 def test_without_a_compiler_a_home_a_locale_or_a_path(wheel, environment):
     environment.install(f"{wheel}[cli]")
+    # No folder for kernels is named either, so that they are compiled here.
     bare = {"PATH": "/nonexistent"}
     python = environment.folder / "bin" / "python"
-    assert "GO" in _run(python, "-c", CORE, environment=bare, cwd=environment.folder).stdout
+    said = _run(python, "-c", SHORT, environment=bare, cwd=environment.folder).stdout
+    assert "ends on best" in said
     command = [environment.folder / "bin" / "latesum", "compare", "--arms", "0.3,0.6"]
     command += [
         "--delay",
@@ -174,7 +216,7 @@ def test_without_a_compiler_a_home_a_locale_or_a_path(wheel, environment):
         "--replications",
         "2",
         "--policies",
-        "flow",
+        "odaaf",
     ]
     said = _run(*command, environment=bare, cwd=environment.folder)
     assert "± s.e." in said.stdout
@@ -241,6 +283,25 @@ def test_policies_of_smpybandits_play_as_they_do_by_themselves(wheel, environmen
     """The real library, with the last SciPy that it can be imported with; latesum allows that one too."""
     environment.install("SMPyBandits==0.9.7", "scipy<1.14", wheel)
     script = ROOT / "tests" / "adapters" / "smpybandits_alone.py"
-    said = _run(environment.folder / "bin" / "python", script, cwd=environment.folder).stdout
+    said = environment.run("python", script).stdout
     assert said.count("the same 600 choices") == 7
     assert "klUCB, from totals" in said
+
+
+@pytest.mark.parametrize("page", ["start-researcher", "start-practitioner"])
+def test_a_five_minute_page_works_with_what_it_says_to_install(wheel, environment, page):
+    """Its code and commands, in order and in an empty folder: the default run has all extras and more."""
+    text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```(python|bash)\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    (language, first), *blocks = blocks
+    assert language == "bash"
+    said = shlex.split(first.removeprefix("pip install "))
+    environment.install(*(each.replace("latesum", str(wheel), 1) for each in said))
+    code = "\n".join(block for language, block in blocks if language == "python")
+    commands = "\n".join(block for language, block in blocks if language == "bash")
+    if code:
+        environment.python(code)
+    bash = f"set -e\nPATH={environment.folder}/bin:$PATH\n{commands}"
+    (environment.folder / "page.sh").write_text(bash, encoding="utf-8")
+    (environment.folder / "bin" / "bash").symlink_to(shutil.which("bash"))
+    environment.run("bash", "page.sh")

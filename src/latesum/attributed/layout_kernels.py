@@ -45,7 +45,7 @@ END_EDGE = 14  # ... and one past the newest
 POISSON_KL = 15  # DUCB: 1 for the index from the Poisson divergence
 PHASE_PLAYS = 16  # Improved UCB: plays of each active arm at the end of this phase
 COMMITTED = 17  # Improved UCB: the arm to play to the end, or -1
-SURE_FEEDS = 18  # QPM-D with UCB1: for so many rewards to come the base asks for the same arm
+SURE_FEEDS = 18  # QPM-D with UCB1: the number of next rewards for which the base surely asks for the same arm
 WHOLE_SIZE = 19
 
 # Places in `settings`, its real numbers.

@@ -67,7 +67,7 @@ def run(
         seed_sequence: Where the random numbers come from.
         checkpoints: Ascending numbers of rounds after which the plays are noted; by default only
             the horizon.
-        progress: Called now and then with the number of rounds done.
+        progress: Called from time to time with the number of rounds done.
         record: Whether the stretches are recorded too.
         chunk: The largest number of rounds per compiled call. An interrupt is noticed between two
             calls; results do not depend on it.

@@ -134,7 +134,9 @@ def record(
     ] = None,
     region: Region = None,
     even_if_final: Annotated[bool, typer.Option(help="Correct a final value.")] = False,
-    beyond_range: Annotated[bool, typer.Option(help="The total is right all the same.")] = False,
+    beyond_range: Annotated[
+        bool, typer.Option(help="The total is right although it is outside the range.")
+    ] = False,
     campaign: CampaignName = None,
     who: Who = None,
 ) -> None:
@@ -165,7 +167,9 @@ def import_file(
         bool, typer.Option(help="Leave out buckets that are not the campaign's.")
     ] = False,
     even_if_final: Annotated[bool, typer.Option(help="Correct final values.")] = False,
-    beyond_range: Annotated[bool, typer.Option(help="The totals are right all the same.")] = False,
+    beyond_range: Annotated[
+        bool, typer.Option(help="The totals are right although some are outside the range.")
+    ] = False,
     campaign: CampaignName = None,
     who: Who = None,
     as_json: AsJson = False,

@@ -160,7 +160,7 @@ def working(
 
 @contextlib.contextmanager
 def progress_bar() -> Iterator[Progress]:
-    """A progress bar on a terminal; a line now and then where there is none."""
+    """A progress bar on a terminal; a line from time to time where there is none."""
     if not sys.stderr.isatty():
         yield plain_lines(time.monotonic)
         return

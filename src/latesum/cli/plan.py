@@ -54,7 +54,8 @@ def plan_campaign(
         ),
     ] = False,
     regions: Annotated[
-        int | None, typer.Option(help="So many regions, each with its own totals: see --history.")
+        int | None,
+        typer.Option(help="The number of regions; each has its own totals: see --history."),
     ] = None,
     ends_right: Annotated[float, typer.Option(help="A go ends right so often at least.")] = 0.8,
     percentile: Annotated[float, typer.Option(help="And gains even at this percentile.")] = 0.05,

@@ -1,7 +1,7 @@
 """Presets: the columns of reports that advertising platforms export.
 
 Where the names come from. No page of the platforms that lists the headers of their exports was found, and no
-real export was at hand: most names are those that public programs which read such exports look for.
+real export was available: most names are those that public programs which read such exports look for.
 
 - Google Ads: all names by such programs. That `Conversions` is dated by the click and
   `Conversions (by conv. time)` by the conversion is how they quote "Understand your conversion

@@ -202,7 +202,7 @@ def run(
         again: Make anew what is in the store.
         announce: With a store, called with what there is to do before it is begun.
         progress: True for a bar, in a notebook or on a terminal; or a function that is called as
-            `progress(done, all, what)` now and then. The numbers are runs, or milliseconds of work
+            `progress(done, all, what)` from time to time. The numbers are runs, or milliseconds of work
             where it was measured how long the runs of each setting take.
         what: What `progress` is told that this is.
         known: The first runs of each setting, as far as they were made already; None where there are none.

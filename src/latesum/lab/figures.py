@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from latesum._checks import InvalidInput
-from latesum._figures import figure_class
+from latesum._figures import figure_class, save
 from latesum.lab.results import Runs
 from latesum.lab.stats import standard_error
 
@@ -79,13 +78,3 @@ def _frame(description: Mapping[str, Any], what: str) -> tuple[Figure, Any]:
     axes.set_title(description["problem"], fontsize=9)
     axes.grid(True, which="major", alpha=0.3)
     return figure, axes
-
-
-def save(figure: Figure, path: str | Path | None) -> Figure:
-    """Write a figure where a path is given; the ending of its name says in which format."""
-    if path is not None:
-        try:
-            figure.savefig(path, dpi=150)
-        except (OSError, ValueError) as error:
-            raise InvalidInput(f"cannot write the figure {path}: {error}.") from error
-    return figure

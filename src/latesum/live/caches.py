@@ -1,4 +1,4 @@
-"""What an open campaign keeps at hand: its ledger, and its policy as it was told the ledger.
+"""What an open campaign keeps in memory: its ledger, and its policy as it was told the ledger.
 
 Both follow from the log alone, so that each can be thrown away and made again at any time.
 """

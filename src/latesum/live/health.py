@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from latesum._sentences import joined, sentence
 from latesum.live.learning import (
@@ -419,8 +419,3 @@ def count_visits(ledger: Ledger) -> list[int]:
             visits[arm] += 1
         last = arm
     return visits
-
-
-def findings_json(findings: list[Finding]) -> list[dict[str, Any]]:
-    """As plain values, for other programs."""
-    return [finding._asdict() for finding in findings]

@@ -27,7 +27,7 @@ WIDER = 1.1
 WIDER_WITHOUT_ROUNDS = 1.3
 #: From this walk per bucket on, one stream loses half of what an equal split loses.
 NOISY_WALK = 0.04
-#: From this sd of the logarithm of an option's own lag on, its lag is as good as not known, ...
+#: From this sd of the logarithm of an option's own lag on, its lag counts as not known, ...
 _UNKNOWN_LAG = 0.3
 #: ... and from this difference on, it matters.
 _DIFFERENT_LAG = 0.15

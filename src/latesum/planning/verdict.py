@@ -70,7 +70,7 @@ def recommend(answers: list[Forecast], thresholds: Thresholds) -> tuple[Forecast
     if not others:
         return best, "it is the only one that meets both thresholds"
     return best, (
-        f"of the {len(passing)} that meet both thresholds it gains most over an equal split "
+        f"it gains most over an equal split among the {len(passing)} that meet both thresholds "
         f"({best.gain.value:,.4g} against {others[0].gain.value:,.4g} of the next, "
         f"{others[0].candidate.label})"
     )

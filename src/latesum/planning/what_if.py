@@ -68,7 +68,7 @@ def wrong_beliefs(
 
 
 def _worlds(beliefs: Beliefs) -> list[tuple[str, Beliefs, Problem]]:
-    """What might be true instead: in words, the beliefs to reckon by, the problem."""
+    """What might be true instead: in words, the beliefs to simulate with, the problem."""
     options = beliefs.options
     best = max(range(options), key=beliefs.option_means.__getitem__)
     best_later = [2.0 if arm == best else 1.0 for arm in range(options)]

@@ -23,7 +23,7 @@ class ARSUCB(Policy):
 
     From the paper: an optimistic index on plain averages, and stretches whose length is an
     increasing function of how often the arm was chosen. Ours: the power as that function and both
-    constants (2 and 4), since only the paper's abstract was at hand. While an arm goes on being
+    constants (2 and 4), since only the paper's abstract was available. While an arm goes on being
     the best, its next stretch follows at once.
 
     Args:

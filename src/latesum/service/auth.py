@@ -1,7 +1,7 @@
 """Authentication: no route is reached without a token, whatever routes there are.
 
 It is a middleware of the whole application and not a part of its routes, so that a route that was
-not protected on purpose is protected all the same. Only `/livez` needs no token. `/login` takes the
+not protected on purpose is protected nevertheless. Only `/livez` needs no token. `/login` takes the
 token out of a form, begins a session, and puts the session's own secret in a cookie that scripts cannot
 read and other sites cannot send.
 """

@@ -1,4 +1,4 @@
-"""What the service keeps at hand of each campaign.
+"""What the service keeps in memory of each campaign.
 
 Nothing here is the truth; that is the log in the store. What is cached can be thrown away at any
 moment, and several processes have a cache each.

@@ -1,7 +1,7 @@
 # mypy: ignore-errors
 """What `latesum.world.cohorts` does with each stretch, compiled, for 0/1 rewards of one delay.
 
-The draws are NumPy's in the same order, so that a run is the same whoever plays it. What comes seldom is
+The draws are NumPy's in the same order, so that a run is the same whether NumPy or this plays it. What is rare is
 left to Python: short stretches, rewards whose rounds must be known, arrays that are full.
 """
 

@@ -109,7 +109,7 @@ class Curve:
         return self._with_rest(self.unseen)
 
     def widest(self) -> Curve:
-        """The unseen share is where the variance is the largest: at both ends, so much at each.
+        """The unseen share is where the variance is the largest: at both ends, the same amount at each.
 
         With p of it moved from the end of the data U to the largest delay L, the variance is a
         parabola in p, and highest where the mean is half-way between U and L.

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from latesum._checks import InvalidInput
-from latesum._figures import figure_class
+from latesum._figures import figure_class, save
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -37,9 +36,4 @@ def draw_fit(fitted: FittedDelay, path: str | Path | None = None) -> Figure:
     )
     axes.grid(True, alpha=0.3)
     axes.legend(fontsize=8)
-    if path is not None:
-        try:
-            figure.savefig(path, dpi=150)
-        except (OSError, ValueError) as error:
-            raise InvalidInput(f"cannot write the figure {path}: {error}.") from error
-    return figure
+    return save(figure, path)

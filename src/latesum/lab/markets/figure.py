@@ -8,6 +8,7 @@ import numpy as np
 
 from latesum._checks import InvalidInput
 from latesum._extras import require
+from latesum._figures import save
 from latesum.lab.markets.players import SwitchbackPlayer
 from latesum.lab.markets.setting import MarketRun
 from latesum.markets.readings import readings_of
@@ -104,4 +105,4 @@ def draw_market(run: MarketRun, path: str | Path, *, title: str = "") -> None:
     figure.legend(
         *above.get_legend_handles_labels(), loc="outside upper right", ncols=options, frameon=False
     )
-    figure.savefig(path, dpi=110)
+    save(figure, path)

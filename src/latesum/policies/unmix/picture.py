@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from latesum._checks import InvalidInput
-from latesum._figures import figure_class
+from latesum._figures import figure_class, save
 from latesum.delays import Delay, exponential
 
 if TYPE_CHECKING:
@@ -42,9 +41,4 @@ def draw_learned(
     axes.set_ylabel("share of rewards that has arrived")
     axes.grid(True, alpha=0.3)
     axes.legend(fontsize=8, loc="lower right")
-    if path is not None:
-        try:
-            figure.savefig(path, dpi=150, metadata={"Software": None})
-        except (OSError, ValueError) as error:
-            raise InvalidInput(f"cannot write the figure {path}: {error}.") from error
-    return figure
+    return save(figure, path)

@@ -6,7 +6,7 @@ likely says how long stretches must be before the delay can be told from low mea
 
 Where a mean was told, it may be wrong, and the fit may rest in a wrong place: "the first arm earns
 little" explains the first totals as well as "rewards come later than told" does, and one step per
-decision does not get from one to the other. So now and then all rows are explained anew from a
+decision does not get from one to the other. So from time to time all rows are explained anew from a
 neutral point, as told and by wide curves of half, once and twice the mean.
 
 Another explanation may be nearly as likely as the one that is kept, and say that an arm is as good as the best one.

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from latesum._extras import require
-from latesum.lab.figures import COLOURS, save
+from latesum._figures import save
+from latesum.lab.figures import COLOURS
 from latesum.lab.results import Floats
 from latesum.lab.studies.paper.published import PublishedCurve, curves
 from latesum.lab.sweeps import SweepResults
