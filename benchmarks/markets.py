@@ -120,7 +120,7 @@ def main() -> None:
     ]
     for row in rows:
         goal = f" (at most {row['goal_ms']:g} ms)" if row["goal_ms"] else ""
-        print(f"{row['what']}: {row['cpu_ms']:.2g} ms{goal}")
+        print(f"{row['what']}: {row['cpu_ms']:.3g} ms{goal}")
     print(write_summary(given.out / "market-speed.csv", rows, same=["what"]))
 
 

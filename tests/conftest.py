@@ -18,7 +18,7 @@ from hypothesis import settings
 
 from latesum._compile import cache_folder
 
-sys.path.insert(0, str(Path(__file__).parent / "live"))
+sys.path[:0] = [str(Path(__file__).parent / "live"), str(Path(__file__).parent)]
 
 # A store waits until the disk has what it wrote, and tests write thousands of times: files of tests are in memory
 # where there is room for them, also those of the processes that tests start.

@@ -23,8 +23,8 @@ from latesum.cli import main as latesum
 DAYS = 42
 
 
-def follow(folder: Path) -> dict[str, Any]:
-    """The whole campaign; its last status, as JSON."""
+def follow(folder: Path, days: int = DAYS) -> dict[str, Any]:
+    """The campaign of some days; its last status, as JSON."""
     shop = Shop()
     shop.write(
         folder / "before.csv", FIRST_DAY - timedelta(days=HISTORY), FIRST_DAY - timedelta(days=1)
@@ -36,7 +36,7 @@ def follow(folder: Path) -> dict[str, Any]:
         "--status-quo 'ten off' --expected-rounds 5000 --time-basis arrival --unit orders --seed 4 "
         f"--history '{folder / 'before.csv'}'",
     )  # fmt: skip
-    for number in range(DAYS):
+    for number in range(days):
         day = FIRST_DAY + timedelta(days=number)
         if number:
             _import_yesterday(folder, shop, day, quiet=number > 1)
@@ -50,7 +50,7 @@ def follow(folder: Path) -> dict[str, Any]:
                 "override 'free shipping' --region east --buckets 4 --why 'a fair in the east'",
             )  # fmt: skip
         shop.open_for(day, shown)
-    end = FIRST_DAY + timedelta(days=DAYS)
+    end = FIRST_DAY + timedelta(days=days)
     _import_yesterday(folder, shop, end, quiet=True)
     _type(folder, end, "status")
     _type(folder, end, "replay")

@@ -81,11 +81,32 @@ def compiled(function: Function) -> Function:
     if folder is not None:
         config.CACHE_DIR = str(folder)  # read at decoration time only, so it is put back at once
     try:
-        jit = numba.njit(cache=folder is not None, error_model="numpy", nogil=True)
+        # No C function is ever made of a kernel: what would wrap one takes time to compile.
+        jit = numba.njit(
+            cache=folder is not None, error_model="numpy", nogil=True, no_cfunc_wrapper=True
+        )
         result: Function = jit(function)
     finally:
         config.CACHE_DIR = before
+    _take_constants_as_numbers(result)
     return result
+
+
+def _take_constants_as_numbers(kernel: Any) -> None:
+    """Let a constant that another kernel hands over be like any other number.
+
+    Numba compiles a version for it otherwise, and one more for numbers, and all that is called from there twice.
+    """
+    from numba.core.types.misc import unliteral
+
+    resolve = kernel.get_call_template
+
+    def get_call_template(args: Any, kws: Any) -> Any:
+        return resolve(
+            tuple(map(unliteral, args)), {name: unliteral(each) for name, each in kws.items()}
+        )
+
+    kernel.get_call_template = get_call_template
 
 
 def inlined(function: Function) -> Function:

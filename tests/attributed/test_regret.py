@@ -2,7 +2,8 @@
 
 One run has a standard deviation of about 41 (UCB1) and 22 (DUCB). The means of 200 runs lie near
 207 and 61 with standard errors of 2.9 and 1.6, so a correct policy with another seed would fail a
-range of 197-214 or 52-65 about once in a hundred; the seeds are fixed, so these never do.
+range of 197-214 or 52-65 about once in a hundred; the seeds are fixed, so these never do. The default run has 40
+runs of each, with standard errors of 6.5 and 3.5, and wider ranges, which another seed would fail once in a thousand.
 """
 
 import numpy as np
@@ -22,11 +23,11 @@ def mean_regret(policy, delay, replications, horizon=HORIZON):
 
 
 def test_qpmd():
-    assert 197 < mean_regret(QPMD("ucb1", 2), "uniform(0, 100)", 100) < 214
+    assert 186 < mean_regret(QPMD("ucb1", 2), "uniform(0, 100)", 40) < 228
 
 
 def test_ducb():
-    assert 52 < mean_regret(DUCB("uniform(0, 50)", 2), "uniform(0, 50)", 100) < 65
+    assert 49 < mean_regret(DUCB("uniform(0, 50)", 2), "uniform(0, 50)", 40) < 73
 
 
 @pytest.mark.slow

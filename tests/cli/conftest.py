@@ -4,8 +4,13 @@ import pytest
 
 
 @pytest.fixture
-def campaign(latesum, monkeypatch, tmp_path):
-    """Run a campaign command at a given day and hour: its exit code, output and errors."""
+def campaign(latesum, monkeypatch, tmp_path, store_file):
+    """Run a campaign command at a given day and hour: its exit code, output and errors.
+
+    The store is there already, without campaigns; how it is made is tested with the first command of all.
+    """
+    (tmp_path / "data").mkdir()
+    store_file("data/campaigns.db")
     monkeypatch.setenv("LATESUM_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.delenv("LATESUM_DATABASE_URL", raising=False)
     monkeypatch.chdir(tmp_path)

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 
 import pytest
 
@@ -19,6 +20,7 @@ def run(campaign):
 
 
 def test_a_campaign_from_the_first_day_to_the_last(run, tmp_path):
+    shutil.rmtree(tmp_path / "data")  # the first command makes the store
     code, out, _ = run(*NEW)
     assert code == 0
     assert "horizon=450,000, mean_delay=2,500" in out

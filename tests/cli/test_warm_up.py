@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from latesum import _compile, compare, plan
-from latesum.lab.warm_up import warm_up
+from latesum.lab.warm_up import _parts, warm_up
 from latesum.policies import registry
 from latesum.world import Problem
 
@@ -64,7 +64,10 @@ def test_nothing_is_left_to_compile(latesum):
     code, out, _ = latesum("warm-up")
     assert code == 0
     assert "kernels compiled in" in out or "All kernels were there already" in out
-    assert warm_up().folder is not None
+    again = warm_up()  # what the workers of the command have compiled is found here
+    assert again.compiled == 0
+    assert again.found > 100
+    assert again.folder is not None
     before = compiled_versions()
     problem = Problem([0.4, 0.6], "uniform(0, 30)")
     labelled = [name for name in registry.available("labels") if name != "improved-ucb"]
@@ -79,3 +82,7 @@ def test_nothing_is_left_to_compile(latesum):
         replications=20, workers=1, check_beliefs=False,
     )  # fmt: skip
     assert compiled_versions() == before
+
+
+def test_every_policy_and_the_markets_are_played_once():
+    assert sorted(_parts()) == sorted([*registry.available(None), "markets"])

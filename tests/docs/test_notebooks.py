@@ -36,8 +36,9 @@ def shell(tmp_path, monkeypatch):
     InteractiveShell.clear_instance()
 
 
-#: One of them takes as long as all others: it runs in the complete version only.
-SHORT = [path for path in NOTEBOOKS if path.stem != "plan-a-campaign"]
+#: Two of them take longer than all others: they run in the complete version only, and in the site.
+LONG = {"plan-a-campaign", "paper-in-ten-cells"}
+SHORT = [path for path in NOTEBOOKS if path.stem not in LONG]
 
 
 @pytest.mark.parametrize("path", SHORT, ids=lambda path: path.stem)

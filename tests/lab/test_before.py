@@ -57,6 +57,7 @@ def test_a_history_helps(runs):
     assert _surely_smaller(_regrets(runs, 0, history=28), _regrets(runs, 0))
 
 
+@pytest.mark.slow  # the default run has what it costs to know it, and that it is safe
 def test_other_is_better_than_nothing_where_something_ran(runs):
     assert _surely_smaller(_regrets(runs, "other"), _regrets(runs, None))
 
@@ -75,6 +76,7 @@ def test_other_is_safe_whatever_ran(runs, before):
     assert regrets.max() < 0.5 * 0.06 * DAY * DAYS  # half of always showing the worst option
 
 
+@pytest.mark.slow
 def test_told_nothing_is_not_safe(runs):
     """What ran before was far better than any option: the first one looks like it for weeks."""
     assert _surely_smaller(_regrets(runs, "other", before=0.9), _regrets(runs, None, before=0.9))

@@ -37,8 +37,9 @@ def distributed() -> Any:
     return pytest.importorskip("distributed")  # a second, which is not for every collection
 
 
-@pytest.fixture(scope="module")
-def cluster(distributed: Any) -> Iterator[Any]:
+@pytest.fixture(scope="module", params=[1, pytest.param(2, marks=pytest.mark.slow)])
+def cluster(request: pytest.FixtureRequest, distributed: Any) -> Iterator[Any]:
+    """One worker in the default run, which the cluster begins anew when it is killed."""
     import dask
 
     # Results that a killed worker had are asked for until this time is over; usually it is half a minute.
@@ -46,7 +47,7 @@ def cluster(distributed: Any) -> Iterator[Any]:
     with (
         dask.config.set(short),
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None,
+            n_workers=request.param, threads_per_worker=1, processes=True, dashboard_address=None,
             host="127.0.0.1",
         ) as started,
     ):  # fmt: skip

@@ -65,6 +65,12 @@ def test_a_decision_is_taken_when_an_earlier_stretch_becomes_known():
     assert 120 in [now for now, _ in decisions]
 
 
+def test_a_stretch_is_not_cut_for_its_own_parts():
+    """The second is cut when the first becomes known; that its own first part does so 20 rounds later changes nothing."""
+    plays, _ = watched(lag=20)
+    assert [each.rounds for each in plays][:5] == [50, 20, 30, 20, 30]
+
+
 @pytest.mark.parametrize(
     "policy",
     [Flow(2, 20_000, mean_delay=50), RoundRobin(2, stretch=100), ODAAF(2, 20_000, mean_delay=50)],
@@ -107,7 +113,7 @@ def test_every_policy_of_the_protocol_sees_pending_rounds():
 @pytest.mark.parametrize("name", ["flow", "unmix", "odaaf-b", "guarded", "ars-ucb", "round-robin"])
 @pytest.mark.parametrize("reports", [(1, 60), (40, 100)], ids=["stretches", "buckets"])
 def test_the_copy_that_decides_again_is_as_good_as_a_new_one(name, reports, monkeypatch):
-    setting = Setting(PROBLEM, PolicySpec.parse(name), 2_000, reports=reports_of(*reports))
+    setting = Setting(PROBLEM, PolicySpec.parse(name), 1_000, reports=reports_of(*reports))
     kept = setting.run(1).plays
     forgetful = property(lambda self: None, lambda self, value: None)
     monkeypatch.setattr(play._LateFeed, "_ahead", forgetful, raising=False)

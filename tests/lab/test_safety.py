@@ -21,9 +21,9 @@ from latesum.world import Problem
 
 
 def test_flow_does_not_lock_in():
-    """2 x 50 runs: a rate of 3% would be noticed with probability 95%. The slow test has 20,000."""
+    """2 x 25 runs: a rate of 6% would be noticed with probability 95%. The slow test has 20,000."""
     for told in (1.0, 0.8):
-        assert safety.measure_safety(50, told=told, seed=3).lock_ins == 0
+        assert safety.measure_safety(25, told=told, seed=3).lock_ins == 0
 
 
 @pytest.mark.slow

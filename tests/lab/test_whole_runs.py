@@ -168,19 +168,38 @@ LONG = {
 }
 
 
+#: For these, runs with long delays are not compiled by `latesum warm-up`.
+_RARELY_LONG = ("ars-ucb", "ars-ucb(growth=1.3)", "fixed-split", "oracle")
+
+
 @pytest.mark.filterwarnings("ignore:phase")
-@pytest.mark.parametrize("text", SPECS)
+@pytest.mark.parametrize(
+    "text",
+    [pytest.param(text, marks=pytest.mark.slow if text in _RARELY_LONG else ()) for text in SPECS],
+)
 def test_long_delays(text):
     """All of one law with each policy; the first stretches of ARS-UCB are short, and drawn one by one."""
     problem = Problem([0.3, 0.5, 0.45], "uniform(0, 9000)")
-    assert_same_runs(Setting(problem, PolicySpec.parse(text), 100_000, seed=5))
+    rounds = 20_000 if text == "round-robin" else 100_000  # a stretch of it is one round
+    assert_same_runs(Setting(problem, PolicySpec.parse(text), rounds, seed=5))
 
 
 @pytest.mark.parametrize("delay", LONG)
 def test_long_delays_of_each_law(delay):
-    setting = Setting(Problem([0.5, 0.6], delay), PolicySpec.parse("flow"), LONG[delay], seed=2)
-    assert_same_runs(setting, range(2))
-    assert_same_late_runs(Setting(Problem([0.5, 0.6], delay), PolicySpec.parse("ars-ucb"), 30_000, reports=InBuckets(1, 500)))  # fmt: skip
+    problem = Problem([0.5, 0.6], delay)
+    assert_same_runs(Setting(problem, PolicySpec.parse("flow"), LONG[delay], seed=2))
+    if delay.startswith("uniform"):
+        late = Setting(problem, PolicySpec.parse("ars-ucb"), 10_000, reports=InBuckets(1, 500))
+        assert_same_late_runs(late)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("delay", LONG)
+def test_more_runs_with_long_delays_of_each_law(delay):
+    problem = Problem([0.5, 0.6], delay)
+    assert_same_runs(Setting(problem, PolicySpec.parse("flow"), LONG[delay], seed=2), range(6))
+    late = Setting(problem, PolicySpec.parse("ars-ucb"), 30_000, reports=InBuckets(1, 500))
+    assert_same_late_runs(late, range(3))
 
 
 def test_long_delays_that_need_more_room(monkeypatch):
@@ -218,11 +237,17 @@ def test_long_delays_of_an_arm_that_ran_before():
 LATE = [text for text in SPECS if not text.startswith("unmix")]
 
 
-def assert_same_late_runs(setting, numbers=(0,)):
-    """As `assert_same_runs`; what is not known at the end becomes known in 3,000 more rounds."""
+def assert_same_late_runs(setting, numbers=(0,), spread=None):
+    """As `assert_same_runs`; what is not known at the end becomes known in 3,000 more rounds.
+
+    With a `spread`, the tables of delays end there.
+    """
     seen = []
     for number in numbers:
         (plain, one), (compiled, other) = (setting._game(number, setting.horizon) for _ in range(2))
+        if spread is not None:
+            _shorten(plain._world, spread)
+            _shorten(compiled._world, spread)
         expected, played = list(plain.play(setting.horizon)), compiled.plays(setting.horizon)
         assert isinstance(played, Plays)
         assert played == expected
@@ -238,18 +263,40 @@ def assert_same_late_runs(setting, numbers=(0,)):
     return seen
 
 
+#: What is known after three rounds is hardly late: with these alone in the default run.
+_SOON = ("odaaf", "odaaf-b", "flow", "ars-ucb", "round-robin")
+
+
 @pytest.mark.filterwarnings("ignore:phase")
 @pytest.mark.parametrize(
-    "reports", [InBuckets(1, 100), InBuckets(1, 3), InBuckets(40, 130)], ids=str
-)
-@pytest.mark.parametrize("text", LATE)
+    ("text", "reports"),
+    [
+        pytest.param(
+            text, reports,
+            marks=pytest.mark.slow if reports.lag == 3 and text not in _SOON else (),
+        )
+        for text in LATE
+        for reports in (InBuckets(1, 100), InBuckets(1, 3), InBuckets(40, 130))
+    ],
+    ids=str,
+)  # fmt: skip
 def test_totals_that_are_known_late(text, reports):
     problem = PROBLEMS["a delay for each arm"]
-    setting = Setting(problem, PolicySpec.parse(text), 4_000, seed=5, reports=reports)
+    setting = Setting(problem, PolicySpec.parse(text), 2_500, seed=5, reports=reports)
     assert_same_late_runs(setting)
 
 
 def test_late_totals_with_delays_beyond_the_table():
+    """A short table, so that few rounds are enough to go beyond it."""
+    setting = Setting(
+        Problem([0.5, 0.6], "exponential(3)"), PolicySpec.parse("flow"), 20_000,
+        reports=InBuckets(1, 100),
+    )  # fmt: skip
+    assert_same_late_runs(setting, range(2), spread=5)
+
+
+@pytest.mark.slow
+def test_late_totals_with_delays_beyond_a_whole_table():
     setting = Setting(
         Problem([0.5, 0.6], "geometric(30)"), PolicySpec.parse("flow"), 4 * 10**8,
         reports=InBuckets(1, 10_000),

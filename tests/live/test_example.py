@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -22,18 +24,20 @@ def test_the_shop_finds_its_winner(load_example, tmp_path, capsys):
         assert len({row["option"] for row in status["timeline"][start : start + 7]}) == 1
 
 
-def test_the_shop_in_four_regions_finds_its_winner(load_example, tmp_path, capsys):
-    status = load_example("regions", "follow").follow(tmp_path)
+@pytest.mark.parametrize("days", [18, pytest.param(42, marks=pytest.mark.slow)])
+def test_the_shop_in_four_regions_finds_its_winner(load_example, tmp_path, capsys, days):
+    status = load_example("regions", "follow").follow(tmp_path, days)
     printed = capsys.readouterr().out
-    assert status["winner"] == "a gift"
     effects = {each["option"]: each for each in status["market"]["effects"]}
     assert effects["a gift"]["low90"] < 0.12 < effects["a gift"]["high90"]
-    assert 1.2 < status["market"]["delay"] < 2.4  # it is 1.6, and was told as about two
+    if days == 42:
+        assert status["winner"] == "a gift"
+        assert 1.2 < status["market"]["delay"] < 2.4  # it is 1.6, and was told as about two
     assert {row["state"] for row in status["timeline"]} == {"known"}
     east = [row["option"] for row in status["timeline"] if row["region"] == "east"]
     assert east[11:15] == ["free shipping"] * 4
     assert east[15] != "free shipping"
-    assert "168 of 168 decisions come out the same" in printed
+    assert f"{4 * days} of {4 * days} decisions come out the same" in printed
 
 
 def test_the_documentation_shows_commands_that_exist():

@@ -31,12 +31,27 @@ HISTORIES = sorted((HERE / "histories").glob("*.json"))
 DATABASES = sorted((HERE / "databases").glob("*.db"))
 
 
+#: To weigh all delays takes longer with every decision: the second half is replayed in the slow tests.
+LONG = [path for path in HISTORIES if path.stem.endswith("-untold")]
+
+
 @pytest.mark.filterwarnings("ignore:phase")
-@pytest.mark.parametrize("path", HISTORIES, ids=lambda path: path.stem)
-def test_recorded_histories_replay_to_the_same_decisions(path):
+@pytest.mark.parametrize(
+    ("path", "until"),
+    [
+        *(pytest.param(path, 30 if path in LONG else 60, id=path.stem) for path in HISTORIES),
+        *(
+            pytest.param(path, 60, id=f"{path.stem}, whole", marks=pytest.mark.slow)
+            for path in LONG
+        ),
+    ],
+)
+def test_recorded_histories_replay_to_the_same_decisions(path, until):
     exported = read_export(path.read_text(encoding="utf-8"))
     entries = exported_log(exported)
-    assert sum(entry.kind == "decision" for entry in entries) == 60
+    decided = [number for number, entry in enumerate(entries) if entry.kind == "decision"]
+    assert len(decided) == 60
+    entries = entries[: decided[until - 1] + 1] if until < 60 else entries
     assert replay_log(Settings.from_json(exported["settings"]), entries) == []
 
 
@@ -88,10 +103,10 @@ def test_by_the_new_rules_the_old_decisions_would_have_been_others(path):
 
 @pytest.mark.filterwarnings("ignore:phase")
 @pytest.mark.parametrize("path", READ_OTHERWISE, ids=lambda path: path.stem)
-def test_the_first_decision_after_an_upgrade_logs_the_change_of_rules(path, tmp_path):
+def test_the_first_decision_after_an_upgrade_logs_the_change_of_rules(path, store_file):
     exported = read_export(path.read_text(encoding="utf-8"))
     now = datetime(2026, 5, 19, 9, tzinfo=UTC)
-    with Store(tmp_path / "old.db") as store:
+    with Store(store_file()) as store:
         restore_campaign(store, exported)
         campaign = Campaign.open("eventful", store=store, clock=lambda: now)
         then = campaign.explain(30)
@@ -110,10 +125,10 @@ def test_the_first_decision_after_an_upgrade_logs_the_change_of_rules(path, tmp_
         assert again == campaign.history()
 
 
-def test_decisions_of_an_older_latesum_among_new_ones_are_replayed_by_its_rules(tmp_path):
+def test_decisions_of_an_older_latesum_among_new_ones_are_replayed_by_its_rules(store_file):
     exported = read_export((HERE / "histories" / "early-flow.json").read_text(encoding="utf-8"))
     now = datetime(2026, 5, 19, 9, tzinfo=UTC)
-    with Store(tmp_path / "old.db") as store:
+    with Store(store_file()) as store:
         restore_campaign(store, exported)
         campaign = Campaign.open("eventful", store=store, clock=lambda: now)
         for _ in range(6):
@@ -163,12 +178,12 @@ def test_by_the_new_rule_of_flow_the_old_decisions_would_have_been_others():
     assert replay_log(Settings.from_json(exported["settings"]), exported_log(exported))
 
 
-def test_a_log_by_rules_of_a_newer_version_is_left_to_it(tmp_path):
+def test_a_log_by_rules_of_a_newer_version_is_left_to_it(store_file):
     exported = read_export((HERE / "histories" / "early-flow.json").read_text(encoding="utf-8"))
     decisions = [each for each in exported["log"] if each[2] == "decision"]
     decisions[-1][4]["rules"] = 99
     now = datetime(2026, 5, 19, 9, tzinfo=UTC)
-    with Store(tmp_path / "new.db") as store:
+    with Store(store_file()) as store:
         restore_campaign(store, exported)
         campaign = Campaign.open("eventful", store=store, clock=lambda: now)
         assert campaign.decide(60).rules == 99  # what was decided stands
@@ -232,8 +247,9 @@ def test_every_act_is_among_the_recorded_histories(policy):
 
 
 @pytest.fixture
-def two_stores(tmp_path, postgres):
-    with Store(tmp_path / "file.db") as file, Store(postgres.new_database()) as server:
+def two_stores(store_file, postgres, tables_database):
+    address = postgres.new_database(tables_database)
+    with Store(store_file()) as file, Store(address) as server:
         yield file, server
 
 
@@ -278,6 +294,6 @@ def test_a_move_onto_another_campaign_is_refused(two_stores):
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"latesum_campaign": 99}', "{}"])
-def test_what_is_no_export_is_refused(text, tmp_path):
-    with Store(tmp_path / "x.db") as store, pytest.raises(InvalidInput):
+def test_what_is_no_export_is_refused(text, store_file):
+    with Store(store_file()) as store, pytest.raises(InvalidInput):
         restore_campaign(store, read_export(text))

@@ -7,6 +7,7 @@ import pytest
 from latesum import InvalidInput
 from latesum.errors import BadFile
 from latesum.live.importing import import_totals
+from latesum.live.totals_file import read_totals
 from latesum.live.verdicts import Allowed
 
 
@@ -34,6 +35,14 @@ def test_a_file_is_taken_in_with_a_verdict_for_each_row(campaign, clock):
     assert verdicts(import_totals(campaign, again.encode())) == ["revised", "new"]
     assert campaign.ledger().value(1).total == 1510
     assert campaign.ledger().value(3).status == "missing"
+
+
+def test_the_words_of_the_page_name_columns_where_the_usual_names_are_missing():
+    (read,) = read_totals(b"date,Visitors,Sales\n2026-03-02,5000,120\n").rows
+    assert (read.row.rounds, read.row.total) == (5000, 120)
+    usual = read_totals(b"date,sales,total,visitors,rounds\n2026-03-02,1,2,3,4\n")
+    assert (usual.rows[0].row.rounds, usual.rows[0].row.total) == (4, 2)
+    assert usual.ignored == ("sales", "visitors")
 
 
 def test_a_dry_run_writes_nothing(campaign):

@@ -85,6 +85,13 @@ def shown(campaign, region):
     return [each.option for each in campaign.ledger().parts[region].decisions.values()]
 
 
+#: Of two kinds of stores, what the policy decides is the same: one is enough for the default run.
+POSTGRESQL = pytest.mark.parametrize(
+    "store", [pytest.param("sqlite", marks=pytest.mark.slow), "postgresql"], indirect=True
+)
+
+
+@POSTGRESQL
 def test_every_region_is_decided_once_and_the_best_option_is_found(make, clock):
     campaign = make(history=past_rows())
     first = campaign.decide_all()
@@ -220,6 +227,7 @@ def test_files_have_a_column_for_the_region(make, clock):
     assert campaign.ledger().parts["west"].value(1).total == 44
 
 
+@POSTGRESQL
 def test_acts_are_for_a_region_or_for_all(make, clock):
     campaign = make(history=past_rows())
     acts = {

@@ -39,8 +39,14 @@ def in_buckets(run):
 
 
 @pytest.mark.filterwarnings("ignore:phase")
-@pytest.mark.parametrize("lag_in_buckets", [0, 2])
-@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize(
+    ("name", "lag_in_buckets"),
+    [
+        *((name, 2) for name in POLICIES),
+        ("unmix", 0),
+        *(pytest.param(name, 0, marks=pytest.mark.slow) for name in POLICIES if name != "unmix"),
+    ],
+)
 def test_a_campaign_decides_as_the_simulator_does(name, lag_in_buckets, new_campaign, clock):
     n_buckets, seed = 60, 11
     horizon = n_buckets * BUCKET

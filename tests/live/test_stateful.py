@@ -541,7 +541,7 @@ class Comparison(RuleBasedStateMachine):
 
 
 Comparison.TestCase.settings = settings(
-    max_examples=25, stateful_step_count=30, deadline=None,
+    max_examples=14, stateful_step_count=30, deadline=None,
     suppress_health_check=list(HealthCheck),
 )  # fmt: skip
 TestAgainstTheModel = Comparison.TestCase

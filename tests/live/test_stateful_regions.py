@@ -255,7 +255,7 @@ class RegionalComparison(RuleBasedStateMachine):
 
 
 RegionalComparison.TestCase.settings = settings(
-    max_examples=10, stateful_step_count=25, deadline=None,
+    max_examples=7, stateful_step_count=25, deadline=None,
     suppress_health_check=list(HealthCheck),
 )  # fmt: skip
 TestRegionsAgainstTheModel = RegionalComparison.TestCase

@@ -116,7 +116,7 @@ def assert_agreement(replications, runs, names=tuple(SETTINGS), workers=2):
 
 
 def test_the_planner_agrees_with_an_independent_simulation():
-    assert_agreement(replications=60, runs=40, names=SHORT, workers=1)
+    assert_agreement(replications=40, runs=30, names=SHORT, workers=1)
 
 
 @pytest.mark.slow

@@ -35,7 +35,7 @@ def test_it_does_not_depend_on_workers():
 def test_too_short_is_a_no_go_that_says_what_would_help():
     found = plan(
         options=4, rate=0.02, lift="5%", traffic="1000 per day", late="2 days", run_for="3 weeks",
-        replications=60, workers=1, check_beliefs=False, policies=["half test", "quarter test"],
+        replications=30, workers=1, check_beliefs=False, policies=["half test", "quarter test"],
     )  # fmt: skip
     assert found.verdict.answer == "no-go"
     assert "NO-GO" in str(found)
@@ -140,7 +140,7 @@ def test_limits():
 
 def test_what_runs_today_is_simulated():
     """A shop that was open yesterday: rewards of yesterday arrive in the first days."""
-    asked = {**SMALL, "late": "4 days", "replications": 40, "workers": 1, "check_beliefs": False}
+    asked = {**SMALL, "late": "4 days", "replications": 20, "workers": 1, "check_beliefs": False}
     nothing, option, other, known = (
         plan(**asked, policies=["unmix", "half test"], **more)
         for more in (

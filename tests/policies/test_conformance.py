@@ -43,7 +43,7 @@ POLICIES = {name: _policy(name) for name in available()} | {
 
 @pytest.mark.parametrize("name", POLICIES)
 @pytest.mark.parametrize(
-    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (2, 3))]
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 3))]
 )
 def test_every_policy_conforms(name, seed):
     check(POLICIES[name], seed=seed)

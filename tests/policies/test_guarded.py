@@ -8,7 +8,7 @@ from latesum.policies.conformance import check
 from latesum.policies.guarded import Guarded
 from latesum.world import Problem
 
-SEEDS = [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 8))]
+SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 8))]
 PARAMETERS = [
     {"n_arms": 3, "horizon": 5_000, "mean_delay": 10},
     {"n_arms": 2, "mean_delay": 20.3, "index": "ucb1"},

@@ -44,7 +44,9 @@ class LastParts(Policy):
         return Stretch(self._arm, self._left, "learn", part=10)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 3))]
+)
 def test_a_policy_that_learns_from_parts_conforms(seed):
     check(LastParts(3), seed=seed)
 

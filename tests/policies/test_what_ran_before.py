@@ -75,7 +75,13 @@ def test_a_bound_makes_the_time_longer_in_which_it_may_arrive():
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
-    ("before", "history"), [(0, ()), ("other", ()), (None, HISTORY), ("other", HISTORY)]
+    ("before", "history"),
+    [
+        (0, ()),
+        ("other", HISTORY),
+        pytest.param("other", (), marks=pytest.mark.slow),
+        pytest.param(None, HISTORY, marks=pytest.mark.slow),
+    ],
 )
 def test_policies_that_are_told_conform(kind, before, history):
     check(kind(3, 6_000, mean_delay=8.0, before=before, history=history), seed=3)

@@ -164,7 +164,8 @@ def test_the_core_alone_simulates_compares_plans_and_fits(tmp_path):
         print("file", delays.fit({str(tmp_path / "late.csv")!r}, largest=20).mean.value)
         print("bound", theory.__name__, attributed.QPMD("ucb1", 2).name)
         planned = plan(options=2, rate=0.1, lift="50%", traffic="1000 per day", late="4 hours",
-                       run_for="8 weeks", replications=20, workers=1, check_beliefs=False)
+                       run_for="8 weeks", replications=20, workers=1, check_beliefs=False,
+                       policies=["unmix", "half test"])
         assert planned._repr_html_().startswith("<pre>GO")
         print(planned)
         """,
@@ -228,17 +229,22 @@ def test_every_module_imports_with_the_core_alone_or_names_its_extra():
     }
 
 
+def slow(*case):
+    """A case whose extras another one of the default run has."""
+    return pytest.param(*case, marks=pytest.mark.slow)
+
+
 @pytest.mark.parametrize(
     ("missing", "code", "extra"),
     [
         (["live"], "from latesum import Campaign", "live"),
-        (["live"], "import latesum.live", "live"),
-        (["live"], "from latesum.service import Tokens", "live"),
-        (["server"], "import latesum.service.app", "server"),
+        slow(["live"], "import latesum.live", "live"),
+        slow(["live"], "from latesum.service import Tokens", "live"),
+        slow(["server"], "import latesum.service.app", "server"),
         (["server"], "import latesum; latesum.Client('http://127.0.0.1:1', token='x')", "server"),
         (["lab"], "import latesum; latesum.Comparison.from_parquet('no.parquet')", "lab"),
-        (["lab"], "from latesum.lab.sweeps import load", "lab"),
-        (
+        slow(["lab"], "from latesum.lab.sweeps import load", "lab"),
+        slow(
             ["lab"],
             "from latesum.lab.studies.league import run_league; run_league('league')",
             "lab",
@@ -273,22 +279,22 @@ PLAN = [
     [
         (["cli"], ["--help"], "cli"),
         (["live"], ["campaign", "list"], "live"),
-        (["live"], ["campaign", "status", "--html", "page.html"], "live"),
-        (["live"], ["token", "list"], "live"),
+        slow(["live"], ["campaign", "status", "--html", "page.html"], "live"),
+        slow(["live"], ["token", "list"], "live"),
         (["server"], ["serve"], "server"),
         (["live", "server"], ["serve"], "live,server"),
         (["lab"], ["sweep", "file.toml"], "lab"),
         (["cluster"], ["sweep", "file.toml", "--dask", "local"], "cluster"),
-        (["cluster"], ["paper", "3a", "--dask", "local"], "cluster"),
-        (["plots"], ["paper", "3a"], "plots"),
-        (["lab"], ["league"], "lab"),
+        slow(["cluster"], ["paper", "3a", "--dask", "local"], "cluster"),
+        slow(["plots"], ["paper", "3a"], "plots"),
+        slow(["lab"], ["league"], "lab"),
         (["lab", "plots"], ["demo"], "lab,plots"),
         (["plots"], [*COMPARE, "--plot", "x.png"], "plots"),
-        (["lab"], [*COMPARE, "--out", "x.parquet"], "lab"),
-        (["lab"], [*PLAN, "--out", "x.html"], "lab"),
-        (["plots"], ["delays", "fit", "late.csv", "--plot", "x.png"], "plots"),
+        slow(["lab"], [*COMPARE, "--out", "x.parquet"], "lab"),
+        slow(["lab"], [*PLAN, "--out", "x.html"], "lab"),
+        slow(["plots"], ["delays", "fit", "late.csv", "--plot", "x.png"], "plots"),
         (["excel"], ["campaign", "--store", "c.db", "import", "x.xlsx"], "excel"),
-        (["parquet"], ["campaign", "--store", "c.db", "import", "x.parquet"], "parquet"),
+        slow(["parquet"], ["campaign", "--store", "c.db", "import", "x.parquet"], "parquet"),
         (["parquet"], ["campaign", "--store", "c.db", "buckets", "--out", "b.pq"], "parquet"),
     ],
 )

@@ -29,7 +29,8 @@ def test_killed_at_a_hundred_random_moments(address):
     assert kill_at_random_moments(address, 100, seed=2)["kills"] == 100
 
 
-def test_four_processes_on_one_postgresql_take_one_decision_for_a_bucket(postgres):
+@pytest.mark.parametrize("buckets", [8, pytest.param(60, marks=pytest.mark.slow)])
+def test_four_processes_on_one_postgresql_take_one_decision_for_a_bucket(postgres, buckets):
     address = postgres.new_database()
     with Store(address) as store:
         secret = Tokens(store).new("racer", "operate")
@@ -42,7 +43,7 @@ def test_four_processes_on_one_postgresql_take_one_decision_for_a_bucket(postgre
         clients = [Client(service.url, secret) for service in services for _ in range(2)]
         for client in clients:
             client.create("race", **SETTINGS)
-        for bucket in range(1, 21):
+        for bucket in range(1, buckets + 1):
             answers, start = [], threading.Barrier(len(clients))
 
             def ask(client, bucket=bucket, answers=answers, start=start):
@@ -60,7 +61,7 @@ def test_four_processes_on_one_postgresql_take_one_decision_for_a_bucket(postgre
             assert answers[0].bucket == bucket
             clients[bucket % len(clients)].record("race", bucket, rounds=1000, total=300 + bucket)
         decisions = [each for each in clients[0].history("race") if each["kind"] == "decision"]
-        assert [each["bucket"] for each in decisions] == list(range(1, 21))
+        assert [each["bucket"] for each in decisions] == list(range(1, buckets + 1))
         for client in clients:
             client.close()
     finally:

@@ -23,14 +23,14 @@ from latesum.world import Problem
 
 
 @pytest.fixture
-def grown(tmp_path, clock):
+def grown(store_file, clock):
     """A campaign of some days, whose options bring this; all totals but the last are known."""
 
     def make(means, days=8):
         campaign = Campaign.create(
             name="banner", options=["red", "blue"], every="day", expected_rounds=5000,
             parameters={"horizon": "90 days", "mean_delay": "12 hours"}, time_basis="arrival",
-            status_quo="red", seed=1, store=tmp_path / f"{days}.db", clock=clock,
+            status_quo="red", seed=1, store=store_file(f"{days}.db"), clock=clock,
         )  # fmt: skip
         rng = np.random.default_rng(1)
         world = Problem(means, "exponential(2500)").start(rng=rng, before=0)
@@ -85,8 +85,8 @@ def test_a_forecast_in_words(grown):
     assert "30% of the time" in never.words
 
 
-def test_plans_over_http(service):
-    operator = service.as_("operate")
+def test_plans_over_http(lasting_service):
+    operator = lasting_service.as_("operate")
     question = {
         "options": 2, "rate": 0.1, "lift": "50%", "traffic": "1000 per day", "late": "4 hours",
         "run_for": "8 weeks",
@@ -106,9 +106,9 @@ def test_plans_over_http(service):
         assert says in answer.json()["error"]
 
 
-def test_a_plan_in_lines_gets_surer(service):
+def test_a_plan_in_lines_gets_surer(lasting_service):
     """What is answered at last is what is answered without lines."""
-    operator = service.as_("operate")
+    operator = lasting_service.as_("operate")
     question = {
         "options": 2, "rate": 0.1, "lift": "50%", "traffic": "1000 per day", "late": "4 hours",
         "run_for": "8 weeks",
@@ -170,7 +170,7 @@ def test_days_that_pass_do_not_change_a_question(grown, clock):
 
 
 @pytest.fixture
-def regional(tmp_path, clock):
+def regional(store_file, clock):
     """A campaign in two regions with a history, in which one option brings this much more; the newest total is awaited."""
 
     def make(lift, days, **more):
@@ -186,7 +186,7 @@ def regional(tmp_path, clock):
             name=f"lift{lift}-{days}", options=["old", "new"], regions=list(sizes), every="day",
             parameters={"horizon": "90 days", "late": "1 day"}, status_quo="old", history=history,
             expected_rounds=10_000, time_basis="arrival", seed=1, clock=clock,
-            store=tmp_path / f"{lift}-{days}.db", **more,
+            store=store_file(f"{lift}-{days}.db"), **more,
         )  # fmt: skip
         made = {}
         for day in range(1, days + 1):

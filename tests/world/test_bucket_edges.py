@@ -4,9 +4,22 @@ import numpy as np
 import pytest
 
 from latesum import Problem
+from latesum.delays.families import UniformDelay
 from latesum.world.buckets import BucketWorld
 
 
+class OwnDraws(UniformDelay):
+    """The same law with draws of its own, which are not compiled; delays are the same if their texts are."""
+
+    @property
+    def text(self):
+        return f"own({self.low}, {self.high})"
+
+    def draw(self, count, rng):
+        return super().draw(count, rng)
+
+
+@pytest.mark.parametrize("family", [UniformDelay, OwnDraws])
 @pytest.mark.parametrize(
     ("delay", "arrives"),
     [
@@ -18,10 +31,10 @@ from latesum.world.buckets import BucketWorld
         (20, [0, 0, 10]),
     ],
 )
-def test_each_round_arrives_in_its_bucket(delay, arrives):
+def test_each_round_arrives_in_its_bucket(delay, arrives, family):
     """Ten rounds that all pay: a reward of round t arrives in round t + delay."""
     world = BucketWorld(
-        Problem([1.0, 0.0], f"constant({delay})"),
+        Problem([1.0, 0.0], family(delay, delay)),
         bucket=10,
         buckets=3,
         rng=np.random.default_rng(1),
@@ -32,11 +45,12 @@ def test_each_round_arrives_in_its_bucket(delay, arrives):
     assert [plain.play(arm, 10) for arm in (0, 1, 1)] == arrives
 
 
+@pytest.mark.parametrize("family", [UniformDelay, OwnDraws])
 @pytest.mark.parametrize("bucket", [1, 3, 10])
-def test_what_is_due_in_the_last_round_of_a_stretch_arrives_in_it(bucket):
+def test_what_is_due_in_the_last_round_of_a_stretch_arrives_in_it(bucket, family):
     """Delays of 0 to 5 rounds: every round pays, some at the very end of their stretch, and none is lost."""
     world = BucketWorld(
-        Problem([1.0, 0.0], "uniform(0, 5)"),
+        Problem([1.0, 0.0], family(0, 5)),
         bucket=bucket,
         buckets=40,
         rng=np.random.default_rng(1),

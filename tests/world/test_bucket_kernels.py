@@ -1,5 +1,6 @@
 """Late rewards of whole buckets, drawn by compiled code: against the law of every single round."""
 
+import itertools
 from collections import Counter
 
 import numpy as np
@@ -78,19 +79,28 @@ def exact_law(reward, delay, buckets):
     return law
 
 
-@pytest.mark.parametrize("text", ["exponential(5)", "uniform(2, 9)", CURVES[8], CURVES[9]])
+LAWS = ("exponential(5)", "uniform(2, 9)", CURVES[8], CURVES[9])
+REWARDS = {
+    "a coin": Discrete([0, 1], [0.4, 0.6]),
+    "always": Discrete([0, 1], [0, 1]),
+    "three values": Discrete([0, 0.5, 1], [0.5, 0.3, 0.2]),
+}
+#: Every law, every reward and both lengths in the default run; all of them together in the complete one.
+_SHORT = {(text, "a coin", 3) for text in LAWS} | {
+    ("exponential(5)", "always", 1), (CURVES[8], "three values", 3), (CURVES[9], "three values", 1),
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    "reward",
+    ("text", "reward", "buckets"),
     [
-        Discrete([0, 1], [0.4, 0.6]),
-        Discrete([0, 1], [0, 1]),
-        Discrete([0, 0.5, 1], [0.5, 0.3, 0.2]),
+        pytest.param(*each, marks=() if each in _SHORT else pytest.mark.slow)
+        for each in itertools.product(LAWS, REWARDS, (1, 3))
     ],
 )
-@pytest.mark.parametrize("buckets", [1, 3])
 def test_what_arrives_now_and_next_has_the_law_of_the_single_rounds(text, reward, buckets):
     """Chi-square of both together, at 1 in 100,000: another seed fails in 24 of 100,000 cases."""
-    delay = delays.parse(text)
+    delay, reward = delays.parse(text), REWARDS[reward]
     law = exact_law(reward, delay, buckets)
     problem = Problem([reward, 0.0], delay)
     rng = np.random.default_rng([7, buckets])

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from latesum import delays
@@ -60,8 +60,13 @@ plays = st.lists(
 )
 
 
+#: For tests that are the same for several delays: together they have more examples than others.
+fewer = settings(max_examples=2 * settings.default.max_examples // 5)
+
+
 @pytest.mark.parametrize("delay", DELAYS)
 @given(plays=plays, seed=st.integers(0, 2**32))
+@fewer
 def test_no_reward_is_lost_or_made(delay, plays, seed) -> None:
     """Every play earns 1, so what was seen and what is under way is the number of rounds."""
     world = start(Problem([Constant(1), 1.0], [delay, "pareto(1.5, 20)"]), seed)
@@ -84,6 +89,7 @@ def test_no_reward_is_lost_in_very_long_stretches(delay) -> None:
 @pytest.mark.parametrize("pays", [Constant(1), 1.0], ids=["constant", "Bernoulli"])
 @pytest.mark.parametrize("largest_table", [4096, 4])
 @given(rounds=st.integers(1, 50), delay=st.integers(0, 60), more=st.integers(0, 100))
+@fewer
 def test_constant_delays_arrive_to_the_round(pays, largest_table, rounds, delay, more) -> None:
     """Round t's reward is seen at the end of round t + delay (delay 0: in its own round).
 
@@ -118,7 +124,7 @@ def test_an_arm_that_pays_nothing_still_sees_the_other_ones_late_rewards() -> No
 def test_totals_have_the_right_mean_at_any_length(delay, rounds) -> None:
     """On average mean * (rounds - E[min(delay, rounds)]) arrives; six standard errors."""
     problem = Problem([0.3, 0.6], delay)
-    runs = 400
+    runs = 150
     rng = np.random.default_rng(8)
     totals = np.array([problem.start(rng=rng).play(1, rounds) for _ in range(runs)])
     expected = 0.6 * (rounds - problem.delay.expected_outstanding(rounds))
@@ -130,7 +136,7 @@ def test_totals_have_the_right_mean_at_any_length(delay, rounds) -> None:
 def test_what_is_outstanding_has_the_right_mean() -> None:
     problem = Problem([0.3, 1.0], "pareto(1.8, 50)")
     rng = np.random.default_rng(9)
-    runs = 400
+    runs = 200
     left = []
     for _ in range(runs):
         world = problem.start(rng=rng)

@@ -16,7 +16,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from latesum._compile import compiled
+from latesum._compile import compiled, inlined
 from latesum.lab.run_kernels import can_learn, learn, next_stretch, play_part
 from latesum.policies.purpose_kernels import BRIDGE
 from latesum.world.kernels import DONE
@@ -120,7 +120,7 @@ def tell(mind, arm, rounds, total, known, purpose, number):
     learn(mind.state, protocol[TOLD], arm, rounds, total, known, np.int64(purpose))
 
 
-@compiled
+@inlined
 def ask(mind):
     """What `Policy.ask` answers: arm, rounds, purpose, number."""
     protocol = mind.protocol
@@ -133,7 +133,7 @@ def ask(mind):
     return arm, rounds, purpose, protocol[OPEN_NUMBER] if goes_on else protocol[HIGHEST] + 1
 
 
-@compiled
+@inlined
 def _learn_what_is_known(policy, parts, clock, lag):
     """Tell the totals that are known by now; False where there is no room for one more."""
     while clock[UNKNOWN] < clock[PARTS]:
@@ -152,12 +152,12 @@ def _learn_what_is_known(policy, parts, clock, lag):
     return True
 
 
-@compiled
+@inlined
 def _look_ahead(policy, ahead, parts, clock):
     """Let the copy know what the policy does, and of the rest what was played; False without room."""
     copy_state(ahead.state, policy.state)
     copy_state(ahead.before, policy.before)
-    ahead.protocol[:] = policy.protocol
+    copy_state(ahead.protocol, policy.protocol)
     ahead.open_total[0] = policy.open_total[0]
     part = clock[UNKNOWN]
     while part < clock[PARTS]:
@@ -178,7 +178,7 @@ def _look_ahead(policy, ahead, parts, clock):
     return True
 
 
-@compiled
+@inlined
 def _rounds_to_news(parts, clock, lag, number):
     """How long until the total of another stretch than `number` becomes known; 0 if none is awaited."""
     ends = clock[KNOWN_ROUNDS]

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from numba.extending import overload
+from numba.core import types
+from numba.extending import intrinsic
 
 from latesum._compile import compiled
 from latesum.policies import ars_kernels, choice_kernels, fixed_kernels, odaaf_kernels
@@ -51,69 +52,73 @@ _RULES = {
 }
 
 
-def next_stretch(state, told):
+def _call_of(kernel, typing_context, arguments):
+    """The signature and the code of a call of a kernel, for an intrinsic."""
+    kind = types.Dispatcher(kernel)
+    signature = kind.get_call_type(typing_context, tuple(map(types.unliteral, arguments)), {})
+
+    def generate(context, builder, signature, values):
+        return context.get_function(kind, signature)(builder, values)
+
+    return signature, generate
+
+
+# What is called is known by the types of the arguments, and called as if its name stood there: an overload would be
+# compiled by itself, with all that it calls, and then be inlined.
+@intrinsic
+def next_stretch(typing_context, state, told):
     """The stretch that a policy asks for."""
-
-
-def learn(state, told, arm, rounds, total, known, purpose):
-    """What a policy makes of a stretch."""
-
-
-def can_learn(state):
-    """Whether a policy has room for one more stretch."""
-
-
-def longest_part(state):
-    """The most rounds that a policy wants to be told at once."""
-
-
-def stops(state):
-    """Whether a policy needs Python before the next stretch."""
-
-
-@overload(next_stretch, inline="always")
-def _next_stretch_of(state, told):
     rule = _RULES[state.instance_class].next_stretch
-    return lambda state, told: rule(state, told)
+    return _call_of(rule, typing_context, (state, told))
 
 
-@overload(learn, inline="always")
-def _learn_of(state, told, arm, rounds, total, known, purpose):
+@intrinsic
+def learn(typing_context, state, told, arm, rounds, total, known, purpose):
+    """What a policy makes of a stretch."""
     rule = _RULES[state.instance_class].learn
-    return lambda state, told, arm, rounds, total, known, purpose: rule(
-        state, told, arm, rounds, total, known, purpose
-    )
+    arguments = (state, told, arm, rounds, total, known, purpose)
+    return _call_of(rule, typing_context, arguments)
 
 
-def play_part(tables, under_way, words, arm, rounds, end):
+@intrinsic
+def play_part(typing_context, tables, under_way, words, arm, rounds, end):
     """What arrives while an arm is played until round `end`."""
-
-
-@overload(play_part, inline="always")
-def _play_part_with(tables, under_way, words, arm, rounds, end):
+    arguments = (tables, under_way, words, arm, rounds, end)
     if tables.instance_class is LongTables:
-        return lambda tables, under_way, words, arm, rounds, end: play_long(
-            tables, under_way, words, arm, rounds, end
-        )
-    return lambda tables, under_way, words, arm, rounds, end: play_bernoulli(
-        tables, under_way, words, arm, rounds
+        return _call_of(play_long, typing_context, arguments)
+    signature, generate = _call_of(play_bernoulli, typing_context, arguments[:-1])
+    taken = signature.return_type(*signature.args, types.unliteral(end))
+    return taken, lambda context, builder, _, values: generate(
+        context, builder, signature, values[:-1]
     )
 
 
-def _optional(part, otherwise):
-    """Let a part of a rule be what the rule says, or `otherwise` where it has none."""
+def _optional(part, kind, otherwise, typing_context, state):
+    """A part of a rule, or `otherwise` where the rule has none."""
+    rule = getattr(_RULES[state.instance_class], part)
+    if rule is not None:
+        return _call_of(rule, typing_context, (state,))
+    return kind(state), lambda context, builder, signature, values: context.get_constant(
+        kind, otherwise
+    )
 
-    @overload(part, inline="always")
-    def part_of(state):
-        rule = getattr(_RULES[state.instance_class], part.__name__)
-        if rule is None:
-            return lambda state: otherwise
-        return lambda state: rule(state)
+
+@intrinsic
+def can_learn(typing_context, state):
+    """Whether a policy has room for one more stretch."""
+    return _optional("can_learn", types.boolean, True, typing_context, state)
 
 
-_optional(can_learn, True)
-_optional(longest_part, _ANY)
-_optional(stops, False)
+@intrinsic
+def longest_part(typing_context, state):
+    """The most rounds that a policy wants to be told at once."""
+    return _optional("longest_part", types.int64, _ANY, typing_context, state)
+
+
+@intrinsic
+def stops(typing_context, state):
+    """Whether a policy needs Python before the next stretch."""
+    return _optional("stops", types.boolean, False, typing_context, state)
 
 
 @compiled

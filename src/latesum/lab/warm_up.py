@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -57,32 +56,35 @@ def warm_up(workers: int = 1) -> WarmedUp:
     >>> made.compiled + made.found > 20
     True
     """
-    parts = _parts()
-    elsewhere = 0
-    if workers > 1 and cache_folder() is not None:
-        elsewhere = sum(missed for _, missed in InProcesses(workers)(_play, parts))
-    for part in parts:  # what the others have compiled is only read here
-        _play(part)
-    hits = sum(sum(kernel.stats.cache_hits.values()) for kernel in _kernels())
-    compiled = elsewhere + _compiled_here()
-    return WarmedUp(compiled, hits - elsewhere, cache_folder())
+    folder = cache_folder()
+    if folder is None:
+        workers = 1  # what another process compiles is lost with it
+    compiled: set[str] = set()
+    loaded: set[str] = set()
+    for _, (new, found) in InProcesses(workers)(_play, _parts()):
+        compiled |= new
+        loaded |= found
+    return WarmedUp(len(compiled), len(loaded - compiled), folder)
 
 
-def _parts() -> list[list[str]]:
-    """The names of policies, and `_MARKETS`, in parts of about the same work: what takes longest first."""
-    first = [["unmix"], ["qpm-d"], ["flow"], ["odaaf"], [_MARKETS]]
-    named = {name for part in first for name in part}
-    return [*first, [name for name in registry.available(None) if name not in named]]
+def _parts() -> list[str]:
+    """What is played in one piece, by policy and by `_MARKETS`: a worker takes the next when it is done with one.
+
+    The first ones share no kernels, so that no two workers compile the same at the same time: what worlds and draws need is
+    compiled with `round-robin`, a short piece. Then comes what takes longest.
+    """
+    first = ["round-robin", "qpm-d", "unmix", _MARKETS, "flow", "odaaf"]
+    return first + [name for name in registry.available(None) if name not in first]
 
 
-def _play(part: list[str]) -> int:
-    """Play runs with these policies; how many kernels had to be compiled in this process."""
-    before = _compiled_here()
+def _play(name: str) -> tuple[set[str], set[str]]:
+    """Play runs with this policy; which kernels had to be compiled for it, and which were there."""
+    there, _ = _used_here()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of baselines on problems that they are not made for
-        for name in part:
-            _play_market() if name == _MARKETS else _play_policy(name)
-    return _compiled_here() - before
+        _play_market() if name == _MARKETS else _play_policy(name)
+    compiled, loaded = _used_here()
+    return compiled - there, loaded | there
 
 
 def _play_policy(name: str) -> None:
@@ -115,14 +117,15 @@ def _play_market() -> None:
         MarketSetting(Market(regions=regions, buckets=8), "switchback(lags='same')").run(0)
 
 
-def _compiled_here() -> int:
-    return sum(sum(kernel.stats.cache_misses.values()) for kernel in _kernels())
-
-
-def _kernels() -> Iterator[Any]:
-    """The compiled functions of all kernel files that were imported."""
+def _used_here() -> tuple[set[str], set[str]]:
+    """The kernels, with their types of arguments, that were compiled in this process, and those that were found."""
+    compiled: set[str] = set()
+    loaded: set[str] = set()
     for name, module in list(sys.modules.items()):
         if name.startswith("latesum.") and name.endswith("kernels"):
             for value in vars(module).values():
                 if hasattr(value, "stats") and value.__module__ == name:
-                    yield value
+                    kernel = f"{name}.{value.__name__}"
+                    compiled |= {f"{kernel}{types}" for types in value.stats.cache_misses}
+                    loaded |= {f"{kernel}{types}" for types in value.stats.cache_hits}
+    return compiled, loaded

@@ -1,7 +1,7 @@
 """Reading a file of totals: what is unambiguous is accepted, the rest is refused with a remedy.
 
 A line names the columns: `bucket` (or `date`, `day`, `hour`, `week`, `time`), and any of
-`rounds`, `total`, `status` and `shown`, or others that `FileForm.columns` or a preset names. Other
+`rounds` (or `visitors`), `total` (or `sales`), `status` and `shown`, or others that `FileForm.columns` or a preset names. Other
 columns are ignored. `latesum.files` knows how files are written.
 
 A file may come from anyone who has a token, so the cost of reading is linear in its length: rows are
@@ -31,9 +31,14 @@ LONGEST_CELL = 1_000
 
 _BUCKET_NAMES = ("bucket", "date", "day", "hour", "week", "time")
 _FIELDS = ("rounds", "total", "status", "shown")
+#: The words of the page, taken where the usual name is not among the columns.
+_OTHER_NAMES = {"rounds": ("visitors",), "total": ("sales",)}
 _DAYS = {"day": 1, "week": 7}
 LAYOUT = Layout(
-    fields={"bucket": _BUCKET_NAMES, **{name: (name,) for name in _FIELDS}},
+    fields={
+        "bucket": _BUCKET_NAMES,
+        **{name: (name, *_OTHER_NAMES.get(name, ())) for name in _FIELDS},
+    },
     keys=("bucket",),
     enough=tuple(frozenset({"bucket", name}) for name in _FIELDS),
 )

@@ -98,7 +98,7 @@ def plan(
     >>> from latesum.planning import plan
     >>> found = plan(
     ...     options=2, rate=0.1, lift="50%", traffic="1000 per day", late="4 hours",
-    ...     run_for="8 weeks", replications=40, workers=1, check_beliefs=False)
+    ...     run_for="8 weeks", replications=20, workers=1, check_beliefs=False)
     >>> found.verdict.answer
     'go'
     """
