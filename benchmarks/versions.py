@@ -27,13 +27,14 @@ CASES = {
         4,
         "compare(two, {'': flow}, 25_000, replications=runs, seed=1, bucket=100, report_lag=500)",
     ),
+    "Unmix, two arms": (6, "compare(two, {'': unmix}, 250_000, replications=runs, seed=1)"),
     "QPM-D, two arms": (4, "compare(two, {'': qpmd}, 250_000, replications=runs, seed=1)"),
     "a plan": (20, "plan(**asked, replications=runs, workers=1, policies=candidates)"),
     "figure 3a of the paper": (12, "paper(runs // 12)"),
 }
 _WORKER = """
 import sys, tempfile, time
-from latesum import ODAAF, Flow, Problem, compare, plan
+from latesum import ODAAF, Flow, Problem, Unmix, compare, plan
 from latesum.attributed import QPMD
 try:
     from latesum.lab.studies.paper import run_paper
@@ -50,6 +51,7 @@ except TypeError:  # an earlier version, which has no other
     rule = {}
 flow, flow10 = (Flow(arms, 250_000, mean_delay=50, **rule) for arms in (2, 10))
 qpmd = QPMD("ucb1", n_arms=2)
+unmix = Unmix(2, 250_000, mean_delay=50)
 asked = dict(options=3, rate=0.03, lift="15%", traffic="6000 per day", run_for="10 weeks",
              late="half within 4 hours, 95% within 4 days")
 candidates = ["flow(thinned=False)" if rule else "flow", "odaaf", "ars-ucb", "quarter test",

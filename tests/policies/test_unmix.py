@@ -80,7 +80,7 @@ def test_the_covariance_is_the_multinomial_one():
     factor = np.zeros((count, count))
     for c in range(count):
         for k in range(c + 1):
-            factor[c, c - k] = rows._band[c, 0, k]
+            factor[c, c - k] = rows._band[c - k, 0, k]
     plays = _expected(SCHEDULE, laws, 2)
     sigma = np.diag(plays @ mu)
     for s, (arm, rounds) in enumerate(SCHEDULE):

@@ -18,6 +18,7 @@ at u - p and at v - p, and the last two places of `shares` have, per row, H of b
 from __future__ import annotations
 
 from latesum._compile import allocation_free, compiled, inlined
+from latesum._lane_kernels import number
 
 #: PartRows further apart than this share no noise in the fit.
 BAND = 10
@@ -29,11 +30,12 @@ SHARES = BAND + 2
 @compiled
 def uniform_outstanding(n, low, high):  # type: ignore[no-untyped-def]
     """H(n) of a uniform law on low + 1, ..., high; of an atom at 0 where both are 0."""
-    if n <= low:
-        return max(n, 0.0)
-    if n >= high:
-        return 0.5 * (low + high + 1.0) if high > 0.0 else 0.0
-    return (0.5 * (n - low) * (n + low + 1.0) + (high - n) * n) / (high - low)
+    # All three are computed, since no processor can guess which one is needed.
+    before = max(n, 0.0)
+    within = (0.5 * (n - low) * (n + low + 1.0) + (high - n) * n) / (high - low)
+    after = 0.5 * (low + high + 1.0) if high > 0.0 else 0.0
+    late = within if n < high else after
+    return late if n > low else before
 
 
 @inlined
@@ -50,16 +52,59 @@ def outstanding_and_stretching(n, law, g, offsets, pieces):  # type: ignore[no-u
     """H_g(n), and D_g(n) = H_g(n) - n H_g'(n): what H_g gains where the delay is longer by a small share."""
     total, gained = 0.0, 0.0
     for piece in range(offsets[law, g], offsets[law, g + 1]):
-        low, high, weight = pieces[piece, 0], pieces[piece, 1], pieces[piece, 2]
+        low, high = number(pieces, (piece, 0)), number(pieces, (piece, 1))
+        weight = number(pieces, (piece, 2))
         value = uniform_outstanding(n, low, high)
         total += weight * value
         if n > low:
-            if n < high + 1.0:
-                above = uniform_outstanding(n + 1.0, low, high)
-                below = uniform_outstanding(n - 1.0, low, high)
-                value -= 0.5 * n * (above - below)
-            gained += weight * value
+            above = uniform_outstanding(n + 1.0, low, high)
+            below = uniform_outstanding(n - 1.0, low, high)
+            falls = value - 0.5 * n * (above - below)
+            gained += weight * (falls if n < high + 1.0 else value)
     return total, gained
+
+
+@inlined
+def _fill_shares(row, longer, u, v, value, g, table, offsets, pieces, reaches, shares):  # type: ignore[no-untyped-def]
+    """P[s, g, k] for the row and those before it, with one law for all arms; `value` is H of the row's length."""
+    first = offsets[0, g]
+    single = offsets[0, g + 1] == first + 1 and pieces[first, 2] == 1.0
+    low, high, reach = pieces[first, 0], pieces[first, 1], reaches[0, g]
+    kept = _AT_START if longer else _AT_END
+    last = min(BAND, row + 1)
+    since_end, to_end = 0.0, value
+    for k in range(1, last):
+        s = row - k
+        p, q = number(table, (s, 0)), number(table, (s, 1))
+        if u - q >= reach:  # nothing of it can still arrive, nor of those before it
+            for later in range(k, last):
+                shares[row - later, g, later] = 0.0
+            break
+        since_start = number(shares, (s, g, kept))
+        to_start = (
+            uniform_outstanding(v - p, low, high)
+            if single
+            else outstanding(v - p, 0, g, offsets, pieces)
+        )
+        shares[s, g, k] = (since_start - since_end - to_start + to_end) / (q - p)
+        shares[s, g, _AT_START] = since_start
+        shares[s, g, _AT_END] = to_start
+        since_end, to_end = since_start, to_start
+
+
+@inlined
+def _fill_shares_by_arm(row, u, v, g, table, laws, offsets, pieces, reaches, shares):  # type: ignore[no-untyped-def]
+    """The same with a law for each arm."""
+    for k in range(1, min(BAND, row + 1)):
+        s = row - k
+        p, q, law = table[s, 0], table[s, 1], laws[int(table[s, 2])]
+        shares[s, g, k] = 0.0
+        if u - q < reaches[law, g]:
+            since_end = outstanding(u - q, law, g, offsets, pieces)
+            to_end = outstanding(v - q, law, g, offsets, pieces)
+            since_start = outstanding(u - p, law, g, offsets, pieces)
+            to_start = outstanding(v - p, law, g, offsets, pieces)
+            shares[s, g, k] = (since_start - since_end - to_start + to_end) / (q - p)
 
 
 @allocation_free
@@ -96,16 +141,18 @@ def fill_row(row, longer, table, runs, laws, offsets, pieces, reaches, design, s
         # H and D at u - q and at v - q, of the run that is looked at.
         since_end, since_end_gained, to_end, to_end_gained = 0.0, 0.0, value, gained
         for run in range(last_run, -1, -1):
-            p, q, other = runs[run, 0], min(runs[run, 1], u), int(runs[run, 2])
+            p, q = number(runs, (run, 0)), min(number(runs, (run, 1)), u)
+            other = int(number(runs, (run, 2)))
             if q <= p:
                 continue
             law = laws[other]
-            if u - q >= reaches[law, g]:
+            if u - q >= number(reaches, (law, g)):
                 if one_law:
                     break  # nothing of it can still arrive, nor of those before it
                 continue
             if one_law and row > 0:
-                before, before_gained = ages[run, g, from_row], ages[run, g, from_row + 1]
+                before = number(ages, (run, g, from_row))
+                before_gained = number(ages, (run, g, from_row + 1))
             else:
                 before, before_gained = outstanding_and_stretching(u - p, law, g, offsets, pieces)
             if not one_law:
@@ -120,28 +167,10 @@ def fill_row(row, longer, table, runs, laws, offsets, pieces, reaches, design, s
             ages[run, g, 3] = after_gained
             since_end, since_end_gained = before, before_gained
             to_end, to_end_gained = after, after_gained
-        since_end, to_end = 0.0, value
-        for k in range(1, min(BAND, row + 1)):
-            s = row - k
-            p, q, law = table[s, 0], table[s, 1], laws[int(table[s, 2])]
-            shares[s, g, k] = 0.0
-            if u - q >= reaches[law, g]:
-                if not one_law:
-                    continue
-                for later in range(k + 1, min(BAND, row + 1)):
-                    shares[row - later, g, later] = 0.0
-                break
-            if one_law:
-                since_start = shares[s, g, _AT_START if longer else _AT_END]
-            else:
-                since_end = outstanding(u - q, law, g, offsets, pieces)
-                to_end = outstanding(v - q, law, g, offsets, pieces)
-                since_start = outstanding(u - p, law, g, offsets, pieces)
-            to_start = outstanding(v - p, law, g, offsets, pieces)
-            shares[s, g, k] = (since_start - since_end - to_start + to_end) / (q - p)
-            shares[s, g, _AT_START] = since_start
-            shares[s, g, _AT_END] = to_start
-            since_end, to_end = since_start, to_start
+        if one_law:
+            _fill_shares(row, longer, u, v, value, g, table, offsets, pieces, reaches, shares)
+        else:
+            _fill_shares_by_arm(row, u, v, g, table, laws, offsets, pieces, reaches, shares)
 
 
 @allocation_free

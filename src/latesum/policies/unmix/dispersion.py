@@ -41,13 +41,15 @@ def dispersion_of(table: Floats, plays: Floats, arriving: Floats, mu: Floats) ->
     0.02
     """
     from latesum.policies.unmix.dispersion_kernels import minus_twice_log_likelihood
+    from latesum.policies.unmix.fit_kernels import places
 
     seen = int(np.sum(~np.isnan(table[:, 3])))
     if seen <= len(mu) + _CURVE_UNKNOWNS:
         return 1.0
     mean, arriving = np.clip(mu, 0.0, 1.0), np.ascontiguousarray(arriving)
-    band, equations = np.empty(arriving.shape), np.empty((len(table), len(mu) + 1))
-    matrix = np.empty((len(mu) + 1, len(mu) + 1))
+    length = places(len(mu))
+    band, equations = np.empty(arriving.shape), np.zeros((len(table), length))
+    matrix = np.empty((length, length))
     found = np.array(
         [
             minus_twice_log_likelihood(rho, table, plays, arriving, mean, band, equations, matrix)

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from latesum._compile import allocation_free
 from latesum.policies.unmix import fit_kernels
 
@@ -76,7 +78,7 @@ def minus_twice_log_likelihood(rho, table, plays, arriving, mean, band, equation
         matrix[i, i] = 1.0
         matrix[i, n_arms] = mean[i]
         matrix[n_arms, n_arms] += mean[i] * mean[i]
-    fit_kernels.add_equations(0, count, equations, matrix)
+    fit_kernels.add_equations(np.int64(0), count, equations, matrix)
     fit_kernels.factorise(matrix, n_arms + 1)
     for i in range(n_arms):
         total += 2.0 * math.log(matrix[i, i])

@@ -5,8 +5,9 @@ sum theta = 1 and theta >= 0. The means stand last, so that their variances come
 block of the Cholesky factor.
 
 Matrices have one place more than there are unknowns: the right side is the last column, and the sum of
-squares is in the last corner. `matrices` and `vectors` are room for all that a step needs, so that nothing
-has to be made anew in it.
+squares is in the last corner. Of a matrix the upper triangle counts, in rows that are whole fours long (`padded`): what
+stands left of the diagonal and behind the last column is never looked at. `matrices` and `vectors` are room for all
+that a step needs, so that nothing has to be made anew in it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import math
 
 from latesum._compile import allocation_free
+from latesum._lane_kernels import LANES, equal_lanes, keep, lanes, number, padded
 from latesum.policies.unmix import covariance_kernels
 
 #: Estimates may lie outside [0, 1] a little: at the limits themselves, low rates would be biased.
@@ -32,43 +34,68 @@ _SUMS, _ROWS, _TO_COME, _WHOLE, _UPPER = 0, 1, 2, 3, 4
 _BORDER, _TOWARDS, _RIGHT, _FOUND, _SPARE, _BAND = 0, 1, 2, 3, 4, 5
 
 
+def places(unknowns: int) -> int:
+    """The length of the rows of matrices and of equations, for a number of unknowns.
+
+    >>> places(14)
+    16
+    """
+    return padded(unknowns + 1)
+
+
 @allocation_free
 def add_equations(first, count, equations, matrix):  # type: ignore[no-untyped-def]
-    """Add whitened equations to the upper triangle of a matrix, four at a time."""
+    """Add whitened equations to the upper triangle of a matrix, four at a time; both have rows of the same length."""
     width = equations.shape[1]
     c = first
     while c + 4 <= count:
         for i in range(width):
-            one, two = equations[c, i], equations[c + 1, i]
-            three, four = equations[c + 2, i], equations[c + 3, i]
+            one, two = number(equations, (c, i)), number(equations, (c + 1, i))
+            three, four = number(equations, (c + 2, i)), number(equations, (c + 3, i))
             if one != 0.0 or two != 0.0 or three != 0.0 or four != 0.0:
-                for j in range(i, width):
-                    value = matrix[i, j] + one * equations[c, j]
-                    value = value + two * equations[c + 1, j]
-                    value = value + three * equations[c + 2, j]
-                    matrix[i, j] = value + four * equations[c + 3, j]
+                for j in range(i & -LANES, width, LANES):
+                    value = lanes(matrix, (i, j)) + one * lanes(equations, (c, j))
+                    value = value + two * lanes(equations, (c + 1, j))
+                    value = value + three * lanes(equations, (c + 2, j))
+                    keep(matrix, (i, j), value + four * lanes(equations, (c + 3, j)))
         c += 4
     while c < count:
         for i in range(width):
-            value = equations[c, i]
-            if value != 0.0:
-                for j in range(i, width):
-                    matrix[i, j] += value * equations[c, j]
+            one = number(equations, (c, i))
+            if one != 0.0:
+                for j in range(i & -LANES, width, LANES):
+                    keep(matrix, (i, j), lanes(matrix, (i, j)) + one * lanes(equations, (c, j)))
         c += 1
 
 
 @allocation_free
+def _nothing(matrix):  # type: ignore[no-untyped-def]
+    """Zeros, in the upper triangle and behind it."""
+    for i in range(matrix.shape[0]):
+        for j in range(i & -LANES, matrix.shape[1], LANES):
+            keep(matrix, (i, j), equal_lanes(0.0))
+
+
+@allocation_free
+def _copy(matrix, to):  # type: ignore[no-untyped-def]
+    """The upper triangle, written into another matrix."""
+    for i in range(matrix.shape[0]):
+        for j in range(i & -LANES, matrix.shape[1], LANES):
+            keep(to, (i, j), lanes(matrix, (i, j)))
+
+
+@allocation_free
 def factorise(matrix, width):  # type: ignore[no-untyped-def]
-    """Replace the upper triangle by U with U'U = matrix; pivots stay positive."""
+    """Replace the upper triangle of the first `width` rows and columns by U with U'U = matrix; pivots stay positive."""
     for k in range(width):
         pivot = 1.0 / math.sqrt(max(matrix[k, k], 1e-12))
-        for i in range(k, width):
-            matrix[k, i] *= pivot
+        for j in range(k & -LANES, width, LANES):
+            keep(matrix, (k, j), pivot * lanes(matrix, (k, j)))
         for i in range(k + 1, width):
-            factor = matrix[k, i]
+            factor = number(matrix, (k, i))
             if factor != 0.0:
-                for j in range(i, width):
-                    matrix[i, j] -= factor * matrix[k, j]
+                for j in range(i & -LANES, width, LANES):
+                    keep(matrix, (i, j), lanes(matrix, (i, j)) - factor * lanes(matrix, (k, j)))
 
 
 @allocation_free
@@ -88,11 +115,30 @@ def _solve(upper, side, x, width):  # type: ignore[no-untyped-def]
 
 
 @allocation_free
+def _solve_both(upper, side, other_side, x, y, width):  # type: ignore[no-untyped-def]
+    """x with U'U x = side and y with U'U y = other_side: one waits where the other can go on."""
+    for k in range(width):
+        x[k] = side[k]
+        y[k] = other_side[k]
+    for k in range(width):
+        x_k, y_k = x[k] / upper[k, k], y[k] / upper[k, k]
+        x[k], y[k] = x_k, y_k
+        for j in range(k + 1, width):
+            x[j] -= x_k * number(upper, (k, j))
+            y[j] -= y_k * number(upper, (k, j))
+    for k in range(width - 1, -1, -1):
+        x_k, y_k = x[k], y[k]
+        for j in range(k + 1, width):
+            x_k -= number(upper, (k, j)) * x[j]
+            y_k -= number(upper, (k, j)) * y[j]
+        x[k], y[k] = x_k / upper[k, k], y_k / upper[k, k]
+
+
+@allocation_free
 def _on_simplex(upper, vectors, width, n_bins):  # type: ignore[no-untyped-def]
     """The solution with sum theta = 1, and what the constraint takes from the inverse; its weight."""
     towards, found = vectors[_TOWARDS], vectors[_FOUND]
-    _solve(upper, vectors[_BORDER], towards, width)
-    _solve(upper, vectors[_RIGHT], found, width)
+    _solve_both(upper, vectors[_BORDER], vectors[_RIGHT], towards, found, width)
     weight, total = 0.0, 0.0
     for g in range(n_bins):
         weight += towards[g]
@@ -115,30 +161,22 @@ def fit(first, frozen, pending, count, typical, table, design, shares, n_eps, po
     last corner the squares), which otherwise hold them from the last such pass. Rows from
     `pending` on are still to be reported.
     """
-    width = len(point)
     covariance_kernels.whiten(
         first, pending, count, typical, table, design, shares, n_eps, point, equations, band,
         vectors[_BAND],
     )  # fmt: skip
     sums, rows = matrices[_SUMS], matrices[_ROWS]
     if first == 0:
-        for i in range(width + 1):
-            for j in range(i, width + 1):
-                sums[i, j] = 0.0
-        add_equations(0, frozen, equations, sums)
-    for i in range(width + 1):
-        for j in range(i, width + 1):
-            rows[i, j] = sums[i, j]
+        _nothing(sums)
+        add_equations(first, frozen, equations, sums)
+    _copy(sums, rows)
     add_equations(frozen, pending, equations, rows)
     if pending < count:
-        to_come = matrices[_TO_COME]
-        for i in range(width + 1):
-            for j in range(i, width + 1):
-                to_come[i, j] = 0.0
-        add_equations(pending, count, equations, to_come)
+        _nothing(matrices[_TO_COME])
+        add_equations(pending, count, equations, matrices[_TO_COME])
     noise = 0.0
     for c in range(pending):
-        noise += 2.0 * math.log(band[c, 0, 0])
+        noise += band[c, 0, covariance_kernels.NOISE]
     factor, objective = _to_new_point(
         pending < count, matrices, vectors, reported, typical, prior, prior_weight, bin_means, told, told_sd,
         stretch_sd, n_eps, point, variances,
@@ -168,8 +206,7 @@ def _to_new_point(more_to_come, matrices, vectors, reported, typical, prior, pri
     for i in range(width):
         right[i] = rows[i, width]
         border[i] = 1.0 if i < n_bins else 0.0
-        for j in range(i, width):
-            whole[i, j] = rows[i, j]
+    _copy(rows, whole)
     for g in range(n_bins):
         precision = prior_weight / prior[g]
         whole[g, g] += precision
@@ -184,9 +221,7 @@ def _to_new_point(more_to_come, matrices, vectors, reported, typical, prior, pri
     for place in range(first_mean, width):
         whole[place, place] += 1.0
         right[place] += typical
-    for i in range(width):
-        for j in range(i, width):
-            upper[i, j] = whole[i, j]
+    _copy(whole, upper)
     factorise(upper, width)
     weight = _on_simplex(upper, vectors, width, n_bins)
     _mean_variances(
@@ -194,8 +229,8 @@ def _to_new_point(more_to_come, matrices, vectors, reported, typical, prior, pri
     )
     if more_to_come:
         for i in range(width):
-            for j in range(i, width):
-                upper[i, j] = whole[i, j] + to_come[i, j]
+            for j in range(i & -LANES, width, LANES):
+                keep(upper, (i, j), lanes(whole, (i, j)) + lanes(to_come, (i, j)))
         factorise(upper, width)
         towards = vectors[_TOWARDS]
         _solve(upper, border, towards, width)
@@ -218,9 +253,7 @@ def _to_new_point(more_to_come, matrices, vectors, reported, typical, prior, pri
                 whole[g, g] = 1.0
         if not negative:
             break
-        for i in range(width):
-            for j in range(i, width):
-                upper[i, j] = whole[i, j]
+        _copy(whole, upper)
         factorise(upper, width)
         _on_simplex(upper, vectors, width, n_bins)
     misfit = rows[width, width]  # the sum of squares of what the rows leave unexplained

@@ -14,6 +14,8 @@ import numpy as np
 from latesum.policies.unmix.curve import DelayCurve, Floats, Integers
 from latesum.policies.unmix.dispersion import dispersion_of
 
+#: Rows and runs that there is room for at first.
+_FIRST_ROOM = 96, 24
 #: Beside the reasons of `visits_kernels`: why an arm is next that is in doubt.
 IN_DOUBT = 4
 
@@ -27,10 +29,10 @@ def _kernels() -> Any:
 
 
 @functools.cache
-def _learn() -> Any:
+def _steps() -> Any:
     from latesum.policies.unmix import step_kernels
 
-    return step_kernels.learn
+    return step_kernels
 
 
 class VisitPlan(NamedTuple):
@@ -55,7 +57,7 @@ class PartRows:
     """What was played and seen, row by row, and the fit of the means and of the delay's curve.
 
     `n_arms` counts everything with a mean of its own, also what ran before the start if it is none
-    of the arms. `stretch_sd` is by how much arms' delays may differ (0: not at all).
+    of the arms. `stretch_sd` is by how much arms' delays may differ (0: not at all). With `of` they are made for `under`.
 
     >>> from latesum.policies.unmix.curve import told_mean
     >>> rows = PartRows(2, told_mean(5.0, 0.1, 2), 0.05)
@@ -70,39 +72,50 @@ class PartRows:
     _shares: Floats
     _ages: Floats
 
-    def __init__(self, n_arms: int, curve: DelayCurve, stretch_sd: float) -> None:
+    def __init__(
+        self, n_arms: int, curve: DelayCurve, stretch_sd: float, of: PartRows | None = None
+    ) -> None:
         at = _kernels()
+        fit = at.fit_kernels
         self.curve = curve
         self.n_arms = n_arms
+        #: By how much arms' delays may differ.
+        self.stretch_sd = float(stretch_sd)
         #: The variance of each mean, as known now for reports, and for decisions once all that was played
         #: is reported.
-        self.variances: Floats = np.ones((2, n_arms))
+        self.variances: Floats = np.empty((2, n_arms))
+        #: The estimate, and what it was before the last full pass.
+        self._n_eps = n_arms if stretch_sd > 0 else 0
+        width = curve.n_bins + self._n_eps + n_arms
+        self._points: Floats = np.empty((2, width))
+        #: What is one number, in the places that `rows_kernels` names.
+        self._numbers: Floats = np.zeros(at.NUMBERS)
+        self._numbers[at.TOLD :] = curve.told_mean, curve.told_sd, curve.prior_weight, stretch_sd
+        places = fit.places(width)
+        self._matrices: Floats = np.empty((fit.MATRICES, places, places))
+        self._vectors: Floats = np.empty((fit.VECTORS, max(width + 1, at.design_kernels.BAND)))
+        self._values: Floats = np.empty(n_arms)
+        #: Under other curves: rows that were made before, and of how many rows their design is known.
+        self._kept: dict[tuple[int, bool, float], PartRows] = {}
+        self._filled = 0
+        if of is not None:  # what was played is theirs
+            self._new_design(len(of._table), len(of._runs))
+            self._new_equations(len(of._table))
+            return
+        self.variances[:] = 1.0
+        self._points[:] = 0.0
+        self._points[:, : curve.n_bins] = curve.prior
+        self._points[:, width - n_arms :] = 0.5
+        self._numbers[at.FLOWING_FROM] = math.nan
+        self._numbers[at.FULL_TYPICAL], self._numbers[at.MISFIT] = 0.5, 1.0
         #: Per arm: rounds whose totals are known, all rounds, runs, when the last run began, and the rounds
         #: after the last known total, which are still to be reported.
         self.counts: Floats = np.zeros((5, n_arms))
         self.counts[at.BEGAN] = -1.0
-        #: What is one number, in the places that `rows_kernels` names.
-        self._numbers: Floats = np.zeros(at.NUMBERS)
-        self._numbers[at.FLOWING_FROM] = math.nan
-        self._numbers[at.FULL_TYPICAL], self._numbers[at.MISFIT] = 0.5, 1.0
-        self._numbers[at.TOLD :] = curve.told_mean, curve.told_sd, curve.prior_weight, stretch_sd
-        #: The estimate, and what it was before the last full pass.
-        self._n_eps = n_arms if stretch_sd > 0 else 0
-        width = curve.n_bins + self._n_eps + n_arms
-        self._points: Floats = np.zeros((2, width))
-        self._points[:, : curve.n_bins] = curve.prior
-        self._points[:, width - n_arms :] = 0.5
-        fit = at.fit_kernels
-        self._matrices: Floats = np.empty((fit.MATRICES, width + 1, width + 1))
-        self._vectors: Floats = np.empty((fit.VECTORS, max(width + 1, at.design_kernels.BAND)))
-        self._values: Floats = np.empty(n_arms)
-        self._table: Floats = np.empty((0, 5))
-        self._runs: Floats = np.empty((0, 3))
-        self._new_design(0, 0)
-        self._new_equations(0)
-        #: Under other curves: rows that were made before, and of how many rows their design is known.
-        self._kept: dict[tuple[int, bool, float], PartRows] = {}
-        self._filled = 0
+        self._table: Floats = np.empty((_FIRST_ROOM[0], 5))
+        self._runs: Floats = np.empty((_FIRST_ROOM[1], 3))
+        self._new_design(*_FIRST_ROOM)
+        self._new_equations(_FIRST_ROOM[0])
 
     @property
     def theta(self) -> Floats:
@@ -155,11 +168,6 @@ class PartRows:
         return float(self._numbers[_kernels().OBJECTIVE])
 
     @property
-    def stretch_sd(self) -> float:
-        """By how much arms' delays may differ."""
-        return float(self._numbers[_kernels().STRETCH_SD])
-
-    @property
     def flowing(self) -> bool:
         """Whether rewards flow: enough were seen."""
         return not math.isnan(self._numbers[_kernels().FLOWING_FROM])
@@ -197,7 +205,7 @@ class PartRows:
         """
         self.make_room()
         curve = self.curve
-        next_one: tuple[int, int, int, int] = _learn()(
+        next_one: tuple[int, int, int, int] = _steps().learn(
             arm, rounds, math.nan if total is None else total, *plan, self._numbers, self.counts,
             self._points, self.variances, self._table, self._runs, curve.laws, *curve.pieces,
             curve.prior, curve.bin_means, self._design, self._shares, self._ages, self._equations,
@@ -207,13 +215,11 @@ class PartRows:
 
     def state(self, part: int, plan: VisitPlan) -> Any:
         """All of it for compiled runs; `part` is the next part of what is planned."""
-        from latesum.policies.unmix import step_kernels
-
         curve = self.curve
         planned = np.array([
             plan.arm, plan.left, plan.why, part, plan.why, plan.scale, plan.plausible, plan.search_at,
         ], dtype=np.float64)  # fmt: skip
-        return step_kernels.UnmixState(
+        return _steps().UnmixState(
             planned, plan.order, plan.n_arms, plan.horizon, plan.told_nothing, plan.reconsider,
             plan.new_first, self._numbers, self.counts, self._points, self.variances, self._table,
             self._runs, curve.laws, *curve.pieces, curve.prior, curve.bin_means, self._design,
@@ -223,9 +229,7 @@ class PartRows:
 
     def decide(self, plan: VisitPlan) -> tuple[int, int, int]:
         """The next arm, why, and for how many rounds."""
-        from latesum.policies.unmix import visits_kernels
-
-        next_one: tuple[int, int, int] = visits_kernels.decide(
+        next_one: tuple[int, int, int] = _steps().visits_kernels.decide(
             plan.order, plan.n_arms, plan.scale, plan.rounds_told, plan.horizon, plan.told_nothing,
             plan.reconsider, plan.new_first, self._numbers, self.counts, self._runs, self._points,
             self.variances, self._values,
@@ -234,9 +238,7 @@ class PartRows:
 
     def next_part(self, arm: int, left: int, scale: float) -> int:
         """The next part of the `left` rounds that `arm` is played."""
-        from latesum.policies.unmix import visits_kernels
-
-        return int(visits_kernels.next_part(arm, left, scale, self._numbers, self._runs))
+        return int(_steps().visits_kernels.next_part(arm, left, scale, self._numbers, self._runs))
 
     def fit(self) -> None:
         """Estimate means, curve and variances anew: one step from where the last fit was."""
@@ -327,25 +329,28 @@ class PartRows:
                 then be forgotten, unless it has taken the place of these rows (`taking_over`).
             stretch_sd: By how much arms' delays may differ; as in these rows if it is not given.
         """
-        at, differ = _kernels(), self.stretch_sd if stretch_sd is None else stretch_sd
+        differ = self.stretch_sd if stretch_sd is None else stretch_sd
         key = id(curve), like is not None, differ
         other = self._kept.get(key) if keep else None
         if other is None:
-            other = PartRows(self.n_arms, curve, differ)
-        else:
-            other._forget()
-        if keep:
-            self._kept[key] = other
-        other._numbers[: at.FULL_AT] = self._numbers[: at.FULL_AT]
+            other = PartRows(self.n_arms, curve, differ, of=self)
+            if keep:
+                self._kept[key] = other
         other.counts, other._table, other._runs = self.counts, self._table, self._runs
-        if like is not None:
-            other._design, other._shares, other._ages = like._design, like._shares, like._ages
+        count = self.count
+        if like is None:
+            filled, other._filled = other._filled, count
+            other._make_room_for_design(filled)
         else:
-            other._fill_more()
+            filled = count + 1  # all of it, to the end of the last row
+            other._design, other._shares, other._ages = like._design, like._shares, like._ages
         if len(other._equations) < len(self._table):
             other._new_equations(len(self._table))
-        other.mu[:] = self.typical
-        at.explain(steps, *other._fitted())
+        _kernels().explain(
+            steps, self._numbers, filled, other._numbers, other._points, other.variances, other._table,
+            other._runs, curve.laws, *curve.pieces, other._design, other._shares, other._ages,
+            other._equations, other._band, other._matrices, other._vectors, curve.prior, curve.bin_means,
+        )  # fmt: skip
         return other
 
     def taking_over(self, rows: PartRows) -> PartRows:
@@ -357,16 +362,6 @@ class PartRows:
                 kept[id(rows.curve), True, rows.stretch_sd] = rows
         return self
 
-    def _forget(self) -> None:
-        """What was explained is forgotten, and not what was played."""
-        at, curve = _kernels(), self.curve
-        self.variances[:] = 1.0
-        self._numbers[at.FULL_AT : at.TOLD] = 0.0
-        self._numbers[at.FULL_TYPICAL], self._numbers[at.MISFIT] = 0.5, 1.0
-        self._points[:] = 0.0
-        self._points[:, : curve.n_bins] = curve.prior
-        self._points[:, curve.n_bins + self._n_eps :] = 0.5
-
     def _fitted(self) -> tuple[Floats, ...]:
         """What the fit reads and writes."""
         return (
@@ -376,22 +371,20 @@ class PartRows:
         )  # fmt: skip
 
     def _fill_all(self) -> None:
-        self._filled = 0
-        self._fill_more()
-
-    def _fill_more(self) -> None:
-        """The design of all rows, of which some may be there already."""
-        rows, runs, curve = len(self._table), len(self._runs), self.curve
-        if len(self._design) < rows:
-            self._design = _longer(self._design, self._filled, rows)
-            self._shares = _longer(self._shares, self._filled, rows)
-        if len(self._ages) < runs:
-            self._ages = _longer(self._ages, len(self._ages), runs)
-        filled, self._filled = self._filled, self.count
+        curve = self.curve
         _kernels().design_kernels.fill_rows(
-            filled, self.count, self._table, self._runs, curve.laws, *curve.pieces, self._design, self._shares,
+            0, self.count, self._table, self._runs, curve.laws, *curve.pieces, self._design, self._shares,
             self._ages,
         )  # fmt: skip
+
+    def _make_room_for_design(self, filled: int) -> None:
+        """Room for the design of as many rows and runs as there is room for; that of some is kept."""
+        rows, runs = len(self._table), len(self._runs)
+        if len(self._design) < rows:
+            self._design = _longer(self._design, filled, rows)
+            self._shares = _longer(self._shares, filled, rows)
+        if len(self._ages) < runs:
+            self._ages = _longer(self._ages, len(self._ages), runs)
 
     def _step(self, first: int, typical: float) -> None:
         _kernels().step(first, typical, *self._fitted())
@@ -400,11 +393,11 @@ class PartRows:
         """Room for more rows and runs, in larger arrays if these are full."""
         count, n_runs = self.count, self.n_runs
         if count + rows > len(self._table):
-            size = max(48, count + rows, 2 * count)
+            size = max(count + rows, 2 * count)
             for name in ("_table", "_design", "_shares", "_equations", "_band"):
                 setattr(self, name, _longer(getattr(self, name), count, size))
         if n_runs + runs > len(self._runs):
-            size = max(24, n_runs + runs, 2 * n_runs)
+            size = max(n_runs + runs, 2 * n_runs)
             for name in ("_runs", "_ages"):
                 setattr(self, name, _longer(getattr(self, name), n_runs, size))
 
@@ -415,8 +408,9 @@ class PartRows:
         self._ages = np.empty((runs, bins, 4))
 
     def _new_equations(self, rows: int) -> None:
-        self._equations: Floats = np.empty((rows, self._points.shape[1] + 1))
-        self._band: Floats = np.empty((rows, 2, _kernels().design_kernels.BAND + 1))
+        fit = _kernels().fit_kernels
+        self._equations: Floats = np.empty((rows, fit.places(self._points.shape[1])))
+        self._band: Floats = np.empty((rows, 2, fit.covariance_kernels.BAND_PLACES))
 
 
 def _longer(array: Floats, kept: int, size: int) -> Floats:

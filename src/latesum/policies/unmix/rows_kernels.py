@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from latesum._compile import allocation_free
 from latesum.policies.unmix import design_kernels, fit_kernels
 
@@ -129,8 +131,9 @@ def full_pass(numbers, points, variances, table, design, shares, equations, band
     for place in range(points.shape[1]):
         points[1, place] = points[0, place]
     numbers[FROZEN] = max(0.0, min(count - _KEPT_FRESH, numbers[PENDING_FROM]))
+    # Not a literal 0, for which Numba would compile the whole fit a second time.
     step(
-        0, typical, numbers, points, variances, table, design, shares, equations, band, matrices,
+        np.int64(0), typical, numbers, points, variances, table, design, shares, equations, band, matrices,
         vectors, prior, bin_means,
     )  # fmt: skip
 
@@ -152,8 +155,34 @@ def refit(numbers, points, variances, table, design, shares, equations, band, ma
 
 
 @allocation_free
-def explain(steps, numbers, points, variances, table, design, shares, equations, band, matrices, vectors, prior, bin_means):  # type: ignore[no-untyped-def]  # fmt: skip
-    """All rows are explained anew, by a number of full passes from where `points` is."""
+def explain(steps, played, filled, numbers, points, variances, table, runs, laws, offsets, pieces, reaches, design, shares, ages, equations, band, matrices, vectors, prior, bin_means):  # type: ignore[no-untyped-def]  # fmt: skip
+    """All rows are explained anew, by a number of full passes from a neutral point.
+
+    `played` are the numbers of the rows that say what was played and seen, `filled` is of how many rows the design is known.
+    """
+    for place in range(FULL_AT):
+        numbers[place] = played[place]
+    for place in range(FULL_AT, TOLD):
+        numbers[place] = 0.0
+    numbers[FULL_TYPICAL], numbers[MISFIT] = 0.5, 1.0
+    typical, width, n_arms = typical_total(numbers), points.shape[1], variances.shape[1]
+    for place in range(width):
+        points[0, place] = 0.0 if place < width - n_arms else typical
+    for g in range(len(prior)):
+        points[0, g] = prior[g]
+    design_kernels.fill_rows(
+        filled,
+        int(numbers[COUNT]),
+        table,
+        runs,
+        laws,
+        offsets,
+        pieces,
+        reaches,
+        design,
+        shares,
+        ages,
+    )
     for _ in range(steps):
         full_pass(
             numbers, points, variances, table, design, shares, equations, band, matrices, vectors,

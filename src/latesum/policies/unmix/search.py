@@ -224,14 +224,15 @@ def _in_doubt(
 
     The likeliest one is among `likely`.
     """
-    known = [arm for arm in arms if rows.counts[0, arm] > 0]
+    plays, misfit = rows.counts[0].tolist(), rows.misfit
+    known = [arm for arm in arms if plays[arm] > 0]
     if not known:
         return ()
-    best = max(known, key=lambda arm: rows.mu[arm])
+    best = max(known, key=rows.mu.tolist().__getitem__)
     least = min(other.objective for other in likely)
     doubted = set()
     for other, doubt in doubting:
-        if other.objective > least + doubt.margin * rows.misfit:
+        if other.objective > least + doubt.margin * misfit:
             continue
         means = [min(max(mean, 0.0), 1.0) for mean in other.mu.tolist()]
         variances = other.variances[1].tolist()
