@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from latesum._compile import allocation_free, compiled
 from latesum.policies.unmix.index_kernels import index_values
 from latesum.policies.unmix.rows_kernels import (
@@ -169,7 +167,7 @@ def decide(order, n_arms, scale, clock, horizon, told_nothing, reconsider, new_f
         arm, why = order[0], NOT_TRIED
         rounds = stretch_length(False, 0.0, 0.0, scale, share)
     else:
-        present, last = np.int64(-1), int(runs[int(numbers[N_RUNS]) - 1, 2])
+        present, last = -1, int(runs[int(numbers[N_RUNS]) - 1, 2])
         for place in range(len(order)):
             if order[place] == last:
                 present = last
