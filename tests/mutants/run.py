@@ -40,7 +40,7 @@ SUMMARY = ROOT / ".mutants" / "mutants.csv"
 _COPIED = ("src", "tests", "examples", "docs", "pyproject.toml", "README.md", "CONTRIBUTING.md")
 
 #: Tests that have not ended after this time, in seconds, never will: the mutant is noticed.
-_LONGEST = 1200.0
+_LONGEST = 300.0
 
 OUTCOMES = ("killed", "survived", "not tried")
 
@@ -138,7 +138,7 @@ def said_by(folder: Path, tests: list[str], *options: str) -> Said:
     code = _exit_code(child, time.monotonic() + _LONGEST)
     if code not in (0, 1, 2, None):  # 2: a module cannot be imported any more
         output = (folder / "output.txt").read_text(encoding="utf-8", errors="replace")
-        raise RuntimeError(f"pytest could not run {' '.join(tests)}:\n{output}")
+        raise RuntimeError(f"pytest ended with {code} for {' '.join(tests)}:\n{output}")
     test = begun.read_text(encoding="utf-8") if begun.exists() and code != 2 else None
     return Said(code == 0, test)
 
@@ -202,7 +202,12 @@ def _prepare(numbers: multiprocessing.Queue) -> None:
 
 def _try(mutant: dict) -> tuple[str, float]:
     began = time.monotonic()
-    return outcome_of(_folder, mutant), time.monotonic() - began
+    try:
+        outcome = outcome_of(_folder, mutant)
+    except RuntimeError as error:  # the others are tried all the same; the run ends with an error
+        print(error, file=sys.stderr)
+        outcome = "not tried"
+    return outcome, time.monotonic() - began
 
 
 def _tried(mutants: list[dict], workers: int) -> Iterator[tuple[dict, str, float]]:
