@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: $(READY)
 	$(BIN)/latesum demo --out demo-output
 
-# Kernels are compiled on one core while the other one checks types; both are there before tests begin.
+# Types are checked while kernels are compiled; both are done before tests begin.
 test: $(READY)
 	@$(MAKE) --no-print-directory -j2 lint warm-up
 	$(BIN)/python -m pytest -n auto --dist worksteal

@@ -171,6 +171,10 @@ def test_the_effects_are_found_and_a_winner_is_named():
     early = winner(rows, 2, settings)  # one dwell
     assert early.option is None
     assert "new" in early.waits_for
+    # With such a lift any option is as good as the best: what keeps it from winning is that not all had a chance.
+    any_would_do = winner(rows, 2, settings, lift=1.0)
+    assert any_would_do.chance > 0.95
+    assert any_would_do.option is None
 
 
 def test_origins_say_what_a_total_came_from():

@@ -368,6 +368,15 @@ def test_told_the_mean_its_limits_are_those_of_one_explanation():
     assert len(said) == 1
 
 
+def test_a_visit_to_an_arm_in_doubt_ends_with_the_horizon():
+    policy = Unmix(2, 500, mean_delay=50)
+    policy.tell(0, 480, 200)
+    policy._doubted = [1]
+    policy._decide()
+    asked = policy.ask()
+    assert (asked.arm, asked.rounds) == (1, 20)
+
+
 def test_past_its_horizon_and_without_one_it_goes_on():
     for horizon in (200, None):
         policy = Unmix(2, horizon, mean_delay=5)

@@ -318,6 +318,30 @@ def test_a_name_is_judged_by_what_it_stands_for():
         resolve(check_address("https://no-such-name.invalid/x"))
 
 
+def test_a_name_with_one_private_address_is_refused(monkeypatch):
+    """No name server can be asked in a test: what it would answer is given."""
+    found = [
+        (socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 443))
+        for address in ("93.184.216.34", "10.0.0.7")
+    ]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
+    with pytest.raises(InvalidInput, match="not a public address"):
+        resolve(check_address("https://hooks.example.com/x"))
+
+
+def test_what_waits_for_a_removed_webhook_is_not_sent(store, receiver, webhook, send):
+    outbox = Outbox(store)
+    outbox.notice(IDS, [summary()])
+    assert outbox.notice(IDS, [summary(health=[STALE])]) == 1
+    Webhooks(store, HERE).remove(webhook.id)
+    assert send() == 0
+    assert receiver.taken == []
+    with store.engine.connect() as connection:
+        (row,) = connection.execute(schema.outbox.select()).all()
+    assert row.ended_at is not None
+    assert row.problem == "the webhook was removed"
+
+
 def test_what_slack_and_teams_accept():
     (alert,) = changes(State([], [], None, False), summary(health=[STALE]))
     slack = message("slack", "1", alert, "", "https://x")
