@@ -5,6 +5,8 @@ const live = document.getElementById("live");
 const seen = new Map(); // the newest text of each part, so that only what changed is replaced
 let tag = null;
 let said = null;
+let looking = null; // the look that is under way
+let acting = false; // then there is no new look: the campaign may be gone before it is answered
 
 function takeIn(html) {
   const fresh = new DOMParser().parseFromString(html, "text/html");
@@ -100,7 +102,7 @@ async function keepUp() {
   const every = Number(document.body.dataset.every) * 1000;
   for (;;) {
     await new Promise((resolve) => setTimeout(resolve, every));
-    if (!document.hidden) await refresh();
+    if (!document.hidden && !acting) await (looking = refresh());
   }
 }
 
@@ -203,8 +205,9 @@ function setUpActs() {
     if (act === "rename" || act === "delete") body.name = form.elements.name.value;
     if (act === "change") body.settings = changed(form.elements);
     if (act === "override") body.buckets = Number(form.elements.buckets.value);
-    confirm.disabled = true;
+    confirm.disabled = acting = true;
     problem.textContent = "";
+    await looking;
     try {
       const address = `/v1/campaigns/${encodeURIComponent(form.dataset.campaign)}/${act}`;
       const answer = await fetch(address, {
@@ -216,8 +219,8 @@ function setUpActs() {
         },
         body: JSON.stringify(body),
       });
-      if (answer.ok && act === "delete") location.assign("/");
-      else if (answer.ok) {
+      if (answer.ok && act === "delete") return location.assign("/");
+      if (answer.ok) {
         dialog.close();
         await refresh();
       } else {
@@ -226,7 +229,7 @@ function setUpActs() {
     } catch {
       problem.textContent = "The service does not answer; try again.";
     }
-    confirm.disabled = false;
+    confirm.disabled = acting = false;
   });
 }
 
