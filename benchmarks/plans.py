@@ -10,9 +10,7 @@ should come within 2 s, the main answer within 10, all of it within 20, and a no
 from __future__ import annotations
 
 import argparse
-import datetime
 import json
-import os
 import resource
 import subprocess
 import sys
@@ -21,7 +19,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-RESULTS = Path("speed-results")
 LIFTS = ("15%", "2%")
 ASKED: dict[str, Any] = {
     "options": 5, "rate": 0.03, "traffic": "12000 per day", "run_for": "84 days",
@@ -37,7 +34,7 @@ def cpu_seconds() -> float:
 
 def in_processes(workers: int) -> None:
     """Make the plan for each lift in a process of its own, and write how long the parts took."""
-    from latesum.lab.summaries import write_summary
+    import speed
 
     took = []
     with tempfile.TemporaryDirectory() as folder:
@@ -52,9 +49,8 @@ def in_processes(workers: int) -> None:
         "figure": f"first look after {go['first look']:.1f} s, main answer after {go['main answer']:.1f} s, all of it {go['all']:.1f} s; "
         f"{no_go['all']:.1f} s where it is not a go as asked",
         "goal": "2, 10, 20 and 25 s", "command": "`python benchmarks/plans.py`",
-        "date": datetime.datetime.now(datetime.UTC).date().isoformat(), "machine": f"{os.cpu_count()} cores",
     }  # fmt: skip
-    print(f"Written to {write_summary(RESULTS / 'speed.csv', [row], same=['what'])}.")
+    speed.write([row])
 
 
 def main() -> None:

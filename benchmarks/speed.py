@@ -222,6 +222,18 @@ def machine() -> str:
     return f"{os.cpu_count()} cores, {model}, Python {platform.python_version()}"
 
 
+def today() -> str:
+    """The date, as it is written."""
+    return datetime.datetime.now(datetime.UTC).date().isoformat()
+
+
+def write(rows: Sequence[dict[str, str]]) -> None:
+    """Write rows with the date and the machine, in place of older ones of the same name."""
+    kept = [{**each, "date": today(), "machine": machine()} for each in rows]
+    path = write_summary(RESULTS / "speed.csv", kept, same=["what"])
+    print(f"Written to {path}; `python docs/tables.py --take {RESULTS}` takes it into the pages.")
+
+
 def main() -> None:
     """Measure, print and write."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -233,14 +245,11 @@ def main() -> None:
     rows = measure(arguments.quick)
     if arguments.before:
         rows += beside(arguments.before, arguments.quick)
-    when = datetime.datetime.now(datetime.UTC).date().isoformat()
-    table = new_table(f"{when}, {machine()}", ["what", "figure", "goal"])
+    table = new_table(f"{today()}, {machine()}", ["what", "figure", "goal"])
     for each in rows:
         table.add_row(each["what"], each["figure"], each["goal"])
     terminal().print(table)
-    kept = [{**each, "date": when, "machine": machine()} for each in rows]
-    path = write_summary(RESULTS / "speed.csv", kept, same=["what"])
-    print(f"Written to {path}; `python docs/tables.py --take {RESULTS}` takes it into the pages.")
+    write(rows)
 
 
 if __name__ == "__main__":
