@@ -2,6 +2,8 @@
 
 import contextlib
 import multiprocessing
+import os
+import sqlite3
 import threading
 import time
 from datetime import UTC, datetime
@@ -12,6 +14,7 @@ from sqlalchemy.exc import IntegrityError
 from latesum import InvalidInput
 from latesum.errors import Moved, UnknownCampaign
 from latesum.live import Store
+from latesum.live.database import checked_url, is_read_only
 
 NOW = datetime(2026, 3, 1, 12, 30, 15, 123456, tzinfo=UTC)
 SETTINGS = {"options": ["Größe A", "B"], "numbers": [1, 2.5, None]}
@@ -118,6 +121,34 @@ def _open_and_create(task):
     address, number = task
     with Store(address) as store:
         return store.create(str(number), SETTINGS, NOW).name
+
+
+def test_a_new_file_that_another_process_writes_to_is_waited_for(tmp_path):
+    """SQLite does not wait by itself when the journal of a file is changed, so the store does."""
+    file = tmp_path / "campaigns.db"
+    with contextlib.closing(
+        sqlite3.connect(file, isolation_level=None, check_same_thread=False)
+    ) as other:
+        other.execute("BEGIN IMMEDIATE")
+        release = threading.Timer(0.3, other.execute, ["COMMIT"])
+        release.start()
+        with Store(file) as store:
+            assert store.campaigns() == []
+        release.join()
+
+
+def test_a_file_that_is_being_made_is_not_read_only(tmp_path, monkeypatch):
+    file = tmp_path / "campaigns.db"
+    real = os.access
+
+    def access_and_make(path, mode):
+        """The answer of this moment; right after it, another process makes the file."""
+        answer = real(path, mode)
+        file.touch()
+        return answer
+
+    monkeypatch.setattr("os.access", access_and_make)
+    assert not is_read_only(checked_url(file))
 
 
 def test_the_newest_entry_of_a_kind(store):

@@ -7,11 +7,12 @@ their newest version.
 from __future__ import annotations
 
 import os
+import random
 import sqlite3
 import sys
+import time
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
 from sqlalchemy.engine import URL, make_url
@@ -78,8 +79,8 @@ def is_read_only(url: URL) -> bool:
     if url.drivername != "sqlite" or not url.database:
         return False
     file = Path(url.database).absolute()
-    writable = os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)
-    return file.exists() and not writable
+    # Whether it is there is asked first: another process may make it between the questions.
+    return file.exists() and not (os.access(file, os.W_OK) and os.access(file.parent, os.W_OK))
 
 
 def make_engine(url: URL, *, read_only: bool = False) -> Engine:
@@ -110,12 +111,30 @@ def make_engine(url: URL, *, read_only: bool = False) -> Engine:
         raise InvalidInput(f"the store cannot be opened: {error}.") from None
 
 
-def _set_up_sqlite(connection: Any, _: object) -> None:
+def _set_up_sqlite(connection: sqlite3.Connection, _: object) -> None:
     connection.isolation_level = None  # transactions are begun below, not by the driver
     connection.execute(f"PRAGMA busy_timeout = {BUSY_SECONDS * 1000}")
-    connection.execute("PRAGMA journal_mode = WAL")  # readers never block the writer
+    _use_write_ahead_log(connection)
     connection.execute("PRAGMA synchronous = FULL")  # what is acknowledged survives a power cut
     connection.execute("PRAGMA foreign_keys = ON")
+
+
+def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
+    """Let readers never block the writer.
+
+    Where several processes change a new file to this journal at once, SQLite refuses all but one of
+    them without waiting, whatever the busy timeout: each holds a lock for reading that the others
+    would have to wait for. So it is tried again.
+    """
+    last = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > last:
+                raise
+        time.sleep(random.uniform(0.005, 0.05))  # at random, so that two do not meet again
 
 
 def _begin_sqlite(connection: Connection) -> None:
