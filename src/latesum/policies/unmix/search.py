@@ -228,7 +228,7 @@ def visited_once(rows: PartRows, arms: Sequence[int]) -> tuple[int, ...]:
         arms: The arms that can be in doubt.
 
     >>> rows = PartRows(3, told_mean(10.0, 0.1, 3), 0.05)
-    >>> for arm, total in ((0, 85), (1, 84), (2, 40), (0, 85)):
+    >>> for arm, total in ((0, 75), (1, 84), (2, 40), (0, 85)):
     ...     rows.add(arm, 100, float(total), 10.0)
     >>> rows.fit()
     >>> visited_once(rows, [0, 1, 2])
@@ -237,8 +237,11 @@ def visited_once(rows: PartRows, arms: Sequence[int]) -> tuple[int, ...]:
     plays, visits = rows.counts[0].tolist(), rows.visits.tolist()
     means = [min(max(mean, 0.0), 1.0) for mean in rows.mu.tolist()]
     known = [arm for arm in arms if plays[arm] > 0]
-    least = (1.0 - _UNRESOLVED) * max((means[arm] for arm in known), default=0.0)
-    return tuple(arm for arm in known if visits[arm] <= 1 and means[arm] >= least)
+    best = max(known, key=rows.mu.tolist().__getitem__, default=-1)
+    return tuple(
+        arm for arm in known
+        if arm != best and visits[arm] <= 1 and means[arm] >= (1.0 - _UNRESOLVED) * means[best]
+    )  # fmt: skip
 
 
 def _in_doubt(
