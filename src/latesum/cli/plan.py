@@ -12,6 +12,7 @@ import typer
 from latesum._call_text import split_list
 from latesum._checks import InvalidInput
 from latesum._extras import require
+from latesum._terminal import terminal
 from latesum.cli.live_answer import live_answer
 from latesum.cli.options import Dask, Kept, Seed, Workers, check_folder, worker_count, working
 
@@ -133,7 +134,7 @@ def plan_campaign(
     if as_json:
         print(json.dumps(found.to_json(), indent=2))
         return
-    print(found)
+    print(found.to_text(terminal().width))
     for path in out or []:
         print(f"The plan: {path}")
 
