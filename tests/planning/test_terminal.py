@@ -11,7 +11,7 @@ import pytest
 
 COLUMNS, LINES = 80, 24
 COMMAND = [
-    "plan", "--options", "2", "--rate", "0.1", "--lift", "50%", "--traffic", "500 per day", "--late", "4 hours",
+    "plan", "--options", "2", "--rate", "10%", "--lift", "50%", "--traffic", "500 per day", "--late", "4 hours",
     "--run-for", "8 weeks", "--policies", "odaaf,half test,quarter test,equal split", "--replications", "150", "--quick",
     "--workers", "1",
 ]  # fmt: skip

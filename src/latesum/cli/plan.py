@@ -31,7 +31,9 @@ def plan_campaign(
     traffic: Annotated[
         str | None, typer.Option(help='Decisions, such as "5000 per day"; not with --regions.')
     ] = None,
-    rate: Annotated[float | None, typer.Option(help="Today's conversion rate.")] = None,
+    rate: Annotated[
+        str | None, typer.Option(help="Today's conversion rate, such as 3% or 0.03.")
+    ] = None,
     mean: Annotated[float | None, typer.Option(help="Or today's mean reward.")] = None,
     low: Annotated[float, typer.Option(help="The smallest single reward.")] = 0.0,
     high: Annotated[float | None, typer.Option(help="The largest single reward.")] = None,
