@@ -180,7 +180,8 @@ class PartRows:
     @property
     def visits(self) -> Floats:
         """How often every arm was visited."""
-        return self.counts[_kernels().VISITS]
+        visits: Floats = self.counts[_kernels().VISITS]
+        return visits
 
     def began(self, arm: int) -> float:
         """When the last run of an arm began."""
