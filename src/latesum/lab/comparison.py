@@ -173,7 +173,9 @@ class Comparison:
         }
         table = pa.concat_tables(tables).combine_chunks().replace_schema_metadata(about)
         path = Path(path)
-        aside = path.with_name(f".{path.name}.{os.urandom(6).hex()}")  # other processes may save too
+        aside = path.with_name(
+            f".{path.name}.{os.urandom(6).hex()}"
+        )  # other processes may save too
         try:
             pq.write_table(table, aside)
             aside.replace(path)
