@@ -95,6 +95,11 @@ class Visitor:
     def goto(self, path):
         self.page.goto(self.address.rstrip("/") + path)
 
+    def follow(self, selector):
+        """Click on what leads to another page, and wait until that one is whole."""
+        with self.page.expect_navigation():
+            self.page.click(selector)
+
     def wait_for(self, selector, seconds=120):
         self.page.wait_for_selector(selector, timeout=1000 * seconds)
 
