@@ -28,7 +28,7 @@ _LEAST_SHARE = (1e-9, 1e-3)
 _ROWS_ASSUMED = 5.0
 #: The matrices: what the last full pass added up, that of all rows, that of rows still to come, that with the
 #: priors, and a factorised one. The vectors: the border of sum theta = 1, what it leads to, the right side,
-#: the solution, and two for intermediate results, of which the last has room for the band of a row.
+#: the solution, and two for intermediate results, of which the last has room for the band of four rows.
 MATRICES, VECTORS = 5, 6
 _SUMS, _ROWS, _TO_COME, _WHOLE, _UPPER = 0, 1, 2, 3, 4
 _BORDER, _TOWARDS, _RIGHT, _FOUND, _SPARE, _BAND = 0, 1, 2, 3, 4, 5
@@ -41,6 +41,15 @@ def places(unknowns: int) -> int:
     16
     """
     return padded(unknowns + 1)
+
+
+def vector_places(unknowns: int) -> int:
+    """The length of the rows of `vectors`.
+
+    >>> vector_places(99)
+    99
+    """
+    return max(unknowns, covariance_kernels.ROOM)
 
 
 @allocation_free
