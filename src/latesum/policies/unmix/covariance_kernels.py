@@ -21,11 +21,11 @@ from latesum._compile import allocation_free, inlined
 from latesum._lane_kernels import LANES, are_zero, equal_lanes, keep, lanes, not_negative, number, padded
 from latesum.policies.unmix.design_kernels import BAND, SHARES
 
-#: The last dimension of `band`, which the loads of a row are written into as its shares are read. Behind the loads, and
-#: zeros where the last of four rows is beyond the band, there is sqrt(L_s), and behind a column of the factor what its row adds
-#: to minus twice the log-likelihood.
-ROOT = NOISE = BAND + LANES - 1
-BAND_PLACES = padded(ROOT + 1)
+#: The last dimension of `band`, which the loads of a row are written into as its shares are read. Behind the loads there are
+#: zeros, since the last of four rows may be beyond the band, then sqrt(L_s), and what the row adds to minus twice the
+#: log-likelihood. Behind a column of the factor there are zeros too: they are in front of the loads.
+ROOT, NOISE = BAND + LANES - 1, BAND + LANES
+BAND_PLACES = padded(NOISE + 1)
 #: The places of `room`: what four rows share with each row before them in the band, and with each other; and for each what must
 #: be expected to arrive in it at least, what is expected, and what is left of its variance.
 _BEFORE, _WITHIN = 0, LANES * (BAND - 1)
@@ -45,8 +45,8 @@ _LEAST_PIVOT = 0.05
 
 
 @inlined
-def _share_with_earlier(c, low, band, room):  # type: ignore[no-untyped-def]
-    """What the four rows from c on share with each row from `low` to c - 1, and by those with each other, into `room`.
+def _covariance(c, rows, low, band, room):  # type: ignore[no-untyped-def]
+    """What four rows from c on, of which there are `rows`, share with each row from `low` on, into `room`.
 
     It is minus the sum of q_s,c-s q_s,j-s over s, for each j. What is not complete is held in registers, as a window that
     moves on with s: it is nine numbers for each of the four, since BAND is ten.
@@ -65,6 +65,28 @@ def _share_with_earlier(c, low, band, room):  # type: ignore[no-untyped-def]
         v6 = v7 - number(band, (s, 1, 7)) * loads
         v7 = v8 - number(band, (s, 1, 8)) * loads
         v8 = equal_lanes(0.0) - number(band, (s, 1, 9)) * loads
+    # By their own plays: of a row before s there are the zeros in front of the loads of s.
+    loads = lanes(band, (c, 1, 0))
+    at_least = at_least + number(band, (c, 1, ROOT)) * loads
+    v0 = v0 - number(band, (c, 1, 0)) * loads
+    v1 = v1 - number(band, (c, 1, 1)) * loads
+    v2 = v2 - number(band, (c, 1, 2)) * loads
+    v3 = v3 - number(band, (c, 1, 3)) * loads
+    if rows > 1:
+        loads = lanes(band, (c + 1, 1, -1))
+        at_least = at_least + number(band, (c + 1, 1, ROOT)) * loads
+        v1 = v1 - number(band, (c + 1, 1, 0)) * loads
+        v2 = v2 - number(band, (c + 1, 1, 1)) * loads
+        v3 = v3 - number(band, (c + 1, 1, 2)) * loads
+    if rows > 2:
+        loads = lanes(band, (c + 2, 1, -2))
+        at_least = at_least + number(band, (c + 2, 1, ROOT)) * loads
+        v2 = v2 - number(band, (c + 2, 1, 0)) * loads
+        v3 = v3 - number(band, (c + 2, 1, 1)) * loads
+    if rows > 3:
+        loads = lanes(band, (c + 3, 1, -3))
+        at_least = at_least + number(band, (c + 3, 1, ROOT)) * loads
+        v3 = v3 - number(band, (c + 3, 1, 0)) * loads
     keep(room, _WITHIN, v0)
     keep(room, _WITHIN + LANES, v1)
     keep(room, _WITHIN + 2 * LANES, v2)
@@ -73,25 +95,10 @@ def _share_with_earlier(c, low, band, room):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _share_with_each_other(c, rows, band, room):  # type: ignore[no-untyped-def]
-    """Add what the `rows` from c on share by their own plays."""
-    for row in range(rows):
-        for other in range(row + 1):
-            value = number(room, _WITHIN + LANES * other + row)
-            for s in range(other + 1):
-                value -= number(band, (c + s, 1, row - s)) * number(band, (c + s, 1, other - s))
-            room[_WITHIN + LANES * other + row] = value
-        at_least = number(room, _AT_LEAST + row)
-        for s in range(row + 1):
-            at_least += number(band, (c + s, 1, row - s)) * number(band, (c + s, 1, ROOT))
-        room[_AT_LEAST + row] = at_least
-
-
-@inlined
 def _factors_before(c, low, band, room):  # type: ignore[no-untyped-def]
     """Write the columns `low` to c - 1 of the Cholesky factor into `band`, for the four rows from c on.
 
-    Row j of the factor takes its part from what is between c and all rows after j: a window as in `_share_with_earlier`.
+    Row j of the factor takes its part from what is between c and all rows after j: a window as in `_covariance`.
     """
     v0, v1, v2 = lanes(room, _BEFORE), lanes(room, _BEFORE + LANES), lanes(room, _BEFORE + 2 * LANES)
     v3, v4 = lanes(room, _BEFORE + 3 * LANES), lanes(room, _BEFORE + 4 * LANES)
@@ -121,7 +128,7 @@ def _factors_before(c, low, band, room):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _pivots(c, rows, band, room):  # type: ignore[no-untyped-def]
+def _pivots(c, rows, judged, band, room):  # type: ignore[no-untyped-def]
     """Write the rest of the factor of the `rows` from c on into `band`: what they share with each other."""
     for row in range(rows):
         left = number(room, _LEFT + row)
@@ -133,7 +140,57 @@ def _pivots(c, rows, band, room):  # type: ignore[no-untyped-def]
             band[c + j, 0, row - j] = factor
         pivot = math.sqrt(max(left, _LEAST_PIVOT * (number(room, _EXPECTED + row) + 1.0)))
         band[c + row, 0, 0] = pivot
-        band[c + row, 0, NOISE] = 2.0 * math.log(pivot)
+        if judged:
+            band[c + row, 1, NOISE] = 2.0 * math.log(pivot)
+
+
+@inlined
+def _loads(s, own, table, shares, point, n_bins, band):  # type: ignore[no-untyped-def]
+    """Write the loads of row s into `band`; `own` is the mean of its arm."""
+    root = math.sqrt(table[s, 1] - table[s, 0])
+    scale = min(max(own, 0.0), _LARGEST_MEAN) * root
+    near = middle = far = equal_lanes(0.0)  # SHARES is three times LANES
+    for g in range(n_bins):
+        weight = number(point, g)
+        near = near + weight * lanes(shares, (s, g, 0))
+        middle = middle + weight * lanes(shares, (s, g, LANES))
+        far = far + weight * lanes(shares, (s, g, 2 * LANES))
+    keep(band, (s, 0, BAND_PLACES - LANES), equal_lanes(0.0))
+    keep(band, (s, 1, 0), scale * not_negative(near))
+    keep(band, (s, 1, LANES), scale * not_negative(middle))
+    keep(band, (s, 1, 2 * LANES), scale * not_negative(far))
+    for k in range(BAND, ROOT):
+        band[s, 1, k] = 0.0
+    band[s, 1, ROOT] = root
+
+
+@inlined
+def _whiten_row(row, low, width, band, equations):  # type: ignore[no-untyped-def]
+    """Whiten the equation of a row that shares noise with those from `low` on."""
+    pivot = number(band, (row, 0, 0))
+    place = 0
+    while place + 3 * LANES <= width:  # sixteen at a time, so that none waits for another
+        a = lanes(equations, (row, place))
+        b = lanes(equations, (row, place + LANES))
+        c = lanes(equations, (row, place + 2 * LANES))
+        d = lanes(equations, (row, place + 3 * LANES))
+        for s in range(row - 1, low - 1, -1):
+            factor = number(band, (s, 0, row - s))
+            a = a - factor * lanes(equations, (s, place))
+            b = b - factor * lanes(equations, (s, place + LANES))
+            c = c - factor * lanes(equations, (s, place + 2 * LANES))
+            d = d - factor * lanes(equations, (s, place + 3 * LANES))
+        keep(equations, (row, place), a / pivot)
+        keep(equations, (row, place + LANES), b / pivot)
+        keep(equations, (row, place + 2 * LANES), c / pivot)
+        keep(equations, (row, place + 3 * LANES), d / pivot)
+        place += 4 * LANES
+    while place <= width:
+        values = lanes(equations, (row, place))
+        for s in range(row - 1, low - 1, -1):
+            values = values - number(band, (s, 0, row - s)) * lanes(equations, (s, place))
+        keep(equations, (row, place), values / pivot)
+        place += LANES
 
 
 @inlined
@@ -168,14 +225,14 @@ def _expect(c, table, design, n_eps, point, equations):  # type: ignore[no-untyp
 
 
 @allocation_free
-def whiten(first, pending, count, typical, table, design, shares, n_eps, point, equations, band, room):  # type: ignore[no-untyped-def]  # fmt: skip
+def whiten(first, pending, count, typical, judged, table, design, shares, n_eps, point, equations, band, room):  # type: ignore[no-untyped-def]  # fmt: skip
     """Whiten the equations of rows `first` to `count` - 1; those before are whitened already.
 
     Rows from `pending` on are still to be reported: they are whitened as if they were known.
     A whitened equation has the places theta, eps, mu and the right side, and zeros behind; `point` is where they are
     linearised. `band` takes, per row s, the column of the Cholesky factor below its diagonal and the loads
     q_sk = u_s sqrt(L_s) sum_g theta_g P_sgk. `typical` is m0, the mean total per round.
-    `room` is room for four rows of the band.
+    `room` is room for four rows of the band; with `judged` it is noted what rows add to the likelihood.
 
     Sigma and its factor are zero to the left of the first row that shares noise with row c: what is
     certain to be zero is left out.
@@ -185,24 +242,14 @@ def whiten(first, pending, count, typical, table, design, shares, n_eps, point, 
     width = first_mean + n_arms
     for s in range(first, count):
         own = point[first_mean + int(table[s, 2])]
-        root = math.sqrt(table[s, 1] - table[s, 0])
-        scale = min(max(own, 0.0), _LARGEST_MEAN) * root
-        for k in range(0, SHARES, LANES):
-            arriving = equal_lanes(0.0)
-            for g in range(n_bins):
-                arriving = arriving + point[g] * lanes(shares, (s, g, k))
-            keep(band, (s, 1, k), scale * not_negative(arriving))
-        for k in range(BAND, ROOT):
-            band[s, 1, k] = 0.0
-        band[s, 1, ROOT] = root
+        _loads(s, own, table, shares, point, n_bins, band)
     for c in range(first, count, LANES):
         rows = min(LANES, count - c)
         low = max(0, c - BAND + 1)
         while low < c and are_zero(lanes(band, (low, 1, c - low))):
             keep(band, (low, 0, c - low), equal_lanes(0.0))
             low += 1
-        _share_with_earlier(c, low, band, room)
-        _share_with_each_other(c, rows, band, room)
+        _covariance(c, rows, low, band, room)
         for row in range(rows):
             expected = _expect(c + row, table, design, n_eps, point, equations)
             # The second keeps Sigma positive where the curve and the stretched one disagree.
@@ -219,11 +266,6 @@ def whiten(first, pending, count, typical, table, design, shares, n_eps, point, 
                 left += _NO_INFORMATION
             room[_EXPECTED + row], room[_LEFT + row] = mean_total, left
         _factors_before(c, low, band, room)
-        _pivots(c, rows, band, room)
+        _pivots(c, rows, judged, band, room)
         for row in range(c, c + rows):
-            pivot = number(band, (row, 0, 0))
-            for place in range(0, width + 1, LANES):
-                values = lanes(equations, (row, place))
-                for s in range(row - 1, max(low, row - BAND + 1) - 1, -1):
-                    values = values - number(band, (s, 0, row - s)) * lanes(equations, (s, place))
-                keep(equations, (row, place), values / pivot)
+            _whiten_row(row, max(low, row - BAND + 1), width, band, equations)

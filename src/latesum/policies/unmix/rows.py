@@ -387,7 +387,7 @@ class PartRows:
             self._ages = _longer(self._ages, len(self._ages), runs)
 
     def _step(self, first: int, typical: float) -> None:
-        _kernels().step(first, typical, *self._fitted())
+        _kernels().step(first, typical, True, *self._fitted())
 
     def make_room(self, rows: int = 1, runs: int = 1) -> None:
         """Room for more rows and runs, in larger arrays if these are full."""
