@@ -124,9 +124,7 @@ def are_zero(_, values):
 
     def generate(context, builder, signature, arguments):
         zeros = ir.Constant(_VECTOR, [0.0] * LANES)
-        equal = builder.bitcast(
-            builder.fcmp_ordered("==", arguments[0], zeros), ir.IntType(LANES)
-        )
+        equal = builder.bitcast(builder.fcmp_ordered("==", arguments[0], zeros), ir.IntType(LANES))
         return builder.icmp_unsigned("==", equal, ir.Constant(ir.IntType(LANES), -1))
 
     return types.boolean(values), generate

@@ -18,8 +18,17 @@ from __future__ import annotations
 import math
 
 from latesum._compile import allocation_free, inlined
-from latesum._lane_kernels import LANES, are_zero, equal_lanes, keep, lanes, not_negative, number, padded
-from latesum.policies.unmix.design_kernels import BAND, SHARES
+from latesum._lane_kernels import (
+    LANES,
+    are_zero,
+    equal_lanes,
+    keep,
+    lanes,
+    not_negative,
+    number,
+    padded,
+)
+from latesum.policies.unmix.design_kernels import BAND
 
 #: The last dimension of `band`, which the loads of a row are written into as its shares are read. Behind the loads there are
 #: zeros, since the last of four rows may be beyond the band, then sqrt(L_s), and what the row adds to minus twice the
@@ -100,11 +109,19 @@ def _factors_before(c, low, band, room):  # type: ignore[no-untyped-def]
 
     Row j of the factor takes its part from what is between c and all rows after j: a window as in `_covariance`.
     """
-    v0, v1, v2 = lanes(room, _BEFORE), lanes(room, _BEFORE + LANES), lanes(room, _BEFORE + 2 * LANES)
+    v0, v1, v2 = (
+        lanes(room, _BEFORE),
+        lanes(room, _BEFORE + LANES),
+        lanes(room, _BEFORE + 2 * LANES),
+    )
     v3, v4 = lanes(room, _BEFORE + 3 * LANES), lanes(room, _BEFORE + 4 * LANES)
     v5, v6 = lanes(room, _BEFORE + 5 * LANES), lanes(room, _BEFORE + 6 * LANES)
     v7, v8 = lanes(room, _BEFORE + 7 * LANES), lanes(room, _BEFORE + 8 * LANES)
-    w0, w1, w2 = lanes(room, _WITHIN), lanes(room, _WITHIN + LANES), lanes(room, _WITHIN + 2 * LANES)
+    w0, w1, w2 = (
+        lanes(room, _WITHIN),
+        lanes(room, _WITHIN + LANES),
+        lanes(room, _WITHIN + 2 * LANES),
+    )
     left = lanes(room, _LEFT)
     for j in range(low, c):
         factors = v0 / number(band, (j, 0, 0))

@@ -238,7 +238,13 @@ def _to_new_point(judged, more_to_come, matrices, vectors, reported, typical, pr
     weight = _on_simplex(upper, vectors, width, n_bins)
     if judged:
         _mean_variances(
-            upper, vectors[_TOWARDS], weight, first_mean, vectors[_SPARE], variances[0], variances[1]
+            upper,
+            vectors[_TOWARDS],
+            weight,
+            first_mean,
+            vectors[_SPARE],
+            variances[0],
+            variances[1],
         )
     if more_to_come:
         for i in range(width):
@@ -272,7 +278,17 @@ def _to_new_point(judged, more_to_come, matrices, vectors, reported, typical, pr
     factor, objective = 1.0, 0.0
     if judged:
         factor, objective = _judge(
-            rows, found, reported, prior, prior_weight, bin_means, told, told_sd, stretch_sd, n_eps, n_arms
+            rows,
+            found,
+            reported,
+            prior,
+            prior_weight,
+            bin_means,
+            told,
+            told_sd,
+            stretch_sd,
+            n_eps,
+            n_arms,
         )
     total = 0.0
     for g in range(n_bins):
