@@ -18,7 +18,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
-import datetime
 import json
 import os
 import shutil
@@ -30,6 +29,8 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
+
+import speed
 
 from latesum.lab.summaries import write_summary
 
@@ -352,7 +353,7 @@ def rows_of(found: dict[str, Any]) -> list[dict[str, object]]:
     """The figures by the length of the log, one row each, for the pages."""
     about = {
         "optuna_per_second": found["optuna_per_second"], "connections": CONNECTIONS,
-        "date": datetime.datetime.now(datetime.UTC).date().isoformat(), "machine": f"{os.cpu_count()} cores",
+        **speed.when_and_where(),
     }  # fmt: skip
     return [
         {

@@ -227,9 +227,14 @@ def today() -> str:
     return datetime.datetime.now(datetime.UTC).date().isoformat()
 
 
+def when_and_where() -> dict[str, str]:
+    """What every row of measured figures says of how it was found."""
+    return {"date": today(), "machine": machine()}
+
+
 def write(rows: Sequence[dict[str, str]]) -> None:
     """Write rows with the date and the machine, in place of older ones of the same name."""
-    kept = [{**each, "date": today(), "machine": machine()} for each in rows]
+    kept = [{**each, **when_and_where()} for each in rows]
     path = write_summary(RESULTS / "speed.csv", kept, same=["what"])
     print(f"Written to {path}; `python docs/tables.py --take {RESULTS}` takes it into the pages.")
 

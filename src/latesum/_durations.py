@@ -6,6 +6,7 @@ import re
 from datetime import timedelta
 
 from latesum._checks import InvalidInput
+from latesum._sentences import counted
 
 #: Seconds in each unit of time; a month is a twelfth of a year of 365.25 days.
 SECONDS = {
@@ -82,7 +83,7 @@ def duration_text(span: timedelta) -> str:
     for unit in ("week", "day", "hour", "minute"):
         count, rest = divmod(seconds, SECONDS[unit])
         if rest == 0 and count:
-            return f"{count:.0f} {unit}" + ("" if count == 1 else "s")
+            return counted(f"{count:.0f}", unit)
     return f"{seconds:g} seconds"
 
 

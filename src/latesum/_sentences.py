@@ -45,6 +45,16 @@ def sentence(template: str, /, *, kind: str = "", **fields: Any) -> Sentence:
     return made
 
 
+def counted(number: int | str, noun: str) -> str:
+    """A number of things; a number that is rounded comes as the text that is shown.
+
+    >>> counted(1, "day"), counted(3_000, "round"), counted("1", "day"), counted("1.5", "day")
+    ('1 day', '3,000 rounds', '1 day', '1.5 days')
+    """
+    shown = number if isinstance(number, str) else f"{number:,}"
+    return f"{shown} {noun}" + ("" if shown == "1" else "s")
+
+
 def joined(parts: list[str], between: str = " ") -> str:
     """Several sentences as one.
 
@@ -108,20 +118,20 @@ class Reader:
         return "".join(text)
 
     def _rounds(self, value: float, name: str) -> str:
-        return "1 round" if value == 1 else f"{value:,.0f} rounds"
+        return counted(f"{value:,.0f}", "round")
 
     def _stretch(self, value: float, name: str) -> str:
         return self._rounds(value, name)
 
     def _visitors(self, value: float, name: str) -> str:
-        return f"{value:,.0f} rounds"
+        return self._rounds(value, name)
 
     def _late(self, value: float, name: str) -> str:
-        return f"about {value:,.4g} rounds"
+        return f"about {counted(f'{value:,.4g}', 'round')}"
 
     def _buckets(self, value: float, name: str) -> str:
         shown = f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
-        return f"{shown} bucket{'' if shown == '1' else 's'}"
+        return counted(shown, "bucket")
 
     def _bucket(self, value: str, name: str) -> str:
         return value

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 #: The width of tables in files and pipes; a terminal has its own.
-_WIDTH = 110
+WIDTH = 110
 
 
 def terminal() -> Console:
     """Where commands print."""
     console: Console = require("rich.console", "cli").Console()
-    return console if console.is_terminal else type(console)(width=_WIDTH)
+    return console if console.is_terminal else type(console)(width=WIDTH)
 
 
 @dataclass
@@ -59,11 +59,52 @@ class TextTable:
         """Add a row, with a text for each column."""
         self.rows.append(cells)
 
+    def within(self, width: int, spare: list[str]) -> TextTable:
+        """The same without as many columns as make it too wide, which the caption then names.
+
+        Args:
+            width: The places that there are.
+            spare: The headings of columns that it can do without, the first of them first.
+
+        >>> table = new_table(None, ["policy", "mean", "switches"])
+        >>> table.add_row("flow", "1,076.0", "31")
+        >>> print(table.within(20, ["switches"]))
+         policy     mean
+         ────────────────
+         flow    1,076.0
+        <BLANKLINE>
+        No room for:
+        switches.
+        """
+        kept, left_out = list(range(len(self.columns))), []
+        for heading in spare:
+            if self._inner([self._widths[place] for place in kept]) + 1 <= width:
+                break
+            kept = [place for place in kept if self.columns[place].heading != heading]
+            left_out.append(heading)
+        if not left_out:
+            return self
+        note = f"No room for: {', '.join(left_out)}."
+        return TextTable(
+            self.title, [self.columns[place] for place in kept],
+            [tuple(row[place] for place in kept) for row in self.rows],
+            note if self.caption is None else f"{self.caption}\n{note}",
+        )  # fmt: skip
+
+    @property
+    def _widths(self) -> list[int]:
+        grid = [tuple(column.heading for column in self.columns), *self.rows]
+        return [max(_cells(row[place]) for row in grid) for place in range(len(self.columns))]
+
+    @staticmethod
+    def _inner(widths: list[int]) -> int:
+        """The length of a line without the space before it."""
+        return sum(widths) + 2 * len(widths) - 1
+
     def __str__(self) -> str:
         headings = tuple(column.heading for column in self.columns)
-        grid = [headings, *self.rows]
-        widths = [max(_cells(row[place]) for row in grid) for place in range(len(self.columns))]
-        inner = sum(widths) + 2 * len(widths) - 1
+        widths = self._widths
+        inner = self._inner(widths)
         lines = [] if self.title is None else [*_wrapped(self.title, inner + 2), ""]
         lines += [self._line(headings, widths), " " + "─" * inner]
         lines += [self._line(row, widths) for row in self.rows]

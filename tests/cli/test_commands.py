@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -79,6 +81,14 @@ def test_bounds_gives_the_limit_with_what_visits_waste(run):
     assert float(once) - float(labelled) == pytest.approx(5, abs=0.02)
     assert float(twice) - float(labelled) == pytest.approx(10, abs=0.02)
     assert "With labels" not in run(*arms, "--labelled-runs", "0")[1]
+
+
+def test_the_policies_of_a_new_process_have_the_baselines_too():
+    """In a process of its own: here other tests have brought the baselines already."""
+    command = [sys.executable, "-m", "latesum.cli", "policies"]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    names = re.findall(r"^ ([\w-]+) \*", shown, re.MULTILINE)
+    assert names == ["qpm-d", "delayed-ucb1", "sbd", "ducb", "kl-ducb", "improved-ucb"]
 
 
 def test_policies_and_delays_are_described(run):

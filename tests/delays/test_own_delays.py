@@ -9,10 +9,12 @@ import sys
 import numpy as np
 import pytest
 
-from latesum import delays
+from latesum import Problem, compare, delays
 from latesum._checks import InvalidInput
 from latesum._registry import DELAYS
+from latesum.delays.families import UniformDelay
 from latesum.errors import NotConforming
+from latesum.world.buckets import quantile
 
 OWN = """
 import numpy as np
@@ -199,3 +201,61 @@ def test_what_makes_no_delay_is_refused(monkeypatch):
     delays.register("number", lambda: 3)
     with pytest.raises(InvalidInput, match="makes 3, which is not a delay"):
         delays.parse("mixture((1, number()))")
+
+
+class _Slow(UniformDelay):
+    """A law of one's own that keeps the text of its family."""
+
+    def survival(self, k):
+        return np.where(np.asarray(k) >= self.high, 0.0, 1.0)
+
+    def draw(self, count, rng):
+        return np.full(count, self.high, dtype=np.int64)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda delay: delay,
+        lambda delay: delay.clipped(8),
+        lambda delay: delay.truncated(9),
+        lambda delay: delays.mixture((0.5, delay), (0.5, delays.constant(0))),
+    ],
+)
+def test_a_delay_with_the_text_of_a_family_is_not_the_family(change):
+    """Nothing that is kept of one (curves, quantiles, tables) may serve the other."""
+    family, own = change(delays.uniform(0, 9)), change(_Slow(0, 9))
+    assert own.text == family.text
+    assert own != family
+    assert own == change(_Slow(0, 9))
+    assert [quantile(each, 0.7) for each in (family, own)] == [
+        each.quantile(0.7) for each in (family, own)
+    ]
+    assert quantile(family, 0.7) != quantile(own, 0.7)
+
+
+def test_results_of_a_delay_with_the_text_of_a_family_are_not_kept_under_that_text(tmp_path):
+    problem = Problem([0.2, 0.8], _Slow(0, 9))
+    with pytest.raises(InvalidInput, match=r"a _Slow delay, .uniform\(0, 9\).,"):
+        compare(problem, {"ODAAF": "odaaf"}, 1_000, replications=1, seed=1, store=tmp_path)
+    with pytest.raises(NotConforming, match="reads back as another delay"):
+        delays.check(_Slow(0, 9))
+
+
+def test_a_delay_whose_text_only_this_process_can_read_is_compared(sure):
+    problem = Problem([0.2, 0.8], sure("text"))
+    with pytest.raises(InvalidInput, match="there is no delay 'never_registered'"):
+        delays.parse(problem.delay.text)
+    found = compare(problem, {"ODAAF": "odaaf"}, 1_000, replications=1, seed=1)
+    assert found.runs["ODAAF"].regrets.shape[0] == 1
+
+
+def test_a_file_that_has_changed_is_another_delay(tmp_path):
+    file = tmp_path / "delays.csv"
+    file.write_text("1\n2\n3\n")
+    before = delays.empirical(file)
+    assert before == delays.empirical(file)
+    file.write_text("7\n8\n9\n")
+    assert before.text == delays.empirical(file).text
+    assert before != delays.empirical(file)
+    assert (quantile(before, 0.5), quantile(delays.empirical(file), 0.5)) == (2, 8)

@@ -20,6 +20,19 @@ def test_the_readme_run():
     assert [s.start for s in run.stretches[:3]] == [0, 1076, 2152]
 
 
+def test_a_policy_given_as_text_is_told_what_is_true_of_the_problem():
+    by_text = simulate(PROBLEM, "odaaf-b", 250_000, seed=1)
+    assert by_text.regret() == simulate(PROBLEM, POLICY, 250_000, seed=1).regret()
+    labelled = simulate(PROBLEM, "qpm-d(base='ucb1')", 5_000, seed=1)
+    assert labelled.regret() == simulate(PROBLEM, QPMD("ucb1", 2), 5_000, seed=1).regret()
+
+
+@pytest.mark.parametrize("nonsense", [3, None, ODAAF, ["odaaf"]])
+def test_what_is_no_policy_is_refused(nonsense):
+    with pytest.raises(InvalidInput, match="a policy is given as text"):
+        simulate(PROBLEM, nonsense, 1_000, seed=1)
+
+
 def test_the_same_seed_gives_the_same_run_and_another_does_not():
     one, same, other = (
         [s.total for s in simulate(PROBLEM, POLICY, 50_000, seed=seed).stretches]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from latesum.errors import BadField, UnknownBucket
 from latesum.live.deciding import told_plays
+from latesum.live.terminal_page import gain_sentence
 from latesum.policies import Play
 
 ME = {"who": "an operator", "why": "a test"}
@@ -164,3 +167,19 @@ def test_the_present_bucket_is_not_taken_to_be_over(new_campaign, clock):
     assert campaign.record(2, rounds=5000, total=1500).verdict == "new"  # yesterday went on
     with pytest.raises(UnknownBucket):
         campaign.record(3, rounds=5000, total=1500)
+
+
+@pytest.mark.parametrize(
+    ("gain", "said"),
+    [
+        (1.2, "about 1 more than if"),
+        (-2300.0, "about 2,300 less than if"),
+        (0.3, "about as much as if"),
+        (-0.3, "about as much as if"),
+    ],
+)
+def test_what_a_campaign_has_brought_is_said_whatever_its_unit_is_called(new_campaign, gain, said):
+    """The unit is a word of the user's own, of which no second form is known for one of it."""
+    status = dataclasses.replace(new_campaign(unit="orders").status(), gain=gain)
+    sentence = gain_sentence(status)
+    assert sentence.startswith(f"So far, in orders: {said} all options had been shown")

@@ -11,7 +11,7 @@ import pytest
 
 COLUMNS, LINES = 80, 24
 COMMAND = [
-    "plan", "--options", "2", "--rate", "0.1", "--lift", "50%", "--traffic", "500 per day", "--late", "4 hours",
+    "plan", "--options", "2", "--rate", "10%", "--lift", "50%", "--traffic", "500 per day", "--late", "4 hours",
     "--run-for", "8 weeks", "--policies", "odaaf,half test,quarter test,equal split", "--replications", "150", "--quick",
     "--workers", "1",
 ]  # fmt: skip
@@ -99,7 +99,7 @@ def test_a_terminal_shows_the_verdict_getting_surer_and_then_the_plan_alone():
         # One table at a time, whole: a row for each policy, none cut off, and progress below it.
         assert each.count("ends right in") == 1
         assert "…" not in each
-        assert re.fullmatch(r" policy +gain over split +at 5% +ends right +runs", lines[0])
+        assert re.fullmatch(r" policy +gain +at 5% +ends right +runs", lines[0])
         labels = [line.split("  ")[0].strip().removesuffix(" <") for line in lines[2:6]]
         assert labels == ["odaaf", "quarter test", "half test", "equal split"]
         assert sum(" < " in line for line in lines[2:6]) == 1
@@ -112,7 +112,11 @@ def test_a_terminal_shows_the_verdict_getting_surer_and_then_the_plan_alone():
     left = str(screen)
     assert "more runs" not in left
     assert left.startswith(("GO", "NO-GO"))
-    assert "simulated runs; ± and brackets are 95% limits" in left
+    assert "simulated runs; lost and gain in conversions; ± and brackets" in left.replace("\n", " ")
+    # The plan fits the terminal, and says which columns did not.
+    assert max(map(len, left.splitlines())) <= COLUMNS
+    assert re.search(r"^ policy +gain +at 5% +ends right +settles after +runs$", left, re.MULTILINE)
+    assert "No room for: switches, lost." in left
 
 
 def test_without_a_terminal_each_look_is_a_line(latesum):

@@ -142,6 +142,8 @@ def test_the_weekly_pattern_fits_the_buckets():
         ({"run_for": "0 days"}, "longer than nothing"),
         ({"run_for": "1 day"}, "each of the 2 options needs one"),
         ({"lift": "0%"}, "above 0"),
+        ({"rate": "often"}, "rate must be written such as \"3%\""),
+        ({"rate": "120%"}, "today.s rate"),
         ({"lift": "much"}, "the lift must be written"),
         ({"traffic": "lots"}, "traffic must be written"),
         ({"traffic": "0 per day"}, "above 0"),

@@ -9,11 +9,7 @@ from latesum.world.buckets import BucketWorld
 
 
 class OwnDraws(UniformDelay):
-    """The same law with draws of its own, which are not compiled; delays are the same if their texts are."""
-
-    @property
-    def text(self):
-        return f"own({self.low}, {self.high})"
+    """The same law with draws of its own, which are not compiled."""
 
     def draw(self, count, rng):
         return super().draw(count, rng)

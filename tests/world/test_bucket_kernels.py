@@ -50,8 +50,6 @@ def test_what_is_no_curve_has_none(text):
 
 def test_draws_of_ones_own_are_not_replaced_by_the_curve_of_the_family():
     class Late(UniformDelay):
-        text = "late(0, 4)"
-
         def draw(self, count, rng):
             return np.full(count, self.high)
 

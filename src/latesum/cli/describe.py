@@ -7,6 +7,7 @@ from typing import Annotated
 import numpy as np
 import typer
 
+import latesum.attributed  # noqa: F401 - its baselines are among the policies
 from latesum import delays
 from latesum._registry import POLICIES
 from latesum._terminal import new_table, terminal

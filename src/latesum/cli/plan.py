@@ -12,6 +12,7 @@ import typer
 from latesum._call_text import split_list
 from latesum._checks import InvalidInput
 from latesum._extras import require
+from latesum._terminal import terminal
 from latesum.cli.live_answer import live_answer
 from latesum.cli.options import Dask, Kept, Seed, Workers, check_folder, worker_count, working
 
@@ -30,7 +31,9 @@ def plan_campaign(
     traffic: Annotated[
         str | None, typer.Option(help='Decisions, such as "5000 per day"; not with --regions.')
     ] = None,
-    rate: Annotated[float | None, typer.Option(help="Today's conversion rate.")] = None,
+    rate: Annotated[
+        str | None, typer.Option(help="Today's conversion rate, such as 3% or 0.03.")
+    ] = None,
     mean: Annotated[float | None, typer.Option(help="Or today's mean reward.")] = None,
     low: Annotated[float, typer.Option(help="The smallest single reward.")] = 0.0,
     high: Annotated[float | None, typer.Option(help="The largest single reward.")] = None,
@@ -133,7 +136,7 @@ def plan_campaign(
     if as_json:
         print(json.dumps(found.to_json(), indent=2))
         return
-    print(found)
+    print(found.to_text(terminal().width))
     for path in out or []:
         print(f"The plan: {path}")
 

@@ -138,10 +138,15 @@ class Delay(ABC):
         )  # fmt: skip
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Delay) and self.text == other.text
+        return isinstance(other, Delay) and self._identity == other._identity
 
     def __hash__(self) -> int:
         return hash(self.text)
+
+    @property
+    def _identity(self) -> tuple[Any, ...]:
+        """What equal delays share. The text is not enough: a class of one's own may inherit that of a family."""
+        return type(self), self.text
 
     @property
     def mean(self) -> float:
@@ -377,6 +382,10 @@ class _Limited(Delay):
     @property
     def short_text(self) -> str:
         return f"{self._parent.short_text}.{self._how}({self._largest})"
+
+    @property
+    def _identity(self) -> tuple[Any, ...]:
+        return type(self), self._parent._identity, self._largest
 
     @property
     def bound(self) -> int:

@@ -7,6 +7,7 @@ import functools
 import math
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -42,6 +43,10 @@ class Mixture(Delay):
     def _mixture_of(self, texts: list[str]) -> str:
         pairs = zip(self._weights, texts, strict=True)
         return f"mixture({', '.join(f'({number_text(w)}, {text})' for w, text in pairs)})"
+
+    @property
+    def _identity(self) -> tuple[Any, ...]:
+        return type(self), *self._weights, *(delay._identity for delay in self._delays)
 
     @property
     def bound(self) -> int | None:
@@ -102,6 +107,11 @@ class Empirical(Delay):
     @property
     def text(self) -> str:
         return self._text
+
+    @property
+    def _identity(self) -> tuple[Any, ...]:
+        # The text may name a file, whose content may have changed since it was read.
+        return type(self), self._text, self._values.tobytes(), self._counts.tobytes()
 
     @property
     def bound(self) -> int:

@@ -7,12 +7,14 @@ those of this table: latesum's own laws, those registered, and those of installe
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from latesum._checks import InvalidInput, known_name
 from latesum._registry import DELAYS
+from latesum._signatures import signature_of
 from latesum.delays.base import Delay
 
 _EXAMPLES = '"uniform(0, 100)", "exponential(50)" or "exponential(50).clipped(75)"'
@@ -87,6 +89,31 @@ def parse(text: str | Delay) -> Delay:
     return value
 
 
+@functools.lru_cache(maxsize=1024)
+def text_of(delay: Delay) -> str:
+    """The text under which a delay is written and its results are kept; that of another delay is refused.
+
+    A text that cannot be read is no danger: such a delay is known to this process alone.
+
+    Args:
+        delay: The delay.
+
+    >>> text_of(parse("uniform(0, 100).clipped(70)"))
+    'uniform(0, 100).clipped(70)'
+    """
+    try:
+        again = parse(delay.text)
+    except InvalidInput:
+        return delay.text
+    if again != delay:
+        raise InvalidInput(
+            f"the text of a {type(delay).__name__} delay, {delay.short_text!r}, is that of another delay, so that results "
+            "of one would be taken for results of the other: give it a `text` that reads back as itself, see "
+            "latesum.delays.check (or, if it names a file that has changed, read the file again)."
+        )
+    return delay.text
+
+
 def _evaluate(node: ast.expr, text: str) -> Any:
     if isinstance(node, ast.Constant) and isinstance(node.value, (int, float, str)):
         return node.value
@@ -120,10 +147,12 @@ def _call(node: ast.Call, text: str) -> Any:
     arguments = [_evaluate(argument, text) for argument in node.args]
     named = {str(keyword.arg): _evaluate(keyword.value, text) for keyword in node.keywords}
     try:
+        signature_of(function).bind(
+            *arguments, **named
+        )  # says what is wrong without Python's name for the function
         made = function(*arguments, **named)
     except TypeError as error:
-        detail = str(error).replace("()", "")
-        raise InvalidInput(f"cannot read the delay {text!r}: {detail}.") from None
+        raise InvalidInput(f"cannot read the delay {text!r}: {error}.") from None
     if not isinstance(made, Delay):
         raise InvalidInput(f"{ast.unparse(node)} in {text!r} makes {made!r}, which is not a delay.")
     return made

@@ -209,7 +209,7 @@ class Comparison:
 
 def simulate(
     problem: Problem,
-    policy: AnyPolicy,
+    policy: AnyPolicy | str,
     horizon: int,
     *,
     seed: int,
@@ -226,7 +226,8 @@ def simulate(
 
     Args:
         problem: What is played.
-        policy: What decides; the object itself is left as it is.
+        policy: What decides; the object itself is left as it is. As text, such as "flow", it is told what is
+            true of the problem.
         horizon: The number of rounds.
         seed: The same seed gives the same run.
         number: Which run of that seed: number 3 is the fourth replication that `compare` makes.
@@ -249,10 +250,11 @@ def simulate(
         history=history,
     )  # fmt: skip
     setting.check()
-    if not isinstance(policy, AttributedPolicy):
+    built = setting.prepared[1]
+    if not isinstance(built, AttributedPolicy):
         return setting.run(number)
     seen = run_attributed(
-        problem, policy, setting.horizon, seed_sequence=setting.seeds(number, WORLD), record=True
+        problem, built, setting.horizon, seed_sequence=setting.seeds(number, WORLD), record=True
     )
     assert seen.starts is not None
     assert seen.arms is not None
@@ -331,7 +333,7 @@ def compare(
     settings = [
         Setting(
             problem,
-            PolicySpec.parse(policy) if isinstance(policy, str) else PolicySpec.of(policy),
+            PolicySpec.of(policy),
             horizon, seed=seed, reports=reports, checkpoints=default_checkpoints(horizon),
             measures=(*USUAL_MEASURES, *measures), order=ORDER if random_order else None,
             before=before, history=history, policy_name=name,

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from latesum._checks import InvalidInput
+from latesum._sentences import counted
 from latesum.errors import NotPossible
 from latesum.live.changes import changed_fields, check_addition, check_new_name
 from latesum.live.deciding import after_the_end, carry
@@ -170,7 +171,7 @@ def _order_text(ledger: Ledger) -> str:
     left = ledger.order.left
     return (
         f"The override to {ledger.settings.options[ledger.order.arm]} goes on, for "
-        f"{left} more bucket{'' if left == 1 else 's'}; `cancel-override` ends it."
+        f"{counted(left, 'more bucket')}; `cancel-override` ends it."
     )
 
 

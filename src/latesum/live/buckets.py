@@ -15,6 +15,7 @@ from typing import Any, Literal, get_args
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from latesum._checks import InvalidInput, known_name, whole_number
+from latesum._sentences import counted
 
 Every = Literal["hour", "day", "week", "number"]
 KINDS: tuple[Every, ...] = get_args(Every)
@@ -227,10 +228,10 @@ def span_text(buckets: float, every: str) -> str:
     ('36 hours', '2.4 days', '3.5 days', '2 buckets')
     """
     if every == "number":
-        return f"{buckets:.2g} bucket{'' if f'{buckets:.2g}' == '1' else 's'}"
+        return counted(f"{buckets:.2g}", "bucket")
     hours = buckets * {"hour": 1, "day": 24, "week": 168}[every]
     if hours < 48 and hours != 24:
         shown, unit = f"{hours:.0f}" if hours >= 10 else f"{hours:.2g}", "hour"
     else:
         shown, unit = f"{hours / 24:.0f}" if hours >= 240 else f"{hours / 24:.2g}", "day"
-    return f"{shown} {unit}{'' if shown == '1' else 's'}"
+    return counted(shown, unit)

@@ -10,10 +10,9 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import NamedTuple
 
-from latesum._sentences import joined, sentence
+from latesum._sentences import counted, joined, sentence
 from latesum.live.learning import (
     bucket_word,
-    counted,
     date_of,
     growing_buckets,
     learning_stopped,

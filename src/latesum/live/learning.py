@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from latesum._durations import duration_text
-from latesum._sentences import joined, sentence
+from latesum._sentences import counted, joined, sentence
 from latesum.live.ledger import Ledger
 from latesum.live.maturity import Maturity
 from latesum.live.settings import Settings
@@ -158,15 +158,6 @@ def usual_interval(moments: list[datetime]) -> timedelta:
 def bucket_word(settings: Settings) -> str:
     """What a bucket of this campaign is called."""
     return settings.buckets.every if settings.buckets.timed else "bucket"
-
-
-def counted(number: int, noun: str) -> str:
-    """A number of things.
-
-    >>> counted(1, "day"), counted(3, "day")
-    ('1 day', '3 days')
-    """
-    return f"{number} {noun}" + ("" if number == 1 else "s")
 
 
 def span_since(then: datetime, now: datetime) -> str:

@@ -15,6 +15,7 @@ from datetime import datetime
 from typing import Literal, NamedTuple
 
 from latesum._checks import InvalidInput
+from latesum._sentences import counted
 from latesum.live.deciding import told_plays
 from latesum.live.learning import bucket_word
 from latesum.live.ledger import Ledger
@@ -215,8 +216,8 @@ def _said(
         if source == "switches"
         else "how its totals were restated"
     )
-    sentence = f"By {own}, rewards come {mean:.2g} {word}s late on average ({limits})"
+    sentence = f"By {own}, rewards come {counted(f'{mean:.2g}', word)} late on average ({limits})"
     off = told is not None and not low / _MATTERS <= told <= high * _MATTERS
     if told is not None:
-        sentence += f"; it was told {told:.2g} {word}{'' if f'{told:.2g}' == '1' else 's'}"
+        sentence += f"; it was told {counted(f'{told:.2g}', word)}"
     return OwnDelay(source, mean, low, high, told, off, sentence + ".")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from latesum._sentences import Reader
+from latesum._sentences import Reader, counted
 from latesum.live.buckets import span_text
 from latesum.live.outlook import percent
 
@@ -79,7 +79,7 @@ class PageReader(Reader):
         return f"“{LABELS[name]}”" + (f" ({' or '.join(values)})" if values else "")
 
     def _visitors(self, value: float, name: str) -> str:
-        return f"{value:,.0f} visitor{'' if value == 1 else 's'}"
+        return counted(f"{value:,.0f}", "visitor")
 
     def _command(self, value: str, name: str) -> str:
         return _BUTTONS.get(name, name)
@@ -137,24 +137,24 @@ class Words(PageReader):
         if buckets < 1:
             return f"about {span_text(buckets, self._every)}"
         shown = f"{buckets:,.0f}" if buckets >= 10 else f"{buckets:.2g}"
-        return f"about {shown} {self._every}{'' if shown == '1' else 's'}"
+        return f"about {counted(shown, self._every)}"
 
     def _stretch(self, value: float, name: str) -> str:
         if self._every == "number":
             return self._visitors(value, name)
         shown = f"{max(1, round(value / self._expected)):,}"  # an option is shown for whole buckets
-        return f"about {shown} {self._every}{'' if shown == '1' else 's'}"
+        return f"about {counted(shown, self._every)}"
 
     def _late(self, value: float, name: str) -> str:
-        return (
-            f"about {value:,.4g} visitors" if self._every == "number" else self._rounds(value, name)
-        )
+        if self._every != "number":
+            return self._rounds(value, name)
+        return f"about {counted(f'{value:,.4g}', 'visitor')}"
 
     def _buckets(self, value: float, name: str) -> str:
         if self._every == "number":
             return super()._buckets(value, name)
         shown = f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
-        return f"{shown} {self._every}{'' if shown == '1' else 's'}"
+        return counted(shown, self._every)
 
     def _bucket(self, value: str, name: str) -> str:
         return f"Bucket {value}" if self._every == "number" else value

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from latesum._sentences import Sentence, sentence
-from latesum.policies.base import rounds_text
+from latesum._sentences import Sentence, counted, sentence
 
 
 def say_asked(option: str, rounds: int, why: str) -> Sentence:
@@ -33,7 +32,7 @@ def reason_of(body: Mapping[str, Any]) -> str:
     text: str = body["reason"]
     if body["source"] != "policy" or body["rounds"] is None:
         return text
-    middle = f" for {rounds_text(body['rounds'])}, "
+    middle = f" for {counted(body['rounds'], 'round')}, "
     if "why" in body:
         option = text.removesuffix(f"{middle}{body['why']}.")
         return say_asked(option, body["rounds"], body["why"])

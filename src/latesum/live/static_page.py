@@ -7,6 +7,7 @@ from importlib import metadata, resources
 from typing import TYPE_CHECKING, Any
 
 from latesum import _extras, _pages
+from latesum._sentences import counted
 from latesum.live import charts, market_charts
 from latesum.live.buckets import span_text
 from latesum.live.glossary import GLOSSARY, term_id
@@ -178,7 +179,7 @@ def _lag(status: Status) -> str:
             waiting[row.region] += 1
     most = max(waiting.values(), default=0)
     unit = "bucket" if status.every == "number" else status.every
-    return f"{most} {unit}" + ("" if most == 1 else "s")
+    return counted(most, unit)
 
 
 def _counts(rows: list[BucketRow]) -> dict[str, int]:

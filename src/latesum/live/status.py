@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from latesum import _html
 from latesum._json_values import finite
-from latesum._sentences import Sentence, sentence
+from latesum._sentences import Sentence, counted, sentence
 from latesum._terminal import new_table
 from latesum.files import FileForm
 from latesum.live.entries import Entry
 from latesum.live.health import Finding, count_visits, find_health
-from latesum.live.learning import counted
 from latesum.live.ledger import Decision, Ledger, Shown
 from latesum.live.maturity import Maturity
 from latesum.live.own_delay import OwnDelay, find_own_delay

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from latesum._extras import need
+from latesum._sentences import counted
 
 need("cli")  # before anything of it is imported
 
@@ -63,10 +64,12 @@ def health_lines(findings: list[Finding]) -> list[tuple[HealthLevel, str]]:
 def gain_sentence(status: Status) -> str:
     """What the campaign has brought, compared with an equal split."""
     gain = status.gain or 0.0
-    word = "more" if gain >= 0 else "less"
+    size = f"{abs(gain):,.0f}"
+    compared = "as much as" if size == "0" else f"{size} {'more' if gain > 0 else 'less'} than"
+    # The unit is the campaign's own word, of which only one form is known.
     return (
-        f"So far about {abs(gain):,.0f} {status.unit} {word} than if all options had been shown "
-        "equally often, by the present estimates."
+        f"So far, in {status.unit}: about {compared} if all options had been shown equally often, by the present "
+        "estimates."
     )
 
 
@@ -83,8 +86,7 @@ def _options_table(status: Status) -> Table:
         style = COLOURS[row.arm % len(COLOURS)]
         table.add_row(
             Text(row.name, style=style),
-            f"{row.buckets} {status.every if status.every != 'number' else 'bucket'}"
-            + ("" if row.buckets == 1 else "s"),
+            counted(row.buckets, status.every if status.every != "number" else "bucket"),
             f"{row.visits}",
             f"{row.rounds:,}",
             "?" if row.mean is None else f"{row.mean:.4g}",
@@ -109,8 +111,7 @@ def _effects_table(status: Status) -> Table:
         known = effect.option != status.market.reference
         table.add_row(
             Text(row.name, style=COLOURS[row.arm % len(COLOURS)]),
-            f"{row.buckets} {status.every if status.every != 'number' else 'bucket'}"
-            + ("" if row.buckets == 1 else "s"),
+            counted(row.buckets, status.every if status.every != "number" else "bucket"),
             f"{row.rounds:,}",
             f"{effect.effect:+.1%}" if known else "",
             f"{effect.low90:+.1%} to {effect.high90:+.1%}" if known else "",

@@ -221,7 +221,7 @@ def read_beliefs(
     traffic: Any,
     late: Any,
     run_for: Any,
-    rate: float | None = None,
+    rate: float | str | None = None,
     mean: float | None = None,
     low: float = 0.0,
     high: float | None = None,
@@ -247,7 +247,7 @@ def read_beliefs(
     if rate is not None:
         if high is not None or sd is not None or low != 0:
             raise InvalidInput("low, high and sd go with a mean reward, not with a rate.")
-        mean, high = finite_number(rate, "today's rate", above=0, at_most=1), 1.0
+        mean, high = words.read_rate(rate), 1.0
     if high is None:
         raise InvalidInput("a mean reward needs the range of a single reward: give high (and low).")
     low = finite_number(low, "the lowest reward")

@@ -30,7 +30,7 @@ def plan(
     traffic: Any,
     late: Any,
     run_for: Any,
-    rate: float | None = None,
+    rate: float | str | None = None,
     mean: float | None = None,
     low: float = 0.0,
     high: float | None = None,
@@ -68,7 +68,7 @@ def plan(
         late: How late rewards come: "2 days" (the mean), "half within 2 hours, 95% within 3 days",
             "exponential(2 days)", a file, or what `delays.fit` gave.
         run_for: How long the campaign may run, such as "12 weeks".
-        rate: Today's rate of conversions; otherwise give `mean`.
+        rate: Today's rate of conversions, such as 0.03 or "3%"; otherwise give `mean`.
         mean: Today's mean reward, with the range `low` to `high` of a single one.
         low: The lowest reward.
         high: The highest reward.

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 
 from latesum._checks import InvalidInput, finite_number, whole_number
+from latesum._sentences import counted
 from latesum._terminal import TextTable, new_table
 from latesum.files.form import FileForm
 from latesum.files.table import Layout, open_table
@@ -108,7 +109,7 @@ class RegionPlan:
         )
         law = self.market
         horizon = f"{law.buckets} days"
-        delay = f"{self.late.mean:g} day{'' if self.late.mean == 1 else 's'}"
+        delay = counted(f"{self.late.mean:g}", "day")
         about = "about " if self.late.sure == "guess" else ""
         is_market = policy.startswith(_SWITCHBACK)
         handed: dict[str, Any] = {
@@ -400,4 +401,4 @@ def _sentence(forecasts: list[RegionForecast]) -> str:
 
 
 def _days(number: float) -> str:
-    return f"{number:.0f} day{'' if round(number) == 1 else 's'}"
+    return counted(f"{number:.0f}", "day")

@@ -14,7 +14,7 @@ from typing import Any
 from latesum import _pages
 from latesum._checks import InvalidInput
 from latesum._extras import MissingExtra
-from latesum._terminal import TextTable, new_table
+from latesum._terminal import WIDTH, TextTable, new_table
 from latesum.lab.stats import Uncertain
 from latesum.planning.answers import Forecast, Thresholds
 from latesum.planning.beliefs import Beliefs
@@ -26,6 +26,8 @@ from latesum.policies import Policy
 from latesum.policies.spec import PolicySpec
 
 _FORMAT = 1
+#: Sentences are read more easily in lines that are not longer than this.
+_WIDEST = 100
 
 
 @dataclass(frozen=True)
@@ -144,11 +146,21 @@ class Plan:
         except OSError as error:
             raise InvalidInput(f"cannot write {path}: {error.strerror}.") from None
 
-    def __str__(self) -> str:
-        parts = [self._headline(), "", *_wrapped(self.assumed), "", str(self._policies_table()), ""]
+    def to_text(self, width: int = WIDTH) -> str:
+        """The plan as text of a certain width; columns that there is no room for are named below their table.
+
+        Args:
+            width: The places in a line; 80 is enough.
+        """
+        policies = self._policies_table().within(width, ["switches", "lost"])
+        parts = [self._headline(width), "", *_wrapped(self.assumed, width), "", str(policies), ""]
         if self.what_ifs:
-            parts += [str(self._beliefs_table()), ""]
+            table = self._beliefs_table().within(width, ["lost", "settles after", "runs"])
+            parts += [str(table), ""]
         return "\n".join(parts).rstrip()
+
+    def __str__(self) -> str:
+        return self.to_text()
 
     def _repr_html_(self) -> str:
         try:
@@ -165,7 +177,7 @@ class Plan:
         """How many runs there were."""
         return f"{sum(answer.replications for answer in self.answers):,} simulated runs"
 
-    def _headline(self) -> str:
+    def _headline(self, width: int) -> str:
         """The verdict and the recommendation."""
         verdict, candidate = self.verdict, self.recommended.candidate
         lines = [f"{verdict.answer.upper()}. {verdict.reason}"]
@@ -183,12 +195,12 @@ class Plan:
         handed = candidate.handed_on
         policy = PolicySpec(handed["policy"], handed["parameters"])
         lines.append(f"Policy: {policy}, because {self.reason}.")
-        return "\n".join(_wrapped(lines))
+        return "\n".join(_wrapped(lines, width))
 
     def _policies_table(self) -> TextTable:
         """One row per policy."""
-        title = f"{self._runs}; ± and brackets are 95% limits"
-        return policies_table(title, self.answers, self.recommended, self.thresholds, self._unit)
+        title = f"{self._runs}; lost and gain in {self._unit}; ± and brackets are 95% limits"
+        return policies_table(title, self.answers, self.recommended, self.thresholds)
 
     def _beliefs_table(self) -> TextTable:
         """One row for each belief that may be wrong."""
@@ -219,7 +231,6 @@ def policies_table(
     answers: Sequence[Forecast],
     recommended: Forecast,
     thresholds: Thresholds,
-    unit: str = "reward",
     *,
     short: bool = False,
 ) -> TextTable:
@@ -230,13 +241,12 @@ def policies_table(
         answers: How each policy does.
         recommended: That of the policy to take.
         thresholds: When it is a go.
-        unit: What is lost.
         short: Whether it has only what the verdict depends on, which fits any terminal.
     """
     columns: dict[str, Callable[[Forecast], str]] = {
         "policy": lambda each: each.candidate.label + (" <" if each is recommended else ""),
-        f"{unit} lost": lambda each: with_limits(each.loss),
-        "gain over split": lambda each: with_limits(each.gain),
+        "lost": lambda each: with_limits(each.loss),
+        "gain": lambda each: with_limits(each.gain),
         f"at {thresholds.percentile:.0%}": lambda each: f"{each.worst_gain.value:,.0f}",
         "ends right": lambda each: percent(each.ended_well),
         "settles after": lambda each: time_of(each.settled_after),
@@ -244,7 +254,7 @@ def policies_table(
         "runs": lambda each: f"{each.replications:,}",
     }
     if short:
-        for heading in (f"{unit} lost", "settles after", "switches"):
+        for heading in ("lost", "settles after", "switches"):
             del columns[heading]
     table = new_table(title, list(columns))
     for answer in answers:
@@ -252,8 +262,9 @@ def policies_table(
     return table
 
 
-def _wrapped(lines: list[str]) -> list[str]:
-    return [piece for line in lines for piece in textwrap.wrap(line, 100, subsequent_indent="  ")]
+def _wrapped(lines: list[str], width: int) -> list[str]:
+    width = min(width, _WIDEST)
+    return [piece for line in lines for piece in textwrap.wrap(line, width, subsequent_indent="  ")]
 
 
 def amount(value: float) -> str:

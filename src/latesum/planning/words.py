@@ -66,6 +66,23 @@ def read_traffic(text: Any) -> float:
     return number / unit_hours(match["unit"])
 
 
+def read_rate(rate: Any) -> float:
+    """Today's rate: a share as a number or as text, in percent or not.
+
+    >>> read_rate(0.03), read_rate("3%"), read_rate("0.03")
+    (0.03, 0.03, 0.03)
+    """
+    if isinstance(rate, str):
+        text = rate.strip()
+        try:
+            rate = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+        except ValueError:
+            raise InvalidInput(
+                f'today\'s rate must be written such as "3%" or 0.03, not {rate!r}.'
+            ) from None
+    return finite_number(rate, "today's rate", above=0, at_most=1)
+
+
 def read_lift(lift: Any, mean: float) -> float:
     """The smallest difference worth having, in units of the reward.
 

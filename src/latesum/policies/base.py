@@ -649,15 +649,6 @@ def from_kernel(planned: tuple[int, int, int]) -> Stretch:
     return new_stretch(Stretch, (arm, rounds, PURPOSES[purpose], 0, None))
 
 
-def rounds_text(rounds: int) -> str:
-    """A number of rounds, for people.
-
-    >>> rounds_text(1), rounds_text(2500)
-    ('1 round', '2,500 rounds')
-    """
-    return "1 round" if rounds == 1 else f"{rounds:,} rounds"
-
-
 def say_estimate(option: str, mean: float, worth: float, bound: float) -> str:
     """What is believed of an arm, how well it is known, and how good it might be."""
     return sentence(

@@ -15,6 +15,7 @@ from latesum._checks import InvalidInput, known_name
 from latesum._registry import POLICIES
 from latesum._signatures import signature_of
 from latesum.delays import Delay
+from latesum.delays.parsing import text_of
 
 #: Names that stand for a policy with a parameter.
 ALIASES: dict[str, tuple[str, dict[str, Any]]] = {
@@ -59,12 +60,23 @@ class PolicySpec:
 
     @classmethod
     def of(cls, policy: Any) -> PolicySpec:
-        """The spec of a policy that is there already; `build` then gives that policy.
+        """The spec of what a caller gives as a policy: text, a spec, or a policy, which `build` then gives back.
 
         Args:
             policy: The policy.
+
+        >>> PolicySpec.of("flow") == PolicySpec.of(PolicySpec("flow"))
+        True
         """
-        name, own = policy.kind, type(policy)
+        if isinstance(policy, str):
+            return cls.parse(policy)
+        if isinstance(policy, PolicySpec):
+            return policy
+        name, own = getattr(policy, "kind", None), type(policy)
+        if not isinstance(name, str) or isinstance(policy, type):
+            raise InvalidInput(
+                f'a policy is given as text, such as "flow", or built, such as Flow(2, 1000, mean_delay=5), not as {policy!r}.'
+            )
         if POLICIES.loaded(name) is not own:
             name = f"{own.__module__}:{own.__qualname__}"
         try:
@@ -173,7 +185,7 @@ def _is_unknown(value: object) -> bool:
 def _plain(value: Any) -> Any:
     """A parameter as a file would have it."""
     if isinstance(value, Delay):
-        return value.text
+        return text_of(value)
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, Mapping):

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 from latesum._checks import InvalidInput
+from latesum._sentences import counted
 from latesum.live.settings import Settings
 from latesum.live.status import Status
 from latesum.service.cache import CachedCampaign
@@ -116,7 +117,9 @@ def in_words(answer: dict[str, Any], settings: Settings, last: int) -> Decided:
         )
     if not settings.buckets.timed:
         most = "much later" if high is None else f"{high}"
-        return Decided(f"about {middle} more buckets", f"Between {low} and {most}, {simulated}.")
+        return Decided(
+            f"about {counted(middle, 'more bucket')}", f"Between {low} and {most}, {simulated}."
+        )
     zone = ZoneInfo(settings.buckets.zone_name)
     dates = [
         None if each is None else settings.buckets.begin(last + each).astimezone(zone).date()

@@ -8,6 +8,7 @@ from typing import Any
 
 from latesum._checks import InvalidInput, known_name
 from latesum._signatures import signature_of
+from latesum.delays.parsing import text_of
 from latesum.world.calendar import Calendar
 from latesum.world.field import FieldProblem
 from latesum.world.problem import Problem
@@ -18,7 +19,7 @@ _KEYS = ("arms", "delay", "calendar", "background", "reporting")
 
 
 def problem_data(problem: Problem | str) -> dict[str, Any] | str:
-    """The problem as JSON values; a reward that is no class of latesum is refused.
+    """The problem as JSON values; a reward that is no class of latesum, or a delay with the text of another one, is refused.
 
     The name of a law that draws problems stands for itself.
 
@@ -27,7 +28,7 @@ def problem_data(problem: Problem | str) -> dict[str, Any] | str:
     """
     if isinstance(problem, str):
         return problem
-    delays = [delay.text for delay in problem.delays]
+    delays = [text_of(delay) for delay in problem.delays]
     data: dict[str, Any] = {
         "arms": [reward_text(arm) for arm in problem.arms],
         "delay": delays[0] if len(set(delays)) == 1 else delays,
