@@ -50,7 +50,7 @@ def eventful_campaign(store, name, policy):
     for day in range(1, 61):
         now[0] = START + timedelta(days=day - 1)
         acts.get(day, lambda: None)()
-        if day not in (28, 29):  # a weekend on which nothing is asked
+        if day not in (28, 29):  # a week-end on which nothing is asked
             campaign.decide()
         for bucket, growth in ((day - 2, 0), (day - 9, 11), (day - 25, 500)):
             if bucket in campaign.ledger().decisions:

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from latesum._sentences import counted
 from latesum.policies import ODAAF, ODAAFS, Flow, FlowLookahead, Guarded, Restarting, build
-from latesum.policies.base import rounds_text
 from latesum.policies.registry import accepted_parameters, available
 
 TOLD = {"n_arms": 3, "horizon": 6_000, "mean_delay": 8.0, "delay_variance": 20.0,
@@ -24,7 +24,7 @@ def test_explain_is_the_findings_and_the_next_stretch_with_its_reason(name):
             policy.drop(2)
             assert "C was taken away." in policy.findings()
         asked = policy.ask()
-        last = f"Next: {policy.names[asked.arm]} for {rounds_text(asked.rounds)}, "
+        last = f"Next: {policy.names[asked.arm]} for {counted(asked.rounds, 'round')}, "
         assert policy.explain() == [*policy.findings(), f"{last}{policy.reason()}."]
         policy.tell(asked.arm, asked.rounds, float(rng.binomial(asked.rounds, 0.5)))
 
