@@ -43,6 +43,7 @@ WHOLE_RUNS = {"odaaf-b": 40, "flow": 20, "ars-ucb": 20, "unmix": 3}
 BESIDE_BEFORE = {
     "ODAAF-B, two arms": 60 / 196,
     "Flow, two arms": 0.25,
+    "Unmix, two arms": 3 / 8,
     "QPM-D, two arms": 24.9 / 45,
 }
 MANY_ARMS = 200

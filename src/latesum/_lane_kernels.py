@@ -118,6 +118,18 @@ def not_negative(_, values):
     return _lanes(values), generate
 
 
+@intrinsic
+def are_zero(_, values):
+    """Whether all four are zero."""
+
+    def generate(context, builder, signature, arguments):
+        zeros = ir.Constant(_VECTOR, [0.0] * LANES)
+        equal = builder.bitcast(builder.fcmp_ordered("==", arguments[0], zeros), ir.IntType(LANES))
+        return builder.icmp_unsigned("==", equal, ir.Constant(ir.IntType(LANES), -1))
+
+    return types.boolean(values), generate
+
+
 def _operation(name):
     @intrinsic
     def operate(_, one, other):
@@ -150,6 +162,8 @@ def _subtract(one, other):
 def _multiply(one, other):
     if isinstance(one, types.Float) and isinstance(other, LanesType):
         return lambda one, other: _times(equal_lanes(one), other)
+    if isinstance(one, LanesType) and isinstance(other, LanesType):
+        return lambda one, other: _times(one, other)
     return None
 
 

@@ -90,6 +90,29 @@ def test_the_covariance_is_the_multinomial_one():
     assert factor @ factor.T == pytest.approx(sigma, abs=0.05)
 
 
+@pytest.mark.parametrize("first", [1, 2, 3, 4, 11, 18, 20])
+def test_whitened_rows_are_the_same_wherever_whitening_begins(first):
+    """Rows are whitened four at a time: which four, and how many are left for the last time, changes no digit."""
+    from latesum.policies.unmix import covariance_kernels
+
+    schedule = [(arm, rounds) for arm in (0, 1, 0) for rounds in (7, 24, 24, 50, 24, 24, 300)]
+    totals = np.random.default_rng(5).binomial([rounds for _, rounds in schedule], 0.5)
+    rows = _rows(schedule, told_mean(12.0, 0.1, 2), 2, totals, 0.05)
+    point = rows._points[0].copy()
+
+    def whiten(first):
+        covariance_kernels.whiten(
+            first, rows.count, rows.count, 0.5, True, rows._table, rows._design, rows._shares, 2, point,
+            rows._equations, rows._band, rows._vectors[-1],
+        )  # fmt: skip
+        return rows._equations[: rows.count].copy()
+
+    whole = whiten(0)
+    rows._equations[first:] = np.nan
+    assert np.array_equal(whiten(first), whole)
+    assert np.count_nonzero(whole[-1]) > 10
+
+
 def test_one_step_is_the_constrained_least_squares_solution():
     """Means, curve and variances against NumPy's solution of the bordered system."""
     curve = told_mean(12.0, 0.1, 2)

@@ -4,7 +4,16 @@ import numpy as np
 import pytest
 
 from latesum._compile import allocation_free
-from latesum._lane_kernels import LANES, equal_lanes, keep, lanes, not_negative, number, padded
+from latesum._lane_kernels import (
+    LANES,
+    are_zero,
+    equal_lanes,
+    keep,
+    lanes,
+    not_negative,
+    number,
+    padded,
+)
 
 
 @allocation_free
@@ -14,6 +23,17 @@ def together(of, by, factor, divisor, into):
             more = equal_lanes(factor) + lanes(of, (row, place))
             values = (more - factor * lanes(by, (row, place))) / divisor
             keep(into, (row, place), not_negative(values))
+
+
+@allocation_free
+def squares_and_zeros(of, into):
+    zeros = 0
+    for row in range(of.shape[0]):
+        for place in range(0, of.shape[1], LANES):
+            values = lanes(of, (row, place))
+            keep(into, (row, place), values * values)
+            zeros += are_zero(values)
+    return zeros
 
 
 @allocation_free
@@ -30,6 +50,16 @@ def test_operations_are_those_of_single_numbers():
     together(of, by, 1 / 3, 0.7, into)
     assert np.array_equal(into, np.maximum((1 / 3 + of - 1 / 3 * by) / 0.7, 0.0))
     assert 0 < np.count_nonzero(into) < into.size
+
+
+def test_squares_are_those_of_single_numbers_and_zeros_are_noticed():
+    of = np.random.default_rng(6).normal(size=(5, 8))
+    of[1, :4] = 0.0
+    of[2, 4:] = 0.0, -0.0, 0.0, 0.0
+    of[3, :3] = of[4, 5:] = 0.0  # all but one
+    into = np.full((5, 8), np.nan)
+    assert squares_and_zeros(of, into) == 2
+    assert np.array_equal(into, of**2)
 
 
 def test_single_numbers_are_those_at_their_places():

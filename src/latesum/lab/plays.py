@@ -133,7 +133,7 @@ class Plays(Sequence[Play]):
         if isinstance(place, slice):
             return list(self)[place]
         at = range(self._count)[place]
-        arm, rounds, total, purpose, number = (each[at].item() for each in self._columns)
+        arm, rounds, total, purpose, number = (each.item(at) for each in self._columns)
         return Play(arm, rounds, total, PURPOSES[purpose], number)
 
     def __eq__(self, other: object) -> bool:

@@ -28,7 +28,7 @@ _LEAST_SHARE = (1e-9, 1e-3)
 _ROWS_ASSUMED = 5.0
 #: The matrices: what the last full pass added up, that of all rows, that of rows still to come, that with the
 #: priors, and a factorised one. The vectors: the border of sum theta = 1, what it leads to, the right side,
-#: the solution, and two for intermediate results, of which the last has room for the band of a row.
+#: the solution, and two for intermediate results, of which the last has room for the band of four rows.
 MATRICES, VECTORS = 5, 6
 _SUMS, _ROWS, _TO_COME, _WHOLE, _UPPER = 0, 1, 2, 3, 4
 _BORDER, _TOWARDS, _RIGHT, _FOUND, _SPARE, _BAND = 0, 1, 2, 3, 4, 5
@@ -41,6 +41,15 @@ def places(unknowns: int) -> int:
     16
     """
     return padded(unknowns + 1)
+
+
+def vector_places(unknowns: int) -> int:
+    """The length of the rows of `vectors`.
+
+    >>> vector_places(99)
+    99
+    """
+    return max(unknowns, covariance_kernels.ROOM)
 
 
 @allocation_free
@@ -150,7 +159,7 @@ def _on_simplex(upper, vectors, width, n_bins):  # type: ignore[no-untyped-def]
 
 
 @allocation_free
-def fit(first, frozen, pending, count, typical, table, design, shares, n_eps, point, equations, band, matrices, vectors, reported, prior, prior_weight, bin_means, told, told_sd, stretch_sd, variances):  # type: ignore[no-untyped-def]  # fmt: skip
+def fit(first, frozen, pending, count, typical, judged, table, design, shares, n_eps, point, equations, band, matrices, vectors, reported, prior, prior_weight, bin_means, told, told_sd, stretch_sd, variances):  # type: ignore[no-untyped-def]  # fmt: skip
     """One step from `point` to a new one, in place; returns the misfit factor and the objective.
 
     The objective is minus twice the logarithm of the likelihood with the priors, without what is
@@ -159,10 +168,11 @@ def fit(first, frozen, pending, count, typical, table, design, shares, n_eps, po
     Rows before `first` are whitened already. With `first` 0 all rows are linearised at `point`, and
     the equations of those before `frozen` are added up in `sums` (matrix, right side, and in the
     last corner the squares), which otherwise hold them from the last such pass. Rows from
-    `pending` on are still to be reported.
+    `pending` on are still to be reported. Only with `judged` there are variances, a misfit and an objective: a step
+    from which others are made needs none.
     """
     covariance_kernels.whiten(
-        first, pending, count, typical, table, design, shares, n_eps, point, equations, band,
+        first, pending, count, typical, judged, table, design, shares, n_eps, point, equations, band,
         vectors[_BAND],
     )  # fmt: skip
     sums, rows = matrices[_SUMS], matrices[_ROWS]
@@ -171,28 +181,30 @@ def fit(first, frozen, pending, count, typical, table, design, shares, n_eps, po
         add_equations(first, frozen, equations, sums)
     _copy(sums, rows)
     add_equations(frozen, pending, equations, rows)
-    if pending < count:
+    to_come = judged and pending < count
+    if to_come:
         _nothing(matrices[_TO_COME])
         add_equations(pending, count, equations, matrices[_TO_COME])
     noise = 0.0
-    for c in range(pending):
-        noise += band[c, 0, covariance_kernels.NOISE]
+    if judged:
+        for c in range(pending):
+            noise += band[c, 1, covariance_kernels.NOISE]
     factor, objective = _to_new_point(
-        pending < count, matrices, vectors, reported, typical, prior, prior_weight, bin_means, told, told_sd,
+        judged, to_come, matrices, vectors, reported, typical, prior, prior_weight, bin_means, told, told_sd,
         stretch_sd, n_eps, point, variances,
     )  # fmt: skip
     return factor, objective + noise
 
 
 @allocation_free
-def _to_new_point(more_to_come, matrices, vectors, reported, typical, prior, prior_weight, bin_means, told, told_sd, stretch_sd, n_eps, point, variances):  # type: ignore[no-untyped-def]  # fmt: skip
+def _to_new_point(judged, more_to_come, matrices, vectors, reported, typical, prior, prior_weight, bin_means, told, told_sd, stretch_sd, n_eps, point, variances):  # type: ignore[no-untyped-def]  # fmt: skip
     """A new point (theta, eps, mu) and the variances of the means, in place; misfit and objective.
 
     The priors: mu_i around `typical` as if from one round; theta_g around `prior` with precision
     `prior_weight` / prior_g; the curve's mean around `told` by `told_sd` (0: not told); eps_i
     around 0 by `stretch_sd`. `variances` has two rows: as known now, for reports; and for decisions
     with the information of rows that are still to be reported, so that an arm is not visited again
-    for what is on its way.
+    for what is on its way. They are written only with `judged`.
     """
     width, n_bins, n_arms = len(point), len(prior), variances.shape[1]
     first_mean = n_bins + n_eps
@@ -224,9 +236,16 @@ def _to_new_point(more_to_come, matrices, vectors, reported, typical, prior, pri
     _copy(whole, upper)
     factorise(upper, width)
     weight = _on_simplex(upper, vectors, width, n_bins)
-    _mean_variances(
-        upper, vectors[_TOWARDS], weight, first_mean, vectors[_SPARE], variances[0], variances[1]
-    )
+    if judged:
+        _mean_variances(
+            upper,
+            vectors[_TOWARDS],
+            weight,
+            first_mean,
+            vectors[_SPARE],
+            variances[0],
+            variances[1],
+        )
     if more_to_come:
         for i in range(width):
             for j in range(i & -LANES, width, LANES):
@@ -256,6 +275,44 @@ def _to_new_point(more_to_come, matrices, vectors, reported, typical, prior, pri
         _copy(whole, upper)
         factorise(upper, width)
         _on_simplex(upper, vectors, width, n_bins)
+    factor, objective = 1.0, 0.0
+    if judged:
+        factor, objective = _judge(
+            rows,
+            found,
+            reported,
+            prior,
+            prior_weight,
+            bin_means,
+            told,
+            told_sd,
+            stretch_sd,
+            n_eps,
+            n_arms,
+        )
+    total = 0.0
+    for g in range(n_bins):
+        point[g] = max(found[g], 0.0)
+        total += point[g]
+    for g in range(n_bins):
+        point[g] /= total
+    for place in range(n_bins, first_mean):
+        point[place] = min(max(found[place], _STRETCH_LIMITS[0]), _STRETCH_LIMITS[1])
+    for place in range(first_mean, width):
+        point[place] = min(max(found[place], _MEAN_LIMITS[0]), _MEAN_LIMITS[1])
+    if judged:
+        for arm in range(n_arms):
+            variances[0, arm] *= factor
+            variances[1, arm] *= factor
+    return factor, objective
+
+
+@allocation_free
+def _judge(rows, found, reported, prior, prior_weight, bin_means, told, told_sd, stretch_sd, n_eps, n_arms):  # type: ignore[no-untyped-def]  # fmt: skip
+    """By how much the rows fit worse than they should, and the objective."""
+    n_bins = len(prior)
+    first_mean = n_bins + n_eps
+    width = first_mean + n_arms
     misfit = rows[width, width]  # the sum of squares of what the rows leave unexplained
     for i in range(width):
         inner = 0.5 * rows[i, i] * found[i]
@@ -272,19 +329,6 @@ def _to_new_point(more_to_come, matrices, vectors, reported, typical, prior, pri
         objective += (found[place] / stretch_sd) ** 2
     freedom = max(reported - n_arms - 3.0, 0.0)
     factor = max(1.0, (max(misfit, 0.0) + _ROWS_ASSUMED) / (freedom + _ROWS_ASSUMED))
-    total = 0.0
-    for g in range(n_bins):
-        point[g] = max(found[g], 0.0)
-        total += point[g]
-    for g in range(n_bins):
-        point[g] /= total
-    for place in range(n_bins, first_mean):
-        point[place] = min(max(found[place], _STRETCH_LIMITS[0]), _STRETCH_LIMITS[1])
-    for place in range(first_mean, width):
-        point[place] = min(max(found[place], _MEAN_LIMITS[0]), _MEAN_LIMITS[1])
-    for arm in range(n_arms):
-        variances[0, arm] *= factor
-        variances[1, arm] *= factor
     return factor, objective
 
 

@@ -93,7 +93,7 @@ class PartRows:
         self._numbers[at.TOLD :] = curve.told_mean, curve.told_sd, curve.prior_weight, stretch_sd
         places = fit.places(width)
         self._matrices: Floats = np.empty((fit.MATRICES, places, places))
-        self._vectors: Floats = np.empty((fit.VECTORS, max(width + 1, at.design_kernels.BAND)))
+        self._vectors: Floats = np.empty((fit.VECTORS, fit.vector_places(width)))
         self._values: Floats = np.empty(n_arms)
         #: Under other curves: rows that were made before, and of how many rows their design is known.
         self._kept: dict[tuple[int, bool, float], PartRows] = {}
@@ -393,7 +393,7 @@ class PartRows:
             self._ages = _longer(self._ages, len(self._ages), runs)
 
     def _step(self, first: int, typical: float) -> None:
-        _kernels().step(first, typical, *self._fitted())
+        _kernels().step(first, typical, True, *self._fitted())
 
     def make_room(self, rows: int = 1, runs: int = 1) -> None:
         """Room for more rows and runs, in larger arrays if these are full."""

@@ -113,18 +113,21 @@ def add_part(arm, rounds, total, scale, numbers, counts, table, runs, laws, offs
 
 
 @allocation_free
-def step(first, typical, numbers, points, variances, table, design, shares, equations, band, matrices, vectors, prior, bin_means):  # type: ignore[no-untyped-def]  # fmt: skip
-    """One step of the fit, with rows before `first` as they were whitened at the last full pass."""
+def step(first, typical, judged, numbers, points, variances, table, design, shares, equations, band, matrices, vectors, prior, bin_means):  # type: ignore[no-untyped-def]  # fmt: skip
+    """One step of the fit, with rows before `first` as they were whitened at the last full pass.
+
+    With `judged` there are variances, a misfit and an objective, too.
+    """
     n_eps = points.shape[1] - len(prior) - variances.shape[1]
     numbers[MISFIT], numbers[OBJECTIVE] = fit_kernels.fit(
-        first, int(numbers[FROZEN]), int(numbers[PENDING_FROM]), int(numbers[COUNT]), typical, table,
-        design, shares, n_eps, points[0], equations, band, matrices, vectors, numbers[REPORTED], prior,
+        first, int(numbers[FROZEN]), int(numbers[PENDING_FROM]), int(numbers[COUNT]), typical, judged,
+        table, design, shares, n_eps, points[0], equations, band, matrices, vectors, numbers[REPORTED], prior,
         numbers[PRIOR_WEIGHT], bin_means, numbers[TOLD], numbers[TOLD_SD], numbers[STRETCH_SD], variances,
     )  # fmt: skip
 
 
 @allocation_free
-def full_pass(numbers, points, variances, table, design, shares, equations, band, matrices, vectors, prior, bin_means):  # type: ignore[no-untyped-def]  # fmt: skip
+def full_pass(judged, numbers, points, variances, table, design, shares, equations, band, matrices, vectors, prior, bin_means):  # type: ignore[no-untyped-def]  # fmt: skip
     """A step that linearises all rows here; older ones keep that until the next such pass."""
     count, typical = numbers[COUNT], typical_total(numbers)
     numbers[FULL_AT], numbers[FULL_TYPICAL] = count, typical
@@ -133,7 +136,7 @@ def full_pass(numbers, points, variances, table, design, shares, equations, band
     numbers[FROZEN] = max(0.0, min(count - _KEPT_FRESH, numbers[PENDING_FROM]))
     # Not a literal 0, for which Numba would compile the whole fit a second time.
     step(
-        np.int64(0), typical, numbers, points, variances, table, design, shares, equations, band, matrices,
+        np.int64(0), typical, judged, numbers, points, variances, table, design, shares, equations, band, matrices,
         vectors, prior, bin_means,
     )  # fmt: skip
 
@@ -144,12 +147,12 @@ def refit(numbers, points, variances, table, design, shares, equations, band, ma
     frozen = int(numbers[FROZEN])
     if frozen == 0 or numbers[COUNT] >= _GROWTH * numbers[FULL_AT] + _GROWTH_ROWS:
         full_pass(
-            numbers, points, variances, table, design, shares, equations, band, matrices, vectors,
+            True, numbers, points, variances, table, design, shares, equations, band, matrices, vectors,
             prior, bin_means,
         )  # fmt: skip
     else:
         step(
-            frozen, typical_total(numbers), numbers, points, variances, table, design, shares,
+            frozen, typical_total(numbers), True, numbers, points, variances, table, design, shares,
             equations, band, matrices, vectors, prior, bin_means,
         )  # fmt: skip
 
@@ -183,8 +186,8 @@ def explain(steps, played, filled, numbers, points, variances, table, runs, laws
         shares,
         ages,
     )
-    for _ in range(steps):
+    for each in range(steps):
         full_pass(
-            numbers, points, variances, table, design, shares, equations, band, matrices, vectors,
+            each == steps - 1, numbers, points, variances, table, design, shares, equations, band, matrices, vectors,
             prior, bin_means,
         )  # fmt: skip
