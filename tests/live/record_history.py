@@ -303,6 +303,8 @@ STORIES = {
     "doubting": eventful_campaign,
     # And by the rule whose doubt grew, and did not reach delays of four times what was told:
     "growing": eventful_campaign,
+    # And by the rule whose doubt reached them, and that had all arms in doubt visited where nothing was told:
+    "reaching": eventful_campaign,
     "regions": regions_campaign,
     "stream": stream_campaign,
     # And again, by the second version of the markets' model:

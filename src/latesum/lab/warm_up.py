@@ -106,7 +106,7 @@ def _play_policy(name: str) -> None:
     if name == "unmix":
         from latesum.policies.unmix.visits_kernels import doubt_length
 
-        doubt_length(1.0, 1.0)  # no short run has an arm in doubt
+        doubt_length(1.0, 1.0, True)  # no short run has an arm in doubt
     if name in _TOGETHER:
         run_chunk(Chunk(Setting(_LATE, spec, _ROUNDS), 0, FEWEST_TOGETHER))
     if name in _LONG_RUNS:

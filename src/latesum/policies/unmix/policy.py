@@ -35,6 +35,7 @@ from latesum.policies.unmix.search import (
     doubted_longer,
     likeliest,
     second_opinion,
+    visited_once,
 )
 
 if TYPE_CHECKING:
@@ -98,6 +99,10 @@ class Unmix(Policy):
         doubt_reaches: Whether it also looks again where only a delay that it would not believe says that an arm is better
             than the best one: four times as long as told, or, where nothing was told, any longer one. Earlier
             versions did not.
+        doubt_in_turn: Whether arms in doubt are visited one at a time, and for less long, where nothing was told of the delay. Earlier
+            versions visited them all.
+        visit_twice: Whether an arm that was visited once and seems less than 6% worse than the best one is in doubt, where a
+            mean was told. Earlier versions relied on one visit.
         names: The arms' names.
         rng: The generator that the order of first visits is drawn from.
 
@@ -126,6 +131,8 @@ class Unmix(Policy):
         "look_again": False,
         "doubt_grows": False,
         "doubt_reaches": False,
+        "doubt_in_turn": False,
+        "visit_twice": False,
     }
 
     #: The arms that can be played, in the order of first visits, and which were dropped then.
@@ -149,6 +156,8 @@ class Unmix(Policy):
         look_again: bool = True,
         doubt_grows: bool = True,
         doubt_reaches: bool = True,
+        doubt_in_turn: bool = True,
+        visit_twice: bool = True,
         names: Sequence[str] | None = None,
         rng: np.random.Generator | None = None,
     ) -> None:
@@ -176,12 +185,14 @@ class Unmix(Policy):
         rules = {
             "new_first": new_first, "reconsider": reconsider, "look_again": look_again,
             "doubt_grows": doubt_grows, "doubt_reaches": doubt_reaches,
+            "doubt_in_turn": doubt_in_turn, "visit_twice": visit_twice,
         }  # fmt: skip
         for name, rule in rules.items():
             if not isinstance(rule, bool):
                 raise InvalidInput(f"{name} is True or False, not {rule!r}.")
         self.new_first, self.reconsider, self.look_again = new_first, reconsider, look_again
         self.doubt_grows, self.doubt_reaches = doubt_grows, doubt_reaches
+        self.doubt_in_turn, self.visit_twice = doubt_in_turn, visit_twice
         super().__init__(n_arms, names=names, rng=rng)
 
     @classmethod
@@ -341,10 +352,8 @@ class Unmix(Policy):
     def _search_and_decide(self, was: int) -> None:
         """It is time to search, or a visit to an arm in doubt is over; `was` is why it was played."""
         if was == IN_DOUBT and not self._doubted:  # what was seen says which explanation is right
-            if self.doubt_reaches and not self._told_nothing:
-                self._reconsider(go_on=True)
-            else:
-                self._search(doubts=False)
+            in_turn = self.doubt_in_turn if self._told_nothing else self.doubt_reaches
+            self._search(doubts=in_turn, go_on=in_turn)
         elif self._rows.clock >= self._search_at:
             self._search()
         self._decide()
@@ -391,10 +400,11 @@ class Unmix(Policy):
         if self._ramp is not None or self._rows.clock >= self._search_at:
             self._search()
 
-    def _search(self, *, doubts: bool = True) -> None:
+    def _search(self, *, doubts: bool = True, go_on: bool = False) -> None:
+        """Look for the delay anew; with `go_on` after a visit to an arm in doubt, for the arms not visited since."""
         rows = self._rows
         if not self._told_nothing:
-            self._reconsider(doubts=doubts)
+            self._reconsider(doubts=doubts, go_on=go_on)
             return
         found = self._likeliest()
         if (
@@ -407,8 +417,10 @@ class Unmix(Policy):
         if doubts and self.look_again and self.doubt_reaches and self._ramp is None:
             arms = self._in_order().tolist()
             self._doubt_scale, doubted = doubted_longer(self._rows, found, arms)
-            self._doubted = list(doubted)
-        self._search_at = _SEARCH_AGAIN * rows.clock
+            since = self._search_at / _SEARCH_AGAIN if go_on else math.inf
+            self._doubted = self._to_visit(doubted, since, in_turn=self.doubt_in_turn)
+        if not go_on:
+            self._search_at = _SEARCH_AGAIN * rows.clock
 
     def _likeliest(self) -> Found:
         longest = (self.horizon or _USUAL_HORIZON) / _LONGEST_DELAY
@@ -425,14 +437,16 @@ class Unmix(Policy):
                 reaches=self.doubt_reaches,
             )  # fmt: skip
             if doubts and rows.clock >= DOUBTS_FROM * told:
+                if self.visit_twice and self.doubt_reaches:
+                    doubted = (*doubted, *visited_once(self._rows, arms))
                 since = self._search_at / _OPINION_AGAIN if go_on else math.inf
-                self._doubted = self._to_visit(doubted, since)
+                self._doubted = self._to_visit(doubted, since, in_turn=self.doubt_reaches)
         if not go_on:
             self._search_at = _OPINION_AGAIN * rows.clock
 
-    def _to_visit(self, doubted: Sequence[int], since: float) -> list[int]:
+    def _to_visit(self, doubted: Sequence[int], since: float, *, in_turn: bool) -> list[int]:
         """Of the arms in doubt those to visit before there is another opinion; not those that were visited `since`."""
-        if not self.doubt_reaches:
+        if not in_turn:
             return list(doubted)
         # One visit says more of the delay, and may end the doubt of the others: the best one first, which costs least.
         rows = self._rows
@@ -457,7 +471,8 @@ class Unmix(Policy):
 
     def _visit_again(self, arm: int) -> None:
         scale = max(self._scale, self._doubt_scale if self._told_nothing else self._told_scale)
-        rounds = int(_visits().doubt_length(scale, self._share))
+        short = self._told_nothing and self.doubt_in_turn
+        rounds = int(_visits().doubt_length(scale, self._share, short))
         if self.horizon is not None and self.rounds_told < self.horizon:
             rounds = min(rounds, self.horizon - self.rounds_told)
         self._arm, self._why, self._left = arm, IN_DOUBT, rounds

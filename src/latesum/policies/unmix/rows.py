@@ -177,6 +177,12 @@ class PartRows:
         """The arm that was played last."""
         return int(self._runs[self.n_runs - 1, 2]) if self.n_runs else None
 
+    @property
+    def visits(self) -> Floats:
+        """How often every arm was visited."""
+        visits: Floats = self.counts[_kernels().VISITS]
+        return visits
+
     def began(self, arm: int) -> float:
         """When the last run of an arm began."""
         return float(self.counts[_kernels().BEGAN, arm])

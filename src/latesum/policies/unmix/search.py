@@ -12,7 +12,8 @@ neutral point, as told and by wide curves of half, once and twice the mean.
 Another explanation may be nearly as likely as the one that is kept, and say that an arm is as good as the best one.
 No play of the best arm will ever tell: what was seen of the other is old. Such an arm is in doubt. If it was left before its
 rewards had come, its mean and the delay cannot be told apart at all: with a longer delay any larger mean explains the
-same totals. So delays that are too long to be believed leave doubt, too.
+same totals. So delays that are too long to be believed leave doubt, too. And an arm that was visited only once is in doubt where it
+seems worse by no more than the curve leaves open.
 """
 
 from __future__ import annotations
@@ -55,6 +56,9 @@ DOUBT, LATE_DOUBT = Doubt(1.0, 25.0), Doubt(2.0, 25.0)
 #: By a delay of this multiple of the told one, and, where nothing is told, by delays that are longer than the likeliest.
 _FAR_SCALE, _FAR_DOUBT = 4.0, Doubt(0.0, 12.0)
 _LONGER_DOUBT = Doubt(0.0, 30.0)
+#: The share of an arm's rewards that may have been taken for those of others, however small the standard deviation: what
+#: comes ten mean delays later is in one wide bin of the curve, which does not say in whose visit it came.
+_UNRESOLVED = 0.06
 #: From how many length scales on an arm may be in doubt: before that most arms are, and are visited anyway.
 DOUBTS_FROM = 100.0
 #: Where delays are told to differ by more than this share: twice that, with twice the told mean, leaves doubt too.
@@ -214,6 +218,30 @@ def second_opinion(
             doubting.append((more, doubt))
     doubted = _in_doubt(best.rows, others, arms, doubting)
     return best._replace(rows=best.rows.taking_over(rows), doubted=doubted)
+
+
+def visited_once(rows: PartRows, arms: Sequence[int]) -> tuple[int, ...]:
+    """Those of `arms` that were visited once and seem nearly as good as the best one.
+
+    Args:
+        rows: What was played and seen, as it is explained now.
+        arms: The arms that can be in doubt.
+
+    >>> rows = PartRows(3, told_mean(10.0, 0.1, 3), 0.05)
+    >>> for arm, total in ((0, 75), (1, 84), (2, 40), (0, 85)):
+    ...     rows.add(arm, 100, float(total), 10.0)
+    >>> rows.fit()
+    >>> visited_once(rows, [0, 1, 2])
+    (1,)
+    """
+    plays, visits = rows.counts[0].tolist(), rows.visits.tolist()
+    means = [min(max(mean, 0.0), 1.0) for mean in rows.mu.tolist()]
+    known = [arm for arm in arms if plays[arm] > 0]
+    best = max(known, key=rows.mu.tolist().__getitem__, default=-1)
+    return tuple(
+        arm for arm in known
+        if arm != best and visits[arm] <= 1 and means[arm] >= (1.0 - _UNRESOLVED) * means[best]
+    )  # fmt: skip
 
 
 def _in_doubt(

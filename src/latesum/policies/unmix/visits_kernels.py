@@ -32,6 +32,8 @@ FIRST_RUN_LEAST, FIRST_RUN_MOST = 2.0, 6.0
 FIRST_VISIT, LATER_VISIT = 3.0, 9.0
 #: The visit to an arm that is in doubt: its rewards must be seen also if they come twice as late as told.
 DOUBT_VISIT = 6.0
+#: The same where nothing was told: the delay by which it is in doubt is longer than the likeliest one as it is.
+SHORT_DOUBT_VISIT = 2.0
 #: The rewards that the very first arm should have shown before it is left. With fewer, "it earns
 #: nothing" explains the totals as well as "its rewards are late".
 FIRST_REWARDS = 10.0
@@ -131,9 +133,10 @@ def stretch_length(staying, plays, known, scale, share):  # type: ignore[no-unty
 
 
 @compiled
-def doubt_length(scale, share):  # type: ignore[no-untyped-def]
+def doubt_length(scale, share, short):  # type: ignore[no-untyped-def]
     """How long an arm that is in doubt is visited at least."""
-    return whole(min(max(SHORTEST_STRETCH, DOUBT_VISIT * scale), max(SHORTEST_STRETCH, share)))
+    visit = SHORT_DOUBT_VISIT if short else DOUBT_VISIT
+    return whole(min(max(SHORTEST_STRETCH, visit * scale), max(SHORTEST_STRETCH, share)))
 
 
 @compiled
