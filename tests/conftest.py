@@ -14,7 +14,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
 from _pytest.doctest import DoctestModule
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from latesum._compile import cache_folder
 
@@ -33,8 +33,13 @@ if (
     tempfile.tempdir = None
 
 # The same cases are drawn every time, and a kernel may have to be compiled first.
-settings.register_profile("steady", deadline=None, derandomize=True, max_examples=25)
-settings.register_profile("complete", deadline=None, derandomize=True, max_examples=400)
+_STEADY = {
+    "deadline": None,
+    "derandomize": True,
+    "suppress_health_check": [HealthCheck.too_slow],  # that is the machine's business
+}
+settings.register_profile("steady", max_examples=25, **_STEADY)
+settings.register_profile("complete", max_examples=400, **_STEADY)
 settings.load_profile("steady")
 cache_folder()  # says here, and in no test, that kernels will be compiled
 

@@ -16,6 +16,7 @@ import logging
 import os
 import sys
 import tempfile
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -97,7 +98,24 @@ def _compiled(function: Function, counts_references: bool) -> Function:
         # Said to both kinds: what says nothing is compiled as the first that calls it.
         result.targetoptions["_nrt"] = counts_references  # type: ignore[attr-defined]
     _take_constants_as_numbers(result)
+    if folder is not None:
+        _keep_each_version_by_itself(result)
     return result
+
+
+def _keep_each_version_by_itself(kernel: Any) -> None:
+    """Let the files of the versions that a cache holds, one for each types of arguments, have names of their own.
+
+    Numba numbers them. Two processes that keep their first version at once both take number 1, and then the index
+    of one may name the code of the other, which would run with arguments of other types and give wrong numbers.
+    """
+    files = getattr(kernel._cache, "_cache_file", None)
+    pattern = getattr(files, "_data_name_pattern", None)
+    if files is not None and pattern is not None:  # neither is documented
+        # A name is made when a version is kept: processes that are forked share what was made before.
+        files._data_name = lambda number: pattern.format(number=number).replace(
+            ".nbc", f".{uuid.uuid4().hex[:16]}.nbc"
+        )
 
 
 def _take_constants_as_numbers(kernel: Any) -> None:

@@ -56,8 +56,8 @@ def package(tmp_path):
     return tmp_path / "latesum"
 
 
-def result_of(package, script):
-    """What was played, and how often the loop was found compiled or had to be compiled."""
+def run_script(package, script):
+    """What a process of its own prints that uses the copy."""
     environment = {
         **os.environ,
         "PYTHONPATH": str(package.parent),
@@ -65,10 +65,15 @@ def result_of(package, script):
         "NUMBA_OPT": "1",  # compiles faster, and caches alike
     }
     done = subprocess.run(
-        [sys.executable, "-c", script + COUNTED],
-        env=environment, capture_output=True, text=True, check=True,
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=300,
     )  # fmt: skip
-    return [int(number) for number in done.stdout.split()]
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def result_of(package, script):
+    """What was played, and how often the loop was found compiled or had to be compiled."""
+    return [int(number) for number in run_script(package, script + COUNTED).split()]
 
 
 def change(file, before, after):
@@ -99,3 +104,50 @@ def test_the_same_holds_for_the_loop_of_the_baselines(package):
     fewer_plays, hits, misses = result_of(package, WHOLE)
     assert (hits, misses) == (0, 1)
     assert fewer_plays < plays / 2
+
+
+#: Two processes keep the first version of a kernel for other types each, in the order that mixes them up most:
+#: both have seen an empty index, the index of floats is written last, and the code for whole numbers is written last.
+RACING = """
+import multiprocessing, sys
+from latesum.halving_kernels import half
+
+context = multiprocessing.get_context("fork")
+both_have_read, whole_index, float_all = context.Barrier(2), context.Event(), context.Event()
+files = half._cache._cache_file
+read, write_index, write_code = files._load_index, files._save_index, files._save_data
+
+def of_whole_numbers():
+    files._save_index = lambda found: (both_have_read.wait(), write_index(found), whole_index.set())
+    files._save_data = lambda *code: (float_all.wait(), write_code(*code))
+    assert half(3) == 1.5
+
+def of_floats():
+    files._save_index = lambda found: (both_have_read.wait(), whole_index.wait(), write_index(found))
+    files._save_data = lambda *code: (write_code(*code), float_all.set())
+    assert half(2.5) == 1.25
+
+racers = [context.Process(target=each) for each in (of_whole_numbers, of_floats)]
+for each in racers:
+    each.start()
+for each in racers:
+    each.join()
+sys.exit(any(each.exitcode for each in racers))
+"""
+HALVING = """
+from latesum._compile import compiled
+
+@compiled
+def half(number):
+    return number / 2
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="processes are forked")
+def test_what_two_processes_compile_at_once_for_other_types_is_not_mixed_up(package):
+    (package / "halving_kernels.py").write_text(HALVING)
+    run_script(package, RACING)
+    said = run_script(
+        package, "from latesum.halving_kernels import half; print(half(2.5), half(3), half(2.5))"
+    )
+    assert said.split() == ["1.25", "1.5", "1.25"]

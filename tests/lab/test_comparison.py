@@ -66,6 +66,22 @@ def test_saved_and_read_again(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["runs.parquet"]
 
 
+def test_two_processes_may_save_to_one_file_at_once(tmp_path, monkeypatch):
+    import pyarrow.parquet as pq
+
+    result, path, write = _compare(), tmp_path / "runs.parquet", pq.write_table
+
+    def write_while_another_saves(*given):
+        write(*given)
+        monkeypatch.setattr(pq, "write_table", write)
+        result.to_parquet(path)
+
+    monkeypatch.setattr(pq, "write_table", write_while_another_saves)
+    result.to_parquet(path)
+    assert str(Comparison.from_parquet(path)) == str(result)
+    assert list(tmp_path.iterdir()) == [path]
+
+
 def test_other_files_are_refused(tmp_path):
     (tmp_path / "other").write_text("hello")
     with pytest.raises(InvalidInput, match="cannot read"):

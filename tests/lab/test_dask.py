@@ -40,17 +40,10 @@ def distributed() -> Any:
 @pytest.fixture(scope="module", params=[1, pytest.param(2, marks=pytest.mark.slow)])
 def cluster(request: pytest.FixtureRequest, distributed: Any) -> Iterator[Any]:
     """One worker in the default run, which the cluster begins anew when it is killed."""
-    import dask
-
-    # Results that a killed worker had are asked for until this time is over; usually it is half a minute.
-    short = {"distributed.comm.timeouts.connect": "3s"}
-    with (
-        dask.config.set(short),
-        distributed.LocalCluster(
-            n_workers=request.param, threads_per_worker=1, processes=True, dashboard_address=None,
-            host="127.0.0.1",
-        ) as started,
-    ):  # fmt: skip
+    with distributed.LocalCluster(
+        n_workers=request.param, threads_per_worker=1, processes=True, dashboard_address=None,
+        host="127.0.0.1",
+    ) as started:  # fmt: skip
         yield started
 
 
@@ -63,6 +56,10 @@ def test_a_worker_killed_midway_changes_nothing(
     tmp_path: Path, cluster: Any, distributed: Any
 ) -> None:
     run_sweep(EXPERIMENT, tmp_path / "alone")
+    import dask
+
+    # Results that a killed worker had are asked for until this time is over; usually it is half a minute.
+    short = {"distributed.comm.timeouts.connect": "3s"}
     killed: list[int] = []
     with chosen_runner(dask=cluster.scheduler_address) as runner:
         client = distributed.Client(cluster)
@@ -73,7 +70,8 @@ def test_a_worker_killed_midway_changes_nothing(
                 killed.append(next(iter(workers.values())))
                 os.kill(killed[0], signal.SIGKILL)
 
-        run_sweep(EXPERIMENT, tmp_path / "dask", runner=runner, progress=kill_one_midway)
+        with dask.config.set(short):
+            run_sweep(EXPERIMENT, tmp_path / "dask", runner=runner, progress=kill_one_midway)
         client.close()
     assert killed
     assert tables(tmp_path / "dask") == tables(tmp_path / "alone")

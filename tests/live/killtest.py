@@ -184,7 +184,7 @@ def _send(pipe, line):
 
 def _first_word(pipe):
     """Wait until the worker is at work, so that moments are not all in its start."""
-    select.select([pipe], [], [], 30)
+    select.select([pipe], [], [], 300)
 
 
 def warm_up(address):

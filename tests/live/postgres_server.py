@@ -103,7 +103,7 @@ def running_server():
         options = f"-c listen_addresses='' -c unix_socket_directories={sockets}"
         # Only processes are killed here, never the machine: nothing has to be on the disk.
         options += " -c fsync=off -c synchronous_commit=off -c full_page_writes=off"
-        control = [binaries / "pg_ctl", "-D", data, "-w", "-l", log]
+        control = [binaries / "pg_ctl", "-D", data, "-w", "-t", "300", "-l", log]
         subprocess.run(
             [*control, "-o", options, "start"], check=True, cwd="/",
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **user,

@@ -479,7 +479,7 @@ def test_two_processes_change_at_once(store_address, clock):
     for worker in workers:
         worker.start()
     for worker in workers:
-        worker.join(60)
+        worker.join(300)
     with Store(store_address) as store:
         found = Campaign.open("banner", store=store).current_settings().options
     assert sorted(found) == sorted(

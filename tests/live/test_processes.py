@@ -54,7 +54,7 @@ def test_four_processes_decide_all_regions_once(store_address):
     ]
     for racer in racers:
         racer.start()
-    seen = [answers.get(timeout=60) for _ in racers]
+    seen = [answers.get(timeout=300) for _ in racers]
     for racer in racers:
         racer.join()
     assert all(each == seen[0] for each in seen)
@@ -69,10 +69,10 @@ def _race_in_regions(address, buckets, barrier, answers, own):
     with Campaign.open("raced", store=address) as campaign:
         decided = []
         for bucket in range(1, buckets + 1):
-            barrier.wait(timeout=60)
+            barrier.wait(timeout=300)
             found = campaign.decide_all(bucket)
             decided.append([(each.option, each.sequence, each.at) for each in found.values()])
-            barrier.wait(timeout=60)
+            barrier.wait(timeout=300)
             campaign.record(bucket, region=own, rounds=1000, total=300 + 50 * found[own].arm)
         answers.put(decided)
 
@@ -93,7 +93,7 @@ def test_two_processes_on_one_bucket_make_one_decision(store_address):
     ]
     for racer in racers:
         racer.start()
-    seen = [answers.get(timeout=60) for _ in racers]
+    seen = [answers.get(timeout=300) for _ in racers]
     for racer in racers:
         racer.join()
     assert seen[0] == seen[1] == seen[2]
@@ -108,9 +108,9 @@ def _race(address, buckets, barrier, answers, number):
     with Campaign.open("raced", store=address) as campaign:
         decided = []
         for bucket in range(1, buckets + 1):
-            barrier.wait(timeout=60)
+            barrier.wait(timeout=300)
             decision = campaign.decide(bucket)
             decided.append((decision.option, decision.purpose, decision.sequence, decision.at))
-            barrier.wait(timeout=60)
+            barrier.wait(timeout=300)
             campaign.record(bucket, rounds=1000, total=300 + 50 * decision.arm)
         answers.put(decided)

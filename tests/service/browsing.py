@@ -49,10 +49,10 @@ def running_site(folder, clock, **configuration):
         server.startup = startup
         thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
         thread.start()
-        assert ready.wait(60)
+        assert ready.wait(300)
         yield Site(address_of(listening), store, secrets, app)
         server.should_exit = True
-        thread.join(30)
+        thread.join(300)
         assert not thread.is_alive()
 
 
@@ -95,7 +95,12 @@ class Visitor:
     def goto(self, path):
         self.page.goto(self.address.rstrip("/") + path)
 
-    def wait_for(self, selector, seconds=60):
+    def follow(self, selector):
+        """Click on what leads to another page, and wait until that one is whole."""
+        with self.page.expect_navigation():
+            self.page.click(selector)
+
+    def wait_for(self, selector, seconds=120):
         self.page.wait_for_selector(selector, timeout=1000 * seconds)
 
     def act(self, name, why, **fields):

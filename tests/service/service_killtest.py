@@ -173,7 +173,7 @@ def kill_at_random_moments(address, moments, *, seed=1, say=lambda text: None):
             service.wait()
             stop.set()
             for thread in (driver, *threads):
-                thread.join(120)
+                thread.join(600)
             assert finished, "the client that decides did not come to its end"
         assert service.stop() == 0
     finally:

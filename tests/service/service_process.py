@@ -7,6 +7,7 @@ take a hundred times two seconds. Each runs what `latesum serve` runs.
 import contextlib
 import multiprocessing
 import os
+import random
 import socket
 import time
 import urllib.request
@@ -17,17 +18,31 @@ _CONTEXT.set_forkserver_preload(
 )
 
 
+#: Ports that no system gives to a connection by itself: one of those could be anyone's when it is used.
+_PORTS = range(20_000, 30_000)
+
+
 def free_port():
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
+    """A port on which nothing listens, from the part of the range that is for this worker of pytest."""
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    own = _PORTS[worker % 20 * 500 :][:500]
+    for port in random.SystemRandom().sample(own, len(own)):
+        with contextlib.suppress(OSError), socket.socket() as found:
+            found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            found.bind(("127.0.0.1", port))
+            return port
+    raise RuntimeError("there is no free port")
 
 
-def _serve(address, port, files, log, more):
+def _serve(address, port, files, log, configured, more):
+    import functools
     import resource
     import sys
 
+    from latesum import service
     from latesum.cli.serve import serve
+
+    service.Configuration = functools.partial(service.Configuration, **configured)
 
     if files is not None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
@@ -41,10 +56,13 @@ def _serve(address, port, files, log, more):
 
 
 class ServiceProcess:
-    """A service on a port of its own, with at most this many open files; its log goes to a file."""
+    """A service on a port of its own, with at most this many open files; its log goes to a file.
 
-    def __init__(self, address, port=None, files=None, log=os.devnull, **more):
-        self._given = (str(address), port or free_port(), files, str(log), more)
+    What no option of the command sets may be configured.
+    """
+
+    def __init__(self, address, port=None, files=None, log=os.devnull, configured=None, **more):
+        self._given = (str(address), port or free_port(), files, str(log), configured or {}, more)
         self.url = f"http://127.0.0.1:{self._given[1]}"
         self.process = None
 
@@ -55,12 +73,12 @@ class ServiceProcess:
             self.wait()
         return self
 
-    def wait(self, seconds=60):
+    def wait(self, seconds=300):
         """Until it answers."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             with contextlib.suppress(OSError):
-                urllib.request.urlopen(f"{self.url}/livez", timeout=1).close()
+                urllib.request.urlopen(f"{self.url}/livez", timeout=60).close()
                 return
             if not self.process.is_alive():
                 raise RuntimeError(f"the service ended with {self.process.exitcode}")
@@ -75,7 +93,7 @@ class ServiceProcess:
     def stop(self):
         """SIGTERM, and its exit code."""
         self.process.terminate()
-        self.process.join(20)
+        self.process.join(120)
         return self.process.exitcode
 
     def __enter__(self):

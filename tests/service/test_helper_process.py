@@ -36,3 +36,20 @@ def test_after_it_was_ended_for_want_of_questions_the_next_one_is_answered(echo)
         return [first, second]
 
     assert asyncio.run(ask_late()) == asked
+
+
+def test_a_question_right_after_it_was_ended_for_want_of_questions_is_answered(echo):
+    """The process was killed a moment ago, and the loop does not know yet that it has ended."""
+
+    async def ask_at_once():
+        helper = HelperProcess(echo, idle=3600.0)
+        await helper.ask(Message({"number": 1}), 60)
+        ended = helper._process
+        helper._ending._run()  # as the loop does when the time is over
+        assert ended.returncode is None
+        answer = await helper.ask(Message({"number": 2}), 60)
+        await helper.close()
+        assert ended.returncode is not None
+        return answer
+
+    assert asyncio.run(ask_at_once()) == Message({"number": 2})

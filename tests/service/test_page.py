@@ -29,7 +29,7 @@ def demo_of(seconds_per_day):
     address, token = re.search(r"http://\S+", said)[0], re.search(r"latesum_\S+", said)[0]
     yield address, token
     process.terminate()
-    _, logged = process.communicate(timeout=20)
+    _, logged = process.communicate(timeout=120)
     assert process.returncode == 0, logged
     assert token not in logged
 

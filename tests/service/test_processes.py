@@ -1,6 +1,7 @@
 """Several processes, some of them killed."""
 
 import threading
+import time
 
 import pytest
 from service_killtest import kill_at_random_moments
@@ -40,7 +41,9 @@ def test_four_processes_on_one_postgresql_take_one_decision_for_a_bucket(postgre
             service.start(wait=False)
         for service in services:
             service.wait()
-        clients = [Client(service.url, secret) for service in services for _ in range(2)]
+        clients = [
+            Client(service.url, secret, timeout=120) for service in services for _ in range(2)
+        ]
         for client in clients:
             client.create("race", **SETTINGS)
         for bucket in range(1, buckets + 1):
@@ -74,7 +77,7 @@ def test_a_stopped_service_answers_what_was_begun(tmp_path):
     with Store(address) as store:
         secret = Tokens(store).new("shop", "operate")
     service = ServiceProcess(address).start()
-    client = Client(service.url, secret, attempts=1)
+    client = Client(service.url, secret, attempts=1, timeout=120)
     client.create("banner", **SETTINGS)
     client.option("banner", 1)
     acknowledged, stop = [], threading.Event()
@@ -91,8 +94,9 @@ def test_a_stopped_service_answers_what_was_begun(tmp_path):
 
     thread = threading.Thread(target=keep_on)
     thread.start()
-    while len(acknowledged) < 10:
-        pass
+    while len(acknowledged) < 10 and thread.is_alive():
+        time.sleep(0.01)
+    assert thread.is_alive(), "a record was refused before the service was stopped"
     assert service.stop() == 0
     stop.set()
     thread.join()

@@ -70,7 +70,7 @@ http {{
         yield port
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(120)
 
 
 @contextlib.contextmanager
@@ -127,7 +127,7 @@ def handle(context, connection, address, upstream):
                 client.sendall(part)
 
 
-def wait_for(port, seconds=30):
+def wait_for(port, seconds=120):
     end = time.monotonic() + seconds
     while True:
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):

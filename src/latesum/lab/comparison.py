@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -171,12 +173,17 @@ class Comparison:
         }
         table = pa.concat_tables(tables).combine_chunks().replace_schema_metadata(about)
         path = Path(path)
-        aside = path.with_name(path.name + ".part")
+        aside = path.with_name(
+            f".{path.name}.{os.urandom(6).hex()}"
+        )  # other processes may save too
         try:
             pq.write_table(table, aside)
             aside.replace(path)
         except OSError as error:
             raise InvalidInput(f"cannot write {path}: {error}.") from error
+        finally:
+            with contextlib.suppress(OSError):
+                aside.unlink(missing_ok=True)
 
     @classmethod
     def from_parquet(cls, path: str | Path) -> Comparison:

@@ -57,6 +57,8 @@ class HelperProcess:
         self._module = module
         self._idle = idle
         self._process: asyncio.subprocess.Process | None = None
+        #: The one that was ended because no question came.
+        self._ended: asyncio.subprocess.Process | None = None
         self._ending: asyncio.TimerHandle | None = None
         self._asked = self._unwanted = False
 
@@ -106,7 +108,7 @@ class HelperProcess:
                 raise ProcessEnded from error
             raise
         self._asked = False
-        self._ending = asyncio.get_running_loop().call_later(self._idle, self._end)
+        self._ending = asyncio.get_running_loop().call_later(self._idle, self._leave)
         return answer
 
     def give_up(self) -> None:
@@ -114,6 +116,11 @@ class HelperProcess:
         self._unwanted = True
         if self._asked and self._process is not None and self._process.stdin is not None:
             self._process.stdin.write(_GIVE_UP)
+
+    def _leave(self) -> None:
+        """End a process that is idle. The next question goes to another one: this one's end may be known later."""
+        self._end()
+        self._ended, self._process = self._process, None
 
     def _end(self) -> None:
         if self._process is not None and self._process.returncode is None:
@@ -125,9 +132,10 @@ class HelperProcess:
         if self._ending is not None:
             self._ending.cancel()
         self._end()
-        if self._process is not None:
-            await self._process.wait()
-            self._process = None
+        for process in (self._process, self._ended):
+            if process is not None:
+                await process.wait()
+        self._process = self._ended = None
 
 
 async def _next_message(source: asyncio.StreamReader) -> tuple[bytes, Message]:

@@ -221,8 +221,8 @@ function setUpActs() {
       });
       if (answer.ok && act === "delete") return location.assign("/");
       if (answer.ok) {
+        await refresh(); // first, so that the next dialog offers what there is now
         dialog.close();
-        await refresh();
       } else {
         problem.textContent = (await answer.json()).error;
       }
