@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Literal, NamedTuple, Self, get_args
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from latesum import _html
 from latesum._checks import InvalidInput, finite_number, whole_number
@@ -23,95 +22,41 @@ from latesum._draws import generator_in
 from latesum._sentences import sentence
 from latesum._terminal import new_table
 from latesum.policies.arguments import KeepsArguments
+from latesum.policies.compiled import PlayedByKernels, for_kernel, from_kernel
 from latesum.policies.history import check_history
+from latesum.policies.plays import (
+    MOST_ROUNDS,
+    PURPOSES,
+    Estimate,
+    Play,
+    Purpose,
+    Stretch,
+    new_play,
+    new_stretch,
+)
 
-#: Why a stretch is played. "learn": to learn from it. "bridge": played and not learned from.
-#: "commit": the answer stands. "override": something else was played than the policy asked for.
-Purpose = Literal["learn", "bridge", "commit", "override"]
-PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
-_NUMBER_OF = {purpose: number for number, purpose in enumerate(PURPOSES)}
-
-#: More rounds than are ever played; compiled rules count them in 64 bits.
-MOST_ROUNDS = 1 << 62
+#: What policies are made of: one place to import it from.
+__all__ = [
+    "MOST_ROUNDS",
+    "PURPOSES",
+    "Estimate",
+    "Play",
+    "Policy",
+    "Purpose",
+    "Stretch",
+    "for_kernel",
+    "from_kernel",
+    "new_play",
+    "new_stretch",
+    "say_before",
+    "say_estimate",
+]
 
 #: The version of the saved state's layout; `from_state` refuses any other.
 STATE_VERSION = 2
 
 
-class Stretch(NamedTuple):
-    """What a policy asks for: play `arm` for at least `rounds` rounds.
-
-    Args:
-        arm: The arm to play.
-        rounds: The least number of rounds.
-        purpose: Why it is played.
-        number: Counts the policy's decisions; the base class gives it, so that a policy leaves it
-            out.
-        part: The longest piece that the policy wants to be told at once; None: any.
-
-    >>> Stretch(0, 150, "learn", number=3)
-    Stretch(arm=0, rounds=150, purpose='learn', number=3)
-    """
-
-    arm: int
-    rounds: int
-    purpose: Purpose
-    number: int = 0
-    part: int | None = None
-
-    def __repr__(self) -> str:
-        """As one would type it: without `part` where there is none."""
-        shown = self if self.part is not None else self[:4]
-        fields = (f"{name}={value!r}" for name, value in zip(self._fields, shown, strict=False))
-        return f"Stretch({', '.join(fields)})"
-
-
-class Play(NamedTuple):
-    """What was really played, and the total that arrived meanwhile.
-
-    Args:
-        arm: The arm that was played.
-        rounds: The number of rounds.
-        total: What arrived meanwhile; None while it is not known.
-        purpose: Why it was played.
-        number: The number of the stretch that the play is a part of.
-    """
-
-    arm: int
-    rounds: int
-    total: float | None = None
-    purpose: Purpose = "learn"
-    number: int | None = None
-
-
-# What the named tuples' own constructors do, without a second call: these are made all the time.
-new_stretch: Callable[[type[Stretch], tuple[Any, ...]], Stretch] = tuple.__new__
-new_play: Callable[[type[Play], tuple[Any, ...]], Play] = tuple.__new__
-
-
-class Estimate(NamedTuple):
-    """What a policy believes of one arm.
-
-    Args:
-        arm: The arm.
-        name: Its name.
-        mean: Its mean reward; None if nothing is known.
-        low: The lower limit of the mean.
-        high: The upper limit of the mean.
-        plays: The number of rounds that the policy has learned from.
-        active: Whether the arm may still be the answer.
-    """
-
-    arm: int
-    name: str
-    mean: float | None
-    low: float
-    high: float
-    plays: int
-    active: bool
-
-
-class Policy(KeepsArguments, ABC):
+class Policy(PlayedByKernels, KeepsArguments, ABC):
     """A policy that sees totals and nothing else.
 
     A subclass sets `kind` and fills in the hooks `_reset`, `_learn` and `_next`, mostly `_forget`
@@ -436,60 +381,6 @@ class Policy(KeepsArguments, ABC):
         self._generator_state = self._seeded if self.random else None
         self._reset()
 
-    # How compiled code plays whole runs (`latesum.lab.whole_runs`).
-
-    def _compiled_goes_on(self) -> bool:
-        """Whether it can go on with what is being played: not where a part would be learned by itself."""
-        return self._unplayed <= 0 or self.learns_from == "parts"
-
-    def _for_kernel(self) -> Any:
-        """What the compiled rule knows; None where Python must play the next part."""
-        return self._state  # type: ignore[attr-defined]
-
-    def _opened(self) -> tuple[int, int, int, int]:
-        """The stretch that is being played: arm, purpose, number, and the rounds that are left of it."""
-        if self._open is None or self._unplayed <= 0:
-            return -1, 0, 0, 0
-        arm, _, _, purpose, number = self._open
-        return arm, _NUMBER_OF[purpose], number or 0, self._unplayed
-
-    def _learned_elsewhere(
-        self, plays: Sequence[Play], rounds: int, highest: int, unplayed: int
-    ) -> None:
-        """Compiled code has taught the rule, up to the last of `plays`: the protocol follows."""
-        self.rounds_told += rounds
-        self._highest = highest
-        self._asked, self._open, self._unplayed = None, None, 0
-        if self.learns_from == "parts":
-            self._open, self._unplayed = plays[-1], unplayed
-
-    def _make_room(self) -> None:
-        """Let the compiled rule learn one more stretch, where its arrays may be full."""
-
-    def _roomier(self, state: Any) -> Any:
-        """The same state of the compiled rule with more room, where its arrays may be full."""
-        return state
-
-    def _follow(
-        self, state: Any, before: Any, before_rounds: int, rounds: int, open_stretch: Play | None,
-        unplayed: int, highest: int,
-    ) -> None:  # fmt: skip
-        """Take over what compiled code has made of this policy, told late, and of what it knew before."""
-        self._take_state(before)
-        self.rounds_told, self._asked = before_rounds, None
-        if open_stretch is not None:
-            self._before = self._memory()
-        self._take_state(state)
-        self.rounds_told, self._open = rounds, open_stretch
-        self._unplayed, self._highest = unplayed, highest
-
-    def _take_state(self, state: Any) -> None:
-        """Let the compiled rule go on from here."""
-        self._state = state
-
-    def _go_on(self) -> None:
-        """Do what the compiled rule has stopped for."""
-
     @property
     def _rng(self) -> np.random.Generator | None:
         """The generator to draw from; None if `random` is False. Do not keep it: it changes."""
@@ -577,13 +468,6 @@ class Policy(KeepsArguments, ABC):
     def _available(self) -> list[int]:
         return [arm for arm in range(self.n_arms) if arm not in self._dropped]
 
-    def _available_arms(self) -> NDArray[np.bool_]:
-        """The same for compiled rules: False for arms that were taken away."""
-        available = np.ones(self.n_arms, dtype=np.bool_)
-        for arm in self._dropped:
-            available[arm] = False
-        return available
-
     # The hooks. `_next` must not change anything; random numbers are drawn in `_reset` and
     # `_learn` only. A snapshot holds JSON values and shares nothing that `_learn` changes.
 
@@ -634,19 +518,6 @@ _PROTOCOL = frozenset(
     ("rounds_told", "_asked", "_open", "_unplayed", "_highest", "_before", "_dropped",
      "_generator", "_generator_state")
 )  # fmt: skip
-
-
-def for_kernel(play: Play) -> tuple[int, int, float, bool, int]:
-    """A play as compiled rules take it in: arm, rounds, total, whether it is known, purpose."""
-    arm, rounds, total, purpose, _ = play
-    known = total is not None
-    return arm, rounds, total if total is not None else 0.0, known, _NUMBER_OF[purpose]
-
-
-def from_kernel(planned: tuple[int, int, int]) -> Stretch:
-    """The stretch that a compiled rule asks for."""
-    arm, rounds, purpose = planned
-    return new_stretch(Stretch, (arm, rounds, PURPOSES[purpose], 0, None))
 
 
 def say_estimate(option: str, mean: float, worth: float, bound: float) -> str:
