@@ -545,8 +545,10 @@ def all_lock_ins(law: str, policies: Sequence[str] = ()) -> Callable[[Sequence[R
             "seed": lambda row: row["seed"],
             "runs": lambda row: f"{int(row['runs']):,}",
             "lock-ins": lambda row: row["lock_ins"],
-            "95% upper limit of the rate": lambda row: f"{float(row['upper_limit']):.2g}",
         }
+        if any(row.get("told_longer") for row in chosen):
+            columns["lock-ins, told ten times the horizon"] = lambda row: row["told_longer"]
+        columns["95% upper limit of the rate"] = lambda row: f"{float(row['upper_limit']):.2g}"
         right = tuple(columns)[2:]
         if any(row["mean"] for row in chosen):
             columns["mean regret"] = lambda row: f"{float(row['mean']):,.0f}" if row["mean"] else ""

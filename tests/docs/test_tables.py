@@ -84,6 +84,7 @@ def test_a_new_study_replaces_its_row_and_no_other(tables, tmp_path):
     row = {
         "policy": "unmix", "law": "wide", "told": 1.0, "horizon": None, "seed": 99, "runs": 4_000,
         "suspects": 3, "lock_ins": 2, "upper_limit": 0.0016, "mean": 3_000.0, "worst": 9_000.0,
+        "told_longer": 1,
     }  # fmt: skip
     for lock_ins in (2, 0):
         write_summary(tmp_path / "made" / "safety.csv", [{**row, "lock_ins": lock_ins}])
@@ -94,7 +95,7 @@ def test_a_new_study_replaces_its_row_and_no_other(tables, tmp_path):
     command = "latesum safety --law wide --policy unmix --told 1 --replications 4000 --seed 99"
     assert f"| 0 of 4,000 | `{command}` |" in shown
     assert "--seed 21`" not in shown  # the newest of each stands there
-    assert "| `unmix` | its mean | 99 | 4,000 | 0 | 0.0016 | 3,000 | the present one |" in tables.table("safety-unmix")  # fmt: skip
+    assert "| `unmix` | its mean | 99 | 4,000 | 0 | 1 | 0.0016 | 3,000 | the present one |" in tables.table("safety-unmix")  # fmt: skip
 
 
 def test_a_folder_without_results_is_refused(tables, tmp_path):

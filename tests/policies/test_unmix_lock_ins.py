@@ -3,6 +3,11 @@
 They are runs of `latesum safety --law wide`; each has its cause in its name.
 """
 
+import re
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from latesum.lab.measures import suspect
@@ -326,3 +331,18 @@ def test_a_long_visit_to_the_second_best_arm_ends(means, delay, seed, number, mo
     longer = run.continued(horizons * run.horizon) if horizons > 1 else run
     assert not suspect(longer, share=HARMFUL_SHARE)
     assert not suspect(run.anew(10 * run.horizon), share=HARMFUL_SHARE)
+
+
+@pytest.mark.slow
+def test_lock_ins_of_chance_are_counted():
+    """A policy that sees every reward at once has suspects, too, but nearly no lock-ins."""
+    script = Path(__file__).parents[2] / "examples" / "unmix" / "chance.py"
+    ran = subprocess.run(
+        [sys.executable, str(script), "--problems", "2000"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    found = re.search(r": (\d+) suspects, (\d+) lock-ins", ran.stdout)
+    assert found
+    # Of 50,000 problems 246 and 4 are so: both limits are passed by chance in fewer than 1 of 1,000 seeds.
+    assert 1 <= int(found[1]) <= 25
+    assert int(found[2]) <= 3

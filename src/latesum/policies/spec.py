@@ -72,11 +72,11 @@ class PolicySpec:
             return cls.parse(policy)
         if isinstance(policy, PolicySpec):
             return policy
-        name, own = getattr(policy, "kind", None), type(policy)
-        if not isinstance(name, str) or isinstance(policy, type):
+        if isinstance(policy, type) or not hasattr(policy, "kind") or not hasattr(policy, "sees"):
             raise InvalidInput(
                 f'a policy is given as text, such as "flow", or built, such as Flow(2, 1000, mean_delay=5), not as {policy!r}.'
             )
+        name, own = policy.kind, type(policy)
         if POLICIES.loaded(name) is not own:
             name = f"{own.__module__}:{own.__qualname__}"
         try:
