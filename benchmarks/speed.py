@@ -28,7 +28,7 @@ import versions
 import attributed
 import delays
 from latesum import ODAAF, Flow, Problem
-from latesum._terminal import new_table, terminal
+from latesum._terminal import TextColumn, TextTable, terminal
 from latesum.attributed import QPMD
 from latesum.lab import Setting
 from latesum.lab.engine import Chunk, run_chunk
@@ -251,7 +251,10 @@ def main() -> None:
     rows = measure(arguments.quick)
     if arguments.before:
         rows += beside(arguments.before, arguments.quick)
-    table = new_table(f"{today()}, {machine()}", ["what", "figure", "goal"])
+    table = TextTable(
+        f"{today()}, {machine()}",
+        [TextColumn(name, "left", no_wrap=False) for name in ("what", "figure", "goal")],
+    )
     for each in rows:
         table.add_row(each["what"], each["figure"], each["goal"])
     terminal().print(table)

@@ -104,9 +104,9 @@ def _compiled(function: Function, counts_references: bool) -> Function:
 
 
 def _keep_each_version_by_itself(kernel: Any) -> None:
-    """Let the files of the versions that a cache holds, one for each types of arguments, have names of their own.
+    """Let every version of a kernel that the cache holds, one per combination of argument types, have a file name of its own.
 
-    Numba numbers them. Two processes that keep their first version at once both take number 1, and then the index
+    Numba numbers the files. Two processes that keep their first version at once both take number 1, and then the index
     of one may name the code of the other, which would run with arguments of other types and give wrong numbers.
     """
     files = getattr(kernel._cache, "_cache_file", None)

@@ -517,6 +517,33 @@ def test_told_nothing_the_delay_by_which_an_arm_is_in_doubt_is_part_of_the_state
         assert (same.ask().arm, same.ask().rounds) == (1, 600)
 
 
+def _played_while_totals_are_missing(missing, **rule):
+    """The rounds of each of three arms; the totals of the first `missing` visits to arm 1, the best one, are missing."""
+    world = Problem([0.3, 0.6, 0.5], "exponential(20)").start(rng=np.random.default_rng(5))
+    policy = Unmix(3, 40_000, mean_delay=20, rng=np.random.default_rng(5), **rule)
+    rounds, visits, last = [0, 0, 0], 0, None
+    while sum(rounds) < 40_000:
+        asked = policy.ask()
+        part = min(asked.rounds, asked.part or asked.rounds)
+        total = world.play(asked.arm, part)
+        visits += asked.arm == 1 and last != 1
+        last = asked.arm
+        policy.tell(last, part, None if last == 1 and visits <= missing else total)
+        rounds[asked.arm] += part
+    return rounds
+
+
+def test_an_arm_whose_totals_are_all_missing_is_visited_again():
+    assert _played_while_totals_are_missing(1)[1] > 35_000
+    assert _played_while_totals_are_missing(1, visit_twice=False)[1] < 1_000
+
+
+def test_an_arm_whose_totals_never_come_does_not_take_much():
+    unseen = _played_while_totals_are_missing(10**9)
+    assert 1_000 < unseen[1] < 6_000
+    assert unseen[2] > 30_000
+
+
 def test_rows_that_are_kept_are_explained_as_new_ones_are():
     """The design of kept rows goes on where it ended, also where the last row became longer meanwhile."""
     rng = np.random.default_rng(4)

@@ -173,9 +173,8 @@ class Comparison:
         }
         table = pa.concat_tables(tables).combine_chunks().replace_schema_metadata(about)
         path = Path(path)
-        aside = path.with_name(
-            f".{path.name}.{os.urandom(6).hex()}"
-        )  # other processes may save too
+        # Other processes may save to the same file: each writes aside under a name of its own.
+        aside = path.with_name(f".{path.name}.{os.urandom(6).hex()}")
         try:
             pq.write_table(table, aside)
             aside.replace(path)

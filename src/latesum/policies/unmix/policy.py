@@ -102,7 +102,8 @@ class Unmix(Policy):
         doubt_in_turn: Whether arms in doubt are visited one at a time, and for less long, where nothing was told of the delay. Earlier
             versions visited them all.
         visit_twice: Whether an arm that was visited once and seems less than 6% worse than the best one is in doubt, where a
-            mean was told. Earlier versions relied on one visit.
+            mean was told; and whether an arm whose totals are all missing is visited again. Earlier versions relied on
+            one visit.
         names: The arms' names.
         rng: The generator that the order of first visits is drawn from.
 
@@ -390,7 +391,7 @@ class Unmix(Policy):
             # What comes before and after a visit to an arm in doubt is not decided there.
             0.0 if self._doubted or self._why == IN_DOUBT else self._search_at,
             self._in_order(), self.n_arms, float(self.rounds_told), float(self.horizon or 0),
-            self._told_nothing, self.reconsider, self.new_first,
+            self._told_nothing, self.reconsider, self.new_first, self.visit_twice,
         )  # fmt: skip
 
     def _fit(self) -> None:

@@ -18,6 +18,7 @@ from latesum.policies.unmix.rows_kernels import (
     FLOWING_FROM,
     KNOWN,
     N_RUNS,
+    PENDING,
     PLAYED,
     REWARDS,
     SILENCE,
@@ -46,6 +47,8 @@ _LEAST_PLANNED = 1000.0
 #: more, for at least this multiple of the time in which no reward came at the start.
 _EARLY = 3.0
 _PAST_SILENCE = 1.5
+#: An arm whose totals are all missing is visited once more, and again while it has had no more than this share of all rounds.
+UNSEEN_SHARE = 0.1
 #: Why an arm is next.
 GOES_ON, NOT_TRIED, MOST_PROMISING, NOTHING_KNOWN = 0, 1, 2, 3
 
@@ -96,23 +99,39 @@ def goes_on(arm, length, order, values, mu, counts, scale, share, rewards):  # t
 
 
 @allocation_free
-def choose(present, length, order, values, mu, counts, scale, share, rewards, tried_since, new_first):  # type: ignore[no-untyped-def]  # fmt: skip
+def is_unseen(arm, counts, clock):  # type: ignore[no-untyped-def]
+    """Whether an arm was played and all its totals are missing for good, so that nothing is known of it.
+
+    It is visited again at once; if that goes on, it is played for no more than a small share of all rounds.
+    """
+    played = counts[PLAYED, arm]
+    if played == 0.0 or counts[KNOWN, arm] > 0.0 or counts[PENDING, arm] > 0.0:
+        return False
+    return counts[VISITS, arm] <= 1.0 or played <= UNSEEN_SHARE * clock
+
+
+@allocation_free
+def choose(present, length, order, values, mu, counts, scale, share, rewards, tried_since, new_first, visit_twice, clock):  # type: ignore[no-untyped-def]  # fmt: skip
     """The next arm and why: stay while the visit goes on, then a new arm, then the best index.
 
     `present` is the arm that was played last if it can be played on, otherwise -1. An arm whose
     last run began before `tried_since` counts as new. With `new_first` an arm that was never played
-    ends a later visit, which may be as long as all that is known, once it has lasted for a stretch.
+    ends a later visit, which may be as long as all that is known, once it has lasted for a stretch. With `visit_twice`
+    an arm whose totals are all missing counts as new.
     """
     if new_first and present >= 0 and counts[VISITS, present] > 1.0 and length >= STRETCH * scale:
         for place in range(len(order)):
-            if counts[PLAYED, order[place]] == 0.0:
-                return order[place], NOT_TRIED
+            arm = order[place]
+            if counts[PLAYED, arm] == 0.0 or (visit_twice and is_unseen(arm, counts, clock)):
+                return arm, NOT_TRIED
     if present >= 0 and goes_on(present, length, order, values, mu, counts, scale, share, rewards):
         return present, GOES_ON
     best = order[0]
     for place in range(len(order)):
         arm = order[place]
-        if arm != present and counts[BEGAN, arm] < tried_since:
+        if arm != present and (
+            counts[BEGAN, arm] < tried_since or (visit_twice and is_unseen(arm, counts, clock))
+        ):
             return arm, NOT_TRIED
         if values[arm] > values[best]:
             best = arm
@@ -155,7 +174,7 @@ def next_part(arm, left, scale, numbers, runs):  # type: ignore[no-untyped-def]
 
 
 @allocation_free
-def decide(order, n_arms, scale, clock, horizon, told_nothing, reconsider, new_first, numbers, counts, runs, points, variances, values):  # type: ignore[no-untyped-def]  # fmt: skip
+def decide(order, n_arms, scale, clock, horizon, told_nothing, reconsider, new_first, visit_twice, numbers, counts, runs, points, variances, values):  # type: ignore[no-untyped-def]  # fmt: skip
     """The next arm, why, and for how many rounds.
 
     `order` are the arms that can be played, in the order of their first visits, `clock` the rounds so
@@ -182,7 +201,7 @@ def decide(order, n_arms, scale, clock, horizon, told_nothing, reconsider, new_f
         index_values(mu, variances[1], counts, n_arms, scale, clock, horizon, values)
         arm, why = choose(
             present, run_length(numbers, runs), order, values, mu, counts, scale, share,
-            numbers[REWARDS], tried_since, new_first,
+            numbers[REWARDS], tried_since, new_first, visit_twice, clock,
         )  # fmt: skip
         rounds = stretch_length(
             arm == present, counts[PLAYED, arm], counts[KNOWN, arm], scale, share
