@@ -53,3 +53,19 @@ def test_a_question_right_after_it_was_ended_for_want_of_questions_is_answered(e
         return answer
 
     assert asyncio.run(ask_at_once()) == Message({"number": 2})
+
+
+def test_after_the_system_killed_it_between_two_questions_the_next_one_is_answered(echo):
+    """As a machine without memory does."""
+
+    async def ask_after_a_kill():
+        helper = HelperProcess(echo, idle=3600.0)
+        await helper.ask(Message({"number": 1}), 60)
+        killed = helper._process
+        killed.kill()
+        await asyncio.wait_for(killed.wait(), 60)
+        answer = await helper.ask(Message({"number": 2}), 60)
+        await helper.close()
+        return answer
+
+    assert asyncio.run(ask_after_a_kill()) == Message({"number": 2})
