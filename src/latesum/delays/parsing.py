@@ -147,9 +147,8 @@ def _call(node: ast.Call, text: str) -> Any:
     arguments = [_evaluate(argument, text) for argument in node.args]
     named = {str(keyword.arg): _evaluate(keyword.value, text) for keyword in node.keywords}
     try:
-        signature_of(function).bind(
-            *arguments, **named
-        )  # says what is wrong without Python's name for the function
+        # First, because it says what is wrong without Python's name for the function.
+        signature_of(function).bind(*arguments, **named)
         made = function(*arguments, **named)
     except TypeError as error:
         raise InvalidInput(f"cannot read the delay {text!r}: {error}.") from None

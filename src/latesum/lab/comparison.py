@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,6 +25,7 @@ from latesum.lab.results import Runs, Summary, from_column, to_columns
 from latesum.lab.run import Run
 from latesum.lab.setting import ORDER, USUAL_MEASURES, WORLD, AnyPolicy, Setting, reports_of
 from latesum.lab.stats import number_text
+from latesum.lab.store import written_aside
 from latesum.policies import Play
 from latesum.policies.spec import PolicySpec
 from latesum.world import Problem, Reward
@@ -173,16 +172,12 @@ class Comparison:
         }
         table = pa.concat_tables(tables).combine_chunks().replace_schema_metadata(about)
         path = Path(path)
-        # Other processes may save to the same file: each writes aside under a name of its own.
-        aside = path.with_name(f".{path.name}.{os.urandom(6).hex()}")
         try:
-            pq.write_table(table, aside)
-            aside.replace(path)
+            with written_aside(path) as aside:
+                pq.write_table(table, aside)
+                aside.replace(path)
         except OSError as error:
             raise InvalidInput(f"cannot write {path}: {error}.") from error
-        finally:
-            with contextlib.suppress(OSError):
-                aside.unlink(missing_ok=True)
 
     @classmethod
     def from_parquet(cls, path: str | Path) -> Comparison:

@@ -72,7 +72,7 @@ class RunStore:
             (self.folder / "parts").mkdir(parents=True, exist_ok=True)
             if not mark.exists():
                 self._write_text(mark, json.dumps(ours) + "\n")
-            with self._aside(self.folder / "probe") as aside:
+            with written_aside(self.folder / "probe") as aside:
                 aside.touch()
             self._sweep()
         except OSError as error:
@@ -120,7 +120,7 @@ class RunStore:
         about = {"setting": json.dumps(setting.to_json(), sort_keys=True)}
         path = self._part(setting, first, end)
         path.parent.mkdir(parents=True, exist_ok=True)
-        with self._aside(path) as aside:
+        with written_aside(path) as aside:
             table = pa.table(columns).replace_schema_metadata(about)
             pq.write_table(table, aside, compression="zstd")
             _settle(aside)
@@ -214,7 +214,10 @@ class RunStore:
         folder = self.folder / name
         folder.mkdir(parents=True, exist_ok=True)
         paths = {"runs": folder / "runs.parquet", "checkpoints": folder / "checkpoints.parquet"}
-        with self._aside(paths["runs"]) as runs, self._aside(paths["checkpoints"]) as checkpoints:
+        with (
+            written_aside(paths["runs"]) as runs,
+            written_aside(paths["checkpoints"]) as checkpoints,
+        ):
             _write_tables(runs, checkpoints, results, about)
             for aside, path in ((runs, paths["runs"]), (checkpoints, paths["checkpoints"])):
                 _settle(aside)
@@ -234,17 +237,8 @@ class RunStore:
     def _part(self, setting: AnySetting, first: int, end: int) -> Path:
         return self.folder / "parts" / setting.digest / f"{first:06d}-{end - 1:06d}.parquet"
 
-    @contextlib.contextmanager
-    def _aside(self, path: Path) -> Iterator[Path]:
-        """A name of its own, beside `path`; nothing is left of it if writing fails."""
-        aside = path.with_name(f"{_ASIDE}{os.getpid()}-{os.urandom(6).hex()}")
-        try:
-            yield aside
-        finally:
-            aside.unlink(missing_ok=True)
-
     def _write_text(self, path: Path, text: str) -> None:
-        with self._aside(path) as aside:
+        with written_aside(path) as aside:
             aside.write_text(text)
             aside.replace(path)
 
@@ -253,6 +247,28 @@ class RunStore:
             with contextlib.suppress(OSError):
                 if time.time() - path.stat().st_mtime > _ABANDONED_AFTER:
                     path.unlink()
+
+
+@contextlib.contextmanager
+def written_aside(path: Path) -> Iterator[Path]:
+    """A name of its own, beside `path`; nothing is left of it if writing fails.
+
+    Args:
+        path: The file that it will replace.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "kept.txt"
+    >>> with written_aside(path) as aside:
+    ...     _ = aside.write_text("whole")
+    ...     _ = aside.replace(path)
+    >>> [each.name for each in path.parent.iterdir()]
+    ['kept.txt']
+    """
+    aside = path.with_name(f"{_ASIDE}{os.getpid()}-{os.urandom(6).hex()}")
+    try:
+        yield aside
+    finally:
+        aside.unlink(missing_ok=True)
 
 
 def _settle(path: Path) -> None:

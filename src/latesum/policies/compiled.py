@@ -6,6 +6,7 @@ protocol of the policy (`latesum.policies.base`) follows afterwards.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -31,9 +32,9 @@ class PlayedByKernels:
     _before: tuple[int, Any, Any]
     _dropped: frozenset[int]
 
+    @abstractmethod
     def _memory(self) -> tuple[int, Any, Any]:
         """What is known now, to go back to."""
-        raise NotImplementedError
 
     def _compiled_goes_on(self) -> bool:
         """Whether it can go on with what is being played: not where a part would be learned by itself."""

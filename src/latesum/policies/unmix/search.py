@@ -234,10 +234,8 @@ def visited_once(rows: PartRows, arms: Sequence[int]) -> tuple[int, ...]:
     >>> visited_once(rows, [0, 1, 2])
     (1,)
     """
-    plays, visits = rows.counts[0].tolist(), rows.visits.tolist()
-    means = [min(max(mean, 0.0), 1.0) for mean in rows.mu.tolist()]
-    known = [arm for arm in arms if plays[arm] > 0]
-    best = max(known, key=rows.mu.tolist().__getitem__, default=-1)
+    known, best = _known_and_best(rows, arms)
+    visits, means = rows.visits.tolist(), _means(rows)
     return tuple(
         arm for arm in known
         if arm != best and visits[arm] <= 1 and means[arm] >= (1.0 - _UNRESOLVED) * means[best]
@@ -252,19 +250,29 @@ def _in_doubt(
 
     The likeliest one is among `likely`.
     """
-    plays, misfit = rows.counts[0].tolist(), rows.misfit
-    known = [arm for arm in arms if plays[arm] > 0]
+    known, best = _known_and_best(rows, arms)
     if not known:
         return ()
-    best = max(known, key=rows.mu.tolist().__getitem__)
-    least = min(other.objective for other in likely)
+    misfit, least = rows.misfit, min(other.objective for other in likely)
     doubted = set()
     for other, doubt in doubting:
         if other.objective > least + doubt.margin * misfit:
             continue
-        means = [min(max(mean, 0.0), 1.0) for mean in other.mu.tolist()]
+        means = _means(other)
         variances = other.variances[1].tolist()
         for arm in known:
             if means[arm] + doubt.deviations * math.sqrt(variances[arm]) >= means[best]:
                 doubted.add(arm)
     return tuple(arm for arm in known if arm in doubted and arm != best)
+
+
+def _known_and_best(rows: PartRows, arms: Sequence[int]) -> tuple[list[int], int]:
+    """Those of `arms` of which something is known, and the best one of them; -1 where there is none."""
+    plays, means = rows.counts[0].tolist(), rows.mu.tolist()
+    known = [arm for arm in arms if plays[arm] > 0]
+    return known, max(known, key=means.__getitem__, default=-1)
+
+
+def _means(rows: PartRows) -> list[float]:
+    """The means as they are explained, within 0 and 1."""
+    return [min(max(mean, 0.0), 1.0) for mean in rows.mu.tolist()]
