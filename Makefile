@@ -8,7 +8,7 @@ DOCS_READY := .venv/.docs-ready
 # Tests start many processes: each would read and compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-slow test-release kill-test mutants lint warm-up format lock clean benchmarks docs
+.PHONY: demo test test-slow test-release kill-test lint warm-up format lock clean benchmarks docs
 
 demo: $(READY)
 	$(BIN)/latesum demo --out demo-output
@@ -25,10 +25,6 @@ test-slow: $(READY)
 # Needs the package index: installs the built wheel with and without extras, as a user would.
 test-release: $(READY)
 	$(BIN)/python -m pytest -m release tests/root/test_release.py
-
-# Small changes of the source that some test must notice; a run that was stopped goes on.
-mutants: $(READY)
-	$(BIN)/python tests/mutants/run.py
 
 kill-test: $(READY)
 	$(BIN)/python tests/live/killtest.py --moments 200

@@ -45,7 +45,6 @@ SUMMARIES = {
     "walks.csv": ("job",),
     "pauses.csv": ("beside", "files"),
     "network.csv": ("beside",),
-    "mutants.csv": ("room",),
 }
 #: What the README shows of safety and of speed; all of it stands in docs/results.md and docs/theory.md.
 IN_SHORT_SAFETY = (
@@ -399,14 +398,6 @@ def network(rows: Sequence[Row]) -> str:
 
 def _ms(text: str) -> str:
     return f"{float(text):.2g} ms" if float(text) < 100 else f"{float(text):.0f} ms"
-
-
-def mutants(rows: Sequence[Row]) -> str:
-    """How many mutants were killed, by room."""
-    columns = ("room", "mutants", "killed", "survived", "not tried")
-    lines = [[f"`{row['room']}`", *(row[name] for name in columns[1:])] for row in rows]
-    sums = [str(sum(int(row[name]) for row in rows)) for name in columns[1:]]
-    return _markdown(columns, [*lines, ["all", *sums]])
 
 
 def flow_beside(policy: str) -> Callable[[Sequence[Row]], str]:
@@ -932,7 +923,6 @@ TABLES: dict[str, tuple[str, Callable[[Sequence[Row]], str]]] = {
     "told-before": ("before", told_before),
     "parts": ("parts", parts),
     "walks": ("walks", walks),
-    "mutants": ("mutants", mutants),
 }
 VALUES: dict[str, tuple[str, Callable[[Sequence[Row]], str]]] = {
     "agreeing": ("ratios", agreeing),
