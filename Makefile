@@ -27,7 +27,7 @@ test-release: $(READY)
 	$(BIN)/python -m pytest -m release tests/root/test_release.py
 
 kill-test: $(READY)
-	$(BIN)/python tests/live/killtest.py --moments 200
+	$(BIN)/python tests/campaigns/killtest.py --moments 200
 	$(BIN)/python tests/service/service_killtest.py
 
 lint: $(READY)

@@ -20,7 +20,7 @@ from concurrent.futures import ProcessPoolExecutor
 import numpy as np
 
 from latesum.attributed import DUCB, KLDUCB, QPMD, SBD, AttributedPolicy, DelayedUCB1, run
-from latesum.world import Problem
+from latesum.simulation import Problem
 
 MEANS = (0.5, 0.6)
 

@@ -31,7 +31,7 @@ from typing import Any
 
 from loop_pauses import Heart, attack
 
-from latesum.lab.summaries import write_summary
+from latesum.experiments.summaries import write_summary
 from service import SLOW_SOCKETS, UPLOADS, grow_in
 
 ROUTES = ("/livez", "option")
@@ -51,7 +51,7 @@ _MOST_WAITING = 500
 
 def serve(folder: Path, told: Any) -> None:
     """The service, in a process of its own: says where it is, and then, when asked, its pauses and its CPU."""
-    from latesum.live import Store
+    from latesum.campaigns import Store
     from latesum.service import Configuration, Tokens
     from latesum.service.app import create_app
     from latesum.service.running import address_of, listen, run

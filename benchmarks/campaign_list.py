@@ -57,7 +57,7 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=20)
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
-    from latesum.live import Store
+    from latesum.campaigns import Store
 
     with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "campaigns.db") as store:
         for number in range(given.campaigns):

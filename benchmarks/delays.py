@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from latesum import Flow, Problem
 from latesum._terminal import new_table, terminal
-from latesum.lab import Setting
-from latesum.lab.setting import reports_of
+from latesum.experiments import Setting
+from latesum.experiments.setting import reports_of
 from latesum.policies import PolicySpec
 
 TURNS = 11

@@ -26,7 +26,7 @@ def grow(
         policy: Without regions, the policy and its parameters.
         seed: The seed.
     """
-    from latesum.live import Campaign, Row
+    from latesum.campaigns import Campaign, Row
 
     length = timedelta(**{f"{every}s": 1})
     today = datetime.now(UTC).replace(hour=0, minute=0) if every == "day" else datetime.now(UTC)

@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from latesum.lab.summaries import write_summary
+from latesum.experiments.summaries import write_summary
 from service import CAMPAIGN, SLOW_SOCKETS, UPLOADS
 
 _TICK = 0.002
@@ -56,7 +56,7 @@ def serve(folder: Path, heart: Heart) -> tuple[str, str, Any]:
     """A service in a thread: its address, a token, and its server."""
     import uvicorn
 
-    from latesum.live import Campaign, Store
+    from latesum.campaigns import Campaign, Store
     from latesum.service import Configuration, Tokens
     from latesum.service.app import create_app
     from latesum.service.connections import Gate, guarded_protocol

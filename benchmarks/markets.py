@@ -20,15 +20,15 @@ from pathlib import Path
 
 import numpy as np
 
-from latesum.lab.markets.players import SwitchbackPlayer
-from latesum.lab.markets.setting import MarketSetting
-from latesum.lab.summaries import write_summary
+from latesum.experiments.markets.players import SwitchbackPlayer
+from latesum.experiments.markets.setting import MarketSetting
+from latesum.experiments.summaries import write_summary
 from latesum.markets import search
 from latesum.markets.model import fit
 from latesum.markets.rows import Panel
 from latesum.markets.rule import decide_panel
 from latesum.markets.settings import MarketSettings
-from latesum.world.market import Market
+from latesum.simulation.market import Market
 
 HISTORY, DAYS, SEED = 28, 90, 7
 #: What a fit, a decision whose search is remembered and one whose search is not may take, in ms.

@@ -37,7 +37,7 @@ def measure(buckets: int, regions: int, loads: int = 3) -> list[dict[str, float]
     """The times of some loads, in milliseconds, and the size of the page in bytes."""
     from playwright.sync_api import sync_playwright
 
-    from latesum.live import Store
+    from latesum.campaigns import Store
 
     with tempfile.TemporaryDirectory() as text, Served(Path(text)) as served:
         with Store(served.store) as store:

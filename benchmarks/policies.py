@@ -14,7 +14,7 @@ import numpy as np
 
 from latesum import Problem, simulate
 from latesum._terminal import new_table, terminal
-from latesum.lab import Setting
+from latesum.experiments import Setting
 from latesum.policies import Policy, PolicySpec
 
 HORIZON = 250_000

@@ -32,7 +32,7 @@ from typing import Any
 
 import speed
 
-from latesum.lab.summaries import write_summary
+from latesum.experiments.summaries import write_summary
 
 CONNECTIONS = 16
 UPLOADS = 8
@@ -238,8 +238,8 @@ def upload_request(name: str, buckets: int) -> Any:
 def cost_of_columns(store: Path, name: str, columns: int, times: int = 50) -> float:
     """The CPU seconds that a file of one row takes, refused or not; the middle of some."""
     from latesum.errors import BadFile
-    from latesum.live import Campaign
-    from latesum.live.importing import import_totals
+    from latesum.campaigns import Campaign
+    from latesum.campaigns.importing import import_totals
 
     names = ",".join(["bucket", "total", *(f"c{number}" for number in range(columns - 2))])
     file = f"{names}\n1,1500{',7' * (columns - 2)}\n".encode()
@@ -262,7 +262,7 @@ def grow_in(place: Path, name: str, buckets: int) -> None:
     """A campaign of hours whose log has `buckets` buckets, decided and recorded, up to now."""
     from datetime import UTC, datetime, timedelta
 
-    from latesum.live import Campaign, Row, Store
+    from latesum.campaigns import Campaign, Row, Store
 
     start = datetime.now(UTC) - timedelta(hours=buckets - 1)
     now = [start]

@@ -30,9 +30,9 @@ import delays
 from latesum import ODAAF, Flow, Problem
 from latesum._terminal import TextColumn, TextTable, terminal
 from latesum.attributed import QPMD
-from latesum.lab import Setting
-from latesum.lab.engine import Chunk, run_chunk
-from latesum.lab.summaries import write_summary
+from latesum.experiments import Setting
+from latesum.experiments.engine import Chunk, run_chunk
+from latesum.experiments.summaries import write_summary
 from latesum.policies import PolicySpec
 
 RESULTS = Path("speed-results")

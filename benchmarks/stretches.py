@@ -19,9 +19,9 @@ import numpy as np
 
 from latesum import ODAAF, Problem
 from latesum._terminal import new_table, terminal
-from latesum.lab import Setting
-from latesum.lab.comparison import default_checkpoints
-from latesum.lab.engine import Chunk, run_chunk
+from latesum.experiments import Setting
+from latesum.experiments.comparison import default_checkpoints
+from latesum.experiments.engine import Chunk, run_chunk
 from latesum.policies import PolicySpec
 
 ARMS, DELAY, MEAN_DELAY, BOUND = (0.5, 0.6), "uniform(0, 100)", 50, 100

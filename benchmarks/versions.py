@@ -37,9 +37,9 @@ import sys, tempfile, time
 from latesum import ODAAF, Flow, Problem, Unmix, compare, plan
 from latesum.attributed import QPMD
 try:
-    from latesum.lab.studies.paper import run_paper
+    from latesum.experiments.studies.paper import run_paper
 except ImportError:  # an earlier version
-    from latesum.lab.paper import run_paper
+    from latesum.experiments.paper import run_paper
 
 two = Problem([0.5, 0.6], "uniform(0, 100)")
 ten = Problem([0.6] + [0.5] * 9, "uniform(0, 100)")

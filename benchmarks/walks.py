@@ -15,7 +15,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from latesum.lab.summaries import read_summary, write_summary
+from latesum.experiments.summaries import read_summary, write_summary
 
 HERE = Path(__file__).resolve().parents[1] / "src"
 #: Jobs as the worker knows them, and in words.
@@ -61,13 +61,13 @@ with tempfile.TemporaryDirectory() as folder:
         command("paper", "3a", "--replications", "2", "--workers", "1", "--out", "FOLDER")
     else:
         from fastapi.testclient import TestClient
-        from latesum.live import Store
+        from latesum.campaigns import Store
         try:
             from latesum.service import Tokens
             from latesum.service.app import create_app
         except ImportError:  # an earlier version
-            from latesum.live.service import Tokens
-            from latesum.live.service.app import create_app
+            from latesum.campaigns.service import Tokens
+            from latesum.campaigns.service.app import create_app
         store = Store(Path(folder) / "c.db")
         secret = Tokens(store).new("x", "operate")
         with TestClient(create_app(store), headers={"Authorization": "Bearer " + secret}) as client:

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from latesum import delays
-from latesum.lab.summaries import read_summary, write_summary
+from latesum.experiments.summaries import read_summary, write_summary
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "docs" / "results"

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, settings
 
 from latesum._compile import cache_folder
 
-sys.path[:0] = [str(Path(__file__).parent / "live"), str(Path(__file__).parent)]
+sys.path[:0] = [str(Path(__file__).parent / "campaigns"), str(Path(__file__).parent)]
 
 # A store waits until the disk has what it wrote, and tests write thousands of times: files of tests are in memory
 # where there is room for them, also those of the processes that tests start.
@@ -83,7 +83,7 @@ def store_address(request, tmp_path):
 @pytest.fixture(scope="session")
 def tables_file(tmp_path_factory):
     """A file with the tables of a store and nothing in them: making these takes longer than most tests."""
-    from latesum.live import Store
+    from latesum.campaigns import Store
 
     path = tmp_path_factory.mktemp("tables") / "empty.db"
     Store(path).close()
@@ -93,7 +93,7 @@ def tables_file(tmp_path_factory):
 @pytest.fixture(scope="session")
 def tables_database(postgres):
     """The same as a database of PostgreSQL: its name."""
-    from latesum.live import Store
+    from latesum.campaigns import Store
 
     address = postgres.new_database()
     Store(address).close()

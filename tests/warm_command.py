@@ -48,7 +48,7 @@ def warm_command(folder):
 def _load_everything():
     """What commands of plans and campaigns import, and the kernels of the policy that they choose."""
     from latesum.cli.app import load
-    from latesum.live import Campaign
+    from latesum.campaigns import Campaign
 
     for name in ("plan", "campaign"):
         load(name)

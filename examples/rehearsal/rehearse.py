@@ -18,8 +18,8 @@ from german_shop import FIRST_DAY, Shop
 
 from latesum import delays
 from latesum.files import FileForm
-from latesum.live import Campaign
-from latesum.live.importing import import_totals
+from latesum.campaigns import Campaign
+from latesum.campaigns.importing import import_totals
 
 DAYS = 60
 ZONE = ZoneInfo("Europe/Berlin")
@@ -108,7 +108,7 @@ def _moment(day: date, hour: int) -> datetime:
 
 def main() -> None:
     """Rehearse, and print what a user would see."""
-    from latesum.live.describing import describe_entry
+    from latesum.campaigns.describing import describe_entry
 
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)

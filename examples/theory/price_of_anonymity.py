@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 
 from latesum import Problem, delays
-from latesum.lab.engine import run
-from latesum.lab.setting import Setting
-from latesum.lab.summaries import write_summary
+from latesum.experiments.engine import run
+from latesum.experiments.setting import Setting
+from latesum.experiments.summaries import write_summary
 from latesum.policies.spec import PolicySpec
 from latesum.theory import visit_worth
 

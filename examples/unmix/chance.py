@@ -18,9 +18,9 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from latesum.lab.measures import harmful_gap
-from latesum.lab.setting import Setting
-from latesum.lab.studies.safety import HARMFUL_SHARE, LAWS
+from latesum.experiments.measures import harmful_gap
+from latesum.experiments.setting import Setting
+from latesum.experiments.studies.safety import HARMFUL_SHARE, LAWS
 from latesum.policies.flow_kernels import kl_upper
 from latesum.policies.spec import PolicySpec
 

@@ -9,11 +9,20 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from latesum._version import __version__
 
 if _TYPE_CHECKING:
-    from latesum import adapters, attributed, delays, errors, lab, policies, theory, world
-    from latesum import live as live
+    from latesum import (
+        adapters,
+        attributed,
+        delays,
+        errors,
+        experiments,
+        policies,
+        theory,
+        simulation,
+    )
+    from latesum import campaigns as campaigns
     from latesum.errors import InvalidInput, MissingExtra
-    from latesum.lab import Comparison, Run, compare, simulate
-    from latesum.live import Campaign as Campaign
+    from latesum.experiments import Comparison, Run, compare, simulate
+    from latesum.campaigns import Campaign as Campaign
     from latesum.planning import Plan, plan
     from latesum.policies import (
         ARSUCB,
@@ -36,7 +45,7 @@ if _TYPE_CHECKING:
         Unmix,
     )
     from latesum.service.client import Client
-    from latesum.world import (
+    from latesum.simulation import (
         Background,
         Bernoulli,
         Beta,
@@ -55,8 +64,8 @@ if _TYPE_CHECKING:
 #: Where each public name comes from; a module comes from itself.
 _HOMES = {
     "latesum.errors": ("InvalidInput", "MissingExtra"),
-    "latesum.lab": ("Comparison", "Run", "compare", "simulate"),
-    "latesum.live": ("Campaign",),
+    "latesum.experiments": ("Comparison", "Run", "compare", "simulate"),
+    "latesum.campaigns": ("Campaign",),
     "latesum.planning": ("Plan", "plan"),
     "latesum.policies": (
         "ARSUCB", "CLW", "FixedSplit", "Flow", "FlowLookahead", "Guarded", "NaiveODAAF",
@@ -64,7 +73,7 @@ _HOMES = {
         "Unmix",
     ),
     "latesum.service.client": ("Client",),
-    "latesum.world": (
+    "latesum.simulation": (
         "Background", "Bernoulli", "Beta", "Calendar", "Constant", "Discrete", "FieldProblem",
         "Problem", "Reporting", "Reward", "Scaled", "Uniform", "World",
     ),
@@ -74,16 +83,16 @@ _MODULES = (
     "attributed",
     "delays",
     "errors",
-    "lab",
-    "live",
+    "experiments",
+    "campaigns",
     "policies",
     "theory",
-    "world",
+    "simulation",
 )
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 #: Public too, but importing them needs an extra: `from latesum import *` must do without them.
-_WITH_EXTRAS = ("Campaign", "live")
+_WITH_EXTRAS = ("Campaign", "campaigns")
 
 __all__ = [
     "ARSUCB",
@@ -129,12 +138,12 @@ __all__ = [
     "compare",
     "delays",
     "errors",
-    "lab",
+    "experiments",
     "plan",
     "policies",
     "simulate",
     "theory",
-    "world",
+    "simulation",
 ]
 
 

@@ -14,8 +14,8 @@ EXTRAS = {
     "cluster": ("dask", "distributed"),
     "excel": ("openpyxl",),
     "gymnasium": ("gymnasium",),
-    "lab": ("pyarrow", "narwhals", "pydantic", "yaml", "jinja2", "markdown_it"),
-    "live": ("sqlalchemy", "alembic", "jinja2", "pydantic", "chartkick"),
+    "experiments": ("pyarrow", "narwhals", "pydantic", "yaml", "jinja2", "markdown_it"),
+    "campaigns": ("sqlalchemy", "alembic", "jinja2", "pydantic", "chartkick"),
     "parquet": ("pyarrow", "narwhals"),
     "plots": ("matplotlib",),
     "postgres": ("psycopg",),
@@ -29,9 +29,9 @@ def need(*extras: str) -> None:
     Nothing is imported: it costs a look into the folder of installed packages.
 
     Args:
-        *extras: Names of extras, such as "lab".
+        *extras: Names of extras, such as "experiments".
 
-    >>> need("lab", "live")
+    >>> need("experiments", "campaigns")
     """
     missing = {extra: _missing(extra) for extra in extras}
     lacking = [extra for extra, modules in missing.items() if modules]
@@ -46,7 +46,7 @@ def has(extra: str) -> bool:
     Args:
         extra: The name of an extra, such as "plots".
 
-    >>> has("lab")
+    >>> has("experiments")
     True
     """
     return not _missing(extra)

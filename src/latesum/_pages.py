@@ -24,7 +24,7 @@ def render(template: str, **values: Any) -> str:
 @cache
 def _environment() -> Any:
     # Only when a page is made: no other command should wait for it.
-    jinja2 = require("jinja2", "lab")
+    jinja2 = require("jinja2", "experiments")
 
     return jinja2.Environment(
         loader=jinja2.FunctionLoader(read),

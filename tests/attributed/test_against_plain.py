@@ -8,7 +8,7 @@ from scipy import stats
 from latesum.attributed import DUCB, KLDUCB, QPMD, SBD, DelayedUCB1, ImprovedUCB, run
 from latesum.attributed import layout_kernels as layout
 from latesum.attributed.draws import Draws
-from latesum.world import Beta, Discrete, Problem, Uniform
+from latesum.simulation import Beta, Discrete, Problem, Uniform
 
 HORIZON = 1_000
 #: The complete version has three, and twice as many rounds.

@@ -36,7 +36,7 @@ WHOLE = """
 import numpy as np
 from latesum.attributed import QPMD, run
 from latesum.attributed.loop_kernels import run_rounds
-from latesum.world import Problem
+from latesum.simulation import Problem
 
 problem = Problem([0.5, 0.6], "uniform(0, 100)")
 made = run(problem, QPMD("ucb1", 2), 20_000, seed_sequence=np.random.SeedSequence(1))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from latesum.attributed import DUCB, KLDUCB, QPMD, SBD, DelayedUCB1, ImprovedUCB, run
 from latesum.attributed import layout_kernels as layout
 from latesum.attributed.draws import Draws
-from latesum.world import Beta, Problem
+from latesum.simulation import Beta, Problem
 
 HORIZON = 1_000
 

@@ -8,7 +8,7 @@ import pytest
 
 from latesum._checks import InvalidInput
 from latesum.attributed import DUCB, KLDUCB, QPMD, SBD, DelayedUCB1, ImprovedUCB, run
-from latesum.world import Problem
+from latesum.simulation import Problem
 
 PROBLEM = Problem([0.5, 0.6], "uniform(0, 100)")
 

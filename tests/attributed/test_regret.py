@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from latesum.attributed import DUCB, QPMD, DelayedUCB1, run
-from latesum.world import Problem
+from latesum.simulation import Problem
 
 HORIZON = 250_000
 

@@ -7,7 +7,7 @@ import pytest
 from latesum._checks import InvalidInput
 from latesum.attributed import QPMD, DelayedUCB1, draws, run, runner
 from latesum.attributed import layout_kernels as layout
-from latesum.world import Beta, Problem
+from latesum.simulation import Beta, Problem
 
 PROBLEM = Problem([0.5, 0.6], "uniform(0, 100)")
 

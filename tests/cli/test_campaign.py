@@ -263,7 +263,7 @@ def test_a_campaign_is_archived_reopened_and_deleted(run):
 
 def test_what_can_be_changed_is_an_option_of_change():
     from latesum.cli.campaign_change import FIELDS
-    from latesum.live.changes import CHANGEABLE
+    from latesum.campaigns.changes import CHANGEABLE
 
     assert {*FIELDS, "parameters"} == set(CHANGEABLE)
 

@@ -7,9 +7,9 @@ import pytest
 
 from latesum import InvalidInput
 from latesum.cli.campaign_new import FIELDS
-from latesum.live.settings import Settings
+from latesum.campaigns.settings import Settings
 
-HERE = Path(__file__).parents[1] / "live"
+HERE = Path(__file__).parents[1] / "campaigns"
 GIVEN = {
     "name": "banner",
     "options": ["A", "B"],

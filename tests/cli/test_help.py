@@ -22,7 +22,7 @@ from latesum.cli import main
 try:
     main()
 finally:
-    heavy = {"numpy", "scipy", "numba", "pyarrow", "sqlalchemy", "latesum.cli.compare", "latesum.lab"}
+    heavy = {"numpy", "scipy", "numba", "pyarrow", "sqlalchemy", "latesum.cli.compare", "latesum.experiments"}
     print("heavy:", sorted(heavy & set(sys.modules)))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

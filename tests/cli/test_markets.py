@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from latesum.lab.studies.market_cells import CELLS, Cell
-from latesum.world.market import Market
+from latesum.experiments.studies.market_cells import CELLS, Cell
+from latesum.simulation.market import Market
 
 SHORT = Market(buckets=28, sales=2_000, effects=0.3)
 PLAN = ["plan", "--options", "2", "--lift", "25%", "--late", "about 1 day", "--run-for", "5 weeks"]

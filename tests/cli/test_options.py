@@ -76,8 +76,8 @@ def test_a_quick_look_does_not_replace_the_report_of_a_larger_run(
     latesum, tmp_path, monkeypatch, made
 ):
     """Figures take seconds: in the default run the files of the larger run are put there."""
-    from latesum.lab.studies import paper
-    from latesum.lab.sweeps import Grid
+    from latesum.experiments.studies import paper
+    from latesum.experiments.sweeps import Grid
 
     monkeypatch.chdir(tmp_path)
     published = paper.experiment("3a").experiment
@@ -105,7 +105,7 @@ def test_a_quick_look_does_not_replace_the_report_of_a_larger_run(
 def test_a_missing_extra_is_said_before_any_work(latesum, tmp_path, monkeypatch, command):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    monkeypatch.setattr("latesum.lab.engine.run_chunk", None)  # nothing may be run
+    monkeypatch.setattr("latesum.experiments.engine.run_chunk", None)  # nothing may be run
     code, out, said = latesum(*command)
     assert code == 2
     assert "pip install 'latesum[plots]'" in said

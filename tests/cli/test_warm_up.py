@@ -5,9 +5,9 @@ import sys
 import pytest
 
 from latesum import _compile, compare, plan
-from latesum.lab.warm_up import _parts, warm_up
+from latesum.experiments.warm_up import _parts, warm_up
 from latesum.policies import registry
-from latesum.world import Problem
+from latesum.simulation import Problem
 
 
 @pytest.fixture

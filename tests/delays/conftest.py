@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from latesum.lab.summaries import write_summary
+from latesum.experiments.summaries import write_summary
 
 sys.path.insert(0, str(Path(__file__).parent))
 

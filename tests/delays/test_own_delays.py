@@ -14,7 +14,7 @@ from latesum._checks import InvalidInput
 from latesum._registry import DELAYS
 from latesum.delays.families import UniformDelay
 from latesum.errors import NotConforming
-from latesum.world.buckets import quantile
+from latesum.simulation.buckets import quantile
 
 OWN = """
 import numpy as np

@@ -1,7 +1,7 @@
 """What newcomers type first works as it stands on the page: the README and the five-minute pages.
 
 Code and commands are taken from the pages and run in an empty folder, in the order in which they stand
-there. CONTRIBUTING.md has tests of its own (tests/lab/test_contributing.py).
+there. CONTRIBUTING.md has tests of its own (tests/experiments/test_contributing.py).
 """
 
 import contextlib

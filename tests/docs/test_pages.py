@@ -14,12 +14,12 @@ import nbformat
 import pytest
 
 import latesum
-from latesum.lab.engine import Chunk, run_chunk
-from latesum.lab.markets.setting import MarketSetting
-from latesum.lab.studies.market_cells import Cell
-from latesum.lab.studies.markets import as_values, row_of
-from latesum.lab.summaries import write_summary
-from latesum.world.market import Market
+from latesum.experiments.engine import Chunk, run_chunk
+from latesum.experiments.markets.setting import MarketSetting
+from latesum.experiments.studies.market_cells import Cell
+from latesum.experiments.studies.markets import as_values, row_of
+from latesum.experiments.summaries import write_summary
+from latesum.simulation.market import Market
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

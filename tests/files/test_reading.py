@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from latesum import InvalidInput
 from latesum.files import FileForm
 from latesum.files.table import Layout, open_table
-from latesum.live.totals_file import read_totals
+from latesum.campaigns.totals_file import read_totals
 
 LAYOUT = Layout(
     {"day": ("day", "date"), "sales": ("sales",)}, ("day",), (frozenset({"day", "sales"}),)

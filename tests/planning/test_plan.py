@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from latesum import InvalidInput, Problem, compare
-from latesum.lab.stats import quantile_of, share_of
-from latesum.live.settings import Settings
+from latesum.experiments.stats import quantile_of, share_of
+from latesum.campaigns.settings import Settings
 from latesum.planning import plan
 from latesum.planning.beliefs import read_beliefs
 from latesum.planning.candidates import EQUAL_SPLIT, candidates_for

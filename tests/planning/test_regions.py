@@ -9,7 +9,7 @@ import pytest
 from latesum.errors import InvalidInput
 from latesum.markets import RegionRow, ToldDelay
 from latesum.planning import fitted_market, past_rows, plan_regions, read_history
-from latesum.world.market import Market
+from latesum.simulation.market import Market
 
 LATE = ToldDelay(1.0)
 

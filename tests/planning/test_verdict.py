@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from latesum.lab.stats import Uncertain
+from latesum.experiments.stats import Uncertain
 from latesum.planning.answers import Forecast, Simulation, Thresholds
 from latesum.planning.beliefs import read_beliefs
 from latesum.planning.candidates import EQUAL_SPLIT, Candidate

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from latesum._checks import InvalidInput
-from latesum.lab import simulate
+from latesum.experiments import simulate
 from latesum.policies.conformance import check
 from latesum.policies.flow import Flow
-from latesum.world import Problem
+from latesum.simulation import Problem
 
 SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 8))]
 PARAMETERS = [

@@ -9,7 +9,7 @@ import pytest
 from latesum import Problem, simulate
 from latesum._checks import InvalidInput
 from latesum._registry import POLICIES, Registry
-from latesum.lab import Setting
+from latesum.experiments import Setting
 from latesum.policies import Policy, PolicySpec, RoundRobin, from_state, registry
 from latesum.policies.spec import ALIASES
 

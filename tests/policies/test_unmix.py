@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from latesum import Problem, simulate
 from latesum._checks import InvalidInput
 from latesum.delays import parse
-from latesum.lab.setting import Setting
-from latesum.lab.studies.coverage import measure_coverage
+from latesum.experiments.setting import Setting
+from latesum.experiments.studies.coverage import measure_coverage
 from latesum.policies import PolicySpec, Unmix, build
 from latesum.policies.unmix.curve import known_laws, told_mean
 from latesum.policies.unmix.rows import PartRows
-from latesum.world import Beta
+from latesum.simulation import Beta
 
 #: Arm and rounds of a schedule with short and long visits.
 SCHEDULE = ((0, 20), (0, 30), (1, 25), (1, 7), (0, 40), (1, 60), (0, 5))

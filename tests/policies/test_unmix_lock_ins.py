@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from latesum.lab.measures import suspect
-from latesum.lab.setting import Setting
-from latesum.lab.studies.safety import HARMFUL_SHARE
+from latesum.experiments.measures import suspect
+from latesum.experiments.setting import Setting
+from latesum.experiments.studies.safety import HARMFUL_SHARE
 
 NEAR_ONE = [0.9124717334258039, 0.9706362981869137, 0.963435904363216, 0.9965433929243288]
 THREE_NEAR_ONE = [0.9896117247837369, 0.9530122297234032, 0.9322513194735754]

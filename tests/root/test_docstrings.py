@@ -22,13 +22,13 @@ ROOMS = [
     "delays",
     "errors",
     "files",
-    "lab",
-    "live",
+    "experiments",
+    "campaigns",
     "markets",
     "planning",
     "policies",
     "theory",
-    "world",
+    "simulation",
 ]
 
 

@@ -195,7 +195,7 @@ def _modules():
     return [
         module.name
         for module in found
-        if not module.name.startswith(("latesum.live.", "latesum.cli."))
+        if not module.name.startswith(("latesum.campaigns.", "latesum.cli."))
         and (not module.name.startswith("latesum.service.") or module.name in outside)
     ]
 
@@ -215,14 +215,14 @@ def test_every_module_imports_with_the_core_alone_or_names_its_extra():
         """,
     )
     needing = set(out.split())
-    assert "latesum.live" in needing
-    assert "latesum.lab" not in needing
+    assert "latesum.campaigns" in needing
+    assert "latesum.experiments" not in needing
     assert "latesum.planning" not in needing
     assert {name for name in needing if "adapters" in name} == {"latesum.adapters.environments"}
     assert {name.partition(".")[2].partition(".")[0] for name in needing} <= {
         "adapters",
-        "lab",
-        "live",
+        "experiments",
+        "campaigns",
         "service",
         "studies",
         "sweeps",
@@ -237,17 +237,21 @@ def slow(*case):
 @pytest.mark.parametrize(
     ("missing", "code", "extra"),
     [
-        (["live"], "from latesum import Campaign", "live"),
-        slow(["live"], "import latesum.live", "live"),
-        slow(["live"], "from latesum.service import Tokens", "live"),
+        (["campaigns"], "from latesum import Campaign", "campaigns"),
+        slow(["campaigns"], "import latesum.campaigns", "campaigns"),
+        slow(["campaigns"], "from latesum.service import Tokens", "campaigns"),
         slow(["server"], "import latesum.service.app", "server"),
         (["server"], "import latesum; latesum.Client('http://127.0.0.1:1', token='x')", "server"),
-        (["lab"], "import latesum; latesum.Comparison.from_parquet('no.parquet')", "lab"),
-        slow(["lab"], "from latesum.lab.sweeps import load", "lab"),
+        (
+            ["experiments"],
+            "import latesum; latesum.Comparison.from_parquet('no.parquet')",
+            "experiments",
+        ),
+        slow(["experiments"], "from latesum.experiments.sweeps import load", "experiments"),
         slow(
-            ["lab"],
-            "from latesum.lab.studies.league import run_league; run_league('league')",
-            "lab",
+            ["experiments"],
+            "from latesum.experiments.studies.league import run_league; run_league('league')",
+            "experiments",
         ),
         (["parquet"], "import latesum; latesum.delays.fit('x.parquet')", "parquet"),
         (["excel"], "import latesum; latesum.delays.fit('x.xlsx')", "excel"),
@@ -278,20 +282,20 @@ PLAN = [
     ("missing", "arguments", "extra"),
     [
         (["cli"], ["--help"], "cli"),
-        (["live"], ["campaign", "list"], "live"),
-        slow(["live"], ["campaign", "status", "--html", "page.html"], "live"),
-        slow(["live"], ["token", "list"], "live"),
+        (["campaigns"], ["campaign", "list"], "campaigns"),
+        slow(["campaigns"], ["campaign", "status", "--html", "page.html"], "campaigns"),
+        slow(["campaigns"], ["token", "list"], "campaigns"),
         (["server"], ["serve"], "server"),
-        (["live", "server"], ["serve"], "live,server"),
-        (["lab"], ["sweep", "file.toml"], "lab"),
+        (["campaigns", "server"], ["serve"], "live,server"),
+        (["experiments"], ["sweep", "file.toml"], "experiments"),
         (["cluster"], ["sweep", "file.toml", "--dask", "local"], "cluster"),
         slow(["cluster"], ["paper", "3a", "--dask", "local"], "cluster"),
         slow(["plots"], ["paper", "3a"], "plots"),
-        slow(["lab"], ["league"], "lab"),
-        (["lab", "plots"], ["demo"], "lab,plots"),
+        slow(["experiments"], ["league"], "experiments"),
+        (["experiments", "plots"], ["demo"], "lab,plots"),
         (["plots"], [*COMPARE, "--plot", "x.png"], "plots"),
-        slow(["lab"], [*COMPARE, "--out", "x.parquet"], "lab"),
-        slow(["lab"], [*PLAN, "--out", "x.html"], "lab"),
+        slow(["experiments"], [*COMPARE, "--out", "x.parquet"], "experiments"),
+        slow(["experiments"], [*PLAN, "--out", "x.html"], "experiments"),
         slow(["plots"], ["delays", "fit", "late.csv", "--plot", "x.png"], "plots"),
         (["excel"], ["campaign", "--store", "c.db", "import", "x.xlsx"], "excel"),
         slow(["parquet"], ["campaign", "--store", "c.db", "import", "x.parquet"], "parquet"),

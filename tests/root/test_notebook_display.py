@@ -11,7 +11,7 @@ import pytest
 
 import latesum
 from latesum import _progress, attributed, delays
-from latesum.lab import figures, progress_bar
+from latesum.experiments import figures, progress_bar
 
 PROBLEM = latesum.Problem([0.3, 0.7], "uniform(0, 20)")
 

@@ -229,8 +229,8 @@ def test_without_a_compiler_a_home_a_locale_or_a_path(wheel, environment):
         "cluster",
         "excel",
         "gymnasium",
-        "lab",
-        "live",
+        "experiments",
+        "campaigns",
         "parquet",
         "plots",
         "postgres",
@@ -240,7 +240,7 @@ def test_without_a_compiler_a_home_a_locale_or_a_path(wheel, environment):
 def test_an_extra_brings_what_it_says(wheel, environment, extra):
     environment.install(f"{wheel}[{extra}]")
     environment.python(f"from latesum._extras import need; need({extra!r})")
-    if extra in ("live", "server", "postgres"):
+    if extra in ("campaigns", "server", "postgres"):
         environment.python("import latesum; latesum.Campaign")
 
 

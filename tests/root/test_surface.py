@@ -60,8 +60,8 @@ SURFACE = [
     "compare",
     "delays",
     "errors",
-    "lab",
-    "live",
+    "experiments",
+    "campaigns",
     "plan",
     "policies",
     "simulate",
@@ -71,7 +71,7 @@ SURFACE = [
 
 #: Exceptions that are caught inside their room and never reach a user.
 INTERNAL = {
-    "latesum.lab.sweeps.grid.Misplaced",
+    "latesum.experiments.sweeps.grid.Misplaced",
     "latesum.service.errors.ClientLeft",
     "latesum.service.errors.Refused",
     "latesum.service.helper_process.ProcessEnded",
@@ -84,7 +84,7 @@ def _sources():
 
 def test_dir_shows_what_users_use_and_nothing_else():
     assert dir(latesum) == sorted(SURFACE)
-    assert set(latesum.__all__) == set(SURFACE) - {"Campaign", "live"}
+    assert set(latesum.__all__) == set(SURFACE) - {"Campaign", "campaigns"}
 
 
 @pytest.mark.parametrize("name", sorted(SURFACE))
@@ -138,8 +138,8 @@ def test_rooms_show_only_names_that_are_there():
         "attributed",
         "delays",
         "errors",
-        "lab",
-        "live",
+        "experiments",
+        "campaigns",
         "planning",
         "policies",
         "world",

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from latesum.live import Store
+from latesum.campaigns import Store
 from latesum.service import SCOPES, Configuration, Tokens
 from latesum.service.app import create_app
 from latesum.service.connections import Gate, guarded_protocol

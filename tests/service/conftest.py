@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from latesum.live import Store
+from latesum.campaigns import Store
 from latesum.service import SCOPES, Configuration, Tokens
 from latesum.service.app import create_app
 from latesum.service.auth import COOKIE

@@ -18,12 +18,12 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "live"))
+sys.path.insert(0, str(Path(__file__).parent.parent / "campaigns"))
 sys.path.insert(0, str(Path(__file__).parent))
 
 from service_process import ServiceProcess
 
-from latesum.live import Campaign, Store
+from latesum.campaigns import Campaign, Store
 from latesum.service import Tokens
 from latesum.service.client import Client
 

@@ -16,8 +16,8 @@ from service_settings import SETTINGS
 from sqlalchemy import update
 
 from latesum import InvalidInput
-from latesum.live import Campaign, Store, schema
-from latesum.live.health import Finding
+from latesum.campaigns import Campaign, Store, schema
+from latesum.campaigns.health import Finding
 from latesum.service import sending
 from latesum.service.alerts import Outbox, State, changes, message
 from latesum.service.sending import Sender

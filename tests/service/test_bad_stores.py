@@ -4,7 +4,7 @@ import pytest
 from service_settings import SETTINGS
 from sqlalchemy import event
 
-from latesum.live import Store
+from latesum.campaigns import Store
 from latesum.service import Configuration
 from latesum.service.app import create_app
 

@@ -11,7 +11,7 @@ from service_process import ServiceProcess
 from service_settings import SETTINGS
 
 from latesum import InvalidInput
-from latesum.live import Campaign, Store
+from latesum.campaigns import Campaign, Store
 from latesum.service import Tokens
 from latesum.service.connections import Gate, find_room, read_networks
 

@@ -10,7 +10,7 @@ import pytest
 from service_process import ServiceProcess
 from service_settings import SETTINGS
 
-from latesum.live import Campaign, Store
+from latesum.campaigns import Campaign, Store
 from latesum.service import Tokens
 
 #: A record may be well formed and still be refused, with 422, because of what the campaign is.

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from service_process import ServiceProcess
 
-from latesum.live import Store
+from latesum.campaigns import Store
 from latesum.service import Tokens
 from latesum.service.client import Client
 

@@ -5,10 +5,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from service_settings import SETTINGS
 
-from latesum.live import Campaign
-from latesum.live.entries import Entry
-from latesum.live.health import Finding
-from latesum.live.settings import Settings
+from latesum.campaigns import Campaign
+from latesum.campaigns.entries import Entry
+from latesum.campaigns.health import Finding
+from latesum.campaigns.settings import Settings
 from latesum.service.summaries import CampaignSummary, Wanted, count_glances
 
 

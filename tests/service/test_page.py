@@ -180,9 +180,9 @@ def test_it_works_with_the_keyboard_alone(browser, slower_demo):
 
 
 def test_the_page_as_a_file_draws_its_charts_without_anything_else(browser, clock, tmp_path):
-    from latesum.live import Campaign
-    from latesum.live.charts import phases
-    from latesum.live.static_page import status_html
+    from latesum.campaigns import Campaign
+    from latesum.campaigns.charts import phases
+    from latesum.campaigns.static_page import status_html
 
     with Campaign.create(
         name="banner", options=["<i>red</i>", "blue"], policy="odaaf", every="day",

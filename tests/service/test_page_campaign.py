@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from browsing import LOOKS, Visitor, running_site
 
-from latesum.live import Campaign, Row
-from latesum.world import Problem
+from latesum.campaigns import Campaign, Row
+from latesum.simulation import Problem
 
 
 class DayClock:

@@ -2,7 +2,7 @@
 
 import html
 
-from latesum.live.page_words import LABELS
+from latesum.campaigns.page_words import LABELS
 
 
 def test_every_label_that_sentences_name_is_on_a_page(operator, campaign):

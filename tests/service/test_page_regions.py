@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from browsing import LOOKS, Visitor, running_site
 
-from latesum.live import Campaign, Row
+from latesum.campaigns import Campaign, Row
 
 REGIONS = {"north": 4000, "south": 2000, "west": 1000}
 OPTIONS = ("ten off", "free shipping", "a gift")

@@ -9,7 +9,7 @@ from service_process import ServiceProcess
 from service_settings import SETTINGS
 
 from latesum.errors import ServiceError
-from latesum.live import Store
+from latesum.campaigns import Store
 from latesum.service import Tokens
 from latesum.service.client import Client
 

@@ -285,10 +285,10 @@ def test_a_store_that_fails_is_503(service, operator, campaign, monkeypatch):
 def test_an_error_of_ours_is_a_500_without_details(
     service, operator, campaign, monkeypatch, caplog
 ):
-    monkeypatch.setattr("latesum.live.campaign.Campaign.explain", lambda *_: 1 / 0)
+    monkeypatch.setattr("latesum.campaigns.campaign.Campaign.explain", lambda *_: 1 / 0)
     answer = operator.get(f"{campaign}/explanation")
     assert answer.status_code in (422, 500)
-    monkeypatch.setattr("latesum.live.campaign.Campaign.explain", lambda *_: [][0])
+    monkeypatch.setattr("latesum.campaigns.campaign.Campaign.explain", lambda *_: [][0])
     answer = operator.get(f"{campaign}/explanation")
     assert answer.status_code == 500
     assert answer.json() == {
@@ -302,7 +302,7 @@ def test_records_that_come_together_have_their_own_verdicts(service, operator, c
     import asyncio
 
     from latesum.errors import BadField
-    from latesum.live.verdicts import Recorded, Row
+    from latesum.campaigns.verdicts import Recorded, Row
 
     for bucket in range(1, 6):
         operator.get(f"{campaign}/option", params={"bucket": bucket})
@@ -352,7 +352,7 @@ def test_answers_are_as_described(operator, campaign):
 )
 def test_settings_are_refused_in_the_words_of_the_library(operator, wrong):
     from latesum import InvalidInput
-    from latesum.live.settings import Settings
+    from latesum.campaigns.settings import Settings
 
     with pytest.raises(InvalidInput) as refused:
         Settings.read({"name": "other", **SETTINGS, **wrong})

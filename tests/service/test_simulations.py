@@ -8,7 +8,7 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
-from latesum.live import Campaign, Row
+from latesum.campaigns import Campaign, Row
 from latesum.service import forecasting, forecasts, market_forecasting, simulations
 from latesum.service.errors import Refused
 from latesum.service.forecasting import forecast, question_of
@@ -19,7 +19,7 @@ from latesum.service.market_forecasting import (
     market_question_of,
 )
 from latesum.service.simulations import Simulations
-from latesum.world import Problem
+from latesum.simulation import Problem
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from service_process import ServiceProcess
 from service_settings import SETTINGS
 from tls_proxy import NGINX, make_certificate, nginx, standard_proxy
 
-from latesum.live import Campaign, Store
+from latesum.campaigns import Campaign, Store
 from latesum.service import Tokens
 from latesum.service.auth import COOKIE
 from latesum.service.client import Client

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from latesum._checks import InvalidInput
 from latesum.cli.app import app
-from latesum.live import Store
+from latesum.campaigns import Store
 from latesum.service import Tokens
 from latesum.service.tokens import hash_of
 

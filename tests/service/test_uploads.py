@@ -20,7 +20,7 @@ from service_settings import SETTINGS
 
 from latesum.errors import MissingExtra
 from latesum.files import sources
-from latesum.live import Campaign, Store
+from latesum.campaigns import Campaign, Store
 from latesum.service import Tokens, taking_in
 from latesum.service.errors import ClientLeft, Refused
 from latesum.service.workers import MOST_AT_ONCE, Uploads

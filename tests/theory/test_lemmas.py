@@ -21,7 +21,7 @@ from scipy import stats
 
 from latesum import theory
 from latesum.policies.odaaf import ODAAF
-from latesum.world import Problem
+from latesum.simulation import Problem
 
 ERROR_RATE = 0.005
 SIDES = ("above", "below")

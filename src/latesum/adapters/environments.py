@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput, whole_number
 from latesum._extras import require
-from latesum.world import Problem, World
+from latesum.simulation import Problem, World
 
 if TYPE_CHECKING:
     import gymnasium

@@ -18,12 +18,12 @@ import numpy as np
 from latesum._checks import InvalidInput, known_name, whole_number
 from latesum._progress import ProgressChoice, chosen_progress
 from latesum.attributed.draws import BLOCK, Draws
-from latesum.lab.comparison import Comparison, default_checkpoints
-from latesum.lab.results import Runs
-from latesum.lab.run import Run
-from latesum.lab.setting import POLICY, WORLD
+from latesum.experiments.comparison import Comparison, default_checkpoints
+from latesum.experiments.results import Runs
+from latesum.experiments.run import Run
+from latesum.experiments.setting import POLICY, WORLD
 from latesum.policies import Play
-from latesum.world import FieldProblem, Problem
+from latesum.simulation import FieldProblem, Problem
 
 #: Whom a reward that arrives is credited to: "paid", the arm that earned it; "playing", the arm
 #: that is being played, as if it were that of this round.

@@ -6,8 +6,8 @@ import numpy as np
 
 from latesum.attributed.layout_kernels import DrawnBlock
 from latesum.attributed.memory import Floats, Integers
-from latesum.world.problem import Problem
-from latesum.world.rewards import Bernoulli
+from latesum.simulation.problem import Problem
+from latesum.simulation.rewards import Bernoulli
 
 #: Rounds per block of draws, and the most that one compiled call plays. A part of what a seed
 #: means: with another number some delays are drawn in another order.

@@ -12,7 +12,7 @@ from latesum.attributed import layout_kernels as layout
 from latesum.attributed.memory import Integers, Memory
 from latesum.attributed.policy import AttributedPolicy
 from latesum.delays import Delay, parse
-from latesum.world.problem import Problem
+from latesum.simulation.problem import Problem
 
 #: A first chance to arrive above this, at a lag of two rounds or more, is a true smallest delay.
 #: Below it, as under a Poisson delay, the chances before were only too small to be written.

@@ -15,7 +15,7 @@ from latesum.attributed import layout_kernels as layout
 from latesum.attributed.memory import Memory
 
 if TYPE_CHECKING:
-    from latesum.world.problem import Problem
+    from latesum.simulation.problem import Problem
 
 _POSSIBLE = (
     "A baseline that sees which arm paid cannot bring a rule of its own yet: use QPMD, DelayedUCB1, "
@@ -83,7 +83,7 @@ def refuse_unplayable(policy: Any, problem: Problem) -> None:
     """Refuse a policy before the first of many runs.
 
     >>> from latesum.attributed import QPMD
-    >>> from latesum.world import Problem
+    >>> from latesum.simulation import Problem
     >>> refuse_unplayable(QPMD("ucb1", n_arms=2), Problem([0.5, 0.6], "poisson(9)"))
     """
     memory_of(policy, np.random.default_rng(0), problem)

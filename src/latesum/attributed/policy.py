@@ -19,7 +19,7 @@ from latesum._signatures import signature_of
 from latesum.attributed import layout_kernels as layout
 from latesum.attributed.memory import Floats, Integers, Memory
 from latesum.attributed.playable import memory_of, refuse_other_arms
-from latesum.world.problem import Problem
+from latesum.simulation.problem import Problem
 
 #: What a policy might be told about delays, by the names these parameters have here.
 _DELAY_PARAMETERS = ("delay", "delays", "max_delay", "cdf_horizon")

@@ -19,7 +19,7 @@ from latesum.attributed.draws import BLOCK, Draws
 from latesum.attributed.memory import Integers, Memory
 from latesum.attributed.playable import memory_of
 from latesum.attributed.policy import AttributedPolicy
-from latesum.world.problem import Problem
+from latesum.simulation.problem import Problem
 
 #: Rewards with a delay this long wait in a heap instead of the ring. More than a block, so that
 #: none of them arrives in the compiled call that sends it off.
@@ -75,7 +75,7 @@ def run(
             calls; results do not depend on it.
 
     >>> from latesum.attributed import QPMD
-    >>> from latesum.world import Problem
+    >>> from latesum.simulation import Problem
     >>> problem = Problem([0.5, 0.6], "uniform(0, 100)")
     >>> seed = np.random.SeedSequence(1)
     >>> played = run(problem, QPMD("ucb1", n_arms=2), 10_000, seed_sequence=seed)

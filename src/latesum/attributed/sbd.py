@@ -13,7 +13,7 @@ from latesum.attributed import layout_kernels as layout
 from latesum.attributed.bases import base_index, told_with_base
 from latesum.attributed.memory import Memory
 from latesum.attributed.policy import AttributedPolicy
-from latesum.world.problem import Problem
+from latesum.simulation.problem import Problem
 
 _HEURISTICS = {
     "thompson": (layout.THOMPSON_HEURISTIC, "Thompson"),

@@ -29,42 +29,42 @@ COMMANDS = {
     "demo": Command(
         "demo:demo",
         "The paper's problem with every policy: a table here, figures in a folder.",
-        ("lab", "plots"),
+        ("experiments", "plots"),
     ),
     "serve": Command(
         "serve:serve",
         "Serve campaigns over HTTP, and a page that shows what runs and why.",
-        ("live", "server"),
+        ("campaigns", "server"),
     ),
     "paper": Command(
         "studies:paper",
         "Run the paper's experiments again, beside its published curves, with a report.",
-        ("lab", "plots"),
+        ("experiments", "plots"),
     ),
     "sweep": Command(
         "sweep:sweep",
         "Run a grid of problems and policies from a file; it resumes where it was stopped.",
-        ("lab",),
+        ("experiments",),
     ),
     "league": Command(
         "studies:league",
         "Every policy on 24 problems: regret, tails, lock-ins, the price of anonymity.",
-        ("lab",),
+        ("experiments",),
     ),
     "safety": Command(
         "studies:safety",
         "Count how often a policy gets stuck with a bad option, on random problems; 1 if too often.",
-        ("lab",),
+        ("experiments",),
     ),
     "coverage": Command(
         "studies:coverage",
         "How often reported intervals miss the truth; 1 if those that are proved miss too often.",
-        ("lab",),
+        ("experiments",),
     ),
     "markets": Command(
         "studies:markets",
         "Late totals of regions with weekdays and drift: what is lost, and do intervals hold; 1 if not.",
-        ("lab",),
+        ("experiments",),
     ),
     "schedule": Command("theory:show_schedule", "The phases of ODAAF and their lengths."),
     "bounds": Command(
@@ -86,19 +86,19 @@ COMMANDS = {
         "campaign:app",
         "Campaigns on real data: what to show in each hour, day or week, from totals that come "
         "late.",
-        ("live",),
+        ("campaigns",),
     ),
     "warm-up": Command(
         "warm_up:compile_kernels",
         "Compile all kernels now, and keep them: nothing that runs later waits for it.",
     ),
     "token": Command(
-        "tokens:app", "Tokens for `latesum serve`; only their hashes are kept.", ("live",)
+        "tokens:app", "Tokens for `latesum serve`; only their hashes are kept.", ("campaigns",)
     ),
     "webhook": Command(
         "webhooks:app",
         "Where `latesum serve` sends alerts: health, winners, ends of campaigns.",
-        ("live", "server"),
+        ("campaigns", "server"),
     ),
 }
 

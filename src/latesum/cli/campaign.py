@@ -36,7 +36,7 @@ from latesum.cli.file_options import (
 )
 
 if TYPE_CHECKING:
-    from latesum.live import Decision
+    from latesum.campaigns import Decision
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 app.callback()(choose_store)
@@ -101,7 +101,7 @@ def check(
 ) -> None:
     """Exit with 1 and say why if a campaign is not well; silent otherwise. For cron and mail."""
     from latesum._checks import known_name
-    from latesum.live import Campaign
+    from latesum.campaigns import Campaign
 
     known_name(level, ("alarm", "warning"), "level of health")
     counting = ("alarm",) if level == "alarm" else ("alarm", "warning")
@@ -181,8 +181,8 @@ def import_file(
     from latesum._terminal import new_table, terminal
     from latesum.files import FileForm
     from latesum.files.sources import check_library
-    from latesum.live.importing import import_totals
-    from latesum.live.verdicts import Allowed
+    from latesum.campaigns.importing import import_totals
+    from latesum.campaigns.verdicts import Allowed
 
     allowed = Allowed(even_if_final, beyond_range, skip_unknown)
     form = FileForm.create(
@@ -233,9 +233,9 @@ def status(
 ) -> None:
     """What runs now and why, what is known, and what to worry about."""
     from latesum._terminal import terminal
-    from latesum.live.charts import phases
-    from latesum.live.static_page import status_html
-    from latesum.live.terminal_page import status_page
+    from latesum.campaigns.charts import phases
+    from latesum.campaigns.static_page import status_html
+    from latesum.campaigns.terminal_page import status_page
 
     with opened(campaign) as found:
         seen = found.status(level)
@@ -263,7 +263,7 @@ def explain(
 @app.command("history")
 def history(campaign: CampaignName = None, as_json: AsJson = False) -> None:
     """Everything that happened: decisions, records, revisions, what people did."""
-    from latesum.live.describing import describe_entry
+    from latesum.campaigns.describing import describe_entry
 
     with opened(campaign) as found:
         settings = found.current_settings()
@@ -283,7 +283,7 @@ def list_campaigns(
 ) -> None:
     """The campaigns there are, with what is wrong with each."""
     from latesum._terminal import new_table, terminal
-    from latesum.live import Campaign
+    from latesum.campaigns import Campaign
 
     with opened_store() as store:
         rows: list[dict[str, Any]] = []

@@ -135,8 +135,8 @@ def replay(
     file: Annotated[Path | None, typer.Option(help="Replay an export instead.")] = None,
 ) -> None:
     """Take every decision again from what was known then, and compare."""
-    from latesum.live.moving import exported_log, read_export, replay_log
-    from latesum.live.settings import Settings
+    from latesum.campaigns.moving import exported_log, read_export, replay_log
+    from latesum.campaigns.settings import Settings
 
     if file is None:
         with opened(campaign) as found:
@@ -159,7 +159,7 @@ def export(
     everything: Annotated[bool, typer.Option("--all", help="All campaigns of the store.")] = False,
 ) -> None:
     """Write a campaign with its whole log into a file, or all campaigns."""
-    from latesum.live.moving import export_all, export_campaign
+    from latesum.campaigns.moving import export_all, export_campaign
 
     if everything:
         if campaign is not None:
@@ -183,7 +183,7 @@ def restore(
     name: Annotated[str | None, typer.Option(help="Under another name.")] = None,
 ) -> None:
     """Make a campaign from a file that `export` wrote, or all of one from `export --all`."""
-    from latesum.live.moving import exported_campaigns, read_export, restore_all
+    from latesum.campaigns.moving import exported_campaigns, read_export, restore_all
 
     exported = exported_campaigns(read_export(read_text(file)))
     with opened_store() as store:
@@ -196,8 +196,8 @@ def move(
     to: Annotated[str, typer.Option(help="The other store: a file or a PostgreSQL address.")],
 ) -> None:
     """Move campaigns to another store; here they refuse every write afterwards."""
-    from latesum.live import Store
-    from latesum.live.moving import move_campaign
+    from latesum.campaigns import Store
+    from latesum.campaigns.moving import move_campaign
 
     with opened_store() as source, Store(address(to, "--to")) as target:
         names = [name]

@@ -34,7 +34,7 @@ def choose_policy(
         return None
     if why := _cannot(settings):
         return "unmix", f"it was not chosen by simulation: {why}"
-    from latesum.live.market_fields import read_late
+    from latesum.campaigns.market_fields import read_late
     from latesum.markets import ToldDelay
     from latesum.planning import plan_regions
     from latesum.planning.words import read_duration

@@ -26,7 +26,7 @@ from latesum.cli.file_options import (
 if TYPE_CHECKING:
     from latesum.files import FileForm
 
-#: The options that are fields of `latesum.live.settings.Settings`, and what they mean. A test holds them
+#: The options that are fields of `latesum.campaigns.settings.Settings`, and what they mean. A test holds them
 #: equal; they are not read from the model, because every command would wait for it to be imported.
 FIELDS = {
     "options": "The options, separated by commas.",
@@ -100,7 +100,7 @@ def new_campaign(
 ) -> None:
     """Set up a campaign. How its files are written may be said here or at the first import."""
     from latesum.files import FileForm
-    from latesum.live import Campaign
+    from latesum.campaigns import Campaign
 
     form = FileForm.create(
         columns=columns, date_format=date_format, decimal=decimal, thousands=thousands,
@@ -249,7 +249,7 @@ def _curve(text: str) -> dict[str, float] | str:
 
 
 def _history(path: Path, form: FileForm, time_basis: Any, *, regions: bool) -> list[dict[str, Any]]:
-    from latesum.live.past_file import read_past
+    from latesum.campaigns.past_file import read_past
 
     found = read_past(path, form, time_basis=time_basis, regions=regions)
     for note in found.notes:

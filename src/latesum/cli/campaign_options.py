@@ -14,8 +14,8 @@ import typer
 from latesum._checks import InvalidInput
 
 if TYPE_CHECKING:
-    from latesum.live import Campaign, Store
-    from latesum.live.acts import Acted
+    from latesum.campaigns import Campaign, Store
+    from latesum.campaigns.acts import Acted
 
 CampaignName = Annotated[
     str | None,
@@ -106,7 +106,7 @@ def opened_store() -> Iterator[Store]:
     """The store that the options in front of the command name."""
     from sqlalchemy.exc import DBAPIError
 
-    from latesum.live import Store
+    from latesum.campaigns import Store
 
     with Store(None if Given.store is None else address(Given.store, "--store")) as store:
         try:
@@ -121,7 +121,7 @@ def opened_store() -> Iterator[Store]:
 @contextlib.contextmanager
 def opened(name: str | None) -> Iterator[Campaign]:
     """The campaign of this name, or the only one there is."""
-    from latesum.live import Campaign
+    from latesum.campaigns import Campaign
 
     with opened_store() as store:
         if name is None:

@@ -13,9 +13,9 @@ from latesum._checks import InvalidInput
 from latesum._extras import need
 from latesum._terminal import terminal
 from latesum.cli.options import Dask, Kept, Seed, check_folder, read_before, read_problem, working
-from latesum.lab import Comparison, compare
-from latesum.world import Problem
-from latesum.world.market import Market, market_of
+from latesum.experiments import Comparison, compare
+from latesum.simulation import Problem
+from latesum.simulation.market import Market, market_of
 
 
 def compare_policies(
@@ -70,7 +70,7 @@ def compare_policies(
 ) -> None:
     """Run policies on one problem many times and compare their regret."""
     if out:
-        need("lab")
+        need("experiments")
     if plot:
         need("plots")
     for path in (plot, out):

@@ -9,10 +9,10 @@ import typer
 
 from latesum.cli.compare import show_comparison
 from latesum.cli.options import working
-from latesum.lab import compare
-from latesum.lab.figures import plot_headline
+from latesum.experiments import compare
+from latesum.experiments.figures import plot_headline
 from latesum.policies import registry
-from latesum.world import Problem
+from latesum.simulation import Problem
 
 HORIZON = 250_000
 #: QPM-D with the index of Flow and Unmix: what they could do at best if they saw which arm paid.
@@ -34,7 +34,7 @@ def demo(
     replications: Annotated[int, typer.Option(help="How often each policy is run.")] = 100,
 ) -> None:
     """The paper's problem with every policy: a table here, figures in a folder."""
-    from latesum.lab.studies.paper import quick_figure
+    from latesum.experiments.studies.paper import quick_figure
 
     out.mkdir(parents=True, exist_ok=True)
     problem = Problem([0.5, 0.6], "uniform(0, 100)")

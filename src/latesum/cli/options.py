@@ -17,10 +17,10 @@ from latesum._checks import InvalidInput, whole_number
 from latesum._durations import rough_text
 from latesum._extras import need
 from latesum._progress import TimeLeft
-from latesum.world import Problem
+from latesum.simulation import Problem
 
 if TYPE_CHECKING:
-    from latesum.lab.engine import Progress, RunOptions, Todo
+    from latesum.experiments.engine import Progress, RunOptions, Todo
 
 Workers = Annotated[int | None, typer.Option(help="The number of processes; one per core without.")]
 
@@ -129,7 +129,7 @@ def working(
 
     An interrupt ends with a sentence that says how to go on from there.
     """
-    from latesum.lab.runners import chosen_runner
+    from latesum.experiments.runners import chosen_runner
 
     try:
         shown = progress_bar() if progress is None else contextlib.nullcontext(progress)

@@ -112,7 +112,7 @@ def plan_campaign(
         if path.suffix.lower() not in (".html", ".htm", ".json"):
             raise InvalidInput(f"a plan is written as .html or .json, not {path.name!r}.")
         if path.suffix.lower() != ".json":
-            require("jinja2", "lab")
+            require("jinja2", "experiments")
         try:  # before the simulation, not after it
             tempfile.TemporaryFile(dir=path.absolute().parent).close()
         except OSError as error:

@@ -56,7 +56,7 @@ def serve(
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
 ) -> None:
     """Serve campaigns over HTTP, and a page that shows what runs and why."""
-    from latesum.live import Store
+    from latesum.campaigns import Store
     from latesum.service import Configuration, Tokens
     from latesum.service.app import create_app
     from latesum.service.connections import read_networks

@@ -12,8 +12,8 @@ from typing import Self
 import numpy as np
 
 from latesum._checks import InvalidInput, finite_number
-from latesum.live import Campaign, Store
-from latesum.world import Problem
+from latesum.campaigns import Campaign, Store
+from latesum.simulation import Problem
 
 NAME = "demo"
 #: The share of visitors who buy, for each banner; the simulator knows it, the campaign does not.

@@ -38,9 +38,9 @@ def paper(
     ] = None,
 ) -> None:
     """Run the paper's experiments again, beside its published curves, with a report."""
-    from latesum.lab.studies.paper import FIGURES, experiment_text, run_paper
-    from latesum.lab.studies.paper.report import write_report
-    from latesum.lab.summaries import write_summary
+    from latesum.experiments.studies.paper import FIGURES, experiment_text, run_paper
+    from latesum.experiments.studies.paper.report import write_report
+    from latesum.experiments.summaries import write_summary
 
     if show is not None:
         print(experiment_text(show), end="")
@@ -87,8 +87,8 @@ def league(
     again: Again = False,
 ) -> None:
     """Every policy on 24 problems: regret, tails, lock-ins, the price of anonymity."""
-    from latesum.lab.studies.league import as_markdown, as_values, cells_of, run_league
-    from latesum.lab.summaries import write_summary
+    from latesum.experiments.studies.league import as_markdown, as_values, cells_of, run_league
+    from latesum.experiments.summaries import write_summary
 
     with working(worker_count(workers), dask, out, again) as how:
         rows = run_league(out, replications=replications, seed=seed, **how)
@@ -137,9 +137,9 @@ def safety(
     again: Again = False,
 ) -> None:
     """Count how often a policy gets stuck with a bad option, on random problems; 1 if too often."""
-    from latesum.lab.stats import number_text
-    from latesum.lab.studies.safety import is_safe, measure_safety
-    from latesum.lab.summaries import write_summary
+    from latesum.experiments.stats import number_text
+    from latesum.experiments.studies.safety import is_safe, measure_safety
+    from latesum.experiments.summaries import write_summary
 
     usual = ["1"] if law == "markets" else ["1", "0.8"]
     factors = [_told_factor(text) for text in told or usual]
@@ -225,8 +225,8 @@ def coverage(
     again: Again = False,
 ) -> None:
     """How often reported intervals miss the truth; 1 if those that are proved miss too often."""
-    from latesum.lab.studies.coverage import ARMS, CASES, LEVELS, POLICIES, measure_coverage
-    from latesum.lab.summaries import write_summary
+    from latesum.experiments.studies.coverage import ARMS, CASES, LEVELS, POLICIES, measure_coverage
+    from latesum.experiments.summaries import write_summary
 
     for name in arms or []:
         known_name(name, ARMS, "set of arms")
@@ -281,16 +281,16 @@ def markets(
     again: Again = False,
 ) -> None:
     """Late totals of regions with weekdays and drift: what is lost, and do intervals hold; 1 if not."""
-    from latesum.lab.studies.market_cells import CELLS
-    from latesum.lab.studies.market_field import FieldRow, run_field
-    from latesum.lab.studies.markets import (
+    from latesum.experiments.studies.market_cells import CELLS
+    from latesum.experiments.studies.market_field import FieldRow, run_field
+    from latesum.experiments.studies.markets import (
         COLUMNS,
         as_values,
         cells_of,
         run_markets,
         write_markdown,
     )
-    from latesum.lab.summaries import write_summary
+    from latesum.experiments.summaries import write_summary
 
     chosen = [known_name(table, (*CELLS, _FIELD), "table") for table in tables or (*CELLS, _FIELD)]
     field: list[FieldRow] = []

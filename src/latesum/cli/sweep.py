@@ -12,10 +12,10 @@ from latesum._checks import whole_number
 from latesum._extras import has
 from latesum._terminal import new_table, terminal
 from latesum.cli.options import Again, Dask, Workers, announcer, worker_count, working
-from latesum.lab.stats import number_text
+from latesum.experiments.stats import number_text
 
 if TYPE_CHECKING:
-    from latesum.lab.sweeps import SweepResults
+    from latesum.experiments.sweeps import SweepResults
 
 
 def sweep(
@@ -34,9 +34,9 @@ def sweep(
     ] = False,
 ) -> None:
     """Run a grid of problems and policies from a file; it resumes where it was stopped."""
-    from latesum.lab.engine import todo
-    from latesum.lab.store import RunStore
-    from latesum.lab.sweeps import load, run_sweep
+    from latesum.experiments.engine import todo
+    from latesum.experiments.store import RunStore
+    from latesum.experiments.sweeps import load, run_sweep
 
     grid = load(file)
     if replications is not None:
@@ -57,7 +57,7 @@ def sweep(
     print(f"The checkpoints: {folder / name / 'checkpoints.parquet'}")
     # A figure where Matplotlib is there; a sweep is worth having without one too.
     if has("plots") and len(results.checkpoints) > 1:
-        from latesum.lab.studies.paper import drawing
+        from latesum.experiments.studies.paper import drawing
 
         drawing.write(drawing.regret_figure(results), folder / name, "regret")
         print(f"The figure: {folder / name / 'regret.png'}")

@@ -11,12 +11,12 @@ from latesum import theory
 from latesum._checks import InvalidInput
 from latesum._terminal import new_table, terminal
 from latesum.cli.options import Seed, read_problem
-from latesum.lab.engine import run
-from latesum.lab.setting import Setting, knowledge
+from latesum.experiments.engine import run
+from latesum.experiments.setting import Setting, knowledge
 from latesum.policies import ODAAF, registry
 from latesum.policies.schedules import KnownBound, KnownMean, KnownVariance, Naive, Schedule
 from latesum.policies.spec import PolicySpec
-from latesum.world import Problem
+from latesum.simulation import Problem
 
 #: The policy that sees labels: it has Flow's index, and waits for delays in a queue.
 _LABELLED = "qpm-d(base='kl-ucb++')"

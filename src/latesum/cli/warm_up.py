@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from latesum.cli.options import Workers, worker_count
-from latesum.lab import warm_up
+from latesum.experiments import warm_up
 
 
 def compile_kernels(workers: Workers = None) -> None:

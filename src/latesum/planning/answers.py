@@ -11,15 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latesum._json_values import finite
-from latesum.lab.engine import Chunk, RunOptions, run, run_chunk
-from latesum.lab.play import InBuckets
-from latesum.lab.results import Rows
-from latesum.lab.setting import Setting
-from latesum.lab.stats import Uncertain, mean_of, quantile_of, share_of
+from latesum.experiments.engine import Chunk, RunOptions, run, run_chunk
+from latesum.experiments.play import InBuckets
+from latesum.experiments.results import Rows
+from latesum.experiments.setting import Setting
+from latesum.experiments.stats import Uncertain, mean_of, quantile_of, share_of
 from latesum.planning.beliefs import Beliefs
 from latesum.planning.candidates import Candidate
 from latesum.planning.words import unit_hours
-from latesum.world import Problem
+from latesum.simulation import Problem
 
 #: The child of a run's seed that the order of the options is drawn from. Plans have no reports to
 #: draw, and had this one before there was another: so their numbers stay what they were.
@@ -143,7 +143,7 @@ class Simulation(NamedTuple):
 
     thresholds: Thresholds
     seed: int
-    how: RunOptions  # as `latesum.lab.engine.run` takes it
+    how: RunOptions  # as `latesum.experiments.engine.run` takes it
 
     def setting(self, case: Case, stream: int, name: str) -> Setting:
         """All that the runs of a case depend on; those of another `stream` draw from another seed."""

@@ -10,8 +10,8 @@ from typing import Any, Literal
 from latesum._checks import InvalidInput, finite_number, known_name, whole_number
 from latesum.delays import Delay
 from latesum.planning import words
-from latesum.world import Bernoulli, Calendar, Discrete, FieldProblem, Problem, Reward
-from latesum.world.calendar import USUAL_WEEK
+from latesum.simulation import Bernoulli, Calendar, Discrete, FieldProblem, Problem, Reward
+from latesum.simulation.calendar import USUAL_WEEK
 
 BUCKETS = ("hour", "day", "week")
 

@@ -14,7 +14,7 @@ from latesum.policies import Policy
 from latesum.policies.spec import PolicySpec
 
 #: `switchback` as a policy of one stream, which every problem can be played with.
-_STREAM = "latesum.lab.markets.one_stream:Switchback"
+_STREAM = "latesum.experiments.markets.one_stream:Switchback"
 #: It is tried where the run has this many buckets; with more it takes too long to simulate, ...
 _SWITCHBACK_BUCKETS = (28, 200)
 #: About what a run costs in milliseconds of one core, and how much more for each of its buckets. This is declared, not measured while a

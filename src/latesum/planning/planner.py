@@ -9,7 +9,7 @@ from typing import Any, Unpack
 
 from latesum._checks import finite_number, whole_number
 from latesum._progress import chosen_progress
-from latesum.lab.engine import RunOptions
+from latesum.experiments.engine import RunOptions
 from latesum.planning.answers import Case, Forecast, Simulation, Thresholds
 from latesum.planning.beliefs import read_beliefs
 from latesum.planning.candidates import chosen_candidates
@@ -92,7 +92,7 @@ def plan(
         on_answer: Called with the present answer (`latesum.planning.PresentAnswer`) while the plan is made: after a
             first look at a few runs, after each closer look, and with the main answer, before it is looked for what would have to change
             and what happens if beliefs are wrong.
-        how: Where and how runs are made, as `latesum.lab.engine.run` takes it; `workers` is one per
+        how: Where and how runs are made, as `latesum.experiments.engine.run` takes it; `workers` is one per
             core unless given. The result does not depend on it.
 
     >>> from latesum.planning import plan

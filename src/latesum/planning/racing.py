@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from latesum.lab import stats
-from latesum.lab.results import Rows
-from latesum.lab.setting import Setting
+from latesum.experiments import stats
+from latesum.experiments.results import Rows
+from latesum.experiments.setting import Setting
 from latesum.planning.answers import Case, Forecast, Outcome, Simulation, Thresholds, outcome_of
 from latesum.planning.candidates import EQUAL_SPLIT
 from latesum.planning.verdict import recommend

@@ -20,13 +20,13 @@ from latesum._sentences import counted
 from latesum._terminal import TextTable, new_table
 from latesum.files.form import FileForm
 from latesum.files.table import Layout, open_table
-from latesum.lab.engine import RunOptions, run
-from latesum.lab.markets.setting import MarketSetting
-from latesum.lab.studies.markets import AS_GOOD
+from latesum.experiments.engine import RunOptions, run
+from latesum.experiments.markets.setting import MarketSetting
+from latesum.experiments.studies.markets import AS_GOOD
 from latesum.markets import MarketSettings, RegionRow, ToldDelay, readings
 from latesum.markets.rows import Panel
 from latesum.markets.search import FIRST_SEARCH, learned
-from latesum.world.market import Market
+from latesum.simulation.market import Market
 
 _LAYOUT = Layout(
     {

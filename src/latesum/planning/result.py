@@ -15,7 +15,7 @@ from latesum import _pages
 from latesum._checks import InvalidInput
 from latesum._extras import MissingExtra
 from latesum._terminal import WIDTH, TextTable, new_table
-from latesum.lab.stats import Uncertain
+from latesum.experiments.stats import Uncertain
 from latesum.planning.answers import Forecast, Thresholds
 from latesum.planning.beliefs import Beliefs
 from latesum.planning.candidates import MOST_DECISIONS

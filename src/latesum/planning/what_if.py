@@ -7,7 +7,7 @@ from typing import Any
 
 from latesum.planning.answers import Case, Forecast, Simulation
 from latesum.planning.beliefs import Beliefs
-from latesum.world import Problem
+from latesum.simulation import Problem
 
 
 @dataclass(frozen=True)

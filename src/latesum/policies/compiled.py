@@ -1,4 +1,4 @@
-"""How compiled code plays whole runs of a policy (`latesum.lab.whole_runs`), and what it and Python hand to each other.
+"""How compiled code plays whole runs of a policy (`latesum.experiments.whole_runs`), and what it and Python hand to each other.
 
 The rule of such a policy is compiled, and its state is a tuple of arrays. A kernel plays many stretches by it, and the
 protocol of the policy (`latesum.policies.base`) follows afterwards.

@@ -37,7 +37,7 @@ for _class in _OURS:
 def available(sees: Literal["totals", "labels"] | None = "totals") -> list[str]:
     """The names of the policies that see totals, of the baselines that see labels, or of both.
 
-    Baselines are known once `latesum.attributed` or `latesum.lab` is imported.
+    Baselines are known once `latesum.attributed` or `latesum.experiments` is imported.
 
     Args:
         sees: "totals", "labels", or None for both.

@@ -19,6 +19,6 @@ def __getattr__(name: str) -> object:
 
     if name not in __all__:
         raise AttributeError(f"module 'latesum.service' has no attribute {name!r}")
-    need("live")
+    need("campaigns")
     home = "configuration" if name == "Configuration" else "tokens"
     return getattr(import_module(f"latesum.service.{home}"), name)

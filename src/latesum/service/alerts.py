@@ -15,8 +15,8 @@ from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import Connection, delete, insert, select, update
 
-from latesum.live import schema
-from latesum.live.store import Store
+from latesum.campaigns import schema
+from latesum.campaigns.store import Store
 from latesum.service.summaries import CampaignSummary
 from latesum.service.webhooks import Shape, Webhook, webhook_of_row
 

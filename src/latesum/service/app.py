@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from latesum._extras import need
 
-need("live", "server")  # before anything of it is imported
+need("campaigns", "server")  # before anything of it is imported
 
 import asyncio
 import contextlib
@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
 
-from latesum.live.store import Store
+from latesum.campaigns.store import Store
 from latesum.service.alerts import Outbox
 from latesum.service.auth import AuthMiddleware, Holders
 from latesum.service.cache import CampaignCache

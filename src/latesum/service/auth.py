@@ -33,7 +33,7 @@ from starlette.requests import cookie_parser
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from latesum import _pages
-from latesum.live.store import Store
+from latesum.campaigns.store import Store
 from latesum.service.configuration import Configuration
 from latesum.service.errors import (
     PAGE_HEADER,

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import httpx
 
     from latesum.files import FileForm
-    from latesum.live.vocabulary import Purpose, Verdict
+    from latesum.campaigns.vocabulary import Purpose, Verdict
 
 #: The token, unless it is handed over; never an argument of a command, which others can see.
 TOKEN_VARIABLE = "LATESUM_TOKEN"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from latesum.live.campaign import Clock, system_clock
+from latesum.campaigns.campaign import Clock, system_clock
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from latesum.errors import (
     UnknownBucket,
     UnknownCampaign,
 )
-from latesum.live.page_words import PageReader
+from latesum.campaigns.page_words import PageReader
 from latesum.service import sentences
 from latesum.service.logs import LOGGER
 

@@ -14,12 +14,12 @@ import numpy as np
 from scipy.special import ndtri
 
 from latesum.delays import parse
-from latesum.live.deciding import told_plays
-from latesum.live.ledger import Ledger
-from latesum.live.settings import Settings
-from latesum.live.status import Status, may_be_best
+from latesum.campaigns.deciding import told_plays
+from latesum.campaigns.ledger import Ledger
+from latesum.campaigns.settings import Settings
+from latesum.campaigns.status import Status, may_be_best
 from latesum.policies import Estimate, Play, Policy
-from latesum.world import Problem
+from latesum.simulation import Problem
 
 #: Simulated continuations; enough to tell a week from a month.
 REPLICATIONS = 40
@@ -126,7 +126,7 @@ def _continue(
 
 
 def _decided(policy: Policy, visits: list[int], dropped: set[int]) -> bool:
-    """Whether the page would name a winner (`latesum.live.status`)."""
+    """Whether the page would name a winner (`latesum.campaigns.status`)."""
     estimates = policy.estimates(_LEVEL)
     known = [each for each in estimates if each.mean is not None and each.arm not in dropped]
     if not known:

@@ -11,8 +11,8 @@ from zoneinfo import ZoneInfo
 
 from latesum._checks import InvalidInput
 from latesum._sentences import counted
-from latesum.live.settings import Settings
-from latesum.live.status import Status
+from latesum.campaigns.settings import Settings
+from latesum.campaigns.status import Status
 from latesum.service.cache import CachedCampaign
 from latesum.service.errors import Refused
 from latesum.service.forecasting import MOST_BUCKETS, Question, question_of

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from concurrent.futures import Executor
 from typing import NamedTuple
 
-from latesum.live.campaign import Campaign
-from latesum.live.verdicts import Recorded, Row
+from latesum.campaigns.campaign import Campaign
+from latesum.campaigns.verdicts import Recorded, Row
 from latesum.service.metrics import Metrics
 
 _MOST = 256

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from latesum.live.ledger import Ledger
-from latesum.live.market import market_rows
-from latesum.live.settings import Settings
-from latesum.live.status import Status
+from latesum.campaigns.ledger import Ledger
+from latesum.campaigns.market import market_rows
+from latesum.campaigns.settings import Settings
+from latesum.campaigns.status import Status
 from latesum.markets import MarketSettings, RegionRow
 from latesum.markets.arrival_kernels import arrival_mix
 from latesum.markets.arrivals import shape_of

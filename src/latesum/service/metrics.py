@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from latesum import _extras
-from latesum.live.health import Finding
+from latesum.campaigns.health import Finding
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 

@@ -14,9 +14,9 @@ from pydantic import (
     WithJsonSchema,
 )
 
-from latesum.live.changes import CHANGEABLE
-from latesum.live.settings import Settings
-from latesum.live.vocabulary import (
+from latesum.campaigns.changes import CHANGEABLE
+from latesum.campaigns.settings import Settings
+from latesum.campaigns.vocabulary import (
     CampaignState,
     HealthLevel,
     Purpose,

@@ -8,8 +8,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from latesum.live.campaign import Campaign
-from latesum.live.store import Store
+from latesum.campaigns.campaign import Campaign
+from latesum.campaigns.store import Store
 from latesum.service.errors import ClientLeft, answer_to, reader_at
 from latesum.service.helper_process import Message, answer_questions, is_wanted
 from latesum.service.taking_in import Taken, Upload, take_history, take_in

@@ -22,8 +22,8 @@ from sqlalchemy.exc import DBAPIError, TimeoutError
 
 from latesum import _extras
 from latesum._checks import InvalidInput
-from latesum.live import schema
-from latesum.live.store import Store
+from latesum.campaigns import schema
+from latesum.campaigns.store import Store
 from latesum.service.connections import Network
 from latesum.service.logs import LOGGER, log
 from latesum.service.webhooks import Webhook, check_address, resolve, webhook_of_row

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from sqlalchemy import Select, delete, insert, or_, select
 
 from latesum._checks import known_name
-from latesum.live import schema
-from latesum.live.store import Store
+from latesum.campaigns import schema
+from latesum.campaigns.store import Store
 from latesum.service.tokens import Token, hash_of, token_of_row
 
 _PREFIX = "session_"

@@ -55,7 +55,7 @@ def _plan(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _region_plan(given: dict[str, Any]) -> dict[str, Any]:
-    from latesum.live.market_fields import read_late
+    from latesum.campaigns.market_fields import read_late
     from latesum.markets import ToldDelay
     from latesum.planning import past_rows, plan_regions
     from latesum.planning.words import read_duration

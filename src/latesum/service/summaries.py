@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any, Literal, NamedTuple, get_args
 
-from latesum.live.health import Finding, worst_level
-from latesum.live.settings import Settings
-from latesum.live.status import Status
-from latesum.live.vocabulary import CampaignState, HealthLevel
+from latesum.campaigns.health import Finding, worst_level
+from latesum.campaigns.settings import Settings
+from latesum.campaigns.status import Status
+from latesum.campaigns.vocabulary import CampaignState, HealthLevel
 
 #: How a campaign is, for a list: its worst finding, where notes are nothing to worry about.
 Glance = Literal["alarm", "warning", "healthy"]

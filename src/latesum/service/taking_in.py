@@ -16,11 +16,11 @@ from latesum._sentences import Reader
 from latesum.errors import MOST_PROBLEMS, BadRows, MissingExtra
 from latesum.files import FileForm
 from latesum.files.table import in_row
-from latesum.live.batches import CheckWanted, in_batches
-from latesum.live.campaign import Campaign
-from latesum.live.importing import Imported, import_totals, imported
-from latesum.live.past_file import read_past
-from latesum.live.verdicts import Allowed, Recorded, Row
+from latesum.campaigns.batches import CheckWanted, in_batches
+from latesum.campaigns.campaign import Campaign
+from latesum.campaigns.importing import Imported, import_totals, imported
+from latesum.campaigns.past_file import read_past
+from latesum.campaigns.verdicts import Allowed, Recorded, Row
 from latesum.service.errors import Refused, reader_at
 from latesum.service.models import MOST_ROWS, BulkRow
 from latesum.service.sentences import of_problem

@@ -15,8 +15,8 @@ from typing import Any, Literal, NamedTuple, get_args
 from sqlalchemy import func, insert, select, update
 
 from latesum._checks import InvalidInput, known_name
-from latesum.live import schema
-from latesum.live.store import Store
+from latesum.campaigns import schema
+from latesum.campaigns.store import Store
 
 Scope = Literal["read", "record", "operate", "admin"]
 #: From the least to the most: each may do what those before it may.

@@ -19,8 +19,8 @@ from urllib.parse import SplitResult, urlsplit
 from sqlalchemy import insert, select, update
 
 from latesum._checks import InvalidInput, known_name
-from latesum.live import schema
-from latesum.live.store import Store
+from latesum.campaigns import schema
+from latesum.campaigns.store import Store
 from latesum.service.connections import Network
 
 #: What a message looks like: ours, or what Slack or Teams accept.

@@ -3,7 +3,7 @@
 It is the whole of what happens between two parts, except for the search for the delay's length scale, which
 is rare. Everything it needs and changes is in arrays.
 
-`learn` is the rule. Whole runs that are compiled (`latesum.lab.run_kernels`) know it by `UnmixState`, in which what
+`learn` is the rule. Whole runs that are compiled (`latesum.experiments.run_kernels`) know it by `UnmixState`, in which what
 is planned is an array too.
 """
 

@@ -11,13 +11,13 @@ from fastapi.responses import JSONResponse
 from latesum._checks import InvalidInput
 from latesum._json_values import finite
 from latesum.errors import MissingExtra, UnknownCampaign
-from latesum.live.campaign import Campaign
-from latesum.live.describing import describe_entry
-from latesum.live.entries import Entry
-from latesum.live.setting_fields import NAME_PATTERN
-from latesum.live.settings import Settings
-from latesum.live.tables import TableName
-from latesum.live.vocabulary import CampaignState
+from latesum.campaigns.campaign import Campaign
+from latesum.campaigns.describing import describe_entry
+from latesum.campaigns.entries import Entry
+from latesum.campaigns.setting_fields import NAME_PATTERN
+from latesum.campaigns.settings import Settings
+from latesum.campaigns.tables import TableName
+from latesum.campaigns.vocabulary import CampaignState
 from latesum.service import models
 from latesum.service.cache import CachedCampaign, CampaignCache
 from latesum.service.errors import ON_ANY_ROUTE, Refused, documented

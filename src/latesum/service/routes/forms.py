@@ -12,10 +12,10 @@ from fastapi import APIRouter, Query, Response
 
 from latesum.errors import UnknownCampaign
 from latesum.files.presets import PRESETS
-from latesum.live.describing import describe_entry
-from latesum.live.entries import Entry
-from latesum.live.page_words import Words
-from latesum.live.settings import Settings
+from latesum.campaigns.describing import describe_entry
+from latesum.campaigns.entries import Entry
+from latesum.campaigns.page_words import Words
+from latesum.campaigns.settings import Settings
 from latesum.service.routes.admin import webhooks_of
 from latesum.service.routes.page import not_found, show_page
 from latesum.service.routing import AllCampaigns, ScopedRoute, Who, needs

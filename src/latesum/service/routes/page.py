@@ -15,13 +15,13 @@ from markupsafe import Markup
 
 from latesum import _pages
 from latesum.errors import UnknownCampaign
-from latesum.live import charts
-from latesum.live.buckets import span_text
-from latesum.live.page_words import LABELS, PageReader
-from latesum.live.settings import Settings
-from latesum.live.static_page import chart_library, chart_library_version, status_section
-from latesum.live.status import Status
-from latesum.live.vocabulary import CampaignState
+from latesum.campaigns import charts
+from latesum.campaigns.buckets import span_text
+from latesum.campaigns.page_words import LABELS, PageReader
+from latesum.campaigns.settings import Settings
+from latesum.campaigns.static_page import chart_library, chart_library_version, status_section
+from latesum.campaigns.status import Status
+from latesum.campaigns.vocabulary import CampaignState
 from latesum.service.auth import COOKIE, read_secret
 from latesum.service.cache import CachedCampaign, CampaignCache
 from latesum.service.logs import log

@@ -1,0 +1,28 @@
+# ruff: noqa: E402
+"""A campaign on real data: its log, its stores, its pages."""
+
+from latesum._extras import need
+
+need("campaigns")  # before anything of it is imported
+
+from latesum.errors import BadField, Conflicting, Moved, UnknownBucket, UnknownCampaign
+from latesum.campaigns.campaign import Campaign, system_clock
+from latesum.campaigns.entries import Entry
+from latesum.campaigns.ledger import Decision
+from latesum.campaigns.store import Store
+from latesum.campaigns.verdicts import Recorded, Row
+
+__all__ = [
+    "BadField",
+    "Campaign",
+    "Conflicting",
+    "Decision",
+    "Entry",
+    "Moved",
+    "Recorded",
+    "Row",
+    "Store",
+    "UnknownBucket",
+    "UnknownCampaign",
+    "system_clock",
+]

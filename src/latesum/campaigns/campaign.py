@@ -1,0 +1,622 @@
+"""A campaign: what to show in each bucket, from totals that come late."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, overload
+
+from latesum._checks import InvalidInput, known_name
+from latesum.errors import BadRows, NotPossible
+from latesum.files import FileForm
+from latesum.campaigns.acts import Acted, OperatorAct, read_who_and_why
+from latesum.campaigns.batches import CheckWanted, always_wanted
+from latesum.campaigns.buckets import When
+from latesum.campaigns.caches import LedgerCache, PolicyCache
+from latesum.campaigns.changes import settings_after_all
+from latesum.campaigns.deciding import (
+    Choice,
+    bucket_to_decide,
+    carry,
+    check_next,
+    check_open,
+    choose,
+    final_decision,
+    told_plays,
+)
+from latesum.campaigns.entries import Entry
+from latesum.campaigns.health import Finding, find_health
+from latesum.campaigns.ledger import Decision, Ledger, decision_of, new_ledger
+from latesum.campaigns.operating import Operated
+from latesum.campaigns.own_delay import find_own_delay
+from latesum.campaigns.recorder import BucketState, Recorder, RegionBucket, check_gap, why_unknown
+from latesum.campaigns.rules import check_rules
+from latesum.campaigns.settings import Settings
+from latesum.campaigns.store import Store, Stored, Writer
+from latesum.campaigns.verdicts import (
+    NO_EXCEPTIONS,
+    Allowed,
+    CheckedRow,
+    Recorded,
+    Refusal,
+    Row,
+    check_rows,
+)
+from latesum.policies import Estimate, Policy
+
+if TYPE_CHECKING:
+    from latesum.files.written import TableOut
+    from latesum.campaigns.market_view import MarketView
+    from latesum.campaigns.status import Status
+
+Clock = Callable[[], datetime]
+#: Buckets whose state is kept between two transactions.
+_MOST_STATES = 2000
+#: Rows that are judged within the transaction that writes them; more are judged before.
+_FEW_ROWS = 100
+
+
+def system_clock() -> datetime:
+    """The time now.
+
+    >>> system_clock().tzname()
+    'UTC'
+    """
+    return datetime.now(UTC)
+
+
+class _States(NamedTuple):
+    """What the log says about some buckets up to its entry `newest`."""
+
+    states: dict[RegionBucket, BucketState]
+    newest: Entry | None
+
+
+class Campaign(Operated):
+    """Decides which option to show in each bucket, and keeps a log of everything.
+
+    Many processes may have the same campaign open; what one writes, all see.
+
+    Args:
+        store: The database.
+        stored: The campaign as the database has it. `create` and `open` find it.
+        clock: What time it is.
+        owns_store: Whether `close` closes the store.
+
+    >>> import tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> campaign = Campaign.create(
+    ...     name="banner", options=["red", "blue"], every="number", expected_rounds=1000,
+    ...     time_basis="arrival", policy="odaaf",
+    ...     parameters={"horizon": 90_000, "mean_delay": 100},
+    ...     store=folder.name + "/campaigns.db",
+    ... )
+    >>> campaign.decide().option
+    'red'
+    >>> campaign.record(1, rounds=1004, total=312).verdict
+    'new'
+    >>> campaign.record(1, rounds=1004, total=312).verdict
+    'same'
+    >>> campaign.close(); folder.cleanup()
+    """
+
+    def __init__(self, store: Store, stored: Stored, clock: Clock, *, owns_store: bool) -> None:
+        self.store = store
+        self.stored = stored
+        self.clock = clock
+        #: What it is set up with, as far as this process knows; `current_settings` asks the store.
+        self.settings = self.first_settings = Settings.from_json(stored.settings)
+        self._changed = 0  # the sequence of the newest change that `settings` know of
+        self._owns_store = owns_store
+        self._lock = threading.RLock()
+        self._states: _States | None = None
+        self._ledgers = LedgerCache(store, stored.id, self.first_settings)
+        self._policies = PolicyCache()
+
+    @classmethod
+    def create(
+        cls,
+        settings: Settings | None = None,
+        /,
+        *,
+        store: Store | str | Path | None = None,
+        clock: Clock = system_clock,
+        **given: Any,
+    ) -> Self:
+        """Set up a campaign.
+
+        Args:
+            settings: What it is set up with; `latesum.campaigns.settings.Settings` says what each field means.
+            store: Where it is kept: a path, an address or an open store.
+            clock: What time it is.
+            given: The fields of the settings, in place of `settings`. Timed buckets start now, unless
+                a `start` is given.
+        """
+        if settings is None:
+            settings = Settings.read(given, now=clock())
+        elif given:
+            raise InvalidInput("give the settings, or their fields, and not both.")
+        opened, owns = _opened(store)
+        stored = opened.create(settings.name, settings.to_json(), clock())
+        return cls(opened, stored, clock, owns_store=owns)
+
+    @classmethod
+    def open(
+        cls, name: str, *, store: Store | str | Path | None = None, clock: Clock = system_clock
+    ) -> Self:
+        """Open the campaign of this name.
+
+        Args:
+            name: The campaign's name.
+            store: Where it is kept: a path, an address or an open store.
+            clock: What time it is.
+        """
+        opened, owns = _opened(store)
+        return cls(opened, opened.find(name), clock, owns_store=owns)
+
+    @property
+    def name(self) -> str:
+        """The campaign's name."""
+        return self.settings.name
+
+    def close(self) -> None:
+        """Let go of the store, if this campaign opened it."""
+        if self._owns_store:
+            self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def current_settings(self) -> Settings:
+        """What the campaign is set up with now: what it was created with, and all changes since."""
+        with self._lock:
+            changed = self.store.changed(self.stored.id)
+            if changed != self._changed:
+                changes = self.store.changes(self.stored.id)
+                self.settings = settings_after_all(self.first_settings, changes)
+                self._changed = changed
+            return self.settings
+
+    def _refreshed(self) -> Ledger:
+        """What the log adds up to now."""
+        ledger = self._ledgers.refresh()
+        self.settings = ledger.settings
+        return ledger
+
+    # Deciding.
+
+    def decide(self, when: When | None = None, *, region: str = "") -> Decision:
+        """The option for a bucket: taken once, and the same whenever it is asked for again.
+
+        Args:
+            when: The bucket: a number, a date or a time. By default it is the bucket of now; of
+                numbered ones the last, until something is recorded for it, and then the next.
+            region: The region, in a campaign that has some; `decide_all` answers for all of them.
+        """
+        region = self.settings.region(region or None)
+        return self.decide_all(when)[region]
+
+    def decide_all(self, when: When | None = None) -> dict[str, Decision]:
+        """The option for a bucket in every region; a campaign without regions has one without a name.
+
+        Args:
+            when: As for `decide`.
+        """
+        regions = self.settings.regions or ("",)
+        with self._lock:
+            now = self.clock()
+            if when is not None:
+                number = self.settings.buckets.number(when)
+                found = self.store.decisions(self.stored.id, number)
+                if found.keys() >= set(regions):
+                    options = self.current_settings().options
+                    return {region: decision_of(found[region], options) for region in regions}
+            ledger = self._refreshed()
+            bucket = bucket_to_decide(ledger, when, now)
+            if all(bucket in part.decisions for part in ledger.parts.values()):
+                return {region: part.decisions[bucket] for region, part in ledger.parts.items()}
+            if ledger.finished is not None:
+                return {region: final_decision(ledger, bucket, region) for region in regions}
+            check_open(ledger)
+            choose(
+                ledger, self._policies, bucket, now, region=regions[0]
+            )  # the long part, unlocked
+            with self._ledgers.writing() as (writer, ledger):
+                if ledger.finished is not None:
+                    return {region: final_decision(ledger, bucket, region) for region in regions}
+                check_open(ledger)
+                for region in regions:
+                    self._carry_up_to(bucket, now, writer, ledger, region)
+                for region, part in ledger.parts.items():
+                    if bucket not in part.decisions:
+                        check_next(ledger, bucket)
+                        choice = choose(ledger, self._policies, bucket, now, region=region)
+                        self._write_decision(bucket, choice, now, writer, ledger, region)
+                return {region: part.decisions[bucket] for region, part in ledger.parts.items()}
+
+    def _carry_up_to(
+        self, bucket: int, now: datetime, writer: Writer, ledger: Ledger, region: str
+    ) -> None:
+        """No one asked for some buckets before this one: what ran before went on."""
+        part = ledger.parts[region]
+        last = part.last
+        if last is None or not self.settings.buckets.timed:
+            return
+        check_gap(bucket - last)
+        for missed in range(last + 1, bucket):
+            choice = carry(part.decisions[missed - 1])
+            self._write_decision(missed, choice, now, writer, ledger, region)
+
+    def _write_decision(
+        self,
+        bucket: int,
+        choice: Choice,
+        now: datetime,
+        writer: Writer,
+        ledger: Ledger,
+        region: str,
+    ) -> None:
+        before = ledger.parts[region].decisions.get(bucket - 1)
+        body = choice.body(self.settings.buckets.label(bucket), before)
+        ledger.take(writer.append(now, "decision", bucket, body, region))
+
+    # Recording.
+
+    def record(
+        self,
+        bucket: When,
+        *,
+        rounds: int | None = None,
+        total: float | None = None,
+        status: str | None = None,
+        shown: str | None = None,
+        by: str | None = None,
+        region: str | None = None,
+        even_if_final: bool = False,
+        beyond_range: bool = False,
+    ) -> Recorded:
+        """Set the rounds and the total of a bucket, apart or together.
+
+        Sent twice it changes nothing; another value is a revision.
+
+        Args:
+            bucket: The bucket: a number, a date or a time.
+            rounds: Its rounds.
+            total: Its total.
+            status: "provisional", "final" or "missing" (it will never be known; that is not zero).
+            shown: What was really shown, where that is not what was decided.
+            by: Who reports it.
+            region: The region, in a campaign that has some.
+            even_if_final: Whether a final value may be changed.
+            beyond_range: Whether a total may lie outside its range.
+        """
+        allowed = Allowed(even_if_final, beyond_range)
+        row = Row(bucket, rounds, total, status, shown, by, allowed, region)
+        try:
+            return self.record_many([row])[0].accepted()
+        except BadRows as bad:
+            raise bad.problems[0][1] from None
+
+    @overload
+    def record_many(
+        self,
+        rows: Sequence[Row | CheckedRow | Mapping[str, Any]],
+        *,
+        dry_run: bool = False,
+        check_wanted: CheckWanted = always_wanted,
+    ) -> list[Recorded]: ...
+
+    @overload
+    def record_many(
+        self, rows: Sequence[Row | CheckedRow | Mapping[str, Any]], *, each_alone: Literal[True]
+    ) -> list[Recorded | Refusal]: ...
+
+    def record_many(
+        self,
+        rows: Sequence[Row | CheckedRow | Mapping[str, Any]],
+        *,
+        each_alone: bool = False,
+        dry_run: bool = False,
+        check_wanted: CheckWanted = always_wanted,
+    ) -> Sequence[Recorded | Refusal]:
+        """Record many rows in one transaction, with a verdict for each.
+
+        If a row stops it (`Recorded.stops`), nothing is recorded; the verdicts say which. Bad
+        values raise `BadRows`, and nothing is recorded either.
+
+        Args:
+            rows: What is reported, by whom, and what each row may do: a `Row`, or its fields by name.
+            each_alone: Record every row that can be recorded, whatever becomes of the others. A refusal
+                is in the place of the verdict.
+            dry_run: Write nothing; the verdicts say what would be.
+            check_wanted: Called between rows; what it raises ends it all, and nothing is written.
+        """
+        while True:
+            try:
+                return self._record_many(rows, each_alone, dry_run, check_wanted)
+            except _SettingsChanged:  # in the meantime, by another process: by the new ones, then
+                continue
+
+    def _record_many(
+        self,
+        rows: Sequence[Row | CheckedRow | Mapping[str, Any]],
+        each_alone: bool,
+        dry_run: bool,
+        check_wanted: CheckWanted,
+    ) -> Sequence[Recorded | Refusal]:
+        settings, changed = self.current_settings(), self._changed
+        checked = check_rows(rows, settings, check_wanted)
+        now = self.clock()
+        results: Sequence[Recorded | Refusal] = []
+        drafted: Recorder | None = None
+        if not each_alone and (dry_run or len(rows) > _FEW_ROWS):
+            # To judge many rows takes long: decisions and other records must not wait for it.
+            with self.store.drafting(self.stored.id) as draft:
+                if draft.changed != changed:
+                    raise _SettingsChanged
+                drafted = Recorder(settings, draft, now, states={})
+                results = drafted.record_all(checked, check_wanted)
+            if dry_run or not draft.appended or _stopped(rows, results):
+                return results
+        with self._lock:
+            before, self._states = self._states, None
+            states = None
+            with (
+                contextlib.suppress(_NothingIsWritten),
+                self.store.writing(self.stored.id) as writer,
+            ):
+                if writer.changed != changed:
+                    raise _SettingsChanged
+                if drafted is None or not drafted.move_to(writer):
+                    # The states still hold if the log ends with the same entry as after them.
+                    holds = before is not None and before.newest == writer.newest()
+                    known = before.states if before is not None and holds else {}
+                    recorder = Recorder(settings, writer, now, known)
+                    if each_alone:
+                        results = list(recorder.record_each(checked))
+                    else:
+                        results = recorder.record_all(checked, check_wanted)
+                        if _stopped(rows, results):
+                            raise _NothingIsWritten
+                    states = _States(recorder.states, writer.newest())
+            if states is not None and len(states.states) <= _MOST_STATES:
+                self._states = states
+        return results
+
+    # What operators do (`latesum.campaigns.operating`).
+
+    def _act(self, act: OperatorAct) -> Acted:
+        with self._lock:
+            with self._ledgers.writing() as (writer, ledger):
+                done = act.write(writer, ledger, self.clock())
+            self.current_settings()
+            return done
+
+    def delete(self, name: str, *, who: str, why: str) -> None:
+        """Delete the campaign with its whole log. When, who and why stay, and its name stays taken.
+
+        Args:
+            name: The campaign's name, once more, so that no other one is deleted by mistake.
+            who: Who does it.
+            why: The reason.
+        """
+        if name != self.name:
+            raise InvalidInput(
+                f"to delete this campaign, type its name: {self.name!r}, not {name!r}."
+            )
+        said = read_who_and_why(who, why)
+        with self._lock, self.store.writing(self.stored.id) as writer:
+            writer.delete(self.clock(), *said)
+
+    # How the files are written that totals come in.
+
+    def file_form(self) -> FileForm:
+        """How the last file was written that said so; `import_totals` reads the next one the same way."""
+        found = self.store.newest_of(self.stored.id, "file form")
+        return FileForm() if found is None else FileForm.from_json(found.body["form"])
+
+    def remember_file_form(self, form: FileForm, *, who: str, why: str) -> None:
+        """Keep in the log how the campaign's files are written.
+
+        Args:
+            form: How they are written.
+            who: Who says so.
+            why: The reason.
+        """
+        body = {"who": who, "why": why, "form": form.to_json()}
+        with self._lock, self.store.writing(self.stored.id) as writer:
+            writer.append(self.clock(), "file form", None, body)
+
+    # Looking.
+
+    def policy(self) -> Policy:
+        """The policy as it stands now, told everything that is known."""
+        if self.settings.is_market:
+            raise NotPossible(
+                "switchback keeps no state; `market()` says what it is told and finds."
+            )
+        with self._lock:
+            ledger = self._refreshed()
+            told = told_plays(ledger, self.clock())
+            return self._policies.after(ledger.settings, told).copy()
+
+    def market(self) -> MarketView:
+        """What the model of `switchback` finds: effects, chances, the delay, outliers, warnings."""
+        from latesum.campaigns.market_view import view_market
+
+        if not self.settings.is_market:
+            raise NotPossible(f"{self.settings.policy} has no model of a market; switchback has.")
+        with self._lock:
+            return view_market(self._refreshed(), self.clock())
+
+    def estimates(self, level: float = 0.95) -> list[Estimate]:
+        """What is believed of each option, per round in the campaign's own unit.
+
+        Args:
+            level: The confidence level of the intervals.
+        """
+        if self.settings.is_market:
+            return self.market().estimates(self.ledger(), level)
+        rescale = self.settings.per_round
+        return [
+            each._replace(
+                mean=None if each.mean is None else rescale(each.mean),
+                low=rescale(each.low),
+                high=rescale(each.high),
+            )
+            for each in self.policy().estimates(level)
+        ]
+
+    def leading(self) -> int:
+        """The option that looks best now, of those that may still be shown."""
+        if self.settings.is_market:
+            return self.market().leading(self.ledger())
+        rows = [each for each in self.policy().estimates() if each.arm not in self.ledger().dropped]
+        known = [each for each in rows if each.mean is not None and each.active]
+        known = known or [each for each in rows if each.mean is not None]
+        if not known:
+            last = self.ledger().last
+            return rows[0].arm if last is None else self.ledger().decisions[last].arm
+        return max(known, key=lambda each: each.mean or 0.0).arm
+
+    def explain(self, bucket: When | None = None) -> list[str]:
+        """Why things are as they are: now, or when the decision for a bucket was taken.
+
+        Args:
+            bucket: The bucket, if not now.
+        """
+        with self._lock:
+            ledger = self._refreshed()
+            if self.settings.is_market:
+                return self._explain_market(ledger, bucket)
+            if bucket is None:
+                own = find_own_delay(ledger, self.clock())
+                *findings, following = self.policy().explain()
+                return [*findings, *([] if own is None else [own.sentence]), following]
+            number = self.settings.buckets.number(bucket)
+            if number not in ledger.decisions:
+                raise InvalidInput(why_unknown(self.settings, number, self.clock()))
+            decision = ledger.decisions[number]
+            assert decision.sequence is not None
+            earlier = self.ledger_before(decision.sequence)
+            check_rules(decision.rules)
+            told = told_plays(earlier, decision.at, number, decision.rules)
+            findings = PolicyCache().after(earlier.settings, told).findings()
+            return [*findings, *_reasons([decision])]
+
+    def _explain_market(self, ledger: Ledger, bucket: When | None) -> list[str]:
+        from latesum.campaigns.market_view import view_market
+
+        if bucket is None:
+            shown = [part.decisions[part.last] for part in ledger.parts.values() if part.last]
+            return [*self.market().sentences(), *_reasons(shown)]
+        number = self.settings.buckets.number(bucket)
+        taken = [
+            part.decisions[number] for part in ledger.parts.values() if number in part.decisions
+        ]
+        if not taken:
+            raise InvalidInput(why_unknown(self.settings, number, self.clock()))
+        first = min(taken, key=lambda each: each.sequence or 0)
+        assert first.sequence is not None
+        earlier = self.ledger_before(first.sequence)
+        return [*view_market(earlier, first.at, number).sentences(), *_reasons(taken)]
+
+    def status(self, level: float = 0.95) -> Status:
+        """Everything that a page about the campaign shows.
+
+        Args:
+            level: The confidence level of the intervals.
+        """
+        from latesum.campaigns.status import make_status
+
+        with self._lock:
+            return make_status(self, level)
+
+    def _repr_html_(self) -> str:
+        return self.status()._repr_html_()
+
+    def table(self, name: str, level: float = 0.95) -> TableOut:
+        """A table for other tools; `.to_frame()` makes a frame of it.
+
+        Args:
+            name: "buckets", "decisions" or "estimates".
+            level: How sure the intervals of the estimates are.
+        """
+        from latesum.campaigns import tables
+
+        known_name(name, tables.TABLES, "table of a campaign")
+        if name == "decisions":
+            return tables.decisions_table(self.ledger())
+        status = self.status(level)
+        if name == "estimates":
+            return tables.estimates_table(status)
+        return tables.buckets_table(status)
+
+    def health(self) -> list[Finding]:
+        """What is wrong or worrying now, the worst first, each with what to do about it."""
+        with self._lock:
+            return find_health(self._refreshed(), self.clock(), self.store.free_bytes())
+
+    def alarm(self) -> str | None:
+        """What must be seen to now, such as that nothing is learned, and what to do; None if nothing."""
+        return next((each.sentence for each in self.health() if each.level == "alarm"), None)
+
+    def history(self) -> list[Entry]:
+        """The whole log, oldest entry first."""
+        return self.store.log(self.stored.id)
+
+    def ledger(self) -> Ledger:
+        """What the log adds up to now."""
+        with self._lock:
+            return self._refreshed()
+
+    def ledger_before(self, sequence: int) -> Ledger:
+        """What the log added up to before one of its entries.
+
+        Args:
+            sequence: The entry's place in the log.
+        """
+        ledger = new_ledger(self.first_settings)
+        for entry in self.history():
+            if entry.sequence >= sequence:
+                break
+            ledger.take(entry)
+        return ledger
+
+
+def _reasons(decisions: Iterable[Decision]) -> list[str]:
+    return [
+        f"{' '.join((each.label, each.region)).strip()}: {each.option}. {each.reason}"
+        for each in decisions
+    ]
+
+
+class _SettingsChanged(Exception):
+    """Another process has changed the settings by which rows were read."""
+
+
+class _NothingIsWritten(Exception):
+    """Leave a write transaction without a trace."""
+
+
+def _stopped(
+    rows: Sequence[Row | CheckedRow | Mapping[str, Any]], results: Sequence[Recorded | Refusal]
+) -> bool:
+    return any(
+        isinstance(result, Recorded) and result.stops(_allowed(row))
+        for row, result in zip(rows, results, strict=True)
+    )
+
+
+def _allowed(row: Row | CheckedRow | Mapping[str, Any]) -> Allowed:
+    return row.get("allowed", NO_EXCEPTIONS) if isinstance(row, Mapping) else row.allowed
+
+
+def _opened(store: Store | str | Path | None) -> tuple[Store, bool]:
+    return (store, False) if isinstance(store, Store) else (Store(store), True)

@@ -1,0 +1,167 @@
+"""How a campaign's settings change: by entries of its log, taken in one after the other.
+
+What a campaign was created with stays as it is in the store. What it is set up with at a moment is
+that, with all changes up to then. A decision is read again by the settings of its own moment; the next
+one is taken by those of now, from the whole log.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from latesum._checks import InvalidInput, known_name
+from latesum._sentences import sentence
+from latesum.errors import NotPossible
+from latesum.campaigns.before import NO_OPTION
+from latesum.campaigns.entries import Entry
+from latesum.campaigns.market_fields import SWITCHBACK, UNWRITTEN, newer_market_parameters
+from latesum.campaigns.setting_fields import read_option_name
+from latesum.campaigns.settings import Settings
+from latesum.policies import registry
+
+#: The settings that can be changed. Options are added and renamed by acts of their own.
+CHANGEABLE = (
+    "policy", "parameters", "expected_rounds", "align", "fills_up", "usable_after", "lateness",
+    "range", "unit",
+)  # fmt: skip
+MOST_OPTIONS = 100
+
+
+def settings_after(settings: Settings, entry: Entry) -> Settings:
+    """The settings after an entry of the log that changes them."""
+    saved, body = settings.to_json(), entry.body
+    if entry.kind == "add":
+        saved["options"] = [*saved["options"], body["name"]]
+    elif entry.kind == "rename":
+        before = saved["options"][body["option"]]
+        saved["options"] = [body["name"] if each == before else each for each in saved["options"]]
+        if saved.get("status_quo") == before:
+            saved["status_quo"] = body["name"]
+    else:
+        saved |= body["changes"]
+    return Settings.from_json(saved)
+
+
+def settings_after_all(settings: Settings, entries: Iterable[Entry]) -> Settings:
+    """The settings after all these entries, each of which changes them."""
+    for entry in entries:
+        settings = settings_after(settings, entry)
+    return settings
+
+
+def check_new_name(settings: Settings, name: object, renamed: int | None = None) -> str:
+    """The name of an option that is added or renamed; refused if another one has it."""
+    wanted = read_option_name(name)
+    others = [each for arm, each in enumerate(settings.options) if arm != renamed]
+    if wanted.casefold() in [each.casefold() for each in others]:
+        raise InvalidInput(f"there is an option {wanted!r} already; choose another name.")
+    if wanted in NO_OPTION and settings.status_quo == wanted:
+        raise InvalidInput(
+            f"an option cannot be called {wanted!r} here: that is what the campaign says of the time "
+            "before its start; choose another name."
+        )
+    return wanted
+
+
+def check_addition(settings: Settings, name: str) -> None:
+    """Refuse an option that the policy cannot take in while it runs."""
+    if not settings.is_market and not registry.takes_new_options(settings.policy):
+        able = [each for each in registry.available() if registry.takes_new_options(each)]
+        raise NotPossible(
+            sentence(
+                "{policy} cannot take in an option while it runs; {able} can. Change the policy first{change:aside}.",
+                policy=settings.policy,
+                able=", ".join(able),
+                change=f"--policy {able[0]}",
+            )
+        )
+    if len(settings.options) >= MOST_OPTIONS:
+        raise NotPossible(f"a campaign has at most {MOST_OPTIONS} options.")
+    added = {**settings.to_json(), "options": [*settings.options, name]}
+    Settings.from_json(added).check_policy()
+
+
+def plain_request(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What is asked to be changed, as JSON values; refused where it cannot be changed."""
+    for name in given:
+        if name in Settings.model_fields and name not in CHANGEABLE:
+            raise InvalidInput(
+                f"{name} cannot be changed while a campaign runs; {', '.join(CHANGEABLE)} can."
+            )
+        known_name(name, CHANGEABLE, "setting that can be changed")
+    if not given:
+        raise InvalidInput(f"say what to change: {', '.join(CHANGEABLE)}.")
+    if "parameters" in given and not isinstance(given["parameters"], Mapping):
+        raise InvalidInput("the parameters of the policy are names with values.")
+    plain: dict[str, Any] = json.loads(json.dumps(given, default=str))
+    return plain
+
+
+def changed_fields(
+    settings: Settings, given: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
+    """What a change sets, what that was before, and what to know about it.
+
+    Parameters that are not named stay, unless another policy does not take them.
+
+    Args:
+        settings: As they are now.
+        given: The settings to change, as for a new campaign; a parameter of None is taken away.
+    """
+    notes = list[str]()
+    wanted = dict(given)
+    parameters = {**settings.parameters, **wanted.get("parameters", {})}
+    parameters = {key: value for key, value in parameters.items() if value is not None}
+    if "policy" in wanted and settings.is_market != (wanted["policy"] == SWITCHBACK):
+        # Its parameters are in buckets, those of the others in rounds: none can be taken over.
+        named = wanted.get("parameters", {})
+        unwritten = UNWRITTEN if settings.is_market else registry.newer_parameters(settings.policy)
+        left = [key for key in parameters if key not in named]
+        parameters = {key: value for key, value in parameters.items() if key in named}
+        newer = (
+            registry.newer_parameters(wanted["policy"])
+            if settings.is_market
+            else newer_market_parameters()
+        )
+        parameters = {**newer, **parameters}
+        left = [key for key in left if key not in unwritten]
+        if left:
+            notes.append(f"Not taken over, because they are counted otherwise: {', '.join(left)}.")
+    elif "policy" in wanted and not settings.is_market:
+        accepted = registry.accepted_parameters(registry.checked_name(wanted["policy"]))
+        named = wanted.get("parameters", {})
+        left = [key for key in parameters if key not in accepted and key not in named]
+        parameters = {key: value for key, value in parameters.items() if key not in left}
+        if wanted["policy"] != settings.policy:
+            parameters = {**registry.newer_parameters(wanted["policy"]), **parameters}
+        # Those that no one gave need not be spoken of.
+        left = [key for key in left if key not in registry.newer_parameters(settings.policy)]
+        if left:
+            notes.append(f"{wanted['policy']} does not take {', '.join(left)}: left out.")
+    if "late" in wanted.get("parameters", {}):  # it says all of these
+        said = {"mean_delay", "sure", "uncertainty"} - wanted["parameters"].keys()
+        parameters = {key: each for key, each in parameters.items() if key not in said}
+    wanted["parameters"] = parameters
+    after = settings.changed_by(wanted)
+    saved, saved_after = settings.to_json(), after.to_json()
+    changes = {key: value for key, value in saved_after.items() if saved.get(key) != value}
+    if not changes:
+        raise NotPossible("that is how the campaign is set up already; nothing was changed.")
+    after.check_policy()
+    in_rounds = [
+        key
+        for key in ("horizon", "mean_delay", "delay_bound", "delay_variance")
+        if key in after.parameters
+        and key not in given.get("parameters", {})
+        and not after.is_market
+    ]
+    if "expected_rounds" in changes and in_rounds:
+        stay = ", ".join(f"{key} = {after.parameters[key]:,}" for key in in_rounds)
+        notes.append(
+            f"{stay} stay as they are, in rounds; if they were given in time, give them again."
+        )
+    if after.note is not None and after.note != settings.note:
+        notes.append(after.note)
+    return changes, {key: saved.get(key) for key in changes}, notes

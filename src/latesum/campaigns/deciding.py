@@ -1,0 +1,265 @@
+"""From the log to the next decision: the policy is told what was played, as it is known now."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from latesum._checks import InvalidInput
+from latesum._sentences import Sentence, sentence
+from latesum.errors import NotPossible
+from latesum.campaigns.buckets import When
+from latesum.campaigns.caches import PolicyCache, Told
+from latesum.campaigns.ledger import Decision, Ledger
+from latesum.campaigns.maturity import Maturity
+from latesum.campaigns.reasons import say_asked
+from latesum.campaigns.rules import RULES_VERSION, check_rules
+from latesum.campaigns.settings import Settings
+from latesum.campaigns.vocabulary import Purpose, Source
+from latesum.policies import Play
+
+
+def told_plays(
+    ledger: Ledger,
+    now: datetime,
+    before: int | None = None,
+    rules: int = RULES_VERSION,
+) -> list[Told]:
+    """What the policy is told at this moment of all decided buckets, or those before one.
+
+    `rules` is the version of the rules by which the log is read.
+
+    - A known total is told with the purpose of its decision, a pending one as None.
+    - A bucket whose total is missing is told as an override without a total, so that no policy
+      waits for it; a bucket that showed something else than decided is told as an override.
+    - A bucket of no rounds is no play: what arrived in it is added to the bucket before it, whose
+      late rewards these are most likely.
+    - The number of a stretch is the bucket in which it began, as its decision says. Where a decision
+      does not say it, or something else was shown, the number rises where the option or the purpose as
+      told changes, and after a drop.
+    """
+    settings = ledger.settings
+    maturity = Maturity(ledger, now, rules)
+    drops = sorted(ledger.dropped.items(), key=lambda drop: drop[1])
+    told: list[Told] = []
+    last: tuple[Any, ...] | None = None
+    for bucket, decision in ledger.decisions.items():
+        if before is not None and bucket >= before:
+            break
+        while drops and drops[0][1] <= bucket:
+            told.append(drops.pop(0)[0])
+            last = None
+        rounds, known = maturity.rounds(bucket), maturity.known(bucket)
+        total = None if known.total is None else settings.scaled(known.total, rounds)
+        if rounds == 0:
+            _add_to_last(told, total)
+            continue
+        arm = ledger.shown(bucket)
+        as_decided = arm == decision.arm and known.state != "missing"
+        purpose: Purpose = decision.purpose if as_decided else "override"
+        number, goes_on = bucket, (arm, purpose, as_decided and decision.stays)
+        if as_decided and decision.number is not None:
+            number = decision.number
+        elif last is not None and goes_on == last[1:]:
+            number = last[0]
+        told.append(Play(arm, rounds, total, purpose, number))
+        last = (number, *goes_on)
+    told.extend(arm for arm, _ in drops)
+    return told
+
+
+def _add_to_last(told: list[Told], total: float | None) -> None:
+    if told and total is not None:
+        last = told[-1]
+        if isinstance(last, Play) and last.total is not None:
+            told[-1] = last._replace(total=last.total + total)
+
+
+class Choice(NamedTuple):
+    """A decision that is about to be written down."""
+
+    arm: int
+    purpose: Purpose
+    source: Source
+    rounds: int | None
+    reason: str
+    rules: int
+    number: int | None
+
+    def body(self, label: str, before: Decision | None) -> dict[str, Any]:
+        """As the log keeps it; `before` is the decision for the bucket before."""
+        body = {
+            "label": label,
+            "option": self.arm,
+            "purpose": self.purpose,
+            "number": self.number,
+            "source": self.source,
+            "rounds": self.rounds,
+            "reason": self.reason,
+            "rules": self.rules,
+        }
+        if isinstance(self.reason, Sentence) and "why" in self.reason.fields:
+            body["why"] = self.reason.fields["why"]
+        if before is not None and before.rules != self.rules:
+            check_rules(before.rules)  # a log that a newer latesum has gone on with is left to it
+            body["rules_before"] = before.rules
+        return body
+
+
+def choose(
+    ledger: Ledger,
+    policies: PolicyCache,
+    bucket: int,
+    now: datetime,
+    rules: int = RULES_VERSION,
+    region: str = "",
+) -> Choice:
+    """The option for the next bucket of a region, from what is known now by these rules.
+
+    It never waits.
+    """
+    settings = ledger.settings
+    if settings.is_market:
+        return _choose_in_market(ledger, policies, bucket, now, rules, region)
+    last = ledger.decisions.get(bucket - 1)
+    if _goes_on(settings, ledger, last, bucket):
+        assert last is not None
+        reason = f"{last.option} runs to the end of the {_block_name(settings)} it began."
+        return Choice(last.arm, last.purpose, "aligned", None, reason, rules, last.number)
+    told = told_plays(ledger, now, bucket, rules)
+    policy = policies.after(settings, told)
+    asked = policy.ask()
+    arm = asked.arm
+    source: Source = "policy"
+    ordered = _people_first(settings, ledger, last, "The campaign")
+    if ordered is not None:
+        arm, source, reason = ordered
+    else:
+        reason = say_asked(settings.options[arm], asked.rounds, policy.reason())
+    purpose: Purpose = asked.purpose if arm == asked.arm else "override"
+    # A stretch that goes on keeps its number; a new one has that of the bucket in which it begins.
+    number = policy.number_for(arm, purpose)
+    goes_on = bool(told) and isinstance(told[-1], Play) and told[-1].number == number
+    return Choice(arm, purpose, source, asked.rounds, reason, rules, number if goes_on else bucket)
+
+
+def _people_first(
+    settings: Settings, part: Ledger, last: Decision | None, what: str
+) -> tuple[int, Source, str] | None:
+    """What people ordered or held, with its reason; None if the policy decides."""
+    if part.order is not None:
+        option = settings.options[part.order.arm]
+        return part.order.arm, "override", f"{option} as ordered: {part.order.why}"
+    if part.hold is not None and last is not None and last.arm not in part.dropped:
+        why = part.hold.body["why"]
+        return last.arm, "held", f"{what} is held, so {last.option} stays: {why}"
+    return None
+
+
+def _choose_in_market(
+    ledger: Ledger, policies: PolicyCache, bucket: int, now: datetime, rules: int, region: str
+) -> Choice:
+    """The same for `switchback`, which decides for all regions together."""
+    part = ledger.parts[region]
+    last = part.decisions.get(bucket - 1)
+    asked = policies.market_choices(ledger, bucket, now, rules)[region]
+    ordered = _people_first(ledger.settings, part, last, region or "The campaign")
+    arm, source, reason = ordered or (asked.arm, "policy", asked.reason)
+    purpose: Purpose = asked.purpose if arm == asked.arm else "override"
+    goes_on = last is not None and (last.arm, last.purpose) == (arm, purpose)
+    number = last.number if last is not None and goes_on else bucket
+    return Choice(arm, purpose, source, None, reason, rules, number)
+
+
+def bucket_to_decide(ledger: Ledger, when: When | None, now: datetime) -> int:
+    """The bucket that is asked for; refused where it cannot be decided now."""
+    buckets = ledger.settings.buckets
+    if when is not None:
+        bucket = buckets.number(when)
+    elif buckets.timed:
+        bucket = buckets.number(now)
+    elif ledger.last is None:
+        bucket = 1
+    else:
+        bucket = ledger.last + (1 if ledger.recorded(ledger.last) else 0)
+    first = ledger.first or 1
+    if bucket < first:
+        raise InvalidInput(
+            sentence(
+                "the campaign begins with {first}; {asked} is before it. What was shown then can be recorded "
+                "({shown:setting}), not decided.",
+                first=buckets.label(first),
+                asked=buckets.label(bucket),
+                shown="",
+            )
+        )
+    if buckets.timed and bucket > buckets.number(now) + 1:
+        raise InvalidInput(
+            f"{buckets.label(bucket)} is too far ahead to decide on: at most the "
+            f"{buckets.every} after the present one, {buckets.label(buckets.number(now) + 1)}."
+        )
+    check_next(ledger, bucket)
+    return bucket
+
+
+def check_open(ledger: Ledger) -> None:
+    """Refuse to decide in a campaign that was put into the archive before it began."""
+    if ledger.archived is not None and ledger.finished is None:
+        raise NotPossible("the campaign is in the archive; reopen it first.")
+
+
+def check_next(ledger: Ledger, bucket: int) -> None:
+    """Refuse to leave out numbered buckets."""
+    following = (ledger.last or 0) + 1
+    if not ledger.settings.buckets.timed and bucket > following:
+        raise InvalidInput(f"bucket {bucket} cannot be decided yet; the next one is {following}.")
+
+
+def final_decision(ledger: Ledger, bucket: int, region: str = "") -> Decision:
+    """The option for a bucket of a finished campaign; it is not in the log."""
+    assert ledger.finished is not None
+    settings = ledger.settings
+    arm = ledger.finished.body["option"]
+    label = settings.buckets.label(bucket)
+    reason = f"The campaign is finished: {ledger.finished.body['why']}"
+    return Decision(
+        bucket, label, settings.options[arm], arm, "commit", "finished", None, reason,
+        ledger.finished.at, None, RULES_VERSION, region=region,
+    )  # fmt: skip
+
+
+def carry(last: Decision) -> Choice:
+    """No one asked for a bucket: what ran went on, and the stretch ran long."""
+    reason = f"No one asked, so {last.option} is taken to have gone on."
+    return Choice(last.arm, last.purpose, "carried", None, reason, RULES_VERSION, last.number)
+
+
+def after_the_end(ledger: Ledger, bucket: int) -> Choice:
+    """What ran in a bucket of a campaign that was finished, and is reopened now."""
+    finished = ledger.finished
+    assert finished is not None
+    arm = finished.body["option"]
+    reason = f"The campaign was finished, so {ledger.settings.options[arm]} was shown."
+    return Choice(arm, "override", "finished", None, reason, RULES_VERSION, bucket)
+
+
+def fill_in(settings: Settings, arm: int, bucket: int) -> Choice:
+    """What ran in a bucket before the first question, as it was reported afterwards."""
+    reason = f"Reported afterwards: {settings.options[arm]} was shown before the first question."
+    return Choice(arm, "override", "reported", None, reason, RULES_VERSION, bucket)
+
+
+def _goes_on(settings: Settings, ledger: Ledger, last: Decision | None, bucket: int) -> bool:
+    if settings.align is None or last is None or ledger.order is not None:
+        return False
+    if ledger.hold is not None or last.source in (
+        "override", "held", "reported", "finished",
+    ):  # fmt: skip
+        return False
+    block = settings.buckets.block
+    same = block(bucket, settings.align) == block(last.bucket, settings.align)
+    return same and last.arm not in ledger.dropped
+
+
+def _block_name(settings: Settings) -> str:
+    return "week" if settings.align == "week" else f"{settings.align} buckets"

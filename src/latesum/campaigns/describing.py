@@ -1,0 +1,62 @@
+"""One line of the log, in words."""
+
+from __future__ import annotations
+
+from latesum._sentences import Sentence, joined, sentence
+from latesum.campaigns.entries import Entry
+from latesum.campaigns.ledger import shown_of
+from latesum.campaigns.reasons import reason_of
+from latesum.campaigns.settings import Settings
+from latesum.campaigns.status import act_sentence, shown_text
+
+
+def describe_entry(entry: Entry, settings: Settings) -> str:
+    """What happened, for people."""
+    if entry.kind == "decision":
+        body = entry.body
+        label = f"{body['label']} {entry.region}".rstrip()
+        option, reason = settings.options[body["option"]], reason_of(body)
+        what: str
+        if isinstance(reason, Sentence) and reason.fields.get("option") == option:
+            what = sentence(
+                "decided {label}: {option}. {option} for {rounds:stretch}, {why}.", kind="decided for",
+                label=label, option=option, rounds=reason.fields["rounds"], why=reason.fields["why"],
+            )  # fmt: skip
+        else:
+            what = sentence(
+                "decided {label}: {option}. {reason}", label=label, option=option, reason=reason
+            )
+        if "rules_before" in body:
+            changed = (
+                f" (From here on the log is read by version {body['rules']} of the rules, not "
+                f"{body['rules_before']}; decisions before it stand.)"
+            )
+            what = joined([what, changed], "")
+    elif entry.kind == "record":
+        what = _record(entry, settings)
+    else:
+        return act_sentence(entry, settings)
+    return sentence("{at:%Y-%m-%d %H:%M} UTC: {what}", at=entry.at, what=what)
+
+
+def _record(entry: Entry, settings: Settings) -> str:
+    body = entry.body
+    assert entry.bucket is not None
+    said = list[str]()
+    if "rounds" in body:
+        said.append(sentence("{rounds:visitors}", rounds=body["rounds"]))
+    if "total" in body:
+        said.append(f"total {body['total']:,g}" + (" (negative)" if body["total"] < 0 else ""))
+    if "shown" in body:
+        said.append(f"shown was {shown_text(shown_of(body['shown']), settings)}")
+    if "status" in body:
+        said.append(body["status"])
+    buckets = settings.buckets
+    if "total" in body and buckets.timed and entry.at < buckets.end(entry.bucket):
+        said.append("early: the bucket had not ended")
+    by = f", by {body['by']}" if "by" in body else ""
+    label = f"{buckets.label(entry.bucket)} {entry.region}".rstrip()
+    return sentence(
+        "recorded {label}: {said} ({verdict}{by})",
+        label=label, said=joined(said, ", "), verdict=body["verdict"], by=by,
+    )  # fmt: skip

@@ -1,0 +1,420 @@
+"""A campaign's health: what is wrong or worrying at this moment, each with what to do about it.
+
+It is one computed thing. `next`, `status`, the list, the page, `/metrics` and other programs show it;
+none of them finds out anything by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import NamedTuple
+
+from latesum._sentences import counted, joined, sentence
+from latesum.campaigns.learning import (
+    bucket_word,
+    date_of,
+    growing_buckets,
+    learning_stopped,
+    say_record,
+    span_since,
+    usual_interval,
+)
+from latesum.campaigns.ledger import Ledger
+from latesum.campaigns.maturity import Maturity
+from latesum.campaigns.own_delay import OwnDelay, find_own_delay
+from latesum.campaigns.vocabulary import HealthLevel
+
+#: After this many buckets without a new report, a question or a change, something may be forgotten.
+MOST_SILENT = 3
+MOST_CARRIED = 3
+MOST_HELD = 7
+#: Of the last decisions, those that are looked at for buckets that were not asked for.
+_LAST_DECISIONS = 10
+_FEWEST = 3
+#: Bytes that are left for the store: below the first a warning, below the second an alarm.
+LITTLE_SPACE = 500_000_000
+NO_SPACE = 50_000_000
+
+
+class Finding(NamedTuple):
+    """Something that a person should know.
+
+    Args:
+        code: What it is, for programs.
+        level: "alarm": it must be seen to now. "warning": it should be seen to. "note": good to know.
+        sentence: What it is and what to do.
+    """
+
+    code: str
+    level: HealthLevel
+    sentence: str
+
+
+def worst_level(findings: list[Finding]) -> HealthLevel | None:
+    """The level of the worst finding; None if there is none.
+
+    >>> worst_level([Finding("held", "warning", "..."), Finding("season", "note", "...")])
+    'warning'
+    """
+    levels: tuple[HealthLevel, ...] = ("alarm", "warning", "note")
+    return next((level for level in levels if any(f.level == level for f in findings)), None)
+
+
+def find_health(
+    ledger: Ledger,
+    now: datetime,
+    free_bytes: int | None,
+) -> list[Finding]:
+    """Everything that should be known about a campaign now, the worst first.
+
+    Args:
+        ledger: What its log adds up to.
+        now: The time.
+        free_bytes: The space that is left for its store; None if that is not known.
+    """
+    found = list(_store(free_bytes))
+    if ledger.finished is None and ledger.archived is None:
+        # What is so in some regions names them; what is the same in all is said once.
+        regions: dict[Finding, list[str]] = {}
+        for region, part in ledger.parts.items():
+            maturity = Maturity(part, now)
+            for look in (_learning, _not_asked, _planned_end, _held, _data, _comparison, _rounds):
+                for finding in look(part, maturity):
+                    regions.setdefault(finding, []).append(region)
+        for finding, where in regions.items():
+            named = "" if len(where) == len(ledger.parts) else f"{', '.join(where)}: "
+            found.append(finding._replace(sentence=joined([named, finding.sentence], "")))
+        found += _noisy_demand(ledger, now)
+        own_delay = find_own_delay(ledger, now)
+        if own_delay is not None and own_delay.off:
+            found.append(_delay_off(own_delay))
+    rank = {"alarm": 0, "warning": 1, "note": 2}
+    return sorted(found, key=lambda finding: rank[finding.level])
+
+
+def _noisy_demand(ledger: Ledger, now: datetime) -> Iterator[Finding]:
+    """One stream that is too noisy for a comparison: known from the history, before the first decision."""
+    if not ledger.settings.is_market or len(ledger.parts) > 1:
+        return
+    from latesum.campaigns.market import market_rows
+    from latesum.markets.readings import noisy_demand
+
+    found = market_rows(ledger, now)
+    following = (ledger.last or 0) + 1 - found.first
+    sentence = noisy_demand(found.rows, following, found.settings)
+    if sentence is not None:
+        yield Finding("noisy demand", "warning", sentence)
+
+
+def _store(free_bytes: int | None) -> Iterator[Finding]:
+    if free_bytes is None or free_bytes >= LITTLE_SPACE:
+        return
+    level: HealthLevel = "alarm" if free_bytes < NO_SPACE else "warning"
+    yield Finding(
+        "store nearly full",
+        level,
+        sentence(
+            "There are {megabytes:,.0f} MB left where the campaigns are kept; when that is full, nothing can be "
+            "decided or recorded. Make room, or move the campaigns{move:aside}.",
+            megabytes=free_bytes / 1e6,
+            move="",
+        ),
+    )
+
+
+def _delay_off(own: OwnDelay) -> Finding:
+    """The delay that was told is outside the limits of what the data show.
+
+    One that is too long costs little: rewards after a switch are then waited for longer.
+    """
+    assert own.told is not None
+    level: HealthLevel = "warning"
+    if own.source == "switches":
+        level = "warning" if own.told < own.low else "note"
+        effect = (
+            "options look better or worse than they are after a switch"
+            if own.told < own.low
+            else "stretches are longer than they need to be"
+        )
+        remedy = "--parameter mean_delay=..."
+    else:
+        effect = (
+            "totals are scaled up too much"
+            if own.told > own.high
+            else "totals are scaled up too little"
+        )
+        remedy = "--fills-up ..."
+    return Finding(
+        "delay off",
+        level,
+        sentence(
+            "{own} So {effect}: set it right{change:aside}.",
+            own=own.sentence,
+            effect=effect,
+            change=remedy,
+        ),
+    )
+
+
+def _learning(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
+    """Nothing becomes usable; or nothing is reported at all, though what is there counts."""
+    stopped = learning_stopped(ledger, maturity)
+    if stopped is not None:
+        yield Finding("learns nothing", "alarm", stopped)
+        return
+    reports = [report.at for bucket in ledger.decisions for report in ledger.value(bucket).reports]
+    length = ledger.settings.buckets.length
+    if not reports or length is None:
+        return
+    newest, usual = max(reports), usual_interval(sorted(set(reports)))
+    if maturity.now - newest >= max(MOST_SILENT * length, 2 * usual):
+        yield Finding(
+            "data stale",
+            "alarm",
+            sentence(
+                "The last total came in {span} ago, on {day}: is the import still running? {record}, or finish "
+                "the campaign.",
+                span=span_since(newest, maturity.now),
+                day=date_of(newest, ledger.settings),
+                record=say_record(),
+            ),
+        )
+
+
+def _not_asked(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
+    buckets, last = ledger.settings.buckets, ledger.last
+    if not buckets.timed or last is None:
+        return
+    word = bucket_word(ledger.settings)
+    missed = buckets.number(maturity.now) - last
+    if missed > MOST_CARRIED:
+        shown = ledger.decisions[last]
+        yield Finding(
+            "not asked for",
+            "warning",
+            sentence(
+                "No one has asked what to show since {label}, {missed} {word}s ago; {option} is taken to have gone "
+                "on. If the campaign still runs, ask with {next:command}, or over HTTP, once in every {word}; "
+                "otherwise finish it.",
+                kind="not asked for since",
+                label=shown.label,
+                missed=missed,
+                option=shown.option,
+                word=word,
+                next="",
+            ),
+        )
+        return
+    questions = [
+        decision for decision in ledger.decisions.values() if decision.source != "reported"
+    ]
+    asked = [decision.bucket for decision in questions if decision.source != "carried"]
+    # What was reported of the time before the first question, and went on until then, could not be asked for.
+    newest = [each for each in questions if asked and each.bucket >= asked[0]][-_LAST_DECISIONS:]
+    carried = sum(decision.source == "carried" for decision in newest)
+    if carried >= MOST_CARRIED:
+        yield Finding(
+            "not asked for",
+            "warning",
+            sentence(
+                "{carried} of the last {last} {word}s were not asked for, so what ran is taken to have gone on and "
+                "the policy could not choose: ask with {next:command}, or over HTTP, once in every {word}.",
+                kind="not asked for",
+                carried=carried,
+                last=len(newest),
+                word=word,
+                next="",
+            ),
+        )
+
+
+def _planned_end(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
+    settings, last = ledger.settings, ledger.last
+    horizon = settings.parameters.get("horizon")
+    if last is None or isinstance(horizon, bool) or not isinstance(horizon, int | float):
+        return
+    timed = settings.buckets.timed
+    present = max(last, settings.buckets.number(maturity.now)) if timed else last
+    played = 0
+    for bucket in range(ledger.first or 1, present):  # the present one is not over
+        played += 1 if settings.is_market else maturity.rounds(bucket)
+        if played >= horizon:
+            past = present - 1 - bucket
+            break
+    else:
+        return
+    ago = "now" if past == 0 else f"{counted(past, bucket_word(settings))} ago"
+    yield Finding(
+        "planned end passed",
+        "warning",
+        sentence(
+            "The planned end, {horizon:"
+            + ("buckets" if settings.is_market else "rounds")
+            + "}, was {ago} "
+            "({label}). Finish the campaign{finish:aside}, or extend it{change:aside}.",
+            horizon=horizon,
+            ago=ago,
+            label=settings.buckets.label(bucket),
+            finish="",
+            change='--parameter "horizon=..."',
+        ),
+    )
+
+
+def _held(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
+    word = bucket_word(ledger.settings)
+    since = ledger.hold.sequence if ledger.hold is not None else None
+    if since is not None and ledger.hold is not None:
+        held = sum((each.sequence or 0) > since for each in ledger.decisions.values())
+        if held >= MOST_HELD:
+            body = ledger.hold.body
+            yield Finding(
+                "held long",
+                "warning",
+                sentence(
+                    "The campaign has been held for {span} (by {who}: {why}); it learns nothing of other options "
+                    "meanwhile. If the reason is gone, {resume:command}.",
+                    span=counted(held, word),
+                    who=body["who"],
+                    why=body["why"],
+                    resume="",
+                ),
+            )
+    if ledger.order is None:
+        return
+    ordered = 0
+    for decision in reversed(ledger.decisions.values()):
+        if decision.source != "override":
+            break
+        ordered += 1
+    if ordered >= MOST_HELD:
+        yield Finding(
+            "overridden long",
+            "warning",
+            sentence(
+                "{option} has been shown by an override for {span}, and {left} more are ordered ({why}). If the "
+                "reason is gone, {cancel_override:command}.",
+                option=ledger.settings.options[ledger.order.arm],
+                span=counted(ordered, word),
+                left=ledger.order.left,
+                why=ledger.order.why,
+                cancel_override="",
+            ),
+        )
+
+
+def _data(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
+    settings = ledger.settings
+    if settings.is_market and settings.time_basis == "decision":
+        return  # the model knows how totals grow
+    if settings.time_basis == "decision":
+        yield Finding(
+            "dated by decision",
+            "warning",
+            "The totals are dated by decision, not by arrival: a sale counts for the day of the "
+            "click. The policy takes them for arrivals and may find a wrong winner. Ask your source "
+            "for totals by conversion time and start a new campaign with them.",
+        )
+    growing = growing_buckets(ledger, maturity)
+    if growing:
+        yield Finding(
+            "old totals grow",
+            "warning",
+            sentence(
+                "{growing} old totals kept growing long after their {word} ended. Totals by arrival do not do "
+                "that: your source may date them by decision, which makes wrong winners. Ask it for totals by "
+                "conversion time; or, if they only fill up slowly, say so{change:aside}.",
+                growing=growing,
+                word=bucket_word(settings),
+                change='--fills-up "fit 7 days"',
+            ),
+        )
+
+
+def _comparison(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
+    settings = ledger.settings
+    if settings.is_market:
+        # It compares regions on the same days and knows weekdays; its winner waits for two periods.
+        if ledger.decisions and not settings.parameters.get("novelty"):
+            yield Finding(
+                "effects that stay",
+                "note",
+                sentence(
+                    "switchback takes the options' effects to stay as they are: where they change during the "
+                    "campaign, it can end on an option that is no longer the best. Where options are new to "
+                    "people, say so{change:aside}; for rates that go on changing, take another policy, such as "
+                    "guarded.",
+                    kind="effects that stay",
+                    change="--parameter novelty=0.01",
+                ),
+            )
+        return
+    visits = count_visits(ledger)
+    once = [
+        name
+        for arm, name in enumerate(settings.options)
+        if visits[arm] == 1 and arm not in ledger.dropped
+    ]
+    if once and len(ledger.decisions) > 1:
+        verb = "was" if len(once) == 1 else "were"
+        yield Finding(
+            "seen once",
+            "note",
+            sentence(
+                "{options} {verb} shown in one period only; what was special about that time is taken for the "
+                "option. Wait for a second period before you believe a difference.",
+                kind="seen once",
+                options=", ".join(once),
+                verb=verb,
+            ),
+        )
+    if settings.align is None and settings.buckets.every in ("hour", "day") and ledger.decisions:
+        yield Finding(
+            "weekdays",
+            "note",
+            sentence(
+                "Options are compared on different days, so a good weekday may be taken for a good option; "
+                "align='week' makes every period whole weeks{change:aside}.",
+                kind="weekdays",
+                change="--align week",
+            ),
+        )
+
+
+def _rounds(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
+    settings = ledger.settings
+    rounds = [value.rounds for value in ledger.values.values() if value.rounds]
+    if len(rounds) < _FEWEST or settings.is_market:  # it has no use for what was expected
+        return
+    mean = sum(rounds) / len(rounds)
+    if 2 / 3 <= mean / settings.expected_rounds <= 3 / 2:
+        return
+    yield Finding(
+        "rounds not as expected",
+        "warning",
+        sentence(
+            "A {word} has {mean:visitors} on average, not {expected:,} as expected. Delays given in time were "
+            "turned into rounds by that; set it right{change:aside}, and give the horizon and the delays again in "
+            "the same command.",
+            kind="rounds not as expected",
+            word=bucket_word(settings),
+            mean=mean,
+            expected=settings.expected_rounds,
+            change=f"--expected-rounds {mean:.0f}",
+        ),
+    )
+
+
+def count_visits(ledger: Ledger) -> list[int]:
+    """How many times each option was shown, a run of buckets without a break being one time."""
+    visits = [0] * ledger.settings.n_options
+    last = None
+    for bucket in ledger.decisions:
+        if ledger.value(bucket).rounds == 0:
+            continue
+        arm = ledger.shown(bucket)
+        if arm != last:
+            visits[arm] += 1
+        last = arm
+    return visits

@@ -1,0 +1,174 @@
+"""Importing a file of totals: a verdict for every row, and all of them or none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from latesum._sentences import sentence
+from latesum.errors import MOST_PROBLEMS, BadField, BadFile, BadRows
+from latesum.files import FileForm
+from latesum.files.table import in_row
+from latesum.campaigns.batches import CheckWanted, always_wanted, in_batches
+from latesum.campaigns.campaign import Campaign
+from latesum.campaigns.totals_file import Totals, read_totals
+from latesum.campaigns.verdicts import NO_EXCEPTIONS, Allowed, CheckedRow, Recorded, check_row
+
+
+class Imported(NamedTuple):
+    """What became of each line, and whether anything was written.
+
+    `stopped`: rows that are conflicting or unknown stop the import. `ignored`: unknown columns.
+    `notes`: what people should know of the file. `form`: how it was read.
+    """
+
+    rows: list[tuple[int, Recorded]]
+    written: bool
+    stopped: bool = False
+    ignored: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    form: FileForm = FileForm()
+
+    def count(self, verdict: str) -> int:
+        """How many rows have a verdict."""
+        return sum(row.verdict == verdict for _, row in self.rows)
+
+
+def import_totals(
+    campaign: Campaign,
+    source: Path | bytes,
+    form: FileForm | None = None,
+    *,
+    by: str | None = None,
+    allowed: Allowed = NO_EXCEPTIONS,
+    dry_run: bool = False,
+    most_rows: int | None = None,
+    check_wanted: CheckWanted = always_wanted,
+) -> Imported:
+    """Record a whole file: all of it, or nothing if a row stops it (`Recorded.stops`).
+
+    Bad rows raise `BadFile` with row, column and remedy. How the file is written is remembered with
+    the campaign once a file was taken in: the next one needs nothing to be said.
+
+    Args:
+        campaign: Where the totals belong.
+        source: The file, or what it contains.
+        form: How it is written; what it does not say is as it was for the last file.
+        by: Who reports the totals.
+        allowed: What the rows may do.
+        dry_run: Write nothing; the verdicts say what would have been.
+        most_rows: A longer file is refused.
+        check_wanted: Called between rows; what it raises ends the import, and nothing is written.
+    """
+    remembered = campaign.file_form()
+    form = remembered if form is None else form.after(remembered)
+    settings = campaign.settings
+    totals = read_totals(
+        source, form, time_basis=settings.time_basis, every=settings.every, most_rows=most_rows,
+        check_wanted=check_wanted, regions=bool(settings.regions),
+    )  # fmt: skip
+    rows = _checked(campaign, totals, by, allowed, check_wanted, add_up=bool(form.add_up))
+    try:
+        results = campaign.record_many(
+            [row for _, row in rows], dry_run=dry_run, check_wanted=check_wanted
+        )
+    except BadRows as refused:
+        raise BadFile(
+            [
+                in_row(rows[place][0], bad.sentence, _column(totals, bad))
+                for place, bad in refused.problems
+            ]
+        ) from None
+    lines = [line for line, _ in rows]
+    result = imported(lines, results, allowed, dry_run=dry_run, ignored=totals.ignored)
+    if result.written and form != remembered:
+        campaign.remember_file_form(form, who=by or "unknown", why="a file was imported so")
+    return result._replace(notes=totals.notes, form=form)
+
+
+def _column(totals: Totals, bad: BadField) -> str:
+    return totals.columns.get(bad.column, bad.column)
+
+
+def imported(
+    lines: Iterable[int],
+    results: list[Recorded],
+    allowed: Allowed,
+    *,
+    dry_run: bool,
+    ignored: tuple[str, ...] = (),
+) -> Imported:
+    """What became of rows that were recorded together, each with its place in what was sent."""
+    stopped = any(result.stops(allowed) for result in results)
+    return Imported(
+        list(zip(lines, results, strict=True)), not (dry_run or stopped), stopped, ignored
+    )
+
+
+def _checked(
+    campaign: Campaign,
+    totals: Totals,
+    by: str | None,
+    allowed: Allowed,
+    check_wanted: CheckWanted,
+    *,
+    add_up: bool,
+) -> list[tuple[int, CheckedRow]]:
+    settings = campaign.current_settings()
+    buckets = settings.buckets
+    rows: list[tuple[int, CheckedRow]] = []
+    #: The place in `rows` of the first row of each bucket and region.
+    first: dict[tuple[int, str], int] = {}
+    problems = list[tuple[int, str]]()
+    for line, given in in_batches(totals.rows, check_wanted):
+        if len(problems) >= MOST_PROBLEMS:
+            break
+        try:
+            row = check_row(given._replace(by=by, allowed=allowed), settings)
+        except BadField as bad:
+            problems.append((line, in_row(line, bad.sentence, _column(totals, bad))))
+            continue
+        place = first.setdefault((row.bucket, row.region), len(rows))
+        if place == len(rows):
+            rows.append((line, row))
+            continue
+        earlier_line, earlier = rows[place]
+        label = " ".join((buckets.label(row.bucket), row.region)).strip()
+        if not add_up:
+            if earlier == row:
+                rows.append((line, row))
+                continue
+            problem: str = sentence(
+                "{label} is in row {line} already, with other values; keep the right one of the two, or say "
+                "with {add_up:setting} that rows of one bucket are parts of it.",
+                label=label, line=earlier_line, add_up="",
+            )  # fmt: skip
+        elif (added := _sum(earlier, row)) is not None:
+            rows[place] = (earlier_line, added)
+            continue
+        else:
+            problem = (
+                f"{label} is in row {earlier_line} already, and the two cannot be added up: rounds, "
+                "total, status and shown must be there in both or in none, and the last two be the same."
+            )
+        column = totals.columns["bucket"]
+        problems.append((line, in_row(line, problem, column)))
+        rows.append((line, row))
+    if problems or totals.problems:
+        raise BadFile([sentence for _, sentence in sorted(problems + totals.problems)])
+    return rows
+
+
+def _sum(one: CheckedRow, other: CheckedRow) -> CheckedRow | None:
+    """Two parts of a bucket as one row; None where what is known of one is not known of the other."""
+    if (one.rounds is None) != (other.rounds is None) or (one.total is None) != (
+        other.total is None
+    ):
+        return None
+    if (one.status, one.shown) != (other.status, other.shown):
+        return None
+    return one._replace(
+        rounds=None if one.rounds is None else one.rounds + (other.rounds or 0),
+        total=None if one.total is None else one.total + (other.total or 0.0),
+    )

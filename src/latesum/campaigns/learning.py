@@ -1,0 +1,179 @@
+"""Whether a campaign learns, and whether its totals are what they are taken for."""
+
+from __future__ import annotations
+
+import itertools
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from latesum._durations import duration_text
+from latesum._sentences import counted, joined, sentence
+from latesum.campaigns.ledger import Ledger
+from latesum.campaigns.maturity import Maturity
+from latesum.campaigns.settings import Settings
+
+#: A total that grew by less than this share is noise, not growth.
+_NOISE = 0.01
+_FEWEST = 3
+#: When this many buckets have ended and no total has become usable since, something is wrong.
+MOST_WITHOUT_TOTALS = 3
+
+
+def learning_stopped(ledger: Ledger, maturity: Maturity) -> str | None:
+    """The alarm of a campaign that learns nothing, with what to do; None while totals come in.
+
+    It is raised when `MOST_WITHOUT_TOTALS` buckets have ended since a total last became usable.
+    Where totals come in batches, such as a file every Monday, the usual time between two of them
+    must have passed twice as well.
+    """
+    settings = ledger.settings
+    if ledger.finished is not None:
+        return None
+    known = [bucket for bucket in ledger.decisions if maturity.known(bucket).state == "known"]
+    batches = sorted({at for bucket in known if (at := maturity.usable_at(bucket)) is not None})
+    ended = [bucket for bucket in ledger.decisions if maturity.end(bucket) is not None]
+    since = [
+        bucket
+        for bucket in ended
+        if not batches or (end := maturity.end(bucket)) is None or end > batches[-1]
+    ]
+    if len(since) < MOST_WITHOUT_TOTALS:
+        return None
+    if batches and maturity.now - batches[-1] < 2 * usual_interval(batches):
+        return None
+    what = counted(_passed(ledger, maturity, batches, len(since)), bucket_word(settings))
+    if batches:
+        said = f"no total has become usable for {what}, since {_moment(batches[-1])}"
+    else:
+        said = f"no total has become usable yet, after {what}"
+    unused = [bucket for bucket in ended if bucket not in known]
+    remedies = _waiting(settings, ledger, maturity, unused) + _unrecorded(settings, ledger, since)
+    return joined([f"Nothing is being learned: {said}.", *remedies])
+
+
+def _passed(ledger: Ledger, maturity: Maturity, batches: list[datetime], without_total: int) -> int:
+    """The buckets since the last total became usable, those that were not asked for included."""
+    buckets = ledger.settings.buckets
+    if not buckets.timed:
+        return without_total
+    begun = buckets.number(batches[-1]) if batches else ledger.first or 1
+    return max(buckets.number(maturity.now) - begun, without_total)
+
+
+def _waiting(
+    settings: Settings, ledger: Ledger, maturity: Maturity, unused: list[int]
+) -> list[str]:
+    """Totals that are recorded and not usable yet: what for, and until when."""
+    waiting = [bucket for bucket in unused if ledger.value(bucket).total is not None]
+    if not waiting:
+        return []
+    moments = [at for bucket in waiting if (at := maturity.usable_at(bucket)) is not None]
+    first = f"; the first will from {_moment(min(moments))} on" if moments else ""
+    demands = []
+    if settings.usable_after:
+        demands.append(f"it has stood for {duration_text(settings.usable_after)}")
+    if maturity.full_age is not None:
+        demands.append(f"it is full, {duration_text(maturity.full_age)} after its bucket's end")
+    return [
+        f"{_count(len(waiting), 'total')} recorded, but one counts only when "
+        f"{' and '.join(demands)}{first}. What is recorded as final counts at once."
+    ]
+
+
+def _unrecorded(settings: Settings, ledger: Ledger, buckets: list[int]) -> list[str]:
+    """Buckets of which no total can be used, however long one waits: why, and what to do."""
+    found = list[str]()
+    values = {bucket: ledger.value(bucket) for bucket in buckets}
+    none = {bucket: value for bucket, value in values.items() if value.total is None}
+    too_late = [bucket for bucket, value in none.items() if value.late]
+    if too_late and settings.lateness is not None:
+        found.append(
+            sentence(
+                "{totals} not used because of coming more than {lateness} after the bucket's end: record totals "
+                "sooner, or allow a larger lateness{change:aside}.",
+                totals=_count(len(too_late), "total"),
+                lateness=duration_text(settings.lateness),
+                change="--lateness ...",
+            )
+        )
+    missing = [bucket for bucket, value in none.items() if value.status == "missing"]
+    if missing:
+        found.append(
+            f"{_count(len(missing), bucket_word(settings))} marked as missing: if a total turns up, "
+            "record it."
+        )
+    silent = [bucket for bucket in none if bucket not in too_late and bucket not in missing]
+    if silent and (len(silent) >= MOST_WITHOUT_TOTALS or len(silent) == len(buckets)):
+        which = "them" if len(silent) == len(buckets) else f"{len(silent)} of them"
+        found.append(
+            sentence(
+                "No total was recorded for {which}: is the import still running? {record}, or send them to the "
+                "service.",
+                which=which,
+                record=say_record(),
+            )
+        )
+    return found
+
+
+def say_record() -> str:
+    """How totals are brought in."""
+    return sentence(
+        "Record totals with {import:command} or {record:command}",
+        kind="bring in totals",
+        **{"import": "FILE", "record": ""},
+    )
+
+
+def growing_buckets(ledger: Ledger, maturity: Maturity) -> int:
+    """How many totals grew after they should have been full; 0 while that may be chance."""
+    settings = ledger.settings
+    length = settings.buckets.length
+    settled = max(
+        settings.usable_after, settings.full_after or timedelta(0), length or timedelta(0)
+    )
+    if settings.curve:
+        settled = max(settled, settings.curve[-1][0])
+    grown = looked_at = 0
+    for bucket, value in ledger.values.items():
+        end = maturity.end(bucket)
+        if end is None or not value.reports:
+            continue
+        looked_at += 1
+        late = [look.total for look in value.reports if look.at - end > settled]
+        # What was seen before the end is the total of a part of the bucket, and had to grow.
+        young = [look.total for look in value.reports if end <= look.at <= end + settled]
+        before = young[-1:] or late[:1]
+        if late and late[-1] > before[0] + _NOISE * abs(before[0]):
+            grown += 1
+    return grown if grown >= _FEWEST and 3 * grown >= looked_at else 0
+
+
+def usual_interval(moments: list[datetime]) -> timedelta:
+    """The usual time between moments that follow each other: the median, 0 if there are too few."""
+    between = sorted(later - earlier for earlier, later in itertools.pairwise(moments))
+    return between[len(between) // 2] if between else timedelta(0)
+
+
+def bucket_word(settings: Settings) -> str:
+    """What a bucket of this campaign is called."""
+    return settings.buckets.every if settings.buckets.timed else "bucket"
+
+
+def span_since(then: datetime, now: datetime) -> str:
+    """How long ago something was, in days or hours."""
+    hours = (now - then).total_seconds() / 3600
+    return counted(round(hours / 24), "day") if hours >= 48 else counted(round(hours), "hour")
+
+
+def date_of(moment: datetime, settings: Settings) -> str:
+    """The day of a moment, in the campaign's time zone."""
+    return f"{moment.astimezone(ZoneInfo(settings.zone)):%Y-%m-%d}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{counted(number, noun)} {'is' if number == 1 else 'are'}"
+
+
+def _moment(at: datetime) -> str:
+    return f"{at:%Y-%m-%d %H:%M} UTC"

@@ -1,0 +1,319 @@
+"""The log of a campaign, and what it adds up to.
+
+The log is the truth: an `Entry` is written once and never changed. The `Ledger` is nothing but the
+entries taken in one after the other, so that it can be made again at any time, for any moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from latesum._checks import InvalidInput
+from latesum.campaigns.changes import settings_after
+from latesum.campaigns.entries import Entry
+from latesum.campaigns.reasons import reason_of
+from latesum.campaigns.rules import rules_of
+from latesum.campaigns.settings import Settings
+from latesum.campaigns.vocabulary import Purpose, RecordStatus, Source
+
+
+class Decision(NamedTuple):
+    """The option for a bucket.
+
+    Args:
+        bucket: The bucket's number.
+        label: The bucket as people call it, such as a date.
+        option: The option to show.
+        arm: The option's number.
+        purpose: Why it is shown.
+        source: Where it comes from: the policy, an operator, what ran before, or the calendar.
+        rounds: The rounds that the policy asked for, where it was asked.
+        reason: Why, in a sentence.
+        at: When it was decided.
+        sequence: The place in the log; None if it is not there.
+        rules: The version of the rules by which the log was read for it (`latesum.campaigns.rules`).
+        number: The bucket in which the stretch began that this decision is a part of; None in
+            entries of earlier versions, where it follows from what was told.
+        stays: In entries of earlier versions, whether this is a "learn" stretch that follows
+            another one of the same option.
+        region: The region that it is for; empty in a campaign without regions.
+    """
+
+    bucket: int
+    label: str
+    option: str
+    arm: int
+    purpose: Purpose
+    source: Source
+    rounds: int | None
+    reason: str
+    at: datetime
+    sequence: int | None
+    rules: int
+    number: int | None = None
+    stays: bool = False
+    region: str = ""
+
+
+#: What was shown in a bucket: an option's number, or the share of each of several.
+Shown = int | tuple[tuple[int, float], ...]
+
+
+class ReportedTotal(NamedTuple):
+    """A total as it was known at a time."""
+
+    at: datetime
+    total: float
+
+
+@dataclass
+class Value:
+    """What is recorded for a bucket. `reports` are all totals in use since, oldest first."""
+
+    rounds: int | None = None
+    total: float | None = None
+    status: RecordStatus = "provisional"
+    shown: Shown | None = None
+    reports: list[ReportedTotal] = field(default_factory=list)
+    #: When the newest total became known, and when the value was last said to be final.
+    known_at: datetime | None = None
+    final_at: datetime | None = None
+    revisions: int = 0
+    #: What came too late: kept here as it was said, and never used.
+    late: set[frozenset[tuple[str, Any]]] = field(default_factory=set)
+
+    @property
+    def recorded(self) -> bool:
+        """Whether something is recorded for the bucket that is in use."""
+        return self.rounds is not None or self.total is not None or self.status == "missing"
+
+    def take(self, at: datetime, body: dict[str, Any]) -> None:
+        """Set what a record sets; one that came too late is only kept."""
+        if body["verdict"] == "too late":
+            self.late.add(said(body))
+            return
+        if body["verdict"] == "revised":
+            self.revisions += 1
+        if "rounds" in body:
+            self.rounds = body["rounds"]
+        if "shown" in body:
+            self.shown = shown_of(body["shown"])
+        if "status" in body:
+            self.status = body["status"]
+            self.final_at = at if self.status == "final" else None
+        if self.status == "missing":
+            self.total, self.known_at = None, None
+        elif "total" in body:
+            if body["verdict"] != "same":
+                self.known_at = at
+            self.total = body["total"]
+            self.reports.append(ReportedTotal(at, body["total"]))
+
+
+def shown_of(written: Any) -> Shown:
+    """What was shown, as the log has it: a number, or pairs of a number and a share."""
+    if isinstance(written, int):
+        return written
+    return tuple((int(arm), float(share)) for arm, share in written)
+
+
+def said(body: dict[str, Any]) -> frozenset[tuple[str, Any]]:
+    """What a record says, without who said it."""
+    return frozenset(
+        (key, shown_of(value) if key == "shown" else value)
+        for key, value in body.items()
+        if key != "by"
+    )
+
+
+class Order(NamedTuple):
+    """An override that is still to be carried out, from the first bucket that is asked for on."""
+
+    arm: int
+    left: int
+    why: str
+    begun: bool = False
+
+
+class Ledger:
+    """Everything that the log says of a campaign without regions, up to its newest entry."""
+
+    def __init__(self, settings: Settings) -> None:
+        #: What the campaign is set up with after the newest entry.
+        self.settings = settings
+        self.newest: Entry | None = None
+        self.decisions: dict[int, Decision] = {}
+        self.values: dict[int, Value] = {}
+        #: Options that were taken away, with the bucket from which on.
+        self.dropped: dict[int, int] = {}
+        self.hold: Entry | None = None
+        self.order: Order | None = None
+        self.finished: Entry | None = None
+        self.archived: Entry | None = None
+        self.acts: list[Entry] = []
+
+    @property
+    def first(self) -> int | None:
+        """The first bucket that was decided."""
+        return next(iter(self.decisions), None)
+
+    @property
+    def last(self) -> int | None:
+        """The last bucket that was decided; all between the first and it are decided."""
+        return next(reversed(self.decisions), None)
+
+    @property
+    def parts(self) -> Mapping[str, Ledger]:
+        """What the log says of each region; without regions there is one, which has no name."""
+        return {"": self}
+
+    def parts_of(self, region: str) -> list[Ledger]:
+        """The part of a region, or all where it is not named."""
+        return [self.parts[region]] if region else list(self.parts.values())
+
+    def recorded(self, bucket: int) -> bool:
+        """Whether something is recorded for a bucket, in all regions."""
+        return all(part.value(bucket).recorded for part in self.parts.values())
+
+    def value(self, bucket: int) -> Value:
+        """What is recorded for a bucket so far."""
+        return self.values.get(bucket) or Value()
+
+    def shown(self, bucket: int) -> int:
+        """What was really shown: as recorded, otherwise as decided; of several the largest share."""
+        shown = self.shares(bucket)
+        return shown if isinstance(shown, int) else max(shown, key=lambda pair: pair[1])[0]
+
+    def shares(self, bucket: int) -> Shown:
+        """What was really shown, with the shares where it was several options."""
+        shown = self.value(bucket).shown
+        return self.decisions[bucket].arm if shown is None else shown
+
+    def take(self, entry: Entry) -> None:
+        """Take in the next entry of the log."""
+        assert entry.sequence == (1 if self.newest is None else self.newest.sequence + 1)
+        self.newest = entry
+        self._take(entry)
+
+    def _take(self, entry: Entry) -> None:
+        if entry.kind == "decision":
+            self._take_decision(entry)
+        elif entry.kind == "record":
+            assert entry.bucket is not None
+            self.values.setdefault(entry.bucket, Value()).take(entry.at, entry.body)
+        else:
+            self._take_act(entry)
+
+    def _take_decision(self, entry: Entry) -> None:
+        assert entry.bucket is not None
+        decision = decision_of(entry, self.settings.options)
+        reported_late = self.last is not None and entry.bucket < self.last
+        self.decisions[entry.bucket] = decision
+        if reported_late:  # a bucket before the first question was filled in
+            in_order = sorted(self.decisions.items())
+            self.decisions.clear()
+            self.decisions.update(in_order)
+            return
+        order = self.order
+        if order is not None and (order.begun or decision.source == "override"):
+            self.order = order._replace(left=order.left - 1, begun=True) if order.left > 1 else None
+
+    def _take_act(self, entry: Entry) -> None:
+        self.acts.append(entry)
+        body, arm = entry.body, entry.body.get("option")
+        if entry.kind == "hold":
+            self.hold = entry
+        elif entry.kind == "resume":
+            self.hold = None
+            if not body.get("override_goes_on", False):  # in earlier versions it never did
+                self.order = None
+        elif entry.kind == "override":
+            self.order = Order(body["option"], body["buckets"], body["why"])
+        elif entry.kind == "cancel-override":
+            self.order = None
+        elif entry.kind == "drop":
+            self.dropped.setdefault(body["option"], (self.last or 0) + 1)
+            if self.order is not None and self.order.arm == arm:
+                self.order = None
+        elif entry.kind == "bring-back":
+            # From now on the policy is told as if the option had never been away.
+            self.dropped.pop(body["option"], None)
+        elif entry.kind == "finish":
+            self.finished = entry
+        elif entry.kind == "archive":
+            self.archived = entry
+        elif entry.kind == "reopen":
+            self.finished = self.archived = self.hold = self.order = None
+        elif entry.kind in ("add", "rename", "change"):
+            self.settings = settings_after(self.settings, entry)
+            if entry.kind == "rename":
+                self._rename(body["option"], body["name"])
+        elif entry.kind != "file form":  # how files are read changes nothing here
+            raise InvalidInput(
+                f"this campaign's log has an act {entry.kind!r}, which this latesum does not know; "
+                "use a newer latesum."
+            )
+
+    def _rename(self, arm: int, name: str) -> None:
+        """Call an option by its new name everywhere; reasons stay as they were written."""
+        for bucket, decision in self.decisions.items():
+            if decision.arm == arm:
+                self.decisions[bucket] = decision._replace(option=name)
+
+
+class RegionalLedger(Ledger):
+    """Everything that the log says of a campaign with regions: a ledger for each of them.
+
+    Its own decisions are those of the first region: all regions are decided together. What is held,
+    ordered or dropped is so if it is in all regions.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._parts = {region: Ledger(settings) for region in settings.regions}
+        super().__init__(settings)
+        first = next(iter(self._parts.values()))
+        self.decisions, self.values = first.decisions, first.values
+
+    @property
+    def parts(self) -> Mapping[str, Ledger]:
+        """What the log says of each region."""
+        return self._parts
+
+    def _take(self, entry: Entry) -> None:
+        if entry.kind in ("decision", "record"):
+            self._parts[entry.region]._take(entry)
+            return
+        for part in self.parts_of(entry.region):
+            part._take_act(entry)
+        self.acts.append(entry)
+        parts = list(self._parts.values())
+        first = parts[0]
+        self.settings, self.finished, self.archived = first.settings, first.finished, first.archived
+        self.hold = first.hold if all(part.hold for part in parts) else None
+        self.order = first.order if all(part.order for part in parts) else None
+        self.dropped = {
+            arm: since
+            for arm, since in first.dropped.items()
+            if all(arm in part.dropped for part in parts)
+        }
+
+
+def new_ledger(settings: Settings) -> Ledger:
+    """An empty ledger, of a campaign with or without regions."""
+    return RegionalLedger(settings) if settings.regions else Ledger(settings)
+
+
+def decision_of(entry: Entry, options: tuple[str, ...]) -> Decision:
+    """The decision that an entry of the log holds. "stay" is an earlier version's word for "learn"."""
+    body = entry.body
+    assert entry.bucket is not None
+    stays = body["purpose"] == "stay"
+    purpose: Purpose = "learn" if stays else body["purpose"]
+    return Decision(
+        entry.bucket, body["label"], options[body["option"]], body["option"], purpose,
+        body["source"], body["rounds"], reason_of(body), entry.at, entry.sequence,
+        rules_of(body), body.get("number"), stays, entry.region,
+    )  # fmt: skip

@@ -1,0 +1,215 @@
+"""When a total is known: it must be old enough, and full or scaled up to full."""
+
+from __future__ import annotations
+
+import itertools
+from datetime import datetime, timedelta
+from typing import Literal, NamedTuple
+
+from latesum.campaigns.ledger import Ledger, Value
+from latesum.campaigns.rules import RULES_VERSION
+from latesum.campaigns.setting_fields import Curve
+from latesum.campaigns.settings import Settings
+
+#: Full buckets that are needed before a curve is fitted to them.
+FEWEST_FULL_BUCKETS = 3
+
+
+class Known(NamedTuple):
+    """What may be used of a bucket at some moment; `share` is how much of the total was in."""
+
+    state: Literal["known", "pending", "missing"]
+    total: float | None = None
+    share: float = 1.0
+
+
+class Maturity:
+    """Reads the buckets of a ledger as they are known at one moment, by one version of the rules."""
+
+    def __init__(self, ledger: Ledger, now: datetime, rules: int = RULES_VERSION) -> None:
+        settings = self.settings = ledger.settings
+        self.ledger = ledger
+        self.now = now
+        self.rules = rules
+        self.curve = settings.curve
+        #: The age at which a total is full; None if it is full from the end of its bucket on.
+        self.full_age = settings.full_after
+        if settings.full_after is not None:
+            self.curve = fit_curve(settings, ledger, settings.full_after, now, rules)
+        elif settings.curve is not None:
+            self.full_age = settings.curve[-1][0]
+
+    def end(self, bucket: int) -> datetime | None:
+        """When a bucket ended; None if it has not. A numbered one ends when the next is decided."""
+        if self.settings.buckets.timed:
+            end = self.settings.buckets.end(bucket)
+            return end if end <= self.now else None
+        after = self.ledger.decisions.get(bucket + 1)
+        return None if after is None else after.at
+
+    def rounds(self, bucket: int) -> int:
+        """The rounds of a bucket, as recorded or else as expected."""
+        rounds = self.ledger.value(bucket).rounds
+        return self.settings.expected_rounds if rounds is None else rounds
+
+    def known(self, bucket: int) -> Known:
+        """What may be used of a bucket now."""
+        value = self.ledger.value(bucket)
+        if value.status == "missing":
+            return Known("missing")
+        if value.total is None:
+            return Known("missing" if self.too_late(bucket) else "pending")
+        if value.status == "final":
+            return Known("known", value.total)
+        end = self.end(bucket)
+        if self.rules == 1:
+            share = self._share_by_version_1(value, end)
+        else:
+            usable_at = self.usable_at(bucket)
+            late_enough = usable_at is not None and usable_at <= self.now
+            share = self._share(value, end) if late_enough else None
+        return Known("pending") if share is None else Known("known", value.total / share, share)
+
+    def too_late(self, bucket: int) -> bool:
+        """Whether whatever is said now about a bucket comes too late to be used."""
+        end, lateness = self.end(bucket), self.settings.lateness
+        return end is not None and lateness is not None and self.now - end > lateness
+
+    def early(self, bucket: int) -> bool:
+        """Whether a bucket's total was last recorded before the bucket had ended."""
+        value = self.ledger.value(bucket)
+        if not self.settings.buckets.timed or value.total is None or value.status == "final":
+            return False
+        return value.reports[-1].at < self.settings.buckets.end(bucket)
+
+    def says_more(self, bucket: int, value: Value) -> bool:
+        """Whether hearing the same total again, now, makes it more complete than it was."""
+        end = self.end(bucket)
+        if value.total is None or value.status == "final":
+            return False
+        if value.reports[-1].at >= self.now:
+            return False
+        if self.settings.buckets.timed and (end is None or value.reports[-1].at < end):
+            return end is not None  # it is no longer the total of a part of the bucket
+        if self.settings.full_after is not None:
+            return end is not None and value.reports[-1].at - end < self.settings.full_after
+        before = self._share_at(value.reports[-1].at, end)
+        return before != 1 and before != self._share_at(self.now, end)
+
+    def usable_at(self, bucket: int) -> datetime | None:
+        """Since when, or from when on, a bucket's total may be used, by version 2 of the rules.
+
+        None where no total is recorded, or where it is not known when a numbered bucket ends.
+        """
+        value = self.ledger.value(bucket)
+        if value.total is None or value.known_at is None:
+            return None
+        if value.final_at is not None:
+            return max(value.known_at, value.final_at)
+        timed = self.settings.buckets.timed
+        end = self.settings.buckets.end(bucket) if timed else self.end(bucket)
+        # The total of a part of its bucket cannot settle: that begins at the end.
+        since = max(value.known_at, end) if timed and end is not None else value.known_at
+        settled = since + self.settings.usable_after
+        for report in value.reports:
+            if report.at >= value.known_at and self._share_at(report.at, end) is not None:
+                return max(settled, report.at)
+        # No share is known for the ages at which it was seen: it is full at the end of the curve.
+        if end is None or self.full_age is None:
+            return None
+        return max(settled, end + self.full_age)
+
+    def _share(self, value: Value, end: datetime | None) -> float | None:
+        """The share of a usable total that is in, by version 2 of the rules."""
+        share = self._share_at(value.reports[-1].at, end)
+        if self.full_age is None or end is None or self.now - end < self.full_age:
+            return share
+        followed = was_followed(value, end, self.full_age, self.settings)
+        return 1.0 if share is None or followed else share
+
+    def _share_by_version_1(self, value: Value, end: datetime | None) -> float | None:
+        assert value.known_at is not None
+        if self.now - value.known_at < self.settings.usable_after:
+            return None
+        seen = value.reports[-1].at
+        if self.settings.buckets.timed and (end is None or seen < end):
+            return None
+        return self._share_at(seen, end)
+
+    def _share_at(self, seen: datetime, end: datetime | None) -> float | None:
+        """The share of a total that is in when it is seen; None where the curve does not say.
+
+        What is seen before the end of its bucket is taken for what was in at the end.
+        """
+        age = timedelta(0) if end is None else max(seen - end, timedelta(0))
+        full_after = self.settings.full_after
+        if full_after is not None and (age >= full_after or self.curve is None):
+            return 1.0 if age >= full_after else None
+        return 1.0 if self.curve is None else share_at(self.curve, age)
+
+
+def share_at(curve: Curve, age: timedelta) -> float | None:
+    """The share that is in at an age, on straight lines between the points of a curve.
+
+    >>> curve = ((timedelta(days=1), 0.6), (timedelta(days=3), 1.0))
+    >>> share_at(curve, timedelta(days=2)), share_at(curve, timedelta(hours=5))
+    (0.8, None)
+    """
+    if age < curve[0][0]:
+        return None
+    for (young, less), (old, more) in itertools.pairwise(curve):
+        if age < old:
+            return less + (more - less) * ((age - young) / (old - young))
+    return curve[-1][1]
+
+
+def was_followed(value: Value, end: datetime, full_age: timedelta, settings: Settings) -> bool:
+    """Whether a total was recorded again and again, until less than a bucket before it was full.
+
+    A file of the last seven days that is read every morning has each day for the last time some
+    hours before it is seven days old; that is as near to the end as such a file comes.
+    """
+    ages = [report.at - end for report in value.reports if report.at >= end]
+    length = settings.buckets.length or timedelta(0)
+    return len(ages) > 1 and ages[-1] >= full_age - length
+
+
+def fit_curve(
+    settings: Settings, ledger: Ledger, full_after: timedelta, now: datetime, rules: int
+) -> Curve | None:
+    """The curve by which this campaign's own totals filled up; None while too few are full.
+
+    Of the buckets whose total is final or full, the totals seen at each age, in whole buckets, are
+    divided by what they became. A total is full if it was seen at `full_after` or later; by version 2
+    of the rules also once it is that old, if it was followed until nearly then.
+    """
+    length = settings.buckets.length
+    if length is None:
+        return None
+    seen: dict[int, list[tuple[timedelta, float, float]]] = {}
+    full_buckets = 0
+    for bucket, value in ledger.values.items():
+        if value.total is None or value.total <= 0:
+            continue
+        end = settings.buckets.end(bucket)
+        full = value.status == "final" or value.reports[-1].at - end >= full_after
+        if not full and rules >= 2 and now - end >= full_after:
+            full = was_followed(value, end, full_after, settings)
+        if not full:
+            continue
+        full_buckets += 1
+        for report in value.reports:
+            age = report.at - end
+            if timedelta(0) <= age < full_after:
+                seen.setdefault(age // length, []).append((age, report.total, value.total))
+    if full_buckets < FEWEST_FULL_BUCKETS:
+        return None
+    curve: list[tuple[timedelta, float]] = []
+    for step in sorted(seen):
+        looks = seen[step]
+        age = sum((each[0] for each in looks), timedelta(0)) / len(looks)
+        share = sum(each[1] for each in looks) / sum(each[2] for each in looks)
+        share = max(min(share, 1.0), curve[-1][1] if curve else 0.0)
+        if share > 0:
+            curve.append((age, share))
+    return (*curve, (full_after, 1.0))

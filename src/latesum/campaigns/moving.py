@@ -1,0 +1,192 @@
+"""Campaigns as files, from store to store, and replayed to see that nothing has changed."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from latesum._checks import InvalidInput
+from latesum.errors import UnknownCampaign
+from latesum.campaigns.caches import PolicyCache
+from latesum.campaigns.deciding import carry, choose
+from latesum.campaigns.entries import Entry
+from latesum.campaigns.ledger import decision_of, new_ledger
+from latesum.campaigns.rules import check_rules, rules_of
+from latesum.campaigns.settings import Settings
+from latesum.campaigns.store import Store, Stored
+
+EXPORT_VERSION = 1
+
+
+class Mismatch(NamedTuple):
+    """A decision in the log that this version would have taken otherwise."""
+
+    bucket: int
+    label: str
+    decided: str
+    now: str
+
+
+def export_campaign(store: Store, name: str) -> dict[str, Any]:
+    """A campaign and its whole log, as plain values."""
+    stored = store.find(name)
+    return {
+        "latesum_campaign": EXPORT_VERSION,
+        "created_at": stored.created_at.isoformat(),
+        "settings": stored.settings,
+        "log": [
+            [
+                entry.sequence,
+                entry.at.isoformat(),
+                entry.kind,
+                entry.bucket,
+                entry.body,
+                *([entry.region] if entry.region else []),
+            ]
+            for entry in store.log(stored.id)
+        ],
+    }
+
+
+def export_all(store: Store) -> dict[str, Any]:
+    """All campaigns of a store with their logs, as plain values; those that were moved are only named."""
+    found = store.campaigns()
+    return {
+        "latesum_campaigns": EXPORT_VERSION,
+        "campaigns": [export_campaign(store, each.name) for each in found if not each.moved_to],
+        "moved": {each.name: each.moved_to for each in found if each.moved_to},
+    }
+
+
+def exported_campaigns(exported: dict[str, Any]) -> list[dict[str, Any]]:
+    """The campaigns in what `export_campaign` or `export_all` wrote."""
+    if "latesum_campaigns" not in exported:
+        return [exported]
+    campaigns = exported.get("campaigns")
+    if exported["latesum_campaigns"] != EXPORT_VERSION or not isinstance(campaigns, list):
+        raise InvalidInput("these are campaigns of a version that this latesum does not read.")
+    return campaigns
+
+
+def restore_all(store: Store, exported: list[dict[str, Any]], name: str | None = None) -> list[str]:
+    """Make campaigns from exports; none if one of the names is taken. Returns their names."""
+    if name is not None and len(exported) != 1:
+        raise InvalidInput(f"the file has {len(exported)} campaigns, so leave --name out.")
+    for each in exported:
+        check_export(each)
+    names = [name or each["settings"]["name"] for each in exported]
+    taken = sorted({each.name for each in store.campaigns()}.intersection(names))
+    if taken:
+        raise InvalidInput(
+            f"there are campaigns of these names already, and nothing was restored: {', '.join(taken)}."
+        )
+    for each, wanted in zip(exported, names, strict=True):
+        restore_campaign(store, each, wanted)
+    return names
+
+
+def check_export(exported: Any) -> None:
+    """Refuse what is no exported campaign."""
+    if not isinstance(exported, dict) or exported.get("latesum_campaign") != EXPORT_VERSION:
+        raise InvalidInput(
+            "this is not an exported campaign of a version that this latesum reads; "
+            "`latesum campaign export` makes one."
+        )
+
+
+def restore_campaign(store: Store, exported: dict[str, Any], name: str | None = None) -> None:
+    """Make a campaign from an export, under its own or another name."""
+    check_export(exported)
+    settings = {**exported["settings"], "name": name or exported["settings"]["name"]}
+    created = datetime.fromisoformat(exported["created_at"])
+    store.create(settings["name"], settings, created, exported_log(exported))
+
+
+def exported_log(exported: dict[str, Any]) -> list[Entry]:
+    """The log of an export."""
+    return [
+        Entry(sequence, datetime.fromisoformat(at), kind, bucket, *rest)
+        for sequence, at, kind, bucket, *rest in exported["log"]
+    ]
+
+
+def move_campaign(source: Store, target: Store, name: str) -> int:
+    """Move a campaign to another store; the number of entries that it has there.
+
+    The source is locked while the log is copied and refuses writes afterwards. If the machine dies
+    in between, the source is still whole: move again, and what is there already is not repeated.
+    """
+    stored = source.find(name)
+    if source.url == target.url:
+        raise InvalidInput("the campaign is in that store already.")
+    with source.writing(stored.id) as leaving:
+        entries = leaving.log()
+        there = _find_or_create(target, stored)
+        with target.writing(there.id) as arriving:
+            already = arriving.log()
+            if there.settings != stored.settings or already != entries[: len(already)]:
+                raise InvalidInput(
+                    f"{target.place} has another campaign {name!r}; nothing was moved."
+                )
+            for entry in entries[len(already) :]:
+                arriving.append(entry.at, entry.kind, entry.bucket, entry.body, entry.region)
+        if target.log(there.id) != entries:
+            raise InvalidInput(f"the copy in {target.place} differs; nothing was removed.")
+        leaving.move_away(target.place)
+    return len(entries)
+
+
+def _find_or_create(target: Store, stored: Stored) -> Stored:
+    try:
+        return target.find(stored.name)
+    except UnknownCampaign:
+        return target.create(stored.name, stored.settings, stored.created_at)
+
+
+def replay_log(settings: Settings, entries: list[Entry]) -> list[Mismatch]:
+    """Take every decision of a log again, from what was known then; those that come out otherwise.
+
+    Each is taken by the version of the rules and by the settings by which it was taken; `settings` are
+    those of the beginning.
+    """
+    ledger = new_ledger(settings)
+    policies = PolicyCache()
+    found = []
+    for entry in entries:
+        if entry.kind == "decision":
+            assert entry.bucket is not None
+            if entry.body["source"] in ("reported", "finished"):  # what was seen, not decided
+                ledger.take(entry)
+                continue
+            if entry.body["source"] == "carried":
+                choice = carry(ledger.parts[entry.region].decisions[entry.bucket - 1])
+            else:
+                rules = rules_of(entry.body)
+                check_rules(rules)
+                choice = choose(ledger, policies, entry.bucket, entry.at, rules, entry.region)
+            decided = decision_of(entry, ledger.settings.options)
+            then = decided.arm, decided.purpose, decided.source
+            # Entries of earlier versions have no number.
+            same_number = "number" not in entry.body or choice.number == decided.number
+            if (choice.arm, choice.purpose, choice.source) != then or not same_number:
+                found.append(
+                    Mismatch(
+                        entry.bucket, f"{entry.body['label']} {entry.region}".rstrip(),
+                        f"{decided.option} ({decided.purpose})",
+                        f"{ledger.settings.options[choice.arm]} ({choice.purpose})",
+                    )
+                )  # fmt: skip
+        ledger.take(entry)
+    return found
+
+
+def read_export(text: str) -> dict[str, Any]:
+    """An export from its text."""
+    try:
+        found = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InvalidInput(f"the file is not JSON: {error}.") from None
+    if not isinstance(found, dict):
+        raise InvalidInput("the file is not an exported campaign.")
+    return found

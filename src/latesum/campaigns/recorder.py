@@ -1,0 +1,288 @@
+"""Writing down what is reported about buckets, in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from latesum._checks import InvalidInput
+from latesum._sentences import sentence
+from latesum.errors import MOST_PROBLEMS, BadField, BadRows
+from latesum.campaigns.batches import CheckWanted, always_wanted, in_batches
+from latesum.campaigns.deciding import carry, fill_in
+from latesum.campaigns.entries import Entry
+from latesum.campaigns.ledger import Decision, Ledger, Value, decision_of
+from latesum.campaigns.maturity import Maturity
+from latesum.campaigns.settings import Settings
+from latesum.campaigns.store import Draft, Writer
+from latesum.campaigns.verdicts import CheckedRow, Recorded, Refusal, judge
+from latesum.campaigns.vocabulary import Verdict
+
+#: What fits the stores' column; there is no later bucket anyway.
+_LARGEST_BUCKET = 2**31 - 1
+#: At most this many buckets without a decision are filled in; more look like a wrong clock.
+_LONGEST_GAP = 100_000
+#: Buckets asked for in one statement; databases have a limit.
+_MOST_AT_ONCE = 500
+
+
+#: A region and the number of a bucket.
+RegionBucket = tuple[str, int]
+
+
+class BucketState(NamedTuple):
+    """What the log says about one bucket of one region."""
+
+    decision: Decision | None
+    value: Value
+
+
+class Recorder:
+    """Records rows one by one. It looks at the rows' buckets alone: a long log costs no time.
+
+    On a draft nothing is written: the verdicts say what would be.
+
+    Args:
+        settings: Of the campaign.
+        writer: The transaction, or a draft.
+        now: The time at which everything is recorded.
+        states: What is known of some buckets already. To keep it for the next transaction, one must
+            know that nothing else was written meanwhile, and drop it if this one fails.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        writer: Draft,
+        now: datetime,
+        states: dict[RegionBucket, BucketState],
+    ) -> None:
+        self.settings = settings
+        self.writer = writer
+        self.now = now
+        self.states = states
+        #: The last decision of each region that was asked for.
+        self._last: dict[str, Entry | None] = {}
+
+    def record_all(
+        self, rows: Sequence[CheckedRow | Refusal], check_wanted: CheckWanted = always_wanted
+    ) -> list[Recorded]:
+        """Record checked rows; `BadRows` if some are bad, and then the transaction must be left by it."""
+        problems = list[tuple[int, BadField]]()
+        results = list[Recorded]()
+        for place, result in enumerate(self.record_each(rows, check_wanted)):
+            if isinstance(result, Recorded):
+                results.append(result)
+            elif isinstance(result, BadField):
+                problems.append((place, result))
+                if len(problems) == MOST_PROBLEMS:
+                    break
+            else:
+                raise result
+        if problems:
+            raise BadRows(problems)
+        return results
+
+    def record_each(
+        self, rows: Sequence[CheckedRow | Refusal], check_wanted: CheckWanted = always_wanted
+    ) -> Iterator[Recorded | Refusal]:
+        """Record rows, each for itself: a refusal is in the place of the verdict.
+
+        A row that was refused by `check_rows` is handed on.
+        """
+        self._read_ahead((row for row in rows if isinstance(row, CheckedRow)), check_wanted)
+        for each in in_batches(rows, check_wanted):
+            if not isinstance(each, CheckedRow):
+                yield each
+                continue
+            try:
+                yield self._record(each)
+            except (InvalidInput, OverflowError) as refusal:
+                yield refusal
+
+    def _read_ahead(self, rows: Iterable[CheckedRow], check_wanted: CheckWanted) -> None:
+        """Read at once what will be needed: the rows' buckets, and after numbered ones the next."""
+        places = {(row.region, row.bucket) for row in rows if 1 <= row.bucket < _LARGEST_BUCKET}
+        if not self.settings.buckets.timed:
+            places |= {(region, number + 1) for region, number in places}
+        unread = sorted({number for _, number in places - self.states.keys()})
+        for start in range(0, len(unread), _MOST_AT_ONCE):
+            check_wanted()
+            self._read(unread[start : start + _MOST_AT_ONCE])
+
+    def _record(self, row: CheckedRow) -> Recorded:
+        """Judge a row, write down what it changes, and say what became of it."""
+        buckets, bucket, region = self.settings.buckets, row.bucket, row.region
+        label = buckets.label(bucket)
+        if region and region not in self.settings.regions:
+            note = f"there is no region {region!r}; the regions are {', '.join(self.settings.regions)}."
+            return Recorded(bucket, label, "unknown bucket", note=note, region=region)
+        decision, value = self._decided_state(region, bucket)
+        filled_in = decision is None and self._fill_in(row)
+        if filled_in:
+            decision, value = self._state(region, bucket)
+        if decision is None:
+            note = why_unknown(self.settings, bucket, self.now)
+            return Recorded(bucket, label, "unknown bucket", note=note, region=region)
+        ledger = Ledger(self.settings)
+        ledger.decisions[bucket] = decision
+        ledger.values[bucket] = value
+        following = None if buckets.timed else self._state(region, bucket + 1).decision
+        if following is not None:
+            ledger.decisions[bucket + 1] = following
+        maturity = Maturity(ledger, self.now)
+        verdict, body = judge(row, decision.arm, value, maturity)
+        if filled_in and body is None:
+            verdict = "new"  # what was shown is all that is said
+        note = _note(verdict, label, value)
+        if body is not None:
+            body = body if row.by is None else {**body, "by": row.by}
+            self._take(self.writer.append(self.now, "record", bucket, body, region))
+        marks: tuple[str, ...] = ("negative",) if row.total is not None and row.total < 0 else ()
+        if row.total is not None and not note and maturity.early(bucket):
+            marks += ("early",)
+            note = f"{label} has not ended: this counts once it has, unless another value comes."
+        return Recorded(bucket, label, verdict, marks, note, region)
+
+    def move_to(self, writer: Writer) -> bool:
+        """Write what was drafted; False, and nothing, if it might come out otherwise by now.
+
+        It comes out the same if nothing was added since but records of other buckets.
+        """
+        known = self.writer.began_after
+        since = writer.log(0 if known is None else known.sequence - 1)
+        if known is not None and since[:1] != [known]:
+            return False  # the database was put back to an earlier state
+        others = since if known is None else since[1:]
+        if any(
+            entry.kind != "record" or (entry.region, entry.bucket) in self.states
+            for entry in others
+        ):
+            return False
+        for entry in self.writer.appended:
+            writer.append(entry.at, entry.kind, entry.bucket, entry.body, entry.region)
+        return True
+
+    def _decided_state(self, region: str, bucket: int) -> BucketState:
+        """The state of a bucket; buckets that merely were not asked for are decided now."""
+        state = self._state(region, bucket)
+        if state.decision is not None:
+            return state
+        buckets = self.settings.buckets
+        last = self._running_on(region) if buckets.timed else None
+        if (
+            last is None
+            or last.bucket is None
+            or not last.bucket < bucket < buckets.number(self.now)
+        ):
+            return state
+        check_gap(bucket - last.bucket)
+        before = decision_of(last, self.settings.options)
+        for missed in range(last.bucket + 1, bucket + 1):
+            body = carry(before).body(buckets.label(missed), before)
+            last = self.writer.append(self.now, "decision", missed, body, region)
+            self._last[region] = last
+            self._take(last)
+            before = decision_of(last, self.settings.options)
+        return self._state(region, bucket)
+
+    def _fill_in(self, row: CheckedRow) -> bool:
+        """Fill in a bucket before the first question, if it is said or known what was shown in it.
+
+        What was shown is taken to have gone on until the first bucket that has a decision; a row of
+        its own may say otherwise for each.
+        """
+        settings, bucket = self.settings, row.bucket
+        buckets, arm = settings.buckets, row.shown
+        if arm is not None and not isinstance(arm, int):
+            arm = max(arm, key=lambda pair: pair[1])[0]
+        if arm is None and settings.status_quo in settings.options:
+            arm = settings.option(settings.status_quo)
+        if arm is None or not buckets.timed or not 1 <= bucket < buckets.number(self.now):
+            return False
+        first = self.writer.first_decided(row.region)
+        if first is None:
+            until = bucket + 1
+        elif first.bucket is not None and bucket < first.bucket:
+            until = first.bucket
+        else:
+            return False
+        check_gap(until - bucket)
+        for missed in range(bucket, until):
+            body = fill_in(settings, arm, missed).body(buckets.label(missed), None)
+            entry = self.writer.append(self.now, "decision", missed, body, row.region)
+            self._take(entry)
+        if first is None:
+            self._last.pop(row.region, None)  # it is the last decision too
+        return True
+
+    def _running_on(self, region: str) -> Entry | None:
+        """The last decision, which holds for the buckets after it; None if the campaign is finished.
+
+        It is read once and not for every row: no one else writes in the meantime.
+        """
+        if region not in self._last:
+            last = self.writer.last_decided(region)
+            finished = last is not None and self.writer.finished(last.sequence)
+            self._last[region] = None if finished else last
+        return self._last[region]
+
+    def _state(self, region: str, bucket: int) -> BucketState:
+        if not 1 <= bucket < _LARGEST_BUCKET:
+            return BucketState(None, Value())
+        if (region, bucket) not in self.states:
+            self._read([bucket])
+        return self.states[region, bucket]
+
+    def _read(self, buckets: list[int]) -> None:
+        """Read all that is known of buckets, of every region."""
+        for region in self.settings.regions or ("",):
+            self.states.update({(region, bucket): BucketState(None, Value()) for bucket in buckets})
+        for entry in self.writer.of_buckets(buckets):
+            self._take(entry)
+
+    def _take(self, entry: Entry) -> None:
+        assert entry.bucket is not None
+        place = entry.region, entry.bucket
+        state = self.states.get(place) or BucketState(None, Value())
+        if entry.kind == "decision":
+            state = BucketState(decision_of(entry, self.settings.options), state.value)
+        else:
+            state.value.take(entry.at, entry.body)
+            del state.value.reports[:-1]  # no verdict needs more, and a state may be kept for long
+        self.states[place] = state
+
+
+def check_gap(missed: int) -> None:
+    """Refuse to fill in more buckets than a campaign can have missed."""
+    if missed > _LONGEST_GAP:
+        raise InvalidInput(
+            f"{missed:,} buckets have passed since the last decision; is the clock right?"
+        )
+
+
+def why_unknown(settings: Settings, bucket: int, now: datetime) -> str:
+    """Why nothing can be recorded for a bucket."""
+    label = settings.buckets.label(bucket)
+    if bucket < 1:
+        return f"{label} is before the campaign's beginning."
+    if settings.buckets.timed and bucket > settings.buckets.number(now):
+        return f"{label} is in the future."
+    return sentence(
+        "no decision was taken for {label}, so it is not known what was shown; if it was before the first "
+        "question, say what was shown ({shown:setting}).",
+        label=label, shown="",
+    )  # fmt: skip
+
+
+def _note(verdict: Verdict, label: str, value: Value) -> str:
+    if verdict == "conflicting":
+        return sentence(
+            "the value of {label} is final: {rounds} rounds, total {total}. If it must be corrected all the "
+            "same, say so with {even_if_final:setting}.",
+            label=label, rounds=value.rounds, total=value.total, even_if_final="",
+        )  # fmt: skip
+    if verdict == "too late":
+        return f"it is kept, but {label} ended too long ago for it to be used."
+    return ""

@@ -1,0 +1,189 @@
+"""The status of a campaign in HTML: a part of the service's page, and a file that needs nothing else."""
+
+from __future__ import annotations
+
+from collections import Counter
+from importlib import metadata, resources
+from typing import TYPE_CHECKING, Any
+
+from latesum import _extras, _pages
+from latesum._sentences import counted
+from latesum.campaigns import charts, market_charts
+from latesum.campaigns.buckets import span_text
+from latesum.campaigns.glossary import GLOSSARY, term_id
+from latesum.campaigns.outlook import make_outlook, percent, signed
+from latesum.campaigns.page_words import words_of
+from latesum.campaigns.status import BucketRow, OptionRow, Status
+from latesum.campaigns.terminal_page import gain_sentence
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
+#: Buckets in the table; the charts have all.
+_LAST_BUCKETS = 40
+
+
+def chart_library() -> Traversable:
+    """The file of Chart.js. The package chartkick brings it; nothing else of it is used."""
+    _extras.require("chartkick", "campaigns")
+    return resources.files("chartkick") / "django" / "static" / "chartkick" / "Chart.bundle.js"
+
+
+def chart_library_version() -> str:
+    """What changes when the library does."""
+    return metadata.version("chartkick")
+
+
+def status_html(status: Status, phase_of: dict[int, int] | None = None) -> str:
+    """The whole page as one file, with its style and the scripts that draw its charts.
+
+    Args:
+        status: What is shown.
+        phase_of: The policy's phase in each bucket, from `charts.phases`.
+    """
+    from markupsafe import Markup
+
+    return _pages.render(
+        "live/templates/file.html",
+        status=status,
+        style=Markup(_pages.read("live/static/page.css")),
+        content=Markup(status_section(status, phase_of or {})),
+        library=Markup(chart_library().read_text(encoding="utf-8")),
+        script=Markup(_pages.read("live/static/charts.js")),
+    )
+
+
+def status_section(
+    status: Status,
+    phase_of: dict[int, int],
+    *,
+    last: int | None = None,
+    decision: tuple[str, str] | None = None,
+    name: str | None = None,
+    undecided: str | None = None,
+) -> str:
+    """The part of a page that says all about a campaign, without a head and scripts.
+
+    Args:
+        status: What is shown.
+        phase_of: The policy's phase in each bucket, from `charts.phases`.
+        last: How many of the last buckets the charts show; all without.
+        decision: When it will be decided: a `figure`, and the `words` for it.
+        name: The campaign's name on a page that can show other parts of the timeline.
+        undecided: The present bucket, where it can be asked for on the page and no one has.
+    """
+    drawn = _market_drawings(status, last) if status.market else _drawings(status, phase_of, last)
+    return _pages.render(
+        "live/templates/status.html",
+        status=status,
+        n_colours=charts.N_COLOURS,
+        lag=_lag(status),
+        counts=_counts(status.timeline),
+        gain=None if status.gain is None else gain_sentence(status),
+        **drawn,
+        last=_last_rows(status),
+        acts=status.acts[::-1],
+        offered=[_offered(row, status) for row in status.options],
+        states=_states(status),
+        outlook=make_outlook(status),
+        words=words_of(status, buttons=name is not None),
+        percent=percent,
+        signed=signed,
+        decision=decision,
+        glossary=GLOSSARY,
+        term_id=term_id,
+        span_text=span_text,
+        purpose_of=charts.purpose_of,
+        spans=[] if name is None else spans_of(status.n_buckets),
+        span=last,
+        name=name,
+        undecided=undecided,
+    )
+
+
+def spans_of(buckets: int) -> list[int | None]:
+    """The parts of a timeline that can be chosen: the last `n` buckets, and None for all.
+
+    >>> spans_of(100)
+    [30, 90, None]
+    """
+    shorter: list[int | None] = [each for each in (30, 90, 365) if each < buckets]
+    return [*shorter, None] if shorter else []
+
+
+def _drawings(
+    status: Status, phase_of: dict[int, int], last: int | None
+) -> dict[str, dict[str, Any] | None]:
+    window = charts.window_of(status.timeline, last)
+    return {
+        "timeline": charts.timeline_chart(status, phase_of, window),
+        "totals": charts.totals_chart(status, window),
+        "estimates": charts.estimates_chart(status),
+    }
+
+
+def _market_drawings(status: Status, last: int | None) -> dict[str, Any]:
+    columns = market_charts.columns_of(status, last)
+    return {
+        "timeline": market_charts.grid_chart(status, columns),
+        "totals": market_charts.origins_chart(status, columns),
+        "estimates": market_charts.effects_chart(status),
+        "patterns": market_charts.pattern_charts(status),
+        "origins": _origins(status),
+    }
+
+
+def _origins(status: Status) -> dict[tuple[str, int], str]:
+    """What of a bucket's total came from which option, in words, by region and bucket."""
+    if status.market is None:
+        return {}
+    return {
+        (each.region, each.bucket + status.market.found.first): ", ".join(
+            f"{name} {share:.0%}"
+            for name, share in sorted(each.shares.items(), key=lambda pair: -pair[1])
+        )
+        for each in status.market.readings.origins
+    }
+
+
+def _last_rows(status: Status) -> list[BucketRow]:
+    """The newest rows first; of one bucket in the order of the regions."""
+    rows = (
+        sorted(status.timeline, key=lambda row: -row.bucket)
+        if status.regions
+        else status.timeline[::-1]
+    )
+    return rows[:_LAST_BUCKETS]
+
+
+def _offered(row: OptionRow, status: Status) -> list[Any]:
+    """An option for a dialog: its name, whether it was dropped everywhere, and in which regions."""
+    dropped = [region for region, each in status.region_states.items() if row.name in each.dropped]
+    return [row.name, row.place == "dropped", dropped]
+
+
+def _states(status: Status) -> list[str]:
+    """The states of the campaign and its regions, by which acts are offered."""
+    found = {status.state, *(each.state for each in status.region_states.values())}
+    return sorted(each.replace(" ", "-") for each in found)
+
+
+def _lag(status: Status) -> str:
+    """How far what is known is behind what is shown; of regions, in the slowest."""
+    waiting = Counter[str]()
+    ended = set[str]()
+    for row in reversed(status.timeline):
+        if row.state in ("known", "missing"):
+            ended.add(row.region)
+        elif row.state == "pending" and row.region not in ended:
+            waiting[row.region] += 1
+    most = max(waiting.values(), default=0)
+    unit = "bucket" if status.every == "number" else status.every
+    return counted(most, unit)
+
+
+def _counts(rows: list[BucketRow]) -> dict[str, int]:
+    counts = {state: sum(row.state == state for row in rows) for state in ("known", "pending")}
+    counts["missing"] = sum(row.state == "missing" for row in rows)
+    counts["revised"] = sum(row.revisions > 0 for row in rows)
+    return counts

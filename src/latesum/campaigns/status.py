@@ -1,0 +1,451 @@
+"""What a page about a campaign shows, in figures and in sentences."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from latesum import _html
+from latesum._json_values import finite
+from latesum._sentences import Sentence, counted, sentence
+from latesum._terminal import new_table
+from latesum.files import FileForm
+from latesum.campaigns.entries import Entry
+from latesum.campaigns.health import Finding, count_visits, find_health
+from latesum.campaigns.ledger import Decision, Ledger, Shown
+from latesum.campaigns.maturity import Maturity
+from latesum.campaigns.own_delay import OwnDelay, find_own_delay
+from latesum.campaigns.settings import Settings
+from latesum.campaigns.vocabulary import (
+    CampaignState,
+    Place,
+    Purpose,
+    RecordStatus,
+    Source,
+    TotalState,
+)
+from latesum.policies import Estimate
+
+if TYPE_CHECKING:
+    from latesum.campaigns.campaign import Campaign
+    from latesum.campaigns.market_view import MarketView
+
+
+class BucketRow(NamedTuple):
+    """One bucket in the timeline.
+
+    `early`: its total was recorded before the bucket had ended, and not again since.
+    """
+
+    bucket: int
+    label: str
+    option: str
+    arm: int
+    decided: str
+    purpose: Purpose
+    source: Source
+    rounds: int | None
+    total: float | None
+    used_total: float | None
+    share: float
+    state: TotalState
+    status: RecordStatus
+    revisions: int
+    too_late: int
+    reason: str
+    early: bool
+    region: str = ""
+    #: What was shown with its shares, where it was several options; otherwise the option.
+    shown: str = ""
+
+    @property
+    def total_state(self) -> str:
+        """The state of the total, for people."""
+        return self.state + (", recorded early" if self.early else "")
+
+
+class OptionRow(NamedTuple):
+    """What is known of one option; `visits` counts the periods in which it was shown."""
+
+    name: str
+    arm: int
+    buckets: int
+    visits: int
+    rounds: int
+    mean: float | None
+    low: float
+    high: float
+    place: Place
+
+
+class RegionState(NamedTuple):
+    """How a region is: its state, and the options that were dropped in it."""
+
+    state: CampaignState
+    dropped: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Status:
+    """A campaign at a glance."""
+
+    name: str
+    state: CampaignState
+    headline: str
+    now: datetime
+    unit: str
+    every: str
+    current: Decision | None
+    options: list[OptionRow]
+    winner: str | None
+    why_no_winner: str | None
+    #: What must be seen to now, and what to do; it is also the first of the warnings.
+    alarm: str | None
+    #: The sentences of all findings, the worst first.
+    warnings: list[str]
+    health: list[Finding]
+    timeline: list[BucketRow]
+    data: str
+    #: What the campaign's own data show of the delay, beside what it was told.
+    own_delay: OwnDelay | None
+    gain: float | None
+    acts: list[str]
+    explanation: list[str]
+    level: float
+    #: The least and the most that a round can bring, the rounds expected in a bucket, and what was shown
+    #: before the start.
+    range: tuple[float, float]
+    expected_rounds: int
+    status_quo: str
+    #: The regions, and what was decided last in each; a campaign without regions has none.
+    regions: dict[str, Decision] = field(default_factory=dict)
+    #: How each region is: people may hold, override or drop in one of them.
+    region_states: dict[str, RegionState] = field(default_factory=dict)
+    #: What the model of `switchback` finds; of other policies None.
+    market: MarketView | None = None
+
+    @property
+    def n_buckets(self) -> int:
+        """How many buckets were decided; each has a row in the timeline for every region."""
+        return len({row.bucket for row in self.timeline}) if self.regions else len(self.timeline)
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values, for other programs."""
+        whole = asdict(replace(self, market=None, regions={}, region_states={}))
+        del whole["region_states"]
+        whole["regions"] = {
+            region: {
+                **each._asdict(), "at": each.at.isoformat(),
+                "state": self.region_states[region].state,
+                "dropped": list(self.region_states[region].dropped),
+            }
+            for region, each in self.regions.items()
+        }  # fmt: skip
+        whole["market"] = None if self.market is None else self.market.to_json()
+        whole["now"] = self.now.isoformat()
+        whole["own_delay"] = None if self.own_delay is None else finite(self.own_delay._asdict())
+        whole["health"] = [each._asdict() for each in self.health]
+        whole["options"] = [row._asdict() for row in self.options]
+        whole["timeline"] = [row._asdict() for row in self.timeline]
+        if self.current is not None:
+            whole["current"] = {**self.current._asdict(), "at": self.current.at.isoformat()}
+        return whole
+
+    def _repr_html_(self) -> str:
+        """As a notebook shows it: what runs now and why, and what is known of each option."""
+        table = new_table(None, ["option", "place", f"{self.unit} per round", "limits", "rounds"])
+        for row in self.options:
+            known = row.mean is not None
+            table.add_row(
+                row.name, row.place, f"{row.mean:.4g}" if known else "?",
+                f"{row.low:.3g} to {row.high:.3g}" if known else "", f"{row.rounds:,}",
+            )  # fmt: skip
+        table.caption = self.data
+        lines = [f"{self.name}: {self.state}", self.headline, *self.warnings]
+        return _html.sentences(lines) + _html.table(table)
+
+
+def make_status(campaign: Campaign, level: float) -> Status:
+    """The status of a campaign as its clock has it now."""
+    now, ledger = campaign.clock(), campaign.ledger()
+    settings = ledger.settings
+    timeline = []
+    for region, part in ledger.parts.items():
+        maturity = Maturity(part, now)
+        timeline += [
+            _bucket_row(settings, part, maturity, bucket)._replace(region=region)
+            for bucket in part.decisions
+        ]
+    market = campaign.market() if settings.is_market else None
+    visits = [sum(each) for each in zip(*map(count_visits, ledger.parts.values()), strict=True)]
+    estimates, leading = campaign.estimates(level), campaign.leading()
+    if market is None:
+        policy = campaign.policy()
+        commits = policy.ask().purpose == "commit"
+        winner, why_not = _winner(settings, ledger, estimates, visits, leading, commits)
+        explanation = policy.explain()
+    else:
+        winner, why_not = _market_winner(market)
+        explanation = market.sentences()
+    options = [
+        _option_row(each, timeline, visits, ledger, estimates[leading], winner)
+        for each in estimates
+    ]
+    current = None if ledger.last is None else ledger.decisions[ledger.last]
+    state = _state(ledger)
+    health = find_health(ledger, now, campaign.store.free_bytes())
+    return Status(
+        name=settings.name,
+        state=state,
+        headline=_headline(settings, ledger, current, state, winner),
+        regions={
+            region: part.decisions[part.last]
+            for region, part in ledger.parts.items()
+            if region and part.last is not None
+        },
+        region_states={
+            region: RegionState(
+                _state(part), tuple(settings.options[arm] for arm in sorted(part.dropped))
+            )
+            for region, part in ledger.parts.items()
+            if region
+        },
+        market=market,
+        now=now,
+        unit=settings.unit,
+        every=settings.buckets.every,
+        current=current,
+        options=options,
+        winner=winner,
+        why_no_winner=why_not,
+        alarm=next((each.sentence for each in health if each.level == "alarm"), None),
+        warnings=[each.sentence for each in health],
+        health=health,
+        timeline=timeline,
+        data=_data_sentence(timeline),
+        own_delay=find_own_delay(ledger, now),
+        gain=_gain(timeline, estimates),
+        acts=[act_sentence(act, settings) for act in ledger.acts[-8:]],
+        explanation=explanation,
+        level=level,
+        range=settings.range,
+        expected_rounds=settings.expected_rounds,
+        status_quo=settings.status_quo,
+    )
+
+
+def _bucket_row(settings: Settings, ledger: Ledger, maturity: Maturity, bucket: int) -> BucketRow:
+    decision, value, known = (
+        ledger.decisions[bucket], ledger.value(bucket), maturity.known(bucket),
+    )  # fmt: skip
+    state: TotalState = known.state
+    if state == "pending" and maturity.end(bucket) is None:
+        state = "running"
+    arm = ledger.shown(bucket)
+    return BucketRow(
+        bucket, decision.label, settings.options[arm], arm, decision.option, decision.purpose,
+        decision.source, value.rounds, value.total, known.total, known.share, state, value.status,
+        value.revisions, len(value.late), decision.reason, maturity.early(bucket),
+        shown=shown_text(ledger.shares(bucket), settings),
+    )  # fmt: skip
+
+
+def shown_text(shown: Shown, settings: Settings) -> str:
+    """What was shown, as files have it: a name, or names with shares."""
+    if isinstance(shown, int):
+        return settings.options[shown]
+    return " ".join(f"{settings.options[arm]}:{share:g}" for arm, share in shown)
+
+
+def _market_winner(market: MarketView) -> tuple[str | None, str | None]:
+    found = market.winner
+    if found.option is not None:
+        return found.option, None
+    if found.waits_for:
+        return None, (
+            "No winner is named before every option in the race was shown in two periods; "
+            f"{_list(list(found.waits_for))} {'was' if len(found.waits_for) == 1 else 'were'} not."
+        )
+    return None, (
+        f"No winner yet: the best option is as good as any with a chance of {found.chance:.0%}; it "
+        "takes 95%."
+    )
+
+
+def _option_row(
+    estimate: Estimate,
+    timeline: list[BucketRow],
+    visits: list[int],
+    ledger: Ledger,
+    leading: Estimate,
+    winner: str | None,
+) -> OptionRow:
+    mine = [row for row in timeline if row.arm == estimate.arm]
+    if estimate.arm in ledger.dropped:
+        place: Place = "dropped"
+    elif estimate.name == winner:
+        place = "winner"
+    elif estimate.name != leading.name and not may_be_best(estimate, leading):
+        place = "behind"
+    else:
+        place = "in the race"
+    return OptionRow(
+        estimate.name, estimate.arm, len(mine), visits[estimate.arm],
+        sum(row.rounds or 0 for row in mine), estimate.mean, estimate.low, estimate.high, place,
+    )  # fmt: skip
+
+
+def _winner(
+    settings: Settings,
+    ledger: Ledger,
+    estimates: list[Estimate],
+    visits: list[int],
+    leading: int,
+    commits: bool,
+) -> tuple[str | None, str | None]:
+    best = estimates[leading]
+    surviving = [
+        each
+        for each in estimates
+        if each.arm == leading or (each.arm not in ledger.dropped and may_be_best(each, best))
+    ]
+    if best.mean is None or not (commits or len(surviving) == 1):
+        return None, "No winner yet: the options are still too close, or too little is known."
+    seldom = [each.name for each in surviving if visits[each.arm] < 2]
+    if seldom:
+        return None, (
+            f"{best.name} looks best, but no winner is named before every option in the race was "
+            f"shown in two periods; {_list(seldom)} {'was' if len(seldom) == 1 else 'were'} not."
+        )
+    return best.name, None
+
+
+def may_be_best(estimate: Estimate, best: Estimate) -> bool:
+    """Whether an option is still in the race: the policy has not dropped it, and it is not clearly
+    below the best, its whole interval under the other's."""
+    return estimate.active and (best.mean is None or estimate.high >= best.low)
+
+
+def _state(ledger: Ledger) -> CampaignState:
+    if ledger.archived is not None:
+        return "archived"
+    if ledger.finished is not None:
+        return "finished"
+    if not ledger.decisions:
+        return "not begun"
+    if ledger.order is not None:
+        return "overridden"
+    return "running" if ledger.hold is None else "held"
+
+
+def _headline(
+    settings: Settings,
+    ledger: Ledger,
+    current: Decision | None,
+    state: CampaignState,
+    winner: str | None,
+) -> str:
+    if ledger.finished is not None:
+        option = settings.options[ledger.finished.body["option"]]
+        return f"The campaign is finished with {option}: {ledger.finished.body['why']}"
+    if current is None:
+        return "Nothing has been decided yet."
+    found = f"The winner is {winner}. " if winner else ""
+    if settings.regions:
+        shown = [
+            f"{region} shows {part.decisions[part.last].option}"
+            for region, part in ledger.parts.items()
+            if part.last is not None
+        ]
+        return f"{found}{current.label}: {', '.join(shown)}."
+    said = {"found": found, "label": current.label, "option": current.option}
+    reason = current.reason
+    if isinstance(reason, Sentence) and reason.fields.get("option") == current.option:
+        return sentence(
+            "{found}{label:bucket}: {option} is shown. {option} for {rounds:stretch}, {why}.",
+            kind="shown for", rounds=reason.fields["rounds"], why=reason.fields["why"], **said,
+        )  # fmt: skip
+    return sentence("{found}{label:bucket}: {option} is shown. {reason}", reason=reason, **said)
+
+
+def _data_sentence(timeline: list[BucketRow]) -> str:
+    known = [row for row in timeline if row.state == "known"]
+    pending = sum(row.state == "pending" for row in timeline)
+    missing = sum(row.state == "missing" for row in timeline)
+    if not known:
+        text = "No total is known yet"
+    else:
+        newest = max(known, key=lambda row: row.bucket)
+        are = "total is" if len(known) == 1 else "totals are"
+        text = f"{len(known)} {are} known, the newest that of {newest.label}"
+    text += f"; {pending or 'none'} {'are' if pending > 1 else 'is'} awaited"
+    text += f", {missing} missing." if missing else "."
+    early = sum(row.early for row in known)
+    if early:
+        was = "was" if early == 1 else "were"
+        text += f" {early} of the known {was} recorded before the bucket had ended, and not since."
+    return text
+
+
+def _gain(timeline: list[BucketRow], estimates: list[Estimate]) -> float | None:
+    """What was gained over showing all options equally often, by the present estimates."""
+    if any(each.mean is None for each in estimates):
+        return None
+    means = [each.mean or 0.0 for each in estimates]
+    equal = sum(means) / len(means)
+    return sum((row.rounds or 0) * (means[row.arm] - equal) for row in timeline)
+
+
+def act_sentence(act: Entry, settings: Settings) -> str:
+    """An operator's act, for people."""
+    where = f" in {act.region}" if act.region else ""
+    done = f"{act.body['who']} {_deed(act, settings)}{where}"
+    return f"{act.at:%Y-%m-%d %H:%M} UTC: {done}: {act.body['why']}"
+
+
+def _deed(act: Entry, settings: Settings) -> str:
+    body = act.body
+    option = settings.options[body["option"]] if "option" in body else body.get("name", "")
+    if act.kind == "rename":
+        return f"renamed {body['before']} to {body['name']}"
+    if act.kind == "change":
+        return f"changed {_changes_text(body['changes'], body['before'])}"
+    goes_on = " (the override went on)" if body.get("override_goes_on") else ""
+    return {
+        "hold": "held the campaign",
+        "resume": f"let the campaign go on{goes_on}",
+        "override": f"ordered {option} for {counted(body.get('buckets', 1), 'bucket')}",
+        "cancel-override": "cancelled the override",
+        "drop": f"dropped {option}",
+        "bring-back": f"brought {option} back",
+        "add": f"added {option}",
+        "finish": f"finished the campaign with {option}",
+        "reopen": "reopened the campaign",
+        "archive": "put the campaign into the archive",
+        "file form": f"set how files are read ({FileForm.from_json(body.get('form', {}))})",
+    }[act.kind]
+
+
+def _changes_text(changes: dict[str, Any], before: dict[str, Any]) -> str:
+    """What was changed, from what to what; of the parameters only those that differ."""
+    said = []
+    for name, value in changes.items():
+        if name == "parameters":
+            for key in {**before[name], **value}:
+                old, new = before[name].get(key), value.get(key)
+                if old != new:
+                    said.append(f"{key} from {_value_text(old)} to {_value_text(new)}")
+        else:
+            said.append(f"{name} from {_value_text(before[name])} to {_value_text(value)}")
+    return ", ".join(said)
+
+
+def _value_text(value: Any) -> str:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return f"{value:,}"
+    return "none" if value is None else str(value)
+
+
+def _list(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]

@@ -1,0 +1,592 @@
+"""Where campaigns are kept: SQLite or PostgreSQL, by one contract.
+
+The contract, which one test case holds over every store:
+
+1.  `create` makes a campaign, or refuses a name that is taken; two processes at once make one.
+2.  `log` gives a campaign's entries in order, without gaps, each exactly as it was written. A
+    reader never blocks a writer and never sees a part of a transaction.
+3.  `writing` lets one writer at a time into a campaign. What it appends is numbered on from the
+    newest entry and is there as a whole when the block ends, or not at all if it raises.
+4.  A block that has ended is durable: it outlives `kill -9` of its process at once.
+5.  A second decision for a bucket is refused by the store itself, whatever the caller forgot.
+6.  A campaign that was moved away refuses every write and says where it went; one that was deleted
+    says who did it. Its name and number are never used again.
+7.  `drafting` sees a campaign as it was at one moment, and neither waits for a writer nor makes one
+    wait.
+8.  Any number of processes may have the store open; opening brings its tables up to date once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+from collections.abc import Collection, Iterable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+from sqlalchemy import Connection, bindparam, delete, insert, select, update
+from sqlalchemy.exc import DBAPIError, IntegrityError
+
+from latesum._checks import InvalidInput, known_name
+from latesum.errors import Deleted, Moved, ReadOnly, UnknownCampaign
+from latesum.campaigns import schema
+from latesum.campaigns.database import (
+    FOLDER_VARIABLE,
+    bring_up_to_date,
+    checked_url,
+    default_url,
+    is_read_only,
+    make_engine,
+)
+from latesum.campaigns.entries import Entry
+
+_campaigns, _log = schema.campaigns, schema.log
+# Made once, because to build a statement takes longer than to run it.
+_HEAD = select(
+    _campaigns.c.name,
+    _campaigns.c.head,
+    _campaigns.c.moved_to,
+    _campaigns.c.changed,
+    _campaigns.c.deleted,
+).where(_campaigns.c.id == bindparam("of"))
+_HEAD_LOCKED = _HEAD.with_for_update()
+_SET_HEAD = (
+    update(_campaigns).where(_campaigns.c.id == bindparam("of")).values(head=bindparam("newest"))
+)
+#: The kinds of entries by which a campaign's settings change.
+CHANGES = ("add", "rename", "change")
+#: With less than this left, in bytes, SQLite cannot make the files that it needs beside its own.
+_FULL_DISK = 100_000
+_APPEND = insert(_log)
+_LOG_AFTER = (
+    select(_log)
+    .where(_log.c.campaign == bindparam("of"), _log.c.sequence > bindparam("after"))
+    .order_by(_log.c.sequence)
+)
+_NEWEST = select(_log).where(
+    _log.c.campaign == bindparam("of"), _log.c.sequence == bindparam("newest")
+)
+_LOG_OF_BUCKETS = (
+    select(_log)
+    .where(
+        _log.c.campaign == bindparam("of"), _log.c.bucket.in_(bindparam("buckets", expanding=True))
+    )
+    .order_by(_log.c.sequence)
+)
+_LAST_DECIDED = (
+    select(_log)
+    .where(
+        _log.c.campaign == bindparam("of"),
+        _log.c.kind == "decision",
+        _log.c.region == bindparam("region"),
+    )
+    .order_by(_log.c.bucket.desc())
+    .limit(1)
+)
+_FIRST_DECIDED = (
+    select(_log)
+    .where(
+        _log.c.campaign == bindparam("of"),
+        _log.c.kind == "decision",
+        _log.c.region == bindparam("region"),
+    )
+    .order_by(_log.c.bucket)
+    .limit(1)
+)
+_ENDED_OR_REOPENED = (
+    select(_log.c.kind)
+    .where(
+        _log.c.campaign == bindparam("of"),
+        _log.c.sequence > bindparam("after"),
+        _log.c.kind.in_(("finish", "reopen")),
+    )
+    .order_by(_log.c.sequence.desc())
+    .limit(1)
+)
+_CHANGES = (
+    select(_log)
+    .where(
+        _log.c.campaign == bindparam("of"),
+        _log.c.sequence > bindparam("after"),
+        _log.c.kind.in_(CHANGES),
+    )
+    .order_by(_log.c.sequence)
+)
+
+
+class Head(NamedTuple):
+    """Which campaigns there are and how far their logs go, without what they are set up with."""
+
+    id: int
+    name: str
+    head: int
+    moved: bool
+    archived: bool
+
+
+class Stored(NamedTuple):
+    """A campaign as the store has it."""
+
+    id: int
+    name: str
+    created_at: datetime
+    settings: dict[str, Any]
+    head: int
+    moved_to: str | None
+    archived: bool = False
+
+
+class Store:
+    """A database of campaigns.
+
+    Args:
+        url: An SQLAlchemy address, or a path, which means an SQLite file.
+        read_only: Whether nothing may be written; by default, if it is an SQLite file that cannot be.
+
+    >>> import tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> store = Store(Path(folder.name) / "campaigns.db")
+    >>> store.campaigns()
+    []
+    >>> store.close(); folder.cleanup()
+    """
+
+    def __init__(self, url: str | Path | None = None, *, read_only: bool | None = None) -> None:
+        self.url = checked_url(default_url() if url is None else url)
+        #: Whether nothing can be written, as of a backup on a disk that is read only.
+        self.read_only = is_read_only(self.url) if read_only is None else read_only
+        if self.url.drivername == "sqlite" and self.url.database and not self.read_only:
+            folder = Path(self.url.database).absolute().parent
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise InvalidInput(
+                    f"the folder {folder} cannot be made: {error.strerror}. Keep campaigns elsewhere, "
+                    f"by --store or ${FOLDER_VARIABLE}."
+                ) from None
+        self.engine = make_engine(self.url, read_only=self.read_only)
+        try:
+            bring_up_to_date(self.engine, read_only=self.read_only)
+        except DBAPIError as error:
+            self.engine.dispose()
+            raise InvalidInput(f"{self.place} cannot be opened: {self.failure(error)}") from error
+
+    @property
+    def place(self) -> str:
+        """Where the store is, for people; without a password."""
+        if self.url.drivername == "sqlite":
+            return str(self.url.database)
+        host = self.url.host or self.url.query.get("host") or "this machine"
+        return f"PostgreSQL database {self.url.database} on {host}"
+
+    def free_bytes(self) -> int | None:
+        """The space that is left on the disk of an SQLite file; None of PostgreSQL."""
+        if self.url.drivername != "sqlite" or not self.url.database:
+            return None
+        try:
+            return shutil.disk_usage(Path(self.url.database).absolute().parent).free
+        except OSError:
+            return None
+
+    def failure(self, error: DBAPIError) -> str:
+        """What the database says is wrong, and what to do about it, in sentences.
+
+        Args:
+            error: What the database raised.
+        """
+        said = str(error.orig).strip().split("\n")[0].rstrip(".")
+        free = self.free_bytes()
+        if "is full" in said or ("disk I/O" in said and free is not None and free < _FULL_DISK):
+            return f"{said}. The disk is full: make room there. What was acknowledged is kept."
+        if "malformed" in said or "not a database" in said:
+            return (
+                f"{said}. The file is damaged: go back to a copy of it, or to what "
+                "`latesum campaign export --all` wrote (`latesum campaign restore`)."
+            )
+        if "unable to open" in said:
+            return f"{said}. Can files be made in its folder? Otherwise choose another --store."
+        return f"{said}."
+
+    def close(self) -> None:
+        """Let go of all connections."""
+        self.engine.dispose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def create(
+        self, name: str, settings: dict[str, Any], at: datetime, entries: Iterable[Entry] = ()
+    ) -> Stored:
+        """Make a campaign, with an empty log or with these entries in it.
+
+        Args:
+            name: The campaign's name.
+            settings: What it is set up with, as JSON values.
+            at: The time now.
+            entries: The first entries of its log.
+        """
+        row = {"name": name, "created_at": _text(at), "settings": _json(settings), "head": 0}
+        try:
+            with self._transaction() as connection:
+                connection.execute(insert(schema.campaigns).values(**row))
+                made = _find(connection, name)
+                assert made is not None
+                writer = Writer(connection, made.id)
+                for entry in entries:
+                    writer.append(entry.at, entry.kind, entry.bucket, entry.body, entry.region)
+                writer.flush()
+        except IntegrityError:
+            with self.engine.connect() as connection:
+                _refuse_deleted(_find_row(connection, name), "; choose another name")
+            raise InvalidInput(
+                f"there is a campaign {name!r} already; choose another name."
+            ) from None
+        return self.find(name)
+
+    def campaigns(self) -> list[Stored]:
+        """All campaigns, oldest first; those that were deleted are left out."""
+        query = select(_campaigns).where(_campaigns.c.deleted.is_(None)).order_by(_campaigns.c.id)
+        with self.engine.connect() as connection:
+            return [_stored(row) for row in connection.execute(query)]
+
+    def heads(self) -> list[Head]:
+        """All campaigns that were not deleted, oldest first, by the newest entry of each."""
+        columns = _campaigns.c
+        query = select(columns.id, columns.name, columns.head, columns.moved_to, columns.archived)
+        query = query.where(columns.deleted.is_(None)).order_by(columns.id)
+        with self.engine.connect() as connection:
+            return [
+                Head(row[0], row[1], row[2], row[3] is not None, row[4] is not None)
+                for row in connection.execute(query)
+            ]
+
+    def changed(self, campaign: int) -> int:
+        """The sequence of the newest entry that changed a campaign's settings; 0 if none did.
+
+        Args:
+            campaign: The campaign's id.
+        """
+        with self.engine.connect() as connection:
+            row = connection.execute(_HEAD, {"of": campaign}).one()
+        _refuse_deleted(row)
+        return int(row.changed)
+
+    def changes(self, campaign: int, after: int = 0) -> list[Entry]:
+        """The entries that changed a campaign's settings, in order.
+
+        Args:
+            campaign: The campaign's id.
+            after: The sequence after which to begin.
+        """
+        with self.engine.connect() as connection:
+            found = connection.execute(_CHANGES, {"of": campaign, "after": after})
+            return [_entry(row) for row in found]
+
+    def check_there(self, campaign: int) -> None:
+        """Raise `Deleted` if a campaign was deleted.
+
+        Args:
+            campaign: The campaign's id.
+        """
+        with self.engine.connect() as connection:
+            _refuse_deleted(connection.execute(_HEAD, {"of": campaign}).one())
+
+    def tombstones(self) -> list[str]:
+        """What became of the campaigns that were deleted, a sentence for each."""
+        query = select(_campaigns).where(_campaigns.c.deleted.is_not(None))
+        with self.engine.connect() as connection:
+            return [_epitaph(row) for row in connection.execute(query.order_by(_campaigns.c.id))]
+
+    def find(self, name: str) -> Stored:
+        """The campaign of this name.
+
+        Args:
+            name: The campaign's name.
+        """
+        with self.engine.connect() as connection:
+            found = _find(connection, name)
+        if found is None:
+            names = [each.name for each in self.campaigns()]
+            if not names:
+                raise UnknownCampaign(
+                    f"there is no campaign {name!r}, nor any other, in {self.place}; "
+                    "`latesum campaign new` makes one."
+                )
+            try:
+                known_name(name, names, "campaign")
+            except InvalidInput as refusal:
+                raise UnknownCampaign(str(refusal)) from None
+        assert found is not None
+        return found
+
+    def log(self, campaign: int, after: int = 0) -> list[Entry]:
+        """The entries of a campaign with a sequence above `after`.
+
+        Args:
+            campaign: The campaign's id.
+            after: The sequence after which to begin.
+        """
+        with self.engine.connect() as connection:
+            return _read_log(connection, campaign, after)
+
+    def head(self, campaign: int) -> int:
+        """The sequence of the newest entry of a campaign.
+
+        Args:
+            campaign: The campaign's id.
+        """
+        with self.engine.connect() as connection:
+            return int(connection.execute(_HEAD, {"of": campaign}).one().head)
+
+    def newest_of(self, campaign: int, kind: str) -> Entry | None:
+        """The newest entry of a kind, if there is one.
+
+        Args:
+            campaign: Its number in the store.
+            kind: As the log has it.
+        """
+        table = schema.log
+        query = select(table).where(table.c.campaign == campaign, table.c.kind == kind)
+        with self.engine.connect() as connection:
+            row = connection.execute(query.order_by(table.c.sequence.desc()).limit(1)).first()
+        return None if row is None else _entry(row)
+
+    def decisions(self, campaign: int, bucket: int) -> dict[str, Entry]:
+        """The decisions for a bucket that were taken, by region.
+
+        Args:
+            campaign: The campaign's id.
+            bucket: The bucket's number.
+        """
+        table = schema.log
+        query = select(table).where(
+            table.c.campaign == campaign, table.c.bucket == bucket, table.c.kind == "decision"
+        )
+        with self.engine.connect() as connection:
+            return {row.region: _entry(row) for row in connection.execute(query)}
+
+    @contextlib.contextmanager
+    def writing(self, campaign: int) -> Iterator[Writer]:
+        """Be the one who writes to a campaign; all is written at the end of the block, or nothing.
+
+        Args:
+            campaign: The campaign's id.
+        """
+        with self._transaction() as connection:
+            writer = Writer(connection, campaign)
+            yield writer
+            writer.flush()
+
+    @contextlib.contextmanager
+    def drafting(self, campaign: int) -> Iterator[Draft]:
+        """Prepare entries for a campaign as it stands at one moment; nothing is locked or written.
+
+        Args:
+            campaign: The campaign's id.
+        """
+        connection = self.engine.connect()
+        if self.engine.dialect.name == "postgresql":  # SQLite reads so anyway
+            connection = connection.execution_options(isolation_level="REPEATABLE READ")
+        with connection, connection.begin():
+            draft = Draft(connection, campaign)
+            draft.began_after = draft.newest()
+            yield draft
+
+    def check_writable(self) -> None:
+        """Write something that changes nothing: a full disk or a lost server raises here."""
+        with self._transaction() as connection:
+            connection.exec_driver_sql("UPDATE alembic_version SET version_num = version_num")
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[Connection]:
+        if self.read_only:
+            raise ReadOnly(f"{self.place} can only be read: nothing can be written there.")
+        connection = self.engine.connect().execution_options(latesum_write=True)
+        with connection, connection.begin():
+            yield connection
+
+
+class Draft:
+    """A campaign as it stands, and entries that might be added to it.
+
+    No other process waits for a draft. What was appended to it cannot be read back from it.
+    """
+
+    _head_query = _HEAD
+    #: The entry that the log ended with when a draft was begun.
+    began_after: Entry | None = None
+
+    def __init__(self, connection: Connection, campaign: int) -> None:
+        self._connection = connection
+        self._campaign = campaign
+        #: What was appended and is not in the database.
+        self.appended: list[Entry] = []
+        self._newest: Entry | None = None
+        row = connection.execute(self._head_query, {"of": campaign}).one()
+        _refuse_deleted(row)
+        if row.moved_to is not None:
+            raise Moved(f"this campaign was moved to {row.moved_to}; go on there.")
+        self.head: int = row.head
+        #: The sequence of the newest entry that changed the campaign's settings.
+        self.changed: int = row.changed
+
+    def log(self, after: int = 0) -> list[Entry]:
+        """The entries above `after`."""
+        self.flush()
+        return _read_log(self._connection, self._campaign, after)
+
+    def of_buckets(self, buckets: Collection[int]) -> list[Entry]:
+        """All entries about these buckets."""
+        self.flush()
+        asked = {"of": self._campaign, "buckets": list(buckets)}
+        return [_entry(row) for row in self._connection.execute(_LOG_OF_BUCKETS, asked)]
+
+    def last_decided(self, region: str = "") -> Entry | None:
+        """The decision for the last bucket of a region that has one."""
+        self.flush()
+        asked = {"of": self._campaign, "region": region}
+        found = self._connection.execute(_LAST_DECIDED, asked)
+        row = found.one_or_none()
+        return None if row is None else _entry(row)
+
+    def first_decided(self, region: str = "") -> Entry | None:
+        """The decision for the first bucket of a region that has one."""
+        self.flush()
+        asked = {"of": self._campaign, "region": region}
+        row = self._connection.execute(_FIRST_DECIDED, asked).one_or_none()
+        return None if row is None else _entry(row)
+
+    def finished(self, after: int) -> bool:
+        """Whether the campaign was finished by an entry above `after`, and not reopened since."""
+        self.flush()
+        asked = {"of": self._campaign, "after": after}
+        return self._connection.execute(_ENDED_OR_REOPENED, asked).scalar() == "finish"
+
+    def newest(self) -> Entry | None:
+        """The entry that the log ends with."""
+        if self._newest is None and self.head:
+            asked = {"of": self._campaign, "newest": self.head}
+            self._newest = _entry(self._connection.execute(_NEWEST, asked).one())
+        return self._newest
+
+    def append(
+        self, at: datetime, kind: str, bucket: int | None, body: dict[str, Any], region: str = ""
+    ) -> Entry:
+        """Add the next entry."""
+        self.head += 1
+        entry = self._newest = Entry(self.head, at.astimezone(UTC), kind, bucket, body, region)
+        self.appended.append(entry)
+        return entry
+
+    def flush(self) -> None:
+        """Write what was appended; of a draft, nothing is."""
+
+
+class Writer(Draft):
+    """The only one who writes to a campaign at this moment.
+
+    What is appended goes to the database together, before something is read or the block ends: a
+    statement costs more than what it does. So all that is read includes it.
+    """
+
+    # The lock of this row on PostgreSQL; on SQLite, BEGIN IMMEDIATE has locked the file already.
+    _head_query = _HEAD_LOCKED
+
+    def flush(self) -> None:
+        """Write what was appended; `Store.writing` does it at the end of the block."""
+        if self.appended:
+            rows = [
+                {
+                    "campaign": self._campaign,
+                    "sequence": entry.sequence,
+                    "at": _text(entry.at),
+                    "kind": entry.kind,
+                    "bucket": entry.bucket,
+                    "body": _json(entry.body),
+                    "region": entry.region,
+                }
+                for entry in self.appended
+            ]
+            self._connection.execute(_APPEND, rows)
+            self._connection.execute(_SET_HEAD, {"of": self._campaign, "newest": self.head})
+            for entry in self.appended:
+                self._mark(entry)
+            self.appended = []
+
+    def _mark(self, entry: Entry) -> None:
+        """Keep at the campaign what must be known without its log."""
+        if entry.kind in CHANGES:
+            self._set(changed=entry.sequence)
+            self.changed = entry.sequence
+        elif entry.kind == "archive":
+            self._set(archived=entry.sequence)
+        elif entry.kind == "reopen":
+            self._set(archived=None)
+
+    def _set(self, **values: Any) -> None:
+        self._connection.execute(
+            update(_campaigns).where(_campaigns.c.id == self._campaign).values(**values)
+        )
+
+    def move_away(self, place: str) -> None:
+        """Refuse all writes from now on, because the campaign is in another store."""
+        self._set(moved_to=place)
+
+    def delete(self, at: datetime, who: str, why: str) -> None:
+        """Delete the campaign's log and settings; when, who and why stay."""
+        self.flush()
+        said = {"at": _text(at), "who": who, "why": why, "entries": self.head}
+        self._connection.execute(delete(_log).where(_log.c.campaign == self._campaign))
+        self._set(settings="{}", archived=None, deleted=_json(said))
+
+
+def _read_log(connection: Connection, campaign: int, after: int) -> list[Entry]:
+    asked = {"of": campaign, "after": after}
+    return [_entry(row) for row in connection.execute(_LOG_AFTER, asked)]
+
+
+def _find_row(connection: Connection, name: str) -> Any:
+    return connection.execute(select(_campaigns).where(_campaigns.c.name == name)).one_or_none()
+
+
+def _find(connection: Connection, name: str) -> Stored | None:
+    row = _find_row(connection, name)
+    _refuse_deleted(row)
+    return None if row is None else _stored(row)
+
+
+def _refuse_deleted(row: Any, advice: str = "") -> None:
+    if row is not None and row.deleted is not None:
+        raise Deleted(f"{_epitaph(row)}{advice}.")
+
+
+def _epitaph(row: Any) -> str:
+    said = json.loads(row.deleted)
+    return (
+        f"campaign {row.name!r} was deleted on {said['at'][:10]} by {said['who']}: {said['why']}"
+    ).rstrip(".")
+
+
+def _stored(row: Any) -> Stored:
+    created = datetime.fromisoformat(row.created_at)
+    settings = json.loads(row.settings)
+    archived = row.archived is not None
+    return Stored(row.id, row.name, created, settings, row.head, row.moved_to, archived)
+
+
+def _entry(row: Any) -> Entry:
+    at = datetime.fromisoformat(row.at)
+    return Entry(row.sequence, at, row.kind, row.bucket, json.loads(row.body), row.region)
+
+
+def _text(at: datetime) -> str:
+    return at.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)

@@ -1,0 +1,119 @@
+"""What a campaign knows, as tables for other tools: its buckets, its decisions, its estimates.
+
+The table of buckets can be imported again (`latesum campaign import`) and says the same.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from latesum._json_values import finite
+from latesum.files.written import ColumnType, TableOut
+from latesum.campaigns.ledger import Ledger
+from latesum.campaigns.status import Status
+
+TableName = Literal["buckets", "decisions", "estimates"]
+TABLES: tuple[TableName, ...] = ("buckets", "decisions", "estimates")
+
+_BUCKETS: dict[str, ColumnType] = {
+    "bucket": "text",
+    "number": "whole",
+    "shown": "text",
+    "decided": "text",
+    "purpose": "text",
+    "source": "text",
+    "rounds": "whole",
+    "total": "number",
+    "status": "text",
+    "state": "text",
+    "used_total": "number",
+    "share": "number",
+    "revisions": "whole",
+    "too_late": "whole",
+    "early": "truth",
+    "reason": "text",
+}
+#: Of a campaign with regions.
+_REGION: dict[str, ColumnType] = {"region": "text"}
+_DECISIONS: dict[str, ColumnType] = {
+    "bucket": "text",
+    "number": "whole",
+    "option": "text",
+    "purpose": "text",
+    "source": "text",
+    "rounds_asked": "whole",
+    "decided_at": "time",
+    "stretch": "whole",
+    "rules": "whole",
+    "reason": "text",
+}
+_ESTIMATES: dict[str, ColumnType] = {
+    "option": "text",
+    "mean": "number",
+    "low": "number",
+    "high": "number",
+    "level": "number",
+    "unit": "text",
+    "buckets": "whole",
+    "visits": "whole",
+    "rounds": "whole",
+    "place": "text",
+}
+
+
+def decisions_table(ledger: Ledger) -> TableOut:
+    """Every decision of a campaign.
+
+    Args:
+        ledger: What its log adds up to.
+    """
+    regional = bool(ledger.settings.regions)
+    return TableOut(
+        {**_DECISIONS, **_REGION} if regional else _DECISIONS,
+        [
+            (
+                each.label, each.bucket, each.option, each.purpose, each.source, each.rounds,
+                each.at, each.number, each.rules, each.reason, *([each.region] if regional else []),
+            )
+            for part in ledger.parts.values()
+            for each in part.decisions.values()
+        ],
+    )  # fmt: skip
+
+
+def estimates_table(status: Status) -> TableOut:
+    """What is believed of each option; an endless limit of an interval is none.
+
+    Args:
+        status: Of the campaign.
+    """
+    return TableOut(
+        _ESTIMATES,
+        [
+            (
+                row.name, row.mean, finite(row.low), finite(row.high), status.level, status.unit,
+                row.buckets, row.visits, row.rounds, row.place,
+            )
+            for row in status.options
+        ],
+    )  # fmt: skip
+
+
+def buckets_table(status: Status) -> TableOut:
+    """Every bucket of a campaign.
+
+    Args:
+        status: Of the campaign.
+    """
+    regional = bool(status.regions)
+    return TableOut(
+        {**_BUCKETS, **_REGION} if regional else _BUCKETS,
+        [
+            (
+                row.label, row.bucket, row.shown, row.decided, row.purpose, row.source, row.rounds,
+                row.total, row.status, row.state, row.used_total, row.share, row.revisions,
+                row.too_late, row.early, row.reason, *([row.region] if regional else []),
+            )
+            for row in status.timeline
+        ],
+    )  # fmt: skip

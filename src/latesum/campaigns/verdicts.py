@@ -1,0 +1,293 @@
+"""The verdict on a row: is it new, the same, a revision, or a conflict?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from latesum._checks import finite_number, known_name, shortened, whole_number
+from latesum._sentences import sentence
+from latesum.errors import BadField, Conflicting, InvalidInput, UnknownBucket
+from latesum.campaigns.batches import CheckWanted, in_batches
+from latesum.campaigns.before import read_shown
+from latesum.campaigns.buckets import When
+from latesum.campaigns.ledger import Shown, Value, said
+from latesum.campaigns.maturity import Maturity
+from latesum.campaigns.settings import Settings
+from latesum.campaigns.vocabulary import STATUSES, Verdict
+
+#: Limits far above anything real, so that no sum can overflow.
+MOST_ROUNDS = 10**12
+MOST_TOTAL = 1e15
+
+
+#: Why a row was not recorded.
+Refusal = InvalidInput | OverflowError
+
+
+class Allowed(NamedTuple):
+    """What a record may do that is refused otherwise."""
+
+    #: Correct a value that is final.
+    even_if_final: bool = False
+    #: Set a total outside the range of its rounds.
+    beyond_range: bool = False
+    #: Be of an unknown bucket: then it is left out, and does not stop the others.
+    skip_unknown: bool = False
+
+
+NO_EXCEPTIONS = Allowed()
+
+
+class Row(NamedTuple):
+    """What is reported about a bucket, and by whom: only what is given is set.
+
+    Args:
+        bucket: The bucket: a number, a date or a time.
+        rounds: The rounds of the bucket.
+        total: Its total.
+        status: "provisional", "final" or "missing".
+        shown: What was really shown, where that is not what was decided.
+        by: Who reports it.
+        allowed: What the row may do.
+        region: The region, in a campaign that has some.
+    """
+
+    bucket: When
+    rounds: int | None = None
+    total: float | None = None
+    status: str | None = None
+    shown: str | None = None
+    by: str | None = None
+    allowed: Allowed = NO_EXCEPTIONS
+    region: str | None = None
+
+
+class CheckedRow(NamedTuple):
+    """A row whose values were checked: the bucket is its number, what was shown an option's number.
+
+    Whether its region is one of the campaign's, the verdict says.
+    """
+
+    bucket: int
+    rounds: int | None
+    total: float | None
+    status: str | None
+    shown: Shown | None
+    by: str | None
+    allowed: Allowed
+    region: str = ""
+
+
+class Recorded(NamedTuple):
+    """What became of a row.
+
+    Args:
+        bucket: The bucket's number.
+        label: The bucket as people call it.
+        verdict: What became of the row, in one word.
+        marks: What is unusual about it.
+        note: What to know about it, in a sentence.
+        region: Its region; empty in a campaign without regions.
+    """
+
+    bucket: int
+    label: str
+    verdict: Verdict
+    marks: tuple[str, ...] = ()
+    note: str = ""
+    region: str = ""
+
+    def stops(self, allowed: Allowed) -> bool:
+        """Whether nothing can be written because of this row.
+
+        Args:
+            allowed: What the row may do.
+        """
+        if self.verdict == "unknown bucket":
+            return not allowed.skip_unknown
+        return self.verdict == "conflicting"
+
+    def accepted(self) -> Recorded:
+        """The same, or `UnknownBucket` or `Conflicting` if the row was not taken in."""
+        if self.verdict == "unknown bucket":
+            raise UnknownBucket(self.note)
+        if self.verdict == "conflicting":
+            raise Conflicting(self.note)
+        return self
+
+
+def check_row(row: Row | CheckedRow | Mapping[str, Any], settings: Settings) -> CheckedRow:
+    """The row with checked values, or a refusal that names the column."""
+    if isinstance(row, CheckedRow):
+        return row
+    if isinstance(row, Mapping):
+        row = _row_of(row)
+    bucket = _field("bucket", settings.buckets.number, row.bucket)
+    if row.rounds is None and row.total is None and row.status is None and row.shown is None:
+        raise BadField("total", "there is nothing to record: give rounds, a total or a status.")
+    rounds, total, shown = row.rounds, row.total, row.shown
+    if rounds is not None:
+        rounds = _field("rounds", whole_number, rounds, "the rounds of a bucket")
+        if rounds > MOST_ROUNDS:
+            raise BadField("rounds", f"a bucket has at most {MOST_ROUNDS:,} rounds.")
+    if total is not None:
+        total = _field("total", finite_number, total, "a total")
+        if abs(total) > MOST_TOTAL:
+            raise BadField("total", f"a total is at most {MOST_TOTAL:g}; use another unit.")
+    if row.status is not None:
+        _field("status", known_name, row.status, STATUSES, "status")
+    arm = None if shown is None else _field("shown", _shown, shown, settings)
+    region = ""
+    if settings.regions:
+        region = _field("region", _region, row.region, settings)
+    elif row.region:
+        raise BadField("region", "this campaign has no regions; leave the region out.")
+    if row.status == "missing" and total is not None:
+        raise BadField("total", "a missing total has no value; leave it empty, or the status out.")
+    return CheckedRow(bucket, rounds, total, row.status, arm, row.by, row.allowed, region)
+
+
+def _shown(text: object, settings: Settings) -> Shown:
+    shown = read_shown(text, settings.options)
+    if not isinstance(shown, int) and not settings.is_market:
+        raise InvalidInput(
+            sentence(
+                "{cell!r} is several options in one bucket, and {policy} learns from buckets of one option only; "
+                "record it as missing ({status:setting}), or use the policy switchback.",
+                cell=shortened(str(text)),
+                policy=settings.policy,
+                status="missing",
+            )
+        )
+    return shown
+
+
+def _region(name: object, settings: Settings) -> str:
+    if not isinstance(name, str) or not name.strip():
+        raise InvalidInput(f"say which region the row is of: {', '.join(settings.regions)}.")
+    return name.strip()
+
+
+def _row_of(given: Mapping[str, Any]) -> Row:
+    """A row from names and values."""
+    for name in given:
+        _field(str(name), known_name, name, Row._fields, "column of a record")
+    if "bucket" not in given:
+        raise BadField("bucket", "a record has a bucket, such as {'bucket': '2026-03-01', ...}.")
+    return Row(**given)
+
+
+def check_rows(
+    rows: Iterable[Row | CheckedRow | Mapping[str, Any]],
+    settings: Settings,
+    check_wanted: CheckWanted,
+) -> list[CheckedRow | Refusal]:
+    """The rows with checked values; a refusal is in the place of a row that has a bad one."""
+    checked = list[CheckedRow | Refusal]()
+    for row in in_batches(rows, check_wanted):
+        try:
+            checked.append(check_row(row, settings))
+        except (InvalidInput, OverflowError) as refusal:
+            checked.append(refusal)
+    return checked
+
+
+def _field(column: str, check: Any, *arguments: Any) -> Any:
+    try:
+        return check(*arguments)
+    except InvalidInput as refusal:
+        raise BadField(column, refusal.sentence) from None
+
+
+def judge(
+    row: CheckedRow, decided: int, value: Value, maturity: Maturity
+) -> tuple[Verdict, dict[str, Any] | None]:
+    """The verdict on a row, and what the log has to keep of it (None: nothing).
+
+    Args:
+        row: What is reported.
+        decided: The number of the option that was decided for the bucket.
+        value: What is recorded for the bucket so far.
+        maturity: How totals are to be read at this moment.
+    """
+    bucket, shown = row.bucket, row.shown
+    changes: dict[str, Any] = {}
+    if row.rounds is not None and row.rounds != value.rounds:
+        changes["rounds"] = row.rounds
+    if row.total is not None and row.total != value.total:
+        changes["total"] = row.total
+    if shown is not None and shown != (decided if value.shown is None else value.shown):
+        changes["shown"] = shown if isinstance(shown, int) else [list(pair) for pair in shown]
+    status = _status(row, value)
+    if status != value.status:
+        changes["status"] = status
+    if not changes:
+        if row.total is not None and maturity.says_more(bucket, value):
+            return "same", {"verdict": "same", "total": row.total}
+        return "same", None
+    if "total" in changes or "rounds" in changes:
+        _check_range(row, value, maturity.settings)
+    if changes == {"status": "final"} and value.total is not None and value.status != "missing":
+        return "same", {"verdict": "same", "status": "final"}  # the value stands, now and in future
+    corrects = "status" in changes or any(
+        key in changes and getattr(value, key) is not None for key in ("rounds", "total")
+    )
+    if value.status == "final" and corrects and not row.allowed.even_if_final:
+        return "conflicting", None
+    if row.total is not None and row.total < 0:
+        changes["negative"] = True
+    if maturity.too_late(bucket):
+        body = {"verdict": "too late", **changes}
+        return "too late", None if said(body) in value.late else body
+    revises = any(
+        key in changes and getattr(value, key) is not None for key in ("rounds", "total", "shown")
+    ) or ("status" in changes and (value.total is not None or value.status != "provisional"))
+    verdict: Verdict = "revised" if revises else "new"
+    return verdict, {"verdict": verdict, **changes}
+
+
+def _status(row: CheckedRow, value: Value) -> str:
+    if row.status is None:
+        back = value.status == "missing" and row.total is not None
+        return "provisional" if back else value.status
+    if row.status == "provisional" and value.status == "final":
+        return "final"  # an older file says less than is known already
+    return row.status
+
+
+def _check_range(row: CheckedRow, value: Value, settings: Settings) -> None:
+    rounds = value.rounds if row.rounds is None else row.rounds
+    total = value.total if row.total is None else row.total
+    if not rounds or total is None or row.allowed.beyond_range:
+        return  # without rounds of its own, a bucket can only have late totals of others
+    low, high = settings.range
+    most, least = rounds * high, rounds * low
+    slack = 1e-9 * max(abs(most), abs(least))
+    if total > most + slack:
+        raise BadField(
+            "total",
+            sentence(
+                "a total of {total:g} is more than {rounds:visitors} can bring ({high:g} each, {most:g} in all). "
+                "If it is right, because late arrivals of busier buckets came in, say so with "
+                "{beyond_range:setting}.",
+                total=total,
+                rounds=rounds,
+                high=high,
+                most=most,
+                beyond_range="",
+            ),
+        )
+    if total < least - slack and not (total < 0 <= low):
+        raise BadField(
+            "total",
+            sentence(
+                "a total of {total:g} is less than {rounds:visitors} can bring ({low:g} each, {least:g} in all). "
+                "If it is right, say so with {beyond_range:setting}.",
+                total=total,
+                rounds=rounds,
+                low=low,
+                least=least,
+                beyond_range="",
+            ),
+        )

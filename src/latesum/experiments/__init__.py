@@ -1,0 +1,26 @@
+"""Experiments: simulate one run, compare policies over many, keep and show the results."""
+
+from latesum._progress import progress_bar as progress_bar
+from latesum.experiments.comparison import Comparison, compare, simulate
+from latesum.experiments.engine import run
+from latesum.experiments.measures import register_measure
+from latesum.experiments.results import Results, Runs, Summary
+from latesum.experiments.run import PlayedStretch, Run
+from latesum.experiments.setting import Setting
+from latesum.experiments.store import RunStore
+
+__all__ = [
+    "Comparison",
+    "PlayedStretch",
+    "Results",
+    "Run",
+    "RunStore",
+    "Runs",
+    "Setting",
+    "Summary",
+    "compare",
+    "progress_bar",
+    "register_measure",
+    "run",
+    "simulate",
+]

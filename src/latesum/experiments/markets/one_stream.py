@@ -1,0 +1,182 @@
+"""The rule of `latesum.markets` on one stream, as a policy that every problem of the lab can be played with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import NormalDist
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from latesum._checks import finite_number, whole_number
+from latesum.markets.model import Posterior
+from latesum.markets.readings import widening
+from latesum.markets.rows import Panel
+from latesum.markets.rule import decide_panel
+from latesum.markets.search import posterior
+from latesum.markets.settings import MODEL, NOT_KNOWN, NOTHING, MarketSettings, ToldDelay
+from latesum.policies.base import Play, Policy, Stretch
+from latesum.policies.history import Before, check_before, check_history
+
+#: Without buckets of the problem's own, a bucket is this share of the horizon, or half a mean delay.
+_BUCKETS = 100
+
+
+class _Table:
+    """The rows of a run as a panel: what was added since it was last asked for is added to it."""
+
+    def __init__(self, arms: int) -> None:
+        self._arms, self._filled = arms, 0
+        self._make_room(_BUCKETS)
+
+    def _make_room(self, size: int) -> None:
+        self._filled = 0
+        self._exposure, self._totals = np.empty((size, 1)), np.empty((size, 1))
+        self._shares = np.zeros((size, 1, self._arms))
+
+    def panel(self, rows: list[list[Any]], first: int) -> Panel:
+        """The panel of all rows: arm, rounds and total, None where it is not known.
+
+        Args:
+            rows: Those of the last time, and those that were added.
+            first: The bucket of the first.
+        """
+        end = len(rows)
+        if end > len(self._totals):
+            self._make_room(2 * end)
+        for place in range(self._filled, end):
+            arm, rounds, total = rows[place]
+            self._exposure[place, 0] = rounds
+            self._totals[place, 0] = np.nan if total is None else total
+            self._shares[place, 0, arm] = 1.0
+        self._filled = end
+        return Panel(first, self._exposure[:end], self._shares[:end], self._totals[:end])
+
+
+class Switchback(Policy):
+    """A sweep over all arms, then tempered Thompson sampling from one state-space model of all buckets.
+
+    Every tell is a bucket. In files and commands it is "latesum.experiments.markets.one_stream:Switchback".
+
+    Args:
+        n_arms: The number of arms.
+        horizon: The number of rounds.
+        mean_delay: The mean delay in rounds.
+        bucket: The rounds between two decisions; 0 for some of its own.
+        before: What ran until the start: an arm, "other" (no arm, or not known), or None (nothing).
+        history: What was played before the start in parts of a bucket: arm, rounds and total.
+        pattern: The repeating pattern of the buckets: "weekday", or "none".
+        lags: Whether arms are late in the same way ("same"), in their own ("own"), or what the data say.
+        model: The version of the model.
+        names: The names of the arms, for sentences.
+        rng: The generator whose first number the draws come from.
+
+    >>> policy = Switchback(2, 900_000, 10_000, bucket=10_000)
+    >>> asked = policy.ask()
+    >>> asked.rounds, asked.purpose
+    (10000, 'learn')
+    """
+
+    kind = "switchback"
+    random = True
+    learns_from = "parts"
+    unwritten: ClassVar[Mapping[str, Any]] = {"model": 1}
+
+    def __init__(
+        self,
+        n_arms: int,
+        horizon: int,
+        mean_delay: float,
+        *,
+        bucket: int = 0,
+        before: Before = None,
+        history: Iterable[Sequence[Any]] = (),
+        pattern: Literal["weekday", "none"] = "weekday",
+        lags: Literal["same", "own", "auto"] = "auto",
+        model: int = MODEL,
+        names: Sequence[str] | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> None:
+        self.horizon = whole_number(horizon, "the horizon", at_least=1)
+        self.mean_delay = finite_number(mean_delay, "the mean delay", at_least=0)
+        self.bucket = whole_number(bucket, "the rounds of a bucket")
+        self.before = check_before(before, n_arms)
+        self.history = check_history(history, n_arms)
+        self.pattern, self.lags, self.model = pattern, lags, model
+        super().__init__(n_arms, names=names, rng=rng)
+
+    def _reset(self) -> None:
+        self._rows: list[list[Any]] = [list(part) for part in self.history]
+        rng = self._rng
+        self._seed = 0 if rng is None else int(rng.integers(2**31))
+        self._told: MarketSettings | None = None
+        self._found: Posterior | None = None
+        self._table = _Table(self.n_arms)
+
+    def _learn(self, play: Play) -> None:
+        self._rows.append([play.arm, play.rounds, play.total])
+        self._found = None
+
+    def _snapshot(self) -> Any:
+        return [[row.copy() for row in self._rows], self._seed]
+
+    def _restore(self, learned: Any) -> None:
+        self._rows, self._seed = [row.copy() for row in learned[0]], learned[1]
+        self._told = self._found = None
+        self._table = _Table(self.n_arms)
+
+    @property
+    def _size(self) -> int:
+        """The rounds of a bucket."""
+        least = max(self.horizon / _BUCKETS, self.mean_delay / 2, 1)
+        return self.bucket if self.bucket > 1 else math.ceil(least)
+
+    @property
+    def _settings(self) -> MarketSettings:
+        """What the rule is told: it stays the same, and every decision needs it."""
+        if self._told is None:
+            self._told = self._market_settings()
+        return self._told
+
+    @property
+    def _posterior(self) -> Posterior:
+        """What is known after all rows."""
+        if self._found is None:
+            self._found = posterior(self._panel(), self._settings)
+        return self._found
+
+    def _market_settings(self) -> MarketSettings:
+        options = tuple(map(str, range(self.n_arms)))
+        before = f"{self.before}"
+        if not isinstance(self.before, int):
+            before = NOTHING if self.before is None else NOT_KNOWN
+        size = self._size
+        return MarketSettings(
+            options, max(1, math.ceil(self.horizon / size)),
+            delay=ToldDelay(self.mean_delay / size), before=before, pattern=self.pattern,
+            lags=self.lags, seed=self._seed, model=self.model,
+        )  # fmt: skip
+
+    def _panel(self) -> Panel:
+        return self._table.panel(self._rows, -len(self.history))
+
+    def _next(self) -> Stretch:
+        panel = self._panel()
+        allowed = np.zeros((1, self.n_arms), dtype=bool)
+        allowed[0, self._available()] = True
+        bucket = len(self._rows) - len(self.history)
+        decided = decide_panel(panel, bucket, self._settings, allowed, chances=False)[0]
+        return Stretch(decided.option, self._size, "learn")
+
+    def _estimate(self, arm: int, level: float) -> tuple[float | None, float, float, int]:
+        rounds = sum(row[1] for row in self._rows if row[0] == arm and row[2] is not None)
+        if not rounds:
+            return None, 0.0, 1.0, 0
+        settings, found = self._settings, self._posterior
+        mean, covariance = found.effects()
+        scale = math.exp(found.mean[-1])
+        width = NormalDist().inv_cdf((1 + level) / 2) * widening(settings)
+        spread = width * math.sqrt(max(covariance[arm, arm], 0.0))
+        low, middle, high = (scale * math.exp(mean[arm] + side) for side in (-spread, 0, spread))
+        return min(middle, 1.0), low, high, rounds

@@ -1,0 +1,268 @@
+"""Who plays in a market: the model's rule, the analysts' tests, and policies that see one stream."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latesum._call_text import read_call
+from latesum._checks import InvalidInput, known_name
+from latesum.experiments.markets.analysts import GeoTest, SwitchbackTest
+from latesum.markets.model import Posterior
+from latesum.markets.readings import widening
+from latesum.markets.rows import Panel
+from latesum.markets.rule import decide_panel
+from latesum.markets.search import posterior
+from latesum.markets.settings import NOT_KNOWN, NOTHING, MarketSettings, ToldDelay
+from latesum.markets.winner import winner_of
+from latesum.policies.spec import PolicySpec
+from latesum.simulation.market import Market, MarketWorld
+
+Floats = NDArray[np.float64]
+
+
+class Player(Protocol):
+    """What decides in a market, bucket by bucket."""
+
+    def decide(self, bucket: int) -> list[int]:
+        """What every region shows in a bucket."""
+
+    def answer(self) -> int:
+        """The option that it would keep after the end."""
+
+    def effects(self) -> tuple[Floats, Floats] | None:
+        """The options against the first (log) and their standard errors, if it has an opinion."""
+
+
+class SwitchbackPlayer:
+    """The rule of `latesum.markets`.
+
+    Args:
+        world: The market.
+        seed: What its draws come from.
+        told: What is told of the mean delay is this times the truth.
+        sure: How sure one is of it.
+        before: What is told of what ran before: the "truth", "not known", "nothing" or "wrong" (the last
+            option).
+        stay: The dwell; None follows the told delay, 0 the true one.
+        holidays: Whether holidays are told.
+        winner: Whether it is looked for a winner at the end of every dwell.
+        named: Settings by their names, such as lags="own".
+    """
+
+    def __init__(
+        self, world: MarketWorld, seed: int, *, told: float = 1.0, sure: str = "guess",
+        before: str = "truth", stay: int | None = None, holidays: bool = True,
+        winner: bool = False, **named: Any,
+    ) -> None:  # fmt: skip
+        self._world, law = world, world.law
+        options = tuple(f"{option}" for option in range(law.options))
+        truth = {"status quo": "0", "nothing": NOTHING, "other": NOT_KNOWN}[law.before]
+        answers = {"truth": truth, "not known": NOT_KNOWN, "nothing": NOTHING, "wrong": options[-1]}
+        self.settings = MarketSettings(
+            options, law.buckets,
+            regions=tuple(f"r{region}" for region in range(law.regions)),
+            delay=ToldDelay(told * law.delay, sure),  # type: ignore[arg-type]
+            before=answers[known_name(before, answers, "answer to what ran before")],
+            status_quo="0", pattern="hour" if law.hours else "weekday" if law.week == 7 else "workday", phase=world.phase,
+            holidays=world.holidays if holidays else (), dated=law.dated,
+            amounts="money" if law.order_spread else "counts", report_lag=law.report_lag,
+            rounds_known=law.rounds != "constant", seed=seed,
+            stay=_dwell(law) if stay == 0 else stay, **named,
+        )  # fmt: skip
+        self._looks = winner
+        #: The option that was named first, and the bucket.
+        self.winner: tuple[int, int] | None = None
+
+    def panel(self, bucket: int) -> Panel:
+        """The rows before a bucket as they are known at its start.
+
+        Args:
+            bucket: The bucket.
+        """
+        world = self._world
+        shares = np.eye(world.law.options)[world.shown(bucket)]
+        return Panel(world.first, world.rounds(bucket), shares, world.totals(bucket))
+
+    def decide(self, bucket: int) -> list[int]:
+        """What every region shows.
+
+        Args:
+            bucket: The bucket.
+        """
+        settings = self.settings
+        if bucket % settings.dwell and bucket:
+            return [int(option) for option in self._world.shown(bucket)[-1]]
+        panel = self.panel(bucket)
+        if self._looks and self.winner is None and bucket >= settings.sweep * settings.dwell:
+            found = winner_of(panel, settings)
+            if found.option is not None:
+                self.winner = (int(found.option), bucket)
+        return [each.option for each in decide_panel(panel, bucket, settings, chances=False)]
+
+    def _posterior(self) -> Posterior:
+        return posterior(self.panel(self._world.law.buckets), self.settings)
+
+    def answer(self) -> int:
+        """The option with the highest mean, all regions together."""
+        return int(np.argmax(self._posterior().effects()[0]))
+
+    def effects(self) -> tuple[Floats, Floats]:
+        """The options against the first (log), and their standard errors."""
+        mean, covariance = self._posterior().effects()
+        contrast = np.eye(len(mean))
+        contrast[:, 0] -= 1
+        variance = np.diag(contrast @ covariance @ contrast.T)
+        return contrast @ mean, widening(self.settings) * np.sqrt(np.maximum(variance, 0.0))
+
+
+class StretchPlayer:
+    """A policy that sees one stream: all regions show the same, and it is told their sums.
+
+    Args:
+        world: The market.
+        spec: The policy.
+        seed: What its draws come from.
+    """
+
+    def __init__(self, world: MarketWorld, spec: PolicySpec, seed: int) -> None:
+        self._world, law = world, world.law
+        if spec.sees != "totals":
+            raise InvalidInput(f"{spec.name} sees which arm paid, and a market does not show that.")
+        if law.report_lag or law.restated or law.missing or law.dated == "decision":
+            raise InvalidInput(
+                "policies of one stream play in markets whose totals are known at once."
+            )
+        self._size = float(world.rounds(max(law.buckets, 1)).sum(axis=1).mean())
+        known = {
+            "n_arms": law.options, "horizon": round(law.buckets * self._size),
+            "mean_delay": law.delay * self._size, "delay_variance": (law.delay * self._size) ** 2,
+        }  # fmt: skip
+        if law.before != "nothing":
+            known["before"] = 0 if law.before == "status quo" else "other"  # type: ignore[assignment]
+        policy = spec.told(known).build()
+        rng = np.random.default_rng([seed, 7])
+        takes = law.history and "history" in spec.accepted
+        told = {"history": self._history()} if takes else {}
+        self._policy = policy.fresh(rng=rng if policy.random else None, **told)
+        self._left = 0
+
+    def _history(self) -> list[tuple[int, int, float]]:
+        totals, rounds = self._world.totals(0).sum(axis=1), self._world.rounds(0).sum(axis=1)
+        return [(0, int(n), float(total)) for n, total in zip(rounds, totals, strict=True)]
+
+    def decide(self, bucket: int) -> list[int]:
+        """What every region shows.
+
+        Args:
+            bucket: The bucket.
+        """
+        if bucket:
+            self._tell(bucket)
+        if self._left <= 0:
+            asked = self._policy.ask()
+            self._arm, self._purpose, self._number = asked.arm, asked.purpose, asked.number
+            rounds = asked.rounds if asked.part is None else min(asked.rounds, asked.part)
+            self._left = max(1, math.ceil(rounds / self._size))
+        self._left -= 1
+        return [self._arm] * self._world.law.regions
+
+    def _tell(self, bucket: int) -> None:
+        rounds = int(self._world.rounds(bucket)[-1].sum())
+        total = float(self._world.totals(bucket)[-1].sum())
+        self._policy.tell(self._arm, rounds, min(total, rounds), self._purpose, self._number)
+
+    def answer(self) -> int:
+        """The option that looks best to it."""
+        self._tell(self._world.law.buckets)
+        rows = [row for row in self._policy.estimates() if row.mean is not None]
+        rows = [row for row in rows if row.active] or rows
+        return max(rows, key=lambda row: row.mean or 0.0).arm if rows else 0
+
+    def effects(self) -> None:
+        """It has limits of means, and no intervals of effects."""
+        return
+
+
+class Always:
+    """One option, for comparisons.
+
+    Args:
+        world: The market.
+        option: The option.
+    """
+
+    def __init__(self, world: MarketWorld, option: int = 0) -> None:
+        self._world, self._option = world, option
+
+    def decide(self, bucket: int) -> list[int]:
+        """What every region shows.
+
+        Args:
+            bucket: The bucket.
+        """
+        return [self._option] * self._world.law.regions
+
+    def answer(self) -> int:
+        """The option."""
+        return self._option
+
+    def effects(self) -> None:
+        """It has no opinion."""
+        return
+
+
+class EqualSplit(Always):
+    """Every option for as long as the others, a week at a time, for all of the time.
+
+    Args:
+        world: The market.
+    """
+
+    def decide(self, bucket: int) -> list[int]:
+        """What every region shows.
+
+        Args:
+            bucket: The bucket.
+        """
+        law = self._world.law
+        return [(region + bucket // 7) % law.options for region in range(law.regions)]
+
+
+#: What plays in markets only; all other names are policies of one stream.
+OWN = ("switchback", "half-time-test", "quarter-time-test", "geo-test", "equal-split", "always")
+
+
+def player(text: str, world: MarketWorld, seed: int) -> Player:
+    """What a text names, in a market.
+
+    Args:
+        text: A name of `OWN` or of a policy, with parameters in brackets.
+        world: The market.
+        seed: What its draws come from.
+
+    >>> world = Market(buckets=30).start(np.random.SeedSequence(1))
+    >>> player("always(option=2)", world, 1).decide(0)
+    [2]
+    """
+    name, parameters = read_call(text, "policy")
+    if name not in OWN:
+        return StretchPlayer(world, PolicySpec.parse(text), seed)
+    if name == "switchback":
+        return SwitchbackPlayer(world, seed, **parameters)
+    made: dict[str, Any] = {
+        "half-time-test": SwitchbackTest, "geo-test": GeoTest, "equal-split": EqualSplit,
+        "always": Always, "quarter-time-test": functools.partial(SwitchbackTest, share=0.25),
+    }  # fmt: skip
+    playing: Player = made[name](world, **parameters)
+    return playing
+
+
+def _dwell(law: Market) -> int:
+    """The dwell of the true delay."""
+    names = tuple(f"{option}" for option in range(law.options))
+    return MarketSettings(names, law.buckets, delay=ToldDelay(law.delay)).dwell

@@ -1,0 +1,326 @@
+"""A run in a market: what plays in which law of markets, with which seed; its digest names its results.
+
+The engine of `latesum.experiments` makes, keeps and resumes these runs as it does all others.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latesum._checks import InvalidInput, whole_number
+from latesum.experiments.markets.players import Player, SwitchbackPlayer, player
+from latesum.experiments.measures import measures_of, register_measure
+from latesum.experiments.setting import LAWS
+from latesum.simulation.market import Market, MarketWorld
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+#: Part of every digest: a change in how runs are drawn or kept makes old results unusable.
+MARKET_RUNS_VERSION = 3
+#: What is kept of a run in a market.
+MARKET_MEASURES = (
+    "regret", "ended_on_best", "switches", "lost", "lost_by_split", "within", "intervals", "named",
+)  # fmt: skip
+#: What every comparison keeps, in markets as on other problems.
+_USUAL = ("regret", "ended_on_best", "switches")
+#: The children of a run's seed.
+_WORLD, _POLICY, _LAW = range(3)
+#: The two-sided normal quantiles of 90% and 95%.
+_QUANTILES = (1.6448536269514722, 1.959963984540054)
+
+
+@dataclass(frozen=True, eq=False)
+class MarketSetting:
+    """A policy in a law of markets.
+
+    Args:
+        market: The law; every run draws a market from it. Or as text, "package.module:function", a function of
+            a generator that draws another law for every run.
+        policy: What decides, as text: "switchback", "half-time-test", "geo-test", or a policy of one stream.
+        seed: The seed; run i draws from its i-th child under every policy.
+        measures: What is kept of a run.
+        checkpoints: The buckets after which regret is kept; the last one always is.
+        problem_name: What the law is called in tables; no part of the digest.
+        policy_name: What the policy is called in tables; no part of the digest.
+
+    >>> setting = MarketSetting(Market(buckets=28), "half-time-test")
+    >>> run = setting.run(0)
+    >>> 0 < run.lost < 1
+    True
+    """
+
+    market: Market | str
+    policy: str
+    seed: int = 1
+    measures: tuple[str, ...] = MARKET_MEASURES
+    checkpoints: tuple[int, ...] = ()
+    problem_name: str = ""
+    policy_name: str = ""
+
+    def __post_init__(self) -> None:
+        whole_number(self.seed, "the seed")
+        measures_of(self.measures)
+        object.__setattr__(self, "problem_name", self.problem_name or str(self.market))
+        object.__setattr__(self, "policy_name", self.policy_name or self.policy)
+
+    @classmethod
+    def compared(
+        cls, market: Market, policy: object, *, measures: Sequence[str] = (), **named: Any
+    ) -> MarketSetting:
+        """A setting that keeps what every comparison keeps, with regret after each bucket.
+
+        Args:
+            market: The law.
+            policy: What decides, as text.
+            measures: What is kept beside regret, `ended_on_best` and `switches`.
+            named: Further fields.
+
+        >>> MarketSetting.compared(Market(buckets=14), "flow").checkpoint_rounds[-3:]
+        array([12, 13, 14])
+        """
+        if not isinstance(policy, str):
+            raise InvalidInput(
+                'in a market a policy is built for each run: give it as text, such as "flow" or "switchback".'
+            )
+        more = [text for text in measures if text not in _USUAL]
+        checkpoints = tuple(range(1, market.buckets + 1))
+        return cls(market, policy, measures=(*_USUAL, *more), checkpoints=checkpoints, **named)
+
+    @property
+    def horizon(self) -> int:
+        """The buckets of a run."""
+        return self.law(0).buckets
+
+    @property
+    def checkpoint_rounds(self) -> Integers:
+        """The buckets at which regret is kept."""
+        if isinstance(self.market, str):
+            return np.array([0])  # the end, wherever it is
+        return np.unique([*self.checkpoints, self.market.buckets])
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """The same for two settings whose runs of one number are the same, whatever their labels."""
+        text = json.dumps([MARKET_RUNS_VERSION, self.to_json()], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON values, without labels and without what is as usual."""
+        law = self.market if isinstance(self.market, str) else self.market.plain()
+        data: dict[str, Any] = {"market": law, "policy": self.policy, "seed": self.seed}
+        if self.measures != MARKET_MEASURES:
+            data["measures"] = list(self.measures)
+        if self.checkpoints:
+            data["checkpoints"] = list(self.checkpoints)
+        return data
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> MarketSetting:
+        """The opposite of `to_json`.
+
+        Args:
+            data: What it gave.
+
+        >>> setting = MarketSetting(Market(regions=2), "switchback", 7)
+        >>> MarketSetting.from_json(setting.to_json()).digest == setting.digest
+        True
+        """
+        law = data["market"] if isinstance(data["market"], str) else Market(**data["market"])
+        return cls(
+            law, data["policy"], data["seed"], tuple(data.get("measures", MARKET_MEASURES)),
+            tuple(data.get("checkpoints", ())),
+        )  # fmt: skip
+
+    def law(self, number: int) -> Market:
+        """The law of the market of a run.
+
+        Args:
+            number: Which run.
+        """
+        if isinstance(self.market, Market):
+            return self.market
+        seeds = np.random.SeedSequence(self.seed, spawn_key=(number, _LAW))
+        drawn = LAWS.find(self.market)(np.random.default_rng(seeds))
+        if not isinstance(drawn, Market):
+            raise InvalidInput(f"{self.market} draws no Market but {drawn!r}.")
+        return drawn
+
+    def check(self) -> None:
+        """Refuse now what a run would refuse."""
+        player(self.policy, self._start(0), 0)
+
+    def shortened(self, rounds: int) -> MarketSetting:
+        """The same with fewer buckets, for measuring how long a run takes.
+
+        Args:
+            rounds: How many; at least two weeks are left.
+        """
+        law = self.law(0)
+        buckets = min(max(rounds, 14), law.buckets)
+        kept = tuple(each for each in self.checkpoints if each <= buckets)
+        market = dataclasses.replace(law, buckets=buckets)
+        return dataclasses.replace(self, market=market, checkpoints=kept)
+
+    def run(self, number: int) -> MarketRun:
+        """One run: it depends on this setting and its number, and on nothing else.
+
+        Args:
+            number: Which run.
+        """
+        world = self._start(number)
+        seed = np.random.SeedSequence(self.seed, spawn_key=(number, _POLICY)).generate_state(1)[0]
+        playing = player(self.policy, world, int(seed))
+        for bucket in range(world.law.buckets):
+            world.play(bucket, playing.decide(bucket))
+        return MarketRun(world, playing, self.checkpoints)
+
+    def _start(self, number: int) -> MarketWorld:
+        seeds = np.random.SeedSequence(self.seed, spawn_key=(number, _WORLD))
+        return self.law(number).start(seeds)
+
+
+class MarketRun:
+    """What happened in one run in a market.
+
+    Args:
+        world: The market after its last bucket.
+        playing: What decided.
+        checkpoints: The buckets after which regret is asked for; the last one always is.
+    """
+
+    def __init__(
+        self, world: MarketWorld, playing: Player, checkpoints: Sequence[int] = ()
+    ) -> None:
+        self.world, self.playing = world, playing
+        shown = world.shown(world.law.buckets)[-world.law.buckets :]
+        means = np.array([world.means(bucket) for bucket in range(world.law.buckets)])
+        best = int(np.argmax(means.sum(axis=(0, 1))))
+        if world.law.differences:
+            top = means.sum(axis=0).argmax(axis=1)  # the best of every region
+        else:
+            top = np.full(world.law.regions, best)
+        could = means[:, np.arange(world.law.regions), top].sum()
+        sold = np.take_along_axis(means, shown[:, :, None], axis=2)[:, :, 0].sum(axis=1)
+        got = sold.sum()
+        #: The mean sales that were lost, and their share in those of the best.
+        self.missed_sales = float(could - got)
+        self.lost = float(1 - got / could)
+        self.lost_by_split = float(1 - means.mean(axis=2).sum() / could)
+        self.best, self._means, self._shown = best, means, shown
+        regions = np.arange(world.law.regions)
+        #: The mean sales that were lost after each bucket, from none.
+        self._missed = np.append(0.0, np.cumsum(means[:, regions, top].sum(axis=1) - sold))
+        self.horizon = world.law.buckets
+        self.checkpoints = np.unique([*checkpoints, self.horizon])
+
+    @functools.cached_property
+    def answer(self) -> int:
+        """The option that the policy would keep."""
+        return self.playing.answer()
+
+    @property
+    def ended_on_best(self) -> bool:
+        """Whether the policy would keep the best option."""
+        return self.answer == self.best
+
+    def regret(self, at: Any = None) -> Any:
+        """The mean sales that were lost after some buckets.
+
+        Args:
+            at: How many buckets; all of them without.
+        """
+        return self.missed_sales if at is None else self._missed[np.asarray(at)]
+
+    def harmful_late(self, share: float) -> bool:
+        """Whether most of the last half's sales were those of options that are worse by a share.
+
+        Args:
+            share: What is harmful, as a share of the best option's sales.
+        """
+        half = self.horizon // 2
+        means, shown = self._means[half:], self._shown[half:]
+        sold = self._means.sum(axis=(0, 1))
+        bad = 1 - sold / sold.max() >= share
+        weights = means.max(axis=2)
+        return bool(weights[bad[shown]].sum() > weights.sum() / 2)
+
+    def falls_short(self, option: int) -> float:
+        """By how much an option is worse than the best, as a share.
+
+        Args:
+            option: The option.
+        """
+        sold = self._means.sum(axis=(0, 1))
+        return float(1 - sold[option] / sold.max())
+
+    @property
+    def switches(self) -> float:
+        """How often a region changed its option, on average."""
+        return float((np.diff(self._shown, axis=0) != 0).sum() / self.world.law.regions)
+
+
+@register_measure("lost")
+def lost(run: MarketRun) -> float:
+    """The share of the best option's sales that was lost."""
+    return run.lost
+
+
+@register_measure("lost_by_split")
+def lost_by_split(run: MarketRun) -> float:
+    """The same of an equal split."""
+    return run.lost_by_split
+
+
+@register_measure("within")
+def within(run: MarketRun) -> float:
+    """By how much the option that it ends on is worse than the best."""
+    return run.falls_short(run.answer)
+
+
+@register_measure("intervals")
+def intervals(run: MarketRun) -> Floats:
+    """Shares of the options whose effect is in the 90% interval, in the 95% one, and has a wrong sign at 95%."""
+    found = run.playing.effects()
+    if found is None:
+        return np.full(3, np.nan)
+    mean, sd = found[0][1:], found[1][1:]
+    truth = run.world.effects[1:]
+    off = np.abs(mean - truth)
+    wrong = (np.abs(mean) > _QUANTILES[1] * sd) & (np.sign(mean) != np.sign(truth))
+    return np.array(
+        [np.mean(off <= _QUANTILES[0] * sd), np.mean(off <= _QUANTILES[1] * sd), np.mean(wrong)]
+    )
+
+
+@register_measure("named")
+def named(run: MarketRun) -> Floats:
+    """The bucket in which a winner was named and by how much it is worse than the best; NaN without."""
+    winner = run.playing.winner if isinstance(run.playing, SwitchbackPlayer) else None
+    if winner is None:
+        return np.array([np.nan, np.nan])
+    return np.array([winner[1], run.falls_short(winner[0])])
+
+
+@register_measure("market_suspect")
+def market_suspect(run: MarketRun, share: float = 0.05) -> bool:
+    """Whether most of the last half went to options that are worse than the best by a share or more."""
+    return run.harmful_late(share)
+
+
+@register_measure("market_lock_in")
+def market_lock_in(run: MarketRun, share: float = 0.05) -> bool:
+    """Whether a run is suspect and would keep such an option too.
+
+    A market is drawn for its buckets and cannot be played on, as other problems can.
+    """
+    return run.harmful_late(share) and run.falls_short(run.answer) >= share

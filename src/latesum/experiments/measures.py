@@ -1,0 +1,231 @@
+"""What is kept of a run: a measure is a function of a `Run`, known by its name.
+
+A measure gives a number, a truth value, or an array that has the same length in every run. It is
+written with its parameters as "lock_in(gap=0.05)", and one of your own as
+"package.module:function"; `register_measure` gives it a shorter name.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latesum._call_text import read_call
+from latesum._checks import InvalidInput
+from latesum._registry import Registry
+from latesum._signatures import signature_of
+from latesum.experiments.batches import Batch
+from latesum.experiments.run import Run
+from latesum.simulation import Problem
+
+Floats = NDArray[np.float64]
+Measure = Callable[..., Any]
+_Function = TypeVar("_Function", bound=Measure)
+
+MEASURES = Registry("measure", "latesum.measures")
+
+#: Arms that are worse than the best by less do no harm worth counting.
+HARMFUL_GAP = 0.02
+#: A lock-in is one that is still there when the run is played on to this many horizons.
+LONGER = 10
+#: Of the time that is left, this share must go to a good option for the run to have settled.
+SETTLED_SHARE = 0.95
+#: Intervals are looked at in the first decision after these shares of the horizon.
+COVERAGE_SHARES = (1 / 64, 1 / 16, 1 / 4, 1.0)
+
+
+def register_measure(name: str) -> Callable[[_Function], _Function]:
+    """Make a function of a run known as a measure, in this process.
+
+    Args:
+        name: The name, which no other measure has.
+
+    >>> @register_measure("stretches")
+    ... def stretches(run):
+    ...     return len(run.stretches)
+    >>> measures_of(["regret", "stretches"])["stretches"] is stretches
+    True
+    """
+
+    def register(function: _Function) -> _Function:
+        MEASURES.add(name, function)
+        return function
+
+    return register
+
+
+def measures_of(texts: Sequence[str]) -> dict[str, Measure]:
+    """The functions that are written, by their texts."""
+    return {text: _measure(text) for text in texts}
+
+
+@functools.lru_cache(maxsize=1024)
+def _measure(text: str) -> Measure:
+    name, parameters = read_call(text, "measure")
+    measure: Measure = MEASURES.find(name)
+    try:
+        signature_of(measure).bind(None, **parameters)
+    except TypeError as error:
+        raise InvalidInput(f"the measure {text!r} cannot be taken: {error}.") from None
+    return functools.partial(measure, **parameters) if parameters else measure
+
+
+def of_many(texts: Sequence[str]) -> dict[str, Callable[[Batch, Any], Any]] | None:
+    """The measures as functions of runs that were played together; None where some need more than their plays."""
+    names = {text: read_call(text, "measure")[0] for text in texts}
+    if not _OF_PLAYS.issuperset(names.values()):
+        return None
+    return {text: _TOGETHER.get(text) or _one_by_one(_measure(text)) for text in texts}
+
+
+def _one_by_one(measure: Measure) -> Callable[[Batch, Any], Any]:
+    return lambda runs, _: np.array([measure(run) for run in runs])
+
+
+#: Measures that look at nothing but the plays of a run. What policies believe at the end is not kept of runs that
+#: were played together.
+_OF_PLAYS = frozenset(("regret", "ended_on_best", "switches", "suspect", "lock_in", "on_good"))
+#: Those that are taken of all such runs in one call, given the checkpoints.
+_TOGETHER: dict[str, Callable[[Batch, Any], Any]] = {
+    "regret": lambda runs, checkpoints: runs.regrets(checkpoints),
+    "ended_on_best": lambda runs, _: runs.ended_on_best,
+    "switches": lambda runs, _: runs.switches,
+}
+
+
+@register_measure("regret")
+def regret(run: Run) -> Any:
+    """The regret at every checkpoint."""
+    return run.regret(run.checkpoints)
+
+
+@register_measure("ended_on_best")
+def ended_on_best(run: Run) -> bool:
+    """Whether no arm was better than the one that was played last."""
+    return run.ended_on_best
+
+
+@register_measure("switches")
+def switches(run: Run) -> int:
+    """How often the arm changed."""
+    return run.switches
+
+
+@register_measure("suspect")
+def suspect(run: Run, gap: float = HARMFUL_GAP, share: float | None = None) -> bool:
+    """Whether arms that are worse by `gap` were played for more than half of the last half.
+
+    With `share`, arms that are worse by this share of the best mean count too, if that is less.
+    """
+    least = harmful_gap(run.problem, gap, share)
+    harmful = np.array([each >= least for each in run.problem.gaps])
+    half = run.horizon // 2
+    late = np.diff(np.maximum(run.ends, half))
+    return bool(late[harmful[run.arms]].sum() > (run.horizon - half) / 2)
+
+
+@register_measure("lock_in")
+def lock_in(
+    run: Run,
+    gap: float = HARMFUL_GAP,
+    share: float | None = None,
+    longer: int = LONGER,
+    told: bool = False,
+) -> bool:
+    """Whether a run is suspect, and again when it is played on to `longer` times its horizon.
+
+    The first alone may be honest exploration: with a dozen close arms there is a lot to find out. A run that is played
+    on was told the shorter horizon, and had settled by it; with `told` it is instead made anew, and told the longer one.
+    """
+    least = harmful_gap(run.problem, gap, share)
+    if max(run.problem.gaps) < least or run.regret() < least * run.horizon / 4:
+        return False
+    if not suspect(run, least):
+        return False
+    until = longer * run.horizon
+    return suspect(run.anew(until) if told else run.continued(until), least)
+
+
+def harmful_gap(problem: Problem, gap: float = HARMFUL_GAP, share: float | None = None) -> float:
+    """From which gap on an arm is harmful: `gap`, or a share of the best mean if that is less.
+
+    >>> harmful_gap(Problem([0.01, 0.02], "constant(0)"), share=0.2)
+    0.004
+    """
+    return gap if share is None else min(gap, share * max(problem.means))
+
+
+@register_measure("ends_right")
+def ends_right(run: Run, within: float = 0.0) -> bool:
+    """Whether the arm that looks best to the policy at the end is less than `within` below it.
+
+    Where means drift, that is by those of the end.
+    """
+    return _is_good(run, within)[run.answer]
+
+
+@register_measure("settled_after")
+def settled_after(run: Run, within: float = 0.0) -> float:
+    """The first bucket from which on nearly all are on a good arm; infinite if there is none.
+
+    An arm is good if it is less than `within` below the best. A run that does not end right never
+    settles.
+    """
+    if not ends_right(run, within):
+        return math.inf
+    good = np.array(_is_good(run, within))[run.arms]
+    ends = -(-run.ends // run.bucket)
+    good_left = np.append(np.cumsum((np.diff(ends) * good)[::-1])[::-1], 0).tolist()
+    last = int(ends[-1])
+    for place, (start, end) in enumerate(itertools.pairwise(ends.tolist())):
+        # The share of good buckets among those left falls in a good stretch and rises in a bad one:
+        # the first bucket is the start of a good stretch, or lies where a bad one is short enough.
+        if not good[place]:
+            start = max(start, math.floor(last - good_left[place] / SETTLED_SHARE) - 1)
+        for bucket in range(start, min(start + 3, end)):
+            left = good_left[place] - (bucket - start if good[place] else 0)
+            if left / (last - bucket) >= SETTLED_SHARE:
+                return float(bucket)
+    return math.inf
+
+
+@register_measure("on_good")
+def on_good(run: Run, within: float = 0.0, moments: int = 60) -> NDArray[np.bool_]:
+    """Whether a good arm is played, at `moments` moments that are spread over the run."""
+    good = np.array(_is_good(run, within))[run.arms]
+    buckets = -(-run.horizon // run.bucket)
+    at = np.linspace(0, buckets - 1, min(moments, buckets)).astype(int) * run.bucket
+    shown: NDArray[np.bool_] = good[np.searchsorted(run.ends, at, side="right") - 1]
+    return shown
+
+
+@register_measure("missed")
+def missed(run: Run, levels: Sequence[float] = (0.95, 0.9975)) -> Floats:
+    """1 where an interval missed the true mean and 0 where it did not, by level, time and arm.
+
+    The times are the first decisions after a 64th, a 16th, a quarter and all of the horizon; an
+    arm that was not played by then has NaN.
+    """
+    times = [math.ceil(share * run.horizon) for share in COVERAGE_SHARES]
+    result = np.full((len(levels), len(times), run.problem.n_arms), np.nan)
+    for time, policy in enumerate(run.policies_after(times)):
+        for place, level in enumerate(levels):
+            for row in policy.estimates(level):
+                if row.plays:
+                    truth = run.problem.means[row.arm]
+                    result[place, time, row.arm] = not row.low <= truth <= row.high
+    return result.ravel()
+
+
+def _is_good(run: Run, within: float) -> list[bool]:
+    calendar = getattr(run.problem, "calendar", None)
+    gaps = run.problem.gaps
+    if calendar is not None and calendar.drift_to is not None:
+        gaps = run.problem.gaps_at(run.horizon - 1)  # type: ignore[attr-defined]
+    return [gap < within - 1e-12 or gap <= 1e-12 for gap in gaps]

@@ -1,0 +1,318 @@
+"""What happened in one simulated run, and its regret."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal, NamedTuple, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latesum import _html
+from latesum._checks import InvalidInput
+from latesum._extras import require
+from latesum._frames import as_frame
+from latesum.attributed import AttributedRun
+from latesum.experiments.plays import Plays
+from latesum.policies import Play, Policy
+from latesum.simulation import Problem
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Rewards = Literal["generated", "received"]
+
+
+class PlayedStretch(NamedTuple):
+    """One stretch of a run.
+
+    Args:
+        start: The rounds that were played before it.
+        rounds: Its rounds.
+        arm: What was played.
+        purpose: What for.
+        total: What arrived in it; None if that is never known.
+    """
+
+    start: int
+    rounds: int
+    arm: int
+    purpose: str
+    total: float | None
+
+
+class Run:
+    """The stretches that were played, and the regret after any number of rounds.
+
+    Args:
+        problem: What was played, with its arms as this run met them.
+        plays: What was played, as it was told.
+        policy: The policy as it was at the end, or a function that gives it when it is asked for.
+        checkpoints: The rounds at which the regret is kept.
+        bucket: The rounds between two decisions.
+        longer: Plays the same run on.
+        anew: Makes the run anew with another horizon, which the policy is told from the start.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        plays: Sequence[Play],
+        *,
+        policy: Policy | Callable[[], Policy] | None = None,
+        checkpoints: Integers | None = None,
+        bucket: int = 1,
+        longer: Callable[[int], Run] | None = None,
+        anew: Callable[[int], Run] | None = None,
+    ) -> None:
+        self.problem = problem
+        self._policy = policy
+        self.checkpoints = checkpoints
+        self.bucket = bucket
+        self._longer, self._anew = longer, anew
+        self.plays = plays
+        if isinstance(plays, Plays):
+            arms, rounds = plays.arms, plays.rounds
+        else:
+            arms = np.array([play[0] for play in plays], dtype=np.int64)
+            rounds = np.array([play[1] for play in plays], dtype=np.int64)
+        #: The arm of every stretch.
+        self.arms = arms
+        #: The rounds after which the arm could change: 0, and the end of every stretch.
+        self.ends = np.empty(len(arms) + 1, dtype=np.int64)
+        self._regret_at_ends = np.empty(len(arms) + 1)
+        _kernels().add_up(arms, rounds, problem.gaps_by_arm, self.ends, self._regret_at_ends)
+        if problem.changes:
+            pieces = ((index, rounds[index : index + 1]) for index in range(len(plays)))
+            lost = np.array([self._lost(*piece)[0] for piece in pieces])
+            np.cumsum(lost, out=self._regret_at_ends[1:])
+
+    @functools.cached_property
+    def policy(self) -> Policy | None:
+        """The policy as it was at the end."""
+        return self._policy() if callable(self._policy) else self._policy
+
+    @property
+    def horizon(self) -> int:
+        """The rounds played."""
+        return int(self.ends[-1])
+
+    @property
+    def stretches(self) -> list[PlayedStretch]:
+        """What was played, in order."""
+        return [
+            PlayedStretch(int(start), play.rounds, play.arm, play.purpose, play.total)
+            for start, play in zip(self.ends[:-1], self.plays, strict=True)
+        ]
+
+    @property
+    def last_arm(self) -> int:
+        """The arm that was played at the end."""
+        return int(self.arms[-1])
+
+    @property
+    def ended_on_best(self) -> bool:
+        """Whether no arm was better than the one that was played last."""
+        return self.problem.is_best(self.last_arm, self.horizon)
+
+    @functools.cached_property
+    def answer(self) -> int:
+        """The arm that the policy would go on with: the one that looks best to it at the end."""
+        if self.policy is None:
+            raise InvalidInput("a baseline that sees which arm paid does not say which looks best.")
+        estimates = [row for row in self.policy.estimates() if row.mean is not None]
+        still_in = [row for row in estimates if row.active] or estimates
+        if not still_in:  # nothing is known yet
+            return self.policy.ask().arm
+        return max(still_in, key=lambda row: row.mean if row.mean is not None else -1.0).arm
+
+    def continued(self, until: int) -> Run:
+        """The same run, played on; its first part is this one.
+
+        Args:
+            until: The rounds of the longer run.
+        """
+        if self._longer is None:
+            raise InvalidInput("this run cannot be played on.")
+        return self._longer(until)
+
+    def anew(self, horizon: int) -> Run:
+        """The run made anew, with the same luck at first; its policy is told another horizon from the start.
+
+        Args:
+            horizon: The rounds of the other run.
+        """
+        if self._anew is None:
+            raise InvalidInput("this run cannot be made anew.")
+        return self._anew(horizon)
+
+    def policies_after(self, rounds: Sequence[int]) -> Iterator[Policy]:
+        """The policy as it was after the first stretch that ends at each of `rounds`, or later.
+
+        It is told everything again, so totals that were reported late are known at once here.
+
+        Args:
+            rounds: Increasing numbers of rounds.
+        """
+        if self.policy is None:
+            raise InvalidInput("of this run it is not known what its policy believed.")
+        told = self.policy.fresh()
+        plays, played = iter(self.plays), 0
+        for wanted in rounds:
+            while played < min(wanted, self.horizon):
+                play = next(plays)
+                told.tell(*play)
+                played += play[1]
+            yield told
+
+    @property
+    def switches(self) -> int:
+        """How often the arm changed."""
+        return int(np.count_nonzero(self.arms[1:] != self.arms[:-1]))
+
+    @overload
+    def regret(self, at: int | None = None, *, rewards: Rewards = "generated") -> float: ...
+    @overload
+    def regret(self, at: Integers, *, rewards: Rewards = "generated") -> Floats: ...
+    def regret(
+        self, at: int | Integers | None = None, *, rewards: Rewards = "generated"
+    ) -> float | Floats:
+        """The regret.
+
+        Args:
+            at: After this many rounds, or after each of an array of them; the whole run without.
+            rewards: Of "generated" rewards it is the paper's Reg_T = T mu* - sum of mu of the arms
+                played. Of "received" ones (Vernade et al., 2017) only what has arrived by then
+                counts, for both.
+        """
+        rounds = np.asarray(self.horizon if at is None else at)
+        if rounds.size and (rounds.min() < 0 or rounds.max() > self.horizon):
+            raise InvalidInput(
+                f"the run has {self.horizon} rounds; ask for its regret within them."
+            )
+        if rewards == "generated" and self.problem.changes:
+            result = np.vectorize(self._changing_regret, otypes=[float])(rounds)
+        elif rewards == "generated":
+            result = np.empty(rounds.shape)
+            moments = rounds.astype(np.float64).reshape(-1)
+            _kernels().regret_at(self.ends, self._regret_at_ends, moments, result.reshape(-1))
+        elif rewards == "received":
+            if self.problem.changes:
+                raise InvalidInput("regret of received rewards is for means that do not change.")
+            result = np.vectorize(self._received_regret, otypes=[float])(rounds)
+        else:
+            raise InvalidInput(f"rewards are 'generated' or 'received', not {rewards!r}.")
+        return result if isinstance(at, np.ndarray) else float(result)
+
+    def _lost(self, index: int, rounds: Integers) -> Floats:
+        """What is lost in the first `rounds` rounds of a play, where means change over time."""
+        start = self.ends[index]
+        arm = self.plays[index].arm
+        both = self.problem.lost_by(arm, np.append(start + rounds, start))
+        lost: Floats = both[:-1] - both[-1]
+        return lost
+
+    def _changing_regret(self, rounds: int) -> float:
+        index = min(int(np.searchsorted(self.ends, rounds, side="right")), len(self.plays)) - 1
+        inside = self._lost(index, np.array([rounds - self.ends[index]]))[0]
+        return float(self._regret_at_ends[index] + inside)
+
+    def _received_regret(self, rounds: int) -> float:
+        problem, best = self.problem, self.problem.best
+        lost = problem.means[best] * _arrived(problem, best, int(rounds))
+        for start, play in zip(self.ends, self.plays, strict=False):
+            if start >= rounds:
+                break
+            since_start = int(rounds - start)
+            since_end = max(since_start - play.rounds, 0)
+            arrived = _arrived(problem, play.arm, since_start) - _arrived(
+                problem, play.arm, since_end
+            )
+            lost -= problem.means[play.arm] * arrived
+        return lost
+
+    def to_frame(self, backend: str = "pyarrow") -> Any:
+        """One row per stretch: where it began, its rounds, arm, purpose and total.
+
+        Args:
+            backend: "pyarrow", "pandas" or "polars".
+        """
+        pa = require("pyarrow", "parquet")
+        kinds = (pa.int64(), pa.int64(), pa.int64(), pa.string(), pa.float64())
+        schema = pa.schema(list(zip(PlayedStretch._fields, kinds, strict=True)))
+        rows = [each._asdict() for each in self.stretches]
+        return as_frame(pa.Table.from_pylist(rows, schema=schema), backend)
+
+    def __repr__(self) -> str:
+        return (
+            f"Run({self.horizon:,} rounds, {len(self.plays):,} stretches, "
+            f"regret {self.regret():,.1f})"
+        )
+
+    def _repr_html_(self) -> str:
+        """Which arm was played when, and the regret over rounds."""
+        ends = ("0", f"{self.horizon:,} rounds")
+        rounds = np.unique(np.linspace(0, self.horizon, 161).astype(np.int64))
+        regrets = self.regret(rounds)
+        played = ", ".join(f"{row} (mean {mean:g})" for row, mean in enumerate(self.problem.means))
+        return (
+            _html.heading(repr(self))
+            + _html.sentences([f"On {self.problem!r}. Rows: arms {played}; pale: bridges."])
+            + _html.strip(self._boxes(), self.problem.n_arms, label="which arm was played when", ends=ends)
+            + _html.curve(
+                rounds.tolist(), regrets.tolist(), label="regret over rounds", ends=ends,
+                top=f"regret {regrets[-1]:,.0f}",
+            )
+        )  # fmt: skip
+
+    def _boxes(self, columns: int = 320) -> Iterator[tuple[float, float, int, bool]]:
+        """Where each arm was played, in shares of the run: no finer than is seen."""
+        learned = np.zeros((self.problem.n_arms, columns + 1), dtype=np.int8)
+        for start, play in zip(self.ends[:-1].tolist(), self.plays, strict=True):
+            first = start * columns // self.horizon
+            last = -(-(start + play.rounds) * columns // self.horizon)
+            part = learned[play.arm, first:last]
+            np.maximum(part, 1 if play.purpose == "bridge" else 2, out=part)
+        for arm, row in enumerate(learned):
+            edges = [0, *(np.flatnonzero(np.diff(row)) + 1).tolist(), columns]
+            for first, last in itertools.pairwise(edges):
+                if row[first]:
+                    yield first / columns, last / columns, arm, bool(row[first] == 2)
+
+
+class LabelledRun(Run):
+    """A run of a baseline that sees which arm paid: only its plays at the checkpoints are kept."""
+
+    def __init__(self, problem: Problem, seen: AttributedRun, checkpoints: Integers) -> None:
+        self.problem, self.checkpoints, self._policy = problem, checkpoints, None
+        self._seen = seen
+
+    horizon = property(lambda self: int(self.checkpoints[-1]))
+    last_arm = property(lambda self: self._seen.last_arm)  # type: ignore[assignment]
+    switches = property(lambda self: self._seen.switches)  # type: ignore[assignment]
+
+    def regret(self, at: Any = None, *, rewards: Rewards = "generated") -> Any:
+        """The regret at the checkpoints, or at the end without `at`."""
+        regrets = self._seen.plays @ np.array(self.problem.gaps)
+        return float(regrets[-1]) if at is None else regrets
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise InvalidInput(
+            f"a baseline that sees which arm paid decides in every round: of its runs no {name} are "
+            "kept, and measures of stretches are for policies that see totals."
+        )
+
+
+def _arrived(problem: Problem, arm: int, rounds: int) -> float:
+    """How many of `rounds` plays in a row have arrived at their end, on average."""
+    return rounds - problem.delays[arm].expected_outstanding(rounds)
+
+
+@functools.cache
+def _kernels() -> Any:
+    from latesum.experiments import regret_kernels  # compiled at first use: importing stays fast
+
+    return regret_kernels

@@ -1,0 +1,179 @@
+"""The league table: every policy on a fixed set of problems, good and bad for it.
+
+Results are kept in a folder, so that a league that was stopped goes on where it was. The same seed
+gives the same table. In every run the order of the arms is drawn at random, for all policies the
+same: one that tries arms in a fixed order would otherwise be ranked by where the best one is
+listed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple, Unpack
+
+from latesum._checks import InvalidInput
+from latesum.experiments.engine import RunOptions, run
+from latesum.experiments.markets.setting import MarketSetting
+from latesum.experiments.results import Summary
+from latesum.experiments.setting import ORDER, USUAL_MEASURES, AnySetting, Setting, reports_of
+from latesum.experiments.stats import number_text
+from latesum.experiments.studies.league_problems import PROBLEMS, LeagueProblem
+from latesum.policies.spec import PolicySpec
+from latesum.simulation import Problem
+from latesum.simulation.market import Market
+
+
+class Entrant(NamedTuple):
+    """A policy of the league: its text, how often it is run, and who has the same index."""
+
+    text: str
+    replications: int
+    #: The policy with the same index that sees which arm paid: the price of anonymity is the
+    #: ratio of the two mean regrets.
+    same_index: str | None = None
+
+
+#: As many runs as ten minutes on two cores allow: standard errors are then a few percent of the means, which differ by far
+#: more than that.
+ENTRANTS: dict[str, Entrant] = {
+    "unmix": Entrant("unmix", 100, "qpm-d KL-UCB++"),
+    "unmix-untold": Entrant("unmix-untold", 30, "qpm-d KL-UCB++"),
+    "flow": Entrant("flow", 100, "qpm-d KL-UCB++"),
+    "flow, UCB1": Entrant("flow(index='ucb1')", 100, "qpm-d UCB1"),
+    "flow-lookahead": Entrant("flow-lookahead", 100, "qpm-d KL-UCB++"),
+    "guarded": Entrant("guarded", 100, "qpm-d KL-UCB++"),
+    "odaaf-s": Entrant("odaaf-s", 100),
+    "ars-ucb": Entrant("ars-ucb", 50),
+    "odaaf": Entrant("odaaf", 50),
+    "odaaf-b": Entrant("odaaf-b", 50),
+    "odaaf-v": Entrant("odaaf-v", 50),
+    "odaaf-v-tightened": Entrant("odaaf-v-tightened", 50),
+    "round-robin": Entrant("round-robin(stretch=1000)", 5),
+    # These play in markets only.
+    "switchback": Entrant("switchback", 100),
+    "half-time test": Entrant("half-time-test", 100),
+    "geo test": Entrant("geo-test", 50),
+    "qpm-d UCB1": Entrant("qpm-d", 100),
+    "qpm-d KL-UCB++": Entrant("qpm-d(base='kl-ucb++')", 100),
+}
+
+
+class LeagueRow(NamedTuple):
+    """How one policy did on one problem."""
+
+    summary: Summary
+    lock_ins: int | None  # None where they are not counted: baselines, changing rates
+    price_of_anonymity: float | None
+
+
+def run_league(
+    folder: str | Path,
+    *,
+    replications: int | None = None,
+    seed: int = 1,
+    problems: dict[str, LeagueProblem] = PROBLEMS,
+    entrants: dict[str, Entrant] = ENTRANTS,
+    **how: Unpack[RunOptions],
+) -> list[LeagueRow]:
+    """Run what is missing in `folder`, and return all rows; at most `replications` runs each.
+
+    >>> import tempfile
+    >>> few = {"two": LeagueProblem(PROBLEMS["two arms, exponential(50)"].problem, 20_000)}
+    >>> some = {name: ENTRANTS[name] for name in ("odaaf", "qpm-d UCB1")}
+    >>> rows = run_league(tempfile.mkdtemp(), replications=3, problems=few, entrants=some)
+    >>> [row.summary.policy for row in rows]
+    ['odaaf', 'qpm-d UCB1']
+    """
+    settings = [
+        setting
+        for problem, played in problems.items()
+        for name, entrant in entrants.items()
+        if (setting := _setting(problem, played, name, entrant.text, seed)) is not None
+    ]
+    counts = [entrants[setting.policy_name].replications for setting in settings]
+    if replications is not None:
+        counts = [min(count, replications) for count in counts]
+    how["store"] = folder
+    results = run(settings, counts, what="the league", **how)
+    rows = results.summary()
+    means = {(row.problem, row.policy): row.mean for row in rows}
+    made = []
+    for row in rows:
+        lock_ins = results[row.problem, row.policy].measured.get("lock_in")
+        yardstick = means.get((row.problem, entrants[row.policy].same_index or ""))
+        price = row.mean / yardstick if yardstick else None
+        made.append(LeagueRow(row, None if lock_ins is None else int(lock_ins.sum()), price))
+    return made
+
+
+def _setting(
+    problem: str, played: LeagueProblem, name: str, text: str, seed: int
+) -> AnySetting | None:
+    """A policy on a problem, or None where it cannot be told what it must know, or cannot play."""
+    try:
+        setting = (
+            _in_market(played.problem, text, seed)
+            if isinstance(played.problem, Market)
+            else _on_problem(played, played.problem, text, seed)
+        )
+        setting = replace(setting, problem_name=problem, policy_name=name)
+        setting.check()
+    except InvalidInput:
+        return None
+    return setting
+
+
+def _in_market(market: Market, text: str, seed: int) -> MarketSetting:
+    return MarketSetting(market, text, seed, USUAL_MEASURES)
+
+
+def _on_problem(played: LeagueProblem, problem: Problem, text: str, seed: int) -> Setting:
+    spec = PolicySpec.parse(text)
+    counts_lock_ins = spec.sees == "totals" and not problem.changes
+    return Setting(
+        problem, spec, played.horizon, seed=seed, order=ORDER,
+        reports=reports_of(played.bucket, played.report_lag), before=played.before,
+        told={} if played.told == 1 else {"mean_delay": played.told},
+        measures=(*USUAL_MEASURES, "lock_in") if counts_lock_ins else USUAL_MEASURES,
+    )  # fmt: skip
+
+
+def cells_of(row: LeagueRow) -> list[str]:
+    """A row for a table: policy, mean, error, 99%, worst, lock-ins, switches, price, runs."""
+    found = row.summary
+    return [
+        found.policy,
+        *map(number_text, (found.mean, found.standard_error, found.percentile_99, found.worst)),
+        "" if row.lock_ins is None else f"{row.lock_ins / found.replications:.1%}",
+        number_text(found.switches),
+        "" if row.price_of_anonymity is None else f"{row.price_of_anonymity:.1f}",
+        f"{found.replications}",
+    ]
+
+
+def as_values(row: LeagueRow) -> dict[str, object]:
+    """A row for a file of values.
+
+    Args:
+        row: The row.
+    """
+    return row.summary._asdict() | {"lock_ins": row.lock_ins, "price": row.price_of_anonymity}
+
+
+def as_markdown(rows: list[LeagueRow]) -> str:
+    """Mean ± standard error (99th percentile), one row per problem, one column per policy."""
+    found = {(row.summary.problem, row.summary.policy): row.summary for row in rows}
+    policies = list(dict.fromkeys(policy for _, policy in found))
+    lines = ["| problem | " + " | ".join(policies) + " |", "|---" * (len(policies) + 1) + "|"]
+    for problem in dict.fromkeys(problem for problem, _ in found):
+        cells = []
+        for policy in policies:
+            row = found.get((problem, policy))
+            cells.append(
+                f"{row.mean:,.0f} ± {number_text(row.standard_error, 0)} ({row.percentile_99:,.0f})"
+                if row
+                else "–"
+            )
+        lines.append(f"| {problem} | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"

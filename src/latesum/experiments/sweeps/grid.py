@@ -1,0 +1,269 @@
+"""An experiment multiplied out into settings: each policy on each problem."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from latesum._checks import InvalidInput, known_name
+from latesum.delays import parse as parse_delay
+from latesum.experiments.comparison import default_checkpoints
+from latesum.experiments.markets.players import OWN
+from latesum.experiments.markets.setting import MarketSetting
+from latesum.experiments.measures import measures_of
+from latesum.experiments.setting import ORDER, USUAL_MEASURES, AnySetting, Setting, reports_of
+from latesum.experiments.sweeps.experiment import Experiment, ProblemEntry, Value
+from latesum.policies import registry
+from latesum.policies.spec import PolicySpec
+from latesum.simulation import Problem
+from latesum.simulation.market import Market, market_of
+from latesum.simulation.problem_data import problem_from
+
+#: A place in an experiment: the keys and numbers that lead to it.
+Location = tuple[str | int, ...]
+
+
+class Misplaced(InvalidInput):
+    """Something in an experiment cannot be used; `location` says what."""
+
+    def __init__(self, location: Location, message: str) -> None:
+        super().__init__(f"{where(location)}: {message}")
+        self.location = location
+        self.message = message
+
+
+@contextlib.contextmanager
+def placed(*location: str | int, about: str = "") -> Iterator[None]:
+    """What is refused within is refused with its place."""
+    try:
+        yield
+    except Misplaced:
+        raise
+    except InvalidInput as refusal:
+        raise Misplaced(location, f"{about}{refusal}") from None
+
+
+def where(location: Location) -> str:
+    """A location as text.
+
+    >>> where(("problems", 0, "delay"))
+    'problems[0].delay'
+    """
+    text = ""
+    for part in location:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return text
+
+
+@dataclass(frozen=True)
+class Grid:
+    """An experiment and the settings that it stands for, with how often each is run."""
+
+    experiment: Experiment
+    settings: list[Setting | MarketSetting]
+    replications: list[int]
+    #: Where a figure over problems draws each of them.
+    x: dict[str, float | None]
+
+    @classmethod
+    def of(cls, experiment: Experiment) -> Grid:
+        """Multiply out; everything is built once, so that nothing fails later."""
+        problems = list(_problems(experiment))
+        _refuse_repeated([name for _, name, _ in problems], "problems")
+        policies = list(_policies(experiment))
+        _refuse_repeated([name for _, name, _ in policies], "policies")
+        measures = _measures(experiment)
+        settings: list[Setting | MarketSetting] = []
+        counts = []
+        for place, name, spec in policies:
+            entry = experiment.policies[place]
+            for source, called, problem in problems:
+                asked = experiment.problems[source]
+                if entry.problems is not None and not {called, asked.name} & {*entry.problems}:
+                    continue
+                about = f"for the problem {called!r}: "
+                with placed("policies", place, "policy", about=about):
+                    setting = (
+                        _market_setting(experiment, problem, spec, measures)
+                        if isinstance(problem, Market)
+                        else _setting(experiment, asked, problem, spec, measures)
+                    )
+                    setting = replace(setting, problem_name=called, policy_name=name)
+                    setting.check()
+                settings.append(setting)
+                counts.append(entry.replications or experiment.replications)
+        _check_names(experiment, settings)
+        x = {called: experiment.problems[source].x for source, called, _ in problems}
+        return cls(experiment, settings, counts, x)
+
+    def with_replications(self, number: int) -> Grid:
+        """The same with `number` replications of every setting."""
+        return replace(
+            self, experiment=self.experiment.with_replications(number),
+            replications=[number] * len(self.settings),
+        )  # fmt: skip
+
+    def with_seed(self, seed: int) -> Grid:
+        """The same with another seed."""
+        return replace(
+            self, experiment=self.experiment.model_copy(update={"seed": seed}),
+            settings=[replace(setting, seed=seed) for setting in self.settings],
+        )  # fmt: skip
+
+
+def _setting(
+    experiment: Experiment, asked: ProblemEntry, problem: Problem | str, spec: PolicySpec,
+    measures: tuple[str, ...],
+) -> Setting:  # fmt: skip
+    if spec.name in OWN:
+        raise InvalidInput(f"{spec.name} plays in markets only; name its problems.")
+    horizon = asked.horizon or experiment.horizon
+    lag = experiment.report_lag if asked.report_lag is None else asked.report_lag
+    return Setting(
+        problem, _told(spec, asked.told), horizon, seed=experiment.seed,
+        reports=reports_of(asked.bucket or experiment.bucket, lag),
+        checkpoints=_checkpoints(experiment, horizon), measures=measures,
+        order=ORDER if experiment.order == "drawn" else None,
+        before=asked.before, history=asked.history,
+    )  # fmt: skip
+
+
+def _market_setting(
+    experiment: Experiment, market: Market, spec: PolicySpec, measures: tuple[str, ...]
+) -> MarketSetting:
+    """A market has a horizon, a history and reports of its own; its options are drawn in every run."""
+    return MarketSetting.compared(market, str(spec), seed=experiment.seed, measures=measures)
+
+
+def _problems(experiment: Experiment) -> Iterator[tuple[int, str, Problem | Market | str]]:
+    """The place of an entry, and the name of each of its problems with the problem."""
+    for place, entry in enumerate(experiment.problems):
+        _check_told(entry.told, place)
+        if entry.market is not None:
+            with placed("problems", place, "market"):
+                market = market_of(entry.market)
+            yield place, entry.name or str(market), market
+        elif entry.drawn_by is not None:
+            yield place, entry.name or entry.drawn_by, entry.drawn_by
+        else:
+            yield from ((place, *named) for named in _written_problems(place, entry))
+
+
+def _written_problems(place: int, entry: ProblemEntry) -> Iterator[tuple[str, Problem]]:
+    arms = entry.arms or []
+    many_arms: list[Any] = list(arms) if isinstance(arms[0] if arms else None, list) else [arms]
+    for key, given in (("arms", entry.arms), ("delay", entry.delay)):
+        if given == []:
+            raise Misplaced(("problems", place, key), "the list is empty; give at least one.")
+    if entry.delay_per_arm is not None:
+        many_delays = [tuple(entry.delay_per_arm)]
+    else:
+        texts = entry.delay if isinstance(entry.delay, list) else [str(entry.delay)]
+        many_delays = [(text,) for text in texts]
+    for means, delays in itertools.product(many_arms, many_delays):
+        parts = [entry.name] if entry.name else []
+        if len(many_arms) > 1 or not entry.name:
+            shown = (mean if isinstance(mean, str) else f"{mean:g}" for mean in means)
+            parts.append("arms " + ", ".join(shown))
+        if len(many_delays) > 1 or not entry.name:
+            parts.append("; ".join(delays))
+        yield ", ".join(parts), _problem(place, entry, means, delays)
+
+
+def _problem(place: int, entry: ProblemEntry, means: list[Any], delays: tuple[str, ...]) -> Problem:
+    key = "delay" if entry.delay_per_arm is None else "delay_per_arm"
+    with placed("problems", place, key):
+        parsed = [parse_delay(text) for text in delays]
+        if entry.delay_per_arm is not None and len(parsed) != len(means):
+            raise InvalidInput(f"give one delay for each of the {len(means)} arms.")
+    data: dict[str, Any] = {"arms": means, "delay": parsed[0] if len(parsed) == 1 else parsed}
+    with placed("problems", place, "arms"):
+        problem: Problem = problem_from(data)
+    for key in ("calendar", "background", "reporting"):
+        if (part := getattr(entry, key)) is not None:
+            data[key] = part
+            with placed("problems", place, key):
+                problem = problem_from(data)
+    return problem
+
+
+def _policies(experiment: Experiment) -> Iterator[tuple[int, str, PolicySpec]]:
+    for place, entry in enumerate(experiment.policies):
+        choices = {
+            key: value if isinstance(value, list) else [value]
+            for key, value in entry.parameters.items()
+        }
+        with placed("policies", place, "policy"):
+            spec = PolicySpec.parse(entry.policy)
+        for key, value in choices.items():
+            with placed("policies", place, "parameters", key):
+                if not value:
+                    raise InvalidInput("the list is empty; give at least one value.")
+                if key in spec.parameters:
+                    raise InvalidInput(f"{key} is given twice.")
+        several = [key for key, value in choices.items() if len(value) > 1]
+        for values in itertools.product(*choices.values()):
+            chosen = dict(zip(choices, values, strict=True))
+            name = entry.name or entry.policy
+            if several:
+                name += " (" + ", ".join(f"{key}={chosen[key]}" for key in several) + ")"
+            yield place, name, spec.adding(chosen)
+
+
+def _check_told(told: dict[str, Value], place: int) -> None:
+    if not told:
+        return
+    known = {key for name in registry.available() for key in registry.accepted_parameters(name)}
+    for key in told:
+        with placed("problems", place, "told", key):
+            known_name(key, known, "parameter of a policy")
+
+
+def _told(spec: PolicySpec, told: dict[str, Value]) -> PolicySpec:
+    """The policy with what the problem says it is told, where it takes that and has no own."""
+    accepted = spec.accepted if told and spec.sees == "totals" else []
+    return spec.adding(
+        {key: told[key] for key in told if key in accepted and key not in spec.parameters}
+    )
+
+
+def _measures(experiment: Experiment) -> tuple[str, ...]:
+    with placed("measures"):
+        measures_of(experiment.measures)
+    more = [text for text in experiment.measures if text not in USUAL_MEASURES]
+    return (*USUAL_MEASURES, *more)
+
+
+def _checkpoints(experiment: Experiment, horizon: int) -> tuple[int, ...]:
+    asked = experiment.checkpoints
+    if isinstance(asked, list):
+        if not asked or max(asked) > horizon:
+            raise Misplaced(("checkpoints",), f"checkpoints lie between 1 and {horizon}.")
+        return tuple(asked)
+    return () if asked == 1 else default_checkpoints(horizon, asked, max(asked // 4, 2))
+
+
+def _refuse_repeated(names: list[str], key: str) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise Misplaced(
+                (key,), f"two of them are called {name!r}; give each a name of its own."
+            )
+
+
+def _check_names(experiment: Experiment, settings: Sequence[AnySetting]) -> None:
+    problems = {setting.problem_name for setting in settings}
+    policies = {setting.policy_name for setting in settings}
+    named = {entry.name for entry in experiment.problems if entry.name} | problems
+    for place, entry in enumerate(experiment.policies):
+        for name in entry.problems or []:
+            with placed("policies", place, "problems"):
+                known_name(name, named, "problem")
+    for kind, known in (("policy", policies), ("problem", problems)):
+        asked = getattr(experiment.ratio, kind, None)
+        with placed("ratio", kind):
+            if asked is not None:
+                known_name(asked, known, kind)

@@ -1,0 +1,141 @@
+"""Compile every kernel now: by playing a short run with each policy, as people will.
+
+Which kernels there are, and for which types of arguments, is thus said once: by what calls them.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from latesum._compile import cache_folder
+from latesum.attributed import QPMD
+from latesum.experiments.engine import FEWEST_TOGETHER, Chunk, run_chunk
+from latesum.experiments.markets.setting import MarketSetting
+from latesum.experiments.play import InBuckets
+from latesum.experiments.runners import InProcesses
+from latesum.experiments.setting import Setting
+from latesum.markets.model import DENSE_REGIONS
+from latesum.policies import registry
+from latesum.policies.spec import PolicySpec
+from latesum.simulation import Beta, Discrete, Problem
+from latesum.simulation.market import Market
+
+_ROUNDS = 2_000
+_LATE = Problem([0.2, 0.6, 0.4], "uniform(0, 9)")
+_OTHER_REWARDS = Problem([Beta(1, 3), Beta(3, 2), 0.4], "exponential(9)")
+_AMOUNTS = Problem([Discrete([0, 1], [0.7, 0.3]), 0.4], "uniform(0, 9)")
+_AT_ONCE = Problem([0.2, 0.6, 0.4], "constant(0)")
+_VERY_LATE = Problem([0.2, 0.6, 0.4], "uniform(0, 9000)")
+#: What whole runs with very long delays are compiled for; others compile theirs at their first use.
+_LONG_RUNS = ("flow", "odaaf", "unmix")
+#: What many runs in one call are compiled for.
+_TOGETHER = ("flow", "odaaf")
+#: What whole runs in buckets are compiled for: the candidates of plans.
+_IN_BUCKETS = ("unmix", "odaaf", "ars-ucb", "fixed-split")
+#: What is for undelayed rewards only.
+_UNDELAYED = ("improved-ucb",)
+#: Among the names of policies: the model of markets.
+_MARKETS = "markets"
+
+
+class WarmedUp(NamedTuple):
+    """What warming up has done."""
+
+    compiled: int  # kernels that were not there yet
+    found: int  # kernels that were
+    folder: Path | None  # where they are kept; None where nothing can be written
+
+
+def warm_up(workers: int = 1) -> WarmedUp:
+    """Compile all that the policies and the worlds need, and keep it for later processes.
+
+    Args:
+        workers: How many processes compile at the same time.
+
+    >>> from latesum.experiments.warm_up import warm_up
+    >>> made = warm_up()
+    >>> made.compiled + made.found > 20
+    True
+    """
+    folder = cache_folder()
+    if folder is None:
+        workers = 1  # what another process compiles is lost with it
+    compiled: set[str] = set()
+    loaded: set[str] = set()
+    for _, (new, found) in InProcesses(workers)(_play, _parts()):
+        compiled |= new
+        loaded |= found
+    return WarmedUp(len(compiled), len(loaded - compiled), folder)
+
+
+def _parts() -> list[str]:
+    """What is played in one piece, by policy and by `_MARKETS`: a worker takes the next when it is done with one.
+
+    The first ones share no kernels, so that no two workers compile the same at the same time: what worlds and draws need is
+    compiled with `round-robin`, a short piece. Then comes what takes longest.
+    """
+    first = ["round-robin", "qpm-d", "unmix", _MARKETS, "flow", "odaaf"]
+    return first + [name for name in registry.available(None) if name not in first]
+
+
+def _play(name: str) -> tuple[set[str], set[str]]:
+    """Play runs with this policy; which kernels had to be compiled for it, and which were there."""
+    there, _ = _used_here()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of baselines on problems that they are not made for
+        _play_market() if name == _MARKETS else _play_policy(name)
+    compiled, loaded = _used_here()
+    return compiled - there, loaded | there
+
+
+def _play_policy(name: str) -> None:
+    spec = PolicySpec.parse(name)
+    if name in _UNDELAYED:
+        Setting(_AT_ONCE, spec, _ROUNDS).run(0)
+        return
+    made = Setting(_LATE, spec, _ROUNDS).run(0)
+    if made.policy is not None:
+        made.policy.explain()
+        made.policy.estimates()
+        Setting(_LATE, spec, _ROUNDS, reports=InBuckets(100, 200)).run(0)
+    if name == "unmix":
+        from latesum.policies.unmix.visits_kernels import doubt_length
+
+        doubt_length(1.0, 1.0, True)  # no short run has an arm in doubt
+    if name in _TOGETHER:
+        run_chunk(Chunk(Setting(_LATE, spec, _ROUNDS), 0, FEWEST_TOGETHER))
+    if name in _LONG_RUNS:
+        Setting(_VERY_LATE, spec, _ROUNDS).run(0)
+    if name in _IN_BUCKETS:
+        Setting(_LATE, spec, _ROUNDS, reports=InBuckets(100), world="buckets").run(0)
+    if name == "round-robin":
+        Setting(_OTHER_REWARDS, spec, _ROUNDS).run(0)
+        Setting(_AMOUNTS, spec, _ROUNDS, reports=InBuckets(100), world="buckets").run(0)
+    if name == "qpm-d":
+        steps = QPMD("ucb1", n_arms=2).start(rng=np.random.default_rng(1))
+        steps.observe([(steps.choose(), 1.0)])
+
+
+def _play_market() -> None:
+    for regions in (1, 2, DENSE_REGIONS + 1):
+        MarketSetting(Market(regions=regions, buckets=8), "switchback").run(0)
+        MarketSetting(Market(regions=regions, buckets=8), "switchback(lags='same')").run(0)
+
+
+def _used_here() -> tuple[set[str], set[str]]:
+    """The kernels, with their types of arguments, that were compiled in this process, and those that were found."""
+    compiled: set[str] = set()
+    loaded: set[str] = set()
+    for name, module in list(sys.modules.items()):
+        if name.startswith("latesum.") and name.endswith("kernels"):
+            for value in vars(module).values():
+                if hasattr(value, "stats") and value.__module__ == name:
+                    kernel = f"{name}.{value.__name__}"
+                    compiled |= {f"{kernel}{types}" for types in value.stats.cache_misses}
+                    loaded |= {f"{kernel}{types}" for types in value.stats.cache_hits}
+    return compiled, loaded

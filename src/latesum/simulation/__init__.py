@@ -1,0 +1,23 @@
+"""What nature does: rewards, and a problem that plays stretches."""
+
+from latesum.simulation.calendar import Calendar
+from latesum.simulation.field import FieldProblem
+from latesum.simulation.problem import Problem, World
+from latesum.simulation.reporting import Background, Reporting
+from latesum.simulation.rewards import Bernoulli, Beta, Constant, Discrete, Reward, Scaled, Uniform
+
+__all__ = [
+    "Background",
+    "Bernoulli",
+    "Beta",
+    "Calendar",
+    "Constant",
+    "Discrete",
+    "FieldProblem",
+    "Problem",
+    "Reporting",
+    "Reward",
+    "Scaled",
+    "Uniform",
+    "World",
+]

@@ -1,0 +1,272 @@
+"""Plays whose rewards are under way for long, as counts: how `World` plays delays of any length.
+
+A cohort is a block of consecutive plays. Each of its rewards has a level, uniform on (0, 1]: its
+delay is the smallest k with P(delay > k) below the level. Of a cohort it is known how many rewards
+have a level of at most `alive`; all others have arrived. When the time moves on to round `end`,
+
+- a reward whose level exceeds P(delay > near), near being the distance from `end` to the
+  cohort's last play, has arrived wherever in the cohort it was earned: these are counted;
+- one whose level exceeds P(delay > far) only, far being the distance to its first play, has
+  arrived or not: its level and its play are drawn, no play twice, and decide it, now and later;
+- all others are still under way, and `alive` is P(delay > far).
+
+The counts are binomial, so this is exact. Plays nearer to the end of a stretch than most delays are
+long are in cohorts of about the square root of that, and those further off in ever longer ones: a
+stretch costs about that square root, however long it is, and a tail without a bound is no exception.
+
+Whole runs do this in compiled code (`latesum.simulation.cohort_kernels`), with the same draws, where rewards are
+0 or 1 and compiled code knows the law of the delay (`Delay.law`).
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latesum.delays import Delay
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+#: The fewest plays of a cohort that is cut from a longer stretch.
+SHORTEST = 64
+#: Delays up to this quantile are most delays; beyond it by d, cohorts have d / _GROWTH plays more.
+_MOST = 0.9
+_GROWTH = 16
+_NONE: Integers = np.zeros(0, dtype=np.int64)
+_NEVER = np.iinfo(np.int64).max
+#: The least room of arrays for compiled code.
+_ROOM = 1024
+_TINY = np.finfo(np.float64).tiny
+
+
+class Cohorts:
+    """The rewards under way of one kind, of which all have the same delay.
+
+    Args:
+        delay: The delay.
+    """
+
+    def __init__(self, delay: Delay) -> None:
+        self._delay = delay
+        self._shortest, self._edges = _layout(delay, SHORTEST)
+        self._first = self._size = self._left = self._drawn = _NONE
+        self._alive: Floats = np.zeros(0)
+        #: Of the rewards drawn one by one that have not arrived: their plays and their levels.
+        self._plays, self._levels = _NONE, np.zeros(0)
+        #: In order the rounds of the plays whose rewards were drawn one by one, and one more.
+        self._taken: Integers = np.array([_NEVER])
+        self._end = 0
+        self._looked_at = 0
+
+    @property
+    def left(self) -> int:
+        """How many rewards are under way."""
+        return int(self._left.sum()) + len(self._plays)
+
+    @property
+    def shortest(self) -> int:
+        """The fewest plays that are worth a cohort."""
+        return self._shortest
+
+    def send(self, end: int, rounds: int, mean: float, rng: np.random.Generator) -> None:
+        """Add the plays of a stretch that ends with round `end`; each has a reward by the chance `mean`."""
+        cut = int(np.searchsorted(self._edges, rounds, side="left"))
+        edges = np.append(self._edges[:cut], rounds)
+        size = np.diff(edges)
+        self._first = np.concatenate([self._first, end + 1 - edges[1:]])
+        self._size = np.concatenate([self._size, size])
+        self._left = np.concatenate([self._left, rng.binomial(size, mean)])
+        self._drawn = np.concatenate([self._drawn, np.zeros(cut, dtype=np.int64)])
+        self._alive = np.concatenate([self._alive, np.ones(cut)])
+
+    def move_to(self, end: int, rng: np.random.Generator) -> tuple[int, Integers]:
+        """How many arrive by the round `end`; and rounds in which others do, which are let go."""
+        self._end = end
+        at_near, at_far = self._at_both_ends()
+        arrived = rng.binomial(self._left, _share(at_near, self._alive))
+        unsure = rng.binomial(self._left - arrived, _share(at_far, at_near))
+        return self._tidy(self._place(arrived, unsure, rng), rng)
+
+    def _at_both_ends(self) -> tuple[Floats, Floats]:
+        """Below which levels rewards of the last and of the first play of each cohort are under way."""
+        cohorts, far = len(self._first), self._end - self._first
+        at_both = self._delay.survival(np.concatenate([far + 1 - self._size, far]))
+        at_near = np.minimum(at_both[:cohorts], self._alive)
+        return at_near, np.minimum(at_both[cohorts:], at_near)
+
+    def _place(self, arrived: Integers, unsure: Integers, rng: np.random.Generator) -> int:
+        """Draw the levels and the plays of those that are unsure; how many have arrived in all."""
+        survival, end = self._delay.survival, self._end
+        at_near, at_far = self._at_both_ends()
+        which = np.repeat(np.arange(len(unsure)), unsure)
+        between = at_near[which] - rng.random(len(which)) * (at_near - at_far)[which]
+        plays = np.concatenate([self._plays, self._new_plays(which, rng)])
+        levels = np.concatenate([self._levels, between])
+        under_way = survival(end - plays) >= levels
+        count = int(arrived.sum()) + len(plays) - int(under_way.sum())
+        self._plays, self._levels = plays[under_way], levels[under_way]
+        self._left, self._alive = self._left - arrived - unsure, at_far
+        self._drawn = self._drawn + unsure
+        self._looked_at += len(unsure)
+        return count
+
+    def _tidy(self, count: int, rng: np.random.Generator) -> tuple[int, Integers]:
+        """Forget what is over, and find out when rewards arrive where that costs less."""
+        known = _NONE
+        crowded = 2 * self._drawn > self._size
+        if (
+            self._looked_at > _kernels().LOOKS_PER_DRAW * self.left
+        ):  # it would have cost less to know them all
+            known = self.resolve(rng)
+        elif crowded.any():
+            known = self._resolve(crowded, rng)
+        self._keep(self._left > 0)
+        return count, known
+
+    def for_kernel(self) -> Any:
+        """The same for compiled code, with room for more."""
+        at = _kernels()
+        cohorts = max(_ROOM, 2 * len(self._first))
+        rewards = max(_ROOM, 2 * len(self._plays), 2 * len(self._taken))
+        counters = np.zeros(at.COUNTERS, dtype=np.int64)
+        counters[at.COHORTS], counters[at.WAITING] = len(self._first), len(self._plays)
+        counters[at.TAKEN], counters[at.LOOKED_AT] = len(self._taken), self._looked_at
+        counters[at.END] = self._end
+        return at.CohortState(
+            first=_with_room(self._first, cohorts), size=_with_room(self._size, cohorts),
+            left=_with_room(self._left, cohorts), drawn=_with_room(self._drawn, cohorts),
+            alive=_with_room(self._alive, cohorts), arrived=_with_room(_NONE, cohorts),
+            unsure=_with_room(_NONE, cohorts), at_near=np.empty(cohorts), at_far=np.empty(cohorts),
+            plays=_with_room(self._plays, rewards), levels=_with_room(self._levels, rewards),
+            taken=_with_room(self._taken, rewards), counters=counters,
+        )  # fmt: skip
+
+    def take_over(self, state: Any) -> None:
+        """Go on from where compiled code came to.
+
+        Args:
+            state: What `for_kernel` gave, as it is now.
+        """
+        at, counters = _kernels(), state.counters.tolist()
+        cohorts, waiting = counters[at.COHORTS], counters[at.WAITING]
+        self._first, self._size = state.first[:cohorts], state.size[:cohorts]
+        self._left, self._drawn = state.left[:cohorts], state.drawn[:cohorts]
+        self._alive = state.alive[:cohorts]
+        self._plays, self._levels = state.plays[:waiting], state.levels[:waiting]
+        self._taken = state.taken[: counters[at.TAKEN]]
+        self._looked_at, self._end = counters[at.LOOKED_AT], counters[at.END]
+
+    def go_on(self, state: Any, rng: np.random.Generator) -> tuple[int, Integers]:
+        """What `move_to` returns, where compiled code has begun and left the rest.
+
+        Args:
+            state: What was taken over.
+            rng: The generator to draw from.
+        """
+        at, count = _kernels(), int(state.counters[_kernels().COUNT])
+        if state.counters[at.UNPLACED]:
+            cohorts = len(self._first)
+            count = self._place(state.arrived[:cohorts], state.unsure[:cohorts], rng)
+        return self._tidy(count, rng)
+
+    def resolve(self, rng: np.random.Generator) -> Integers:
+        """The rounds in which all that is under way arrives; nothing is left here."""
+        rounds = self._resolve(np.ones(len(self._first), dtype=bool), rng)
+        drawn = self._plays + self._delay._first_below(self._levels, self._end - self._plays)
+        self._plays, self._levels = _NONE, np.zeros(0)
+        self._looked_at = 0
+        self._keep(self._left > 0)
+        return np.concatenate([rounds, drawn])
+
+    def _resolve(self, those: NDArray[np.bool_], rng: np.random.Generator) -> Integers:
+        """The rounds in which the rewards of some cohorts arrive that were not drawn one by one."""
+        cohorts = np.flatnonzero(those & (self._left > 0))
+        sparse = 4 * (self._left + self._drawn)[cohorts] < self._size[cohorts]
+        cohorts = np.concatenate([cohorts[sparse], cohorts[~sparse]])
+        few = cohorts[: int(sparse.sum())]
+        plays = [self._new_plays(np.repeat(few, self._left[few]), rng)]
+        for cohort in cohorts[len(few) :]:
+            first, size = int(self._first[cohort]), int(self._size[cohort])
+            start, stop = np.searchsorted(self._taken, [first, first + size])
+            free = np.delete(np.arange(size), self._taken[start:stop] - first)
+            plays.append(first + rng.choice(free, int(self._left[cohort]), replace=False))
+        which = np.repeat(cohorts, self._left[cohorts])
+        levels = self._alive[which] * (1.0 - rng.random(len(which)))
+        delays = self._delay._first_below(levels, self._end - self._first[which])
+        self._left[cohorts] = 0
+        return np.concatenate(plays) + delays
+
+    def _new_plays(self, which: Integers, rng: np.random.Generator) -> Integers:
+        """One play of each of these cohorts, whose reward was not drawn before."""
+        first, size = self._first[which], self._size[which]
+        plays = first + rng.integers(size)
+        while True:
+            order = np.argsort(plays, kind="stable")
+            ordered = plays[order]
+            place = np.searchsorted(self._taken, ordered)
+            again = self._taken[place] == ordered
+            again[1:] |= ordered[1:] == ordered[:-1]
+            if not again.any():
+                break
+            once_more = order[again]
+            plays[once_more] = first[once_more] + rng.integers(size[once_more])
+        self._taken = np.insert(self._taken, place, ordered)
+        return plays
+
+    def _keep(self, those: NDArray[np.bool_]) -> None:
+        if those.all():
+            return
+        self._first, self._size, self._left = (
+            self._first[those],
+            self._size[those],
+            self._left[those],
+        )
+        self._drawn, self._alive = self._drawn[those], self._alive[those]
+        oldest = self._first.min(initial=self._end)
+        self._taken = self._taken[np.searchsorted(self._taken, oldest) :]
+
+
+def long_tables(delay: Delay, means: Sequence[float]) -> Any:
+    """What compiled code needs to keep plays in cohorts; None where it does not know the delay's law."""
+    if delay.law is None:
+        return None
+    shortest, edges = _layout(delay, SHORTEST)
+    chances = np.array(means, dtype=np.float64)
+    return _kernels().LongTables(means=chances, law=delay.law, shortest=shortest, edges=edges)
+
+
+def _with_room(values: NDArray[Any], room: int) -> NDArray[Any]:
+    """A copy with room for `room` numbers."""
+    wider = np.zeros(room, dtype=values.dtype)
+    wider[: len(values)] = values
+    return wider
+
+
+@functools.cache
+def _kernels() -> Any:
+    from latesum.simulation import cohort_kernels  # compiled at first use: importing stays fast
+
+    return cohort_kernels
+
+
+@functools.lru_cache(maxsize=64)
+def _layout(delay: Delay, shortest: int) -> tuple[int, Integers]:
+    """The fewest plays of a cohort, and how far from the end of a stretch its cohorts begin and end."""
+    most = delay.quantile(_MOST)
+    shortest = max(shortest, math.isqrt(most))
+    edges = list(range(0, most + 1, shortest))
+    while edges[-1] < 1 << 61:
+        edges.append(edges[-1] + shortest + max(edges[-1] - most, 0) // _GROWTH)
+    return shortest, np.array(edges, dtype=np.int64)
+
+
+def _share(left: Floats, of: Floats) -> Floats:
+    """The chance not to be among those left; 1 where nothing is."""
+    chance: Floats = 1.0 - left / np.maximum(of, _TINY)
+    return chance

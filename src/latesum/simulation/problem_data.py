@@ -1,0 +1,89 @@
+"""A problem as plain data, for files and digests, and back."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from latesum._checks import InvalidInput, known_name
+from latesum._signatures import signature_of
+from latesum.delays.parsing import text_of
+from latesum.simulation.calendar import Calendar
+from latesum.simulation.field import FieldProblem
+from latesum.simulation.problem import Problem
+from latesum.simulation.reporting import Background, Reporting
+from latesum.simulation.reward_text import reward_text
+
+_KEYS = ("arms", "delay", "calendar", "background", "reporting")
+
+
+def problem_data(problem: Problem | str) -> dict[str, Any] | str:
+    """The problem as JSON values; a reward that is no class of latesum, or a delay with the text of another one, is refused.
+
+    The name of a law that draws problems stands for itself.
+
+    >>> problem_data(Problem([0.5, "beta(6, 4)"], "uniform(0, 100)"))
+    {'arms': [0.5, 'beta(6, 4)'], 'delay': 'uniform(0, 100)'}
+    """
+    if isinstance(problem, str):
+        return problem
+    delays = [text_of(delay) for delay in problem.delays]
+    data: dict[str, Any] = {
+        "arms": [reward_text(arm) for arm in problem.arms],
+        "delay": delays[0] if len(set(delays)) == 1 else delays,
+    }
+    for key in ("calendar", "background", "reporting"):
+        part = getattr(problem, key, None)
+        if part is not None:
+            data[key] = plain_part(part)
+    return data
+
+
+def problem_from(data: Mapping[str, Any] | str) -> Any:
+    """The opposite of `problem_data`; a calendar may be weekly, by `rounds_per_day`.
+
+    >>> problem_from({"arms": [0.5, 0.6], "delay": "poisson(3)", "background": {"mean": 0.1}})
+    FieldProblem([0.5, 0.6], 'poisson(3)'; background of 0.1 per round (sd 0))
+    """
+    if isinstance(data, str):
+        return data
+    for key in data:
+        known_name(key, _KEYS, "part of a problem")
+    field = {
+        "calendar": _calendar(data.get("calendar")),
+        "background": _built(Background, data.get("background"), "background"),
+        "reporting": _built(Reporting, data.get("reporting"), "reporting"),
+    }
+    if all(part is None for part in field.values()):
+        return Problem(data["arms"], data["delay"])
+    return FieldProblem(data["arms"], data["delay"], **field)
+
+
+def plain_part(part: Any) -> dict[str, Any]:
+    """A calendar, a background or a reporting, without what is as usual."""
+    kept = {}
+    for each in dataclasses.fields(part):
+        value = getattr(part, each.name)
+        if value != each.default:
+            kept[each.name] = list(value) if isinstance(value, tuple) else value
+    return kept
+
+
+def _calendar(data: Mapping[str, Any] | None) -> Any:
+    if data is None or "rounds_per_day" not in data:
+        given = None if data is None else {
+            key: tuple(value) if isinstance(value, list) else value for key, value in data.items()
+        }  # fmt: skip
+        return _built(Calendar, given, "calendar")
+    return _built(Calendar.weekly, data, "weekly calendar")
+
+
+def _built(builder: Any, data: Mapping[str, Any] | None, what: str) -> Any:
+    if data is None:
+        return None
+    try:
+        signature_of(builder).bind(**data)
+        return builder(**data)
+    except TypeError as error:
+        raise InvalidInput(f"a {what} cannot be made of {dict(data)}: {error}.") from None

@@ -1,0 +1,173 @@
+"""A campaign's health: what is wrong, said at once, with what to do; and nothing while all is well."""
+
+import pytest
+
+from latesum.campaigns.health import LITTLE_SPACE, NO_SPACE, worst_level
+from latesum.campaigns.store import Store
+
+ME = {"who": "ada", "why": "a look"}
+FLOW = {"policy": "flow", "parameters": {"horizon": 4_500_000, "mean_delay": 1500}}
+
+
+@pytest.fixture(autouse=True)
+def enough_space(monkeypatch):
+    monkeypatch.setattr(Store, "free_bytes", lambda self: 10**12)
+
+
+def found(campaign, level=None):
+    return {
+        each.code: each.sentence
+        for each in campaign.health()
+        if level is None or each.level == level
+    }
+
+
+def live(campaign, clock, count, rounds=5000):
+    """Every morning the question, and the total of yesterday."""
+    for _ in range(count):
+        bucket = campaign.decide().bucket
+        if bucket - 1 in campaign.ledger().decisions:
+            campaign.record(bucket - 1, rounds=rounds, total=0.3 * rounds)
+        clock.pass_by(days=1)
+    clock.pass_by(days=-1)
+
+
+def test_a_campaign_that_is_well_has_only_notes(new_campaign, clock):
+    campaign = new_campaign(**FLOW)
+    live(campaign, clock, 60)
+    assert worst_level(campaign.health()) == "note"
+    # These totals come at once, whatever the delay that was told: that is noted, too.
+    assert set(found(campaign)) <= {"weekdays", "seen once", "delay off"}
+    aligned = new_campaign("aligned", **FLOW, align="week")
+    live(aligned, clock, 60)
+    assert set(found(aligned)) <= {"seen once", "delay off"}
+
+
+def test_the_planned_end_is_said_with_how_long_ago_it_was(new_campaign, clock):
+    parameters = {"horizon": "5 days", "mean_delay": 100}
+    campaign = new_campaign(policy="flow", parameters=parameters)
+    live(campaign, clock, 5)
+    assert "planned end passed" not in found(campaign)
+    clock.pass_by(days=1)
+    live(campaign, clock, 1)
+    assert "was now (2026-03-06)" in found(campaign)["planned end passed"]
+    clock.pass_by(days=1)
+    live(campaign, clock, 25)
+    sentence = found(campaign)["planned end passed"]
+    assert "25,000 rounds, was 25 days ago (2026-03-06)" in sentence
+    assert "latesum campaign finish" in sentence
+    campaign.change(parameters={"horizon": "60 days"}, **ME)
+    assert "planned end passed" not in found(campaign)
+
+
+def test_a_month_of_silence_is_an_alarm(new_campaign, clock):
+    campaign = new_campaign(**FLOW)
+    live(campaign, clock, 10)
+    clock.pass_by(days=31)
+    alarm = found(campaign, "alarm")["data stale"]
+    assert "The last total came in 31 days ago, on 2026-03-11" in alarm
+    assert campaign.alarm() == alarm
+    sentence = found(campaign)["not asked for"]
+    assert "since 2026-03-11, 31 days ago" in sentence
+    assert "latesum campaign next" in sentence
+    campaign.decide()
+    assert "learns nothing" in found(campaign, "alarm")
+    assert "9 of the last 10 days were not asked for" in found(campaign)["not asked for"]
+
+
+def test_days_before_the_first_question_could_not_be_asked_for(new_campaign, clock):
+    campaign = new_campaign(**FLOW, start="2026-03-01", status_quo="A")
+    clock.pass_by(days=11)
+    campaign.record("2026-03-01", rounds=5000, total=1500)
+    campaign.record("2026-03-02", rounds=5000, total=1500)
+    campaign.decide()
+    assert [each.source for each in campaign.ledger().decisions.values()].count("carried") > 3
+    assert "not asked for" not in found(campaign)
+    clock.pass_by(days=4)
+    campaign.decide()
+    assert "3 of the last 5 days were not asked for" in found(campaign)["not asked for"]
+
+
+def test_holds_and_overrides_that_last_long_are_named(new_campaign, clock):
+    campaign = new_campaign(**FLOW)
+    live(campaign, clock, 3)
+    clock.pass_by(days=1)
+    campaign.hold(**ME)
+    live(campaign, clock, 6)
+    assert "held long" not in found(campaign)
+    clock.pass_by(days=1)
+    live(campaign, clock, 1)
+    assert "held for 7 days (by ada: a look)" in found(campaign)["held long"]
+    campaign.resume(**ME)
+    assert "held long" not in found(campaign)
+    campaign.override("B", buckets=20, **ME)
+    clock.pass_by(days=1)
+    live(campaign, clock, 8)
+    sentence = found(campaign)["overridden long"]
+    assert (
+        "B has been shown by an override for 8 days, and 12 more are ordered (a look)" in sentence
+    )
+    campaign.cancel_override(**ME)
+    assert "overridden long" not in found(campaign)
+
+
+def test_rounds_that_are_not_as_expected_say_the_command_that_sets_them_right(new_campaign, clock):
+    campaign = new_campaign(**FLOW)
+    live(campaign, clock, 6, rounds=1000)
+    sentence = found(campaign, "warning")["rounds not as expected"]
+    assert "1,000 rounds on average, not 5,000" in sentence
+    assert "latesum campaign change --expected-rounds 1000" in sentence
+    campaign.change(expected_rounds=1000, **ME)
+    assert "rounds not as expected" not in found(campaign)
+
+
+def test_old_totals_that_grow_and_totals_by_decision(new_campaign, clock):
+    campaign = new_campaign(**FLOW, time_basis="decision")
+    for day in range(1, 15):
+        campaign.decide()
+        for bucket in range(1, day):
+            campaign.record(bucket, rounds=5000, total=1000 + 60 * (day - bucket))
+        clock.pass_by(days=1)
+    assert set(found(campaign, "warning")) >= {"old totals grow", "dated by decision"}
+
+
+@pytest.mark.parametrize(
+    ("free", "level"),
+    [(LITTLE_SPACE, None), (LITTLE_SPACE - 1, "warning"), (NO_SPACE - 1, "alarm"), (None, None)],
+)
+def test_a_store_that_is_nearly_full(new_campaign, monkeypatch, free, level):
+    campaign = new_campaign()
+    monkeypatch.setattr(Store, "free_bytes", lambda self: free)
+    levels = [each.level for each in campaign.health() if each.code == "store nearly full"]
+    assert levels == ([] if level is None else [level])
+
+
+def test_the_space_of_a_file_is_known_and_that_of_a_server_is_not(store_address, monkeypatch):
+    monkeypatch.undo()
+    with Store(store_address) as store:
+        free = store.free_bytes()
+    assert (free is None) == store_address.startswith("postgresql")
+    assert free is None or free > 0
+
+
+def test_a_finished_campaign_has_nothing_to_say(new_campaign, clock):
+    campaign = new_campaign(**FLOW)
+    live(campaign, clock, 10)
+    clock.pass_by(days=40)
+    assert found(campaign, "alarm")
+    campaign.finish("A", **ME)
+    assert campaign.health() == []
+    clock.pass_by(days=40)
+    assert campaign.status().health == []
+
+
+def test_reasons_and_data_claim_nothing_that_is_not_known(new_campaign, clock):
+    campaign = new_campaign(**FLOW)
+    assert "because it has not been tried yet" in campaign.decide().reason
+    clock.pass_by(days=1)
+    campaign.decide()
+    campaign.record(1, rounds=5000, total=1500)
+    assert campaign.status().data.startswith("1 total is known")
+    campaign.add("D", **ME)
+    clock.pass_by(days=1)
+    assert "has not been tried yet" in campaign.decide().reason

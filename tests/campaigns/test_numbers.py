@@ -1,0 +1,144 @@
+"""Decisions say which stretch they are a part of; logs of earlier versions, which do not, still work."""
+
+import itertools
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from latesum.campaigns import Campaign, Store
+from latesum.campaigns.deciding import told_plays
+from latesum.campaigns.moving import (
+    export_campaign,
+    exported_log,
+    read_export,
+    replay_log,
+    restore_campaign,
+)
+from latesum.campaigns.settings import Settings
+from latesum.policies import Play
+
+HISTORIES = Path(__file__).parent / "histories"
+ME = {"who": "an operator", "why": "a test"}
+
+
+def told(campaign):
+    return told_plays(campaign.ledger(), campaign.clock())
+
+
+def run(campaign, clock, days, rate=0.3):
+    for _ in range(days):
+        decision = campaign.decide()
+        clock.pass_by(days=1)
+        campaign.record(decision.bucket, rounds=5000, total=round(5000 * rate) + decision.arm)
+
+
+def test_a_decision_has_the_number_of_the_bucket_in_which_its_stretch_began(new_campaign, clock):
+    campaign = new_campaign()  # ODAAF's first stretch is five buckets long
+    run(campaign, clock, 14)
+    decisions = list(campaign.ledger().decisions.values())
+    changes = [d.bucket for d, e in zip(decisions[1:], decisions, strict=False) if d.arm != e.arm]
+    began = 1
+    for decision in decisions:
+        began = decision.bucket if decision.bucket in changes else began
+        assert decision.number == began
+    assert len(changes) >= 2
+    assert [play.number for play in told(campaign)] == [each.number for each in decisions]
+
+
+def test_a_new_decision_for_the_same_option_is_a_stretch_of_its_own(new_campaign, clock):
+    campaign = new_campaign(policy="flow", parameters={"horizon": 450_000, "mean_delay": 500})
+    run(campaign, clock, 12)
+    decisions = list(campaign.ledger().decisions.values())
+    assert {each.purpose for each in decisions} == {"learn"}
+    assert any(
+        one.arm == other.arm and one.number != other.number
+        for one, other in itertools.pairwise(decisions)
+    )
+    assert replay_log(campaign.first_settings, campaign.history()) == []
+
+
+def test_orders_and_drops_have_numbers_of_their_own(new_campaign, clock):
+    campaign = new_campaign()
+    run(campaign, clock, 1)
+    campaign.override("C", buckets=2, **ME)
+    run(campaign, clock, 3)
+    campaign.drop("B", **ME)
+    run(campaign, clock, 1)
+    numbers = [(d.arm, d.purpose, d.number) for d in campaign.ledger().decisions.values()]
+    assert numbers == [
+        (0, "learn", 1), (2, "override", 2), (2, "override", 2), (0, "learn", 4), (0, "learn", 5),
+    ]  # fmt: skip
+    assert replay_log(campaign.first_settings, campaign.history()) == []
+
+
+def test_what_was_shown_instead_is_one_stretch_while_it_lasts(new_campaign, clock):
+    campaign = new_campaign()
+    run(campaign, clock, 3)
+    for bucket in (2, 3):
+        campaign.record(bucket, shown="C")
+    assert [tuple(play)[::4] for play in told(campaign)] == [(0, 1), (2, 2), (2, 2)]
+
+
+def test_a_bucket_that_was_not_asked_for_goes_on_with_the_number_before(new_campaign, clock):
+    campaign = new_campaign()
+    campaign.decide()
+    clock.pass_by(days=7)
+    campaign.decide()
+    assert [each.number for each in campaign.ledger().decisions.values()] == [1] * 7 + [8]
+
+
+def test_a_replay_notices_another_number(new_campaign, clock):
+    campaign = new_campaign()
+    run(campaign, clock, 3)
+    exported = export_campaign(campaign.store, campaign.name)
+    decision = next(each for each in exported["log"] if each[2] == "decision" and each[3] == 2)
+    assert decision[4]["number"] == 1
+    decision[4]["number"] = 2
+    found = replay_log(Settings.from_json(exported["settings"]), exported_log(exported))
+    assert [each.bucket for each in found][:1] == [2]
+
+
+@pytest.mark.parametrize("name", ["flow", "odaaf", "round-robin"])
+def test_numbers_of_earlier_logs_rise_where_option_or_purpose_change(name, tmp_path, clock):
+    """What was one stretch by arm and purpose, "stay" and "learn" apart, is one by number."""
+    exported = read_export((HISTORIES / f"{name}.json").read_text(encoding="utf-8"))
+    raw = {each[3]: each[4]["purpose"] for each in exported["log"] if each[2] == "decision"}
+    assert ("stay" in raw.values()) == (name == "flow")
+    with Store(tmp_path / "old.db") as store:
+        restore_campaign(store, exported)
+        campaign = Campaign.open("eventful", store=store, clock=clock)
+        ledger = campaign.ledger()
+        clock.now = datetime(2026, 5, 19, 9, tzinfo=UTC)
+        seen = told(campaign)
+        plays = [each for each in seen if isinstance(each, Play)]
+        buckets = [bucket for bucket in ledger.decisions if ledger.value(bucket).rounds != 0]
+        assert {play.purpose for play in plays} <= {"learn", "override", "bridge", "commit"}
+        before = None
+        for each in seen:
+            if not isinstance(each, Play):
+                before = None
+                continue
+            bucket = buckets.pop(0)
+            word = raw[bucket] if each.purpose == "learn" else each.purpose
+            if before is not None and before[:2] == (each.arm, word):
+                assert each.number == before[2]
+            else:
+                assert each.number == bucket
+            before = (each.arm, word, each.number)
+
+
+def test_an_earlier_log_is_gone_on_with(tmp_path, clock):
+    exported = read_export((HISTORIES / "flow.json").read_text(encoding="utf-8"))
+    with Store(tmp_path / "old.db") as store:
+        restore_campaign(store, exported)
+        campaign = Campaign.open("eventful", store=store, clock=clock)
+        clock.now = datetime(2026, 5, 19, 9, tzinfo=UTC)
+        for _ in range(5):
+            decision = campaign.decide()
+            assert decision.number is not None
+            clock.pass_by(days=1)
+            campaign.record(decision.bucket, rounds=4000, total=2200)
+        assert replay_log(campaign.first_settings, campaign.history()) == []
+        page = campaign.status().timeline
+        assert {row.purpose for row in page} <= {"learn", "bridge", "commit", "override"}

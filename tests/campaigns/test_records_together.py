@@ -1,0 +1,159 @@
+"""Records in one transaction: what is kept in memory between two of them is never stale."""
+
+import pytest
+
+from latesum import InvalidInput
+from latesum.errors import BadRows
+from latesum.campaigns import Campaign, Row, Store
+from latesum.campaigns.store import Writer
+from latesum.campaigns.verdicts import Allowed
+
+
+@pytest.fixture
+def opened(store_address, clock):
+    """The same campaign, opened twice, as by two processes."""
+    with Store(store_address) as store:
+        Campaign.create(
+            name="banner", options=["red", "blue"], policy="odaaf", parameters={"horizon": 90_000, "mean_delay": 100},
+            every="number", expected_rounds=1000, time_basis="arrival", store=store, clock=clock,
+        )  # fmt: skip
+        stored = store.find("banner")
+        pair = [Campaign(store, stored, clock, owns_store=False) for _ in range(2)]
+        pair[0].decide()
+        yield pair
+
+
+def say(campaign, *totals, bucket=1):
+    rows = [Row(bucket, 1000, total, by="shop") for total in totals]
+    return [result.verdict for result in campaign.record_many(rows, each_alone=True)]
+
+
+def test_each_row_is_judged_by_the_ones_before_it(opened):
+    one, _ = opened
+    assert say(one, 300.0, 300.0, 310.0) == ["new", "same", "revised"]
+    assert say(one, 310.0, 300.0) == ["same", "revised"]
+    assert one.ledger().value(1).total == 300.0
+
+
+def test_what_another_process_wrote_is_seen(opened):
+    one, other = opened
+    assert say(one, 300.0) == ["new"]
+    assert say(other, 310.0) == ["revised"]
+    assert say(one, 310.0, 300.0) == ["same", "revised"]
+    assert say(other, 300.0) == ["same"]
+
+
+def test_a_decision_in_between_is_seen(opened):
+    one, other = opened
+    assert say(one, 5.0, bucket=2) == ["unknown bucket"]
+    assert say(one, 300.0) == ["new"]
+    other.decide()
+    assert say(one, 5.0, bucket=2) == ["new"]
+
+
+def test_what_failed_to_be_written_is_not_remembered(opened, monkeypatch):
+    one, _ = opened
+    assert say(one, 300.0) == ["new"]
+    whole = Writer.flush
+
+    def fail(self):
+        whole(self)
+        raise ConnectionError
+
+    with monkeypatch.context() as broken:
+        broken.setattr(Writer, "flush", fail)
+        with pytest.raises(ConnectionError):
+            say(one, 310.0)
+    assert say(one, 310.0) == ["revised"]
+    assert [entry.kind for entry in one.store.log(one.stored.id)] == ["decision", *["record"] * 2]
+
+
+def test_more_buckets_than_are_kept_and_than_one_statement_asks_for(opened, monkeypatch):
+    monkeypatch.setattr("latesum.campaigns.campaign._MOST_STATES", 3)
+    monkeypatch.setattr("latesum.campaigns.recorder._MOST_AT_ONCE", 2)
+    one, _ = opened
+    for bucket in range(1, 8):
+        assert say(one, 300.0, bucket=bucket) == ["new"]
+        one.decide()
+    rows = [Row(bucket, 1000, 310.0) for bucket in range(1, 8)]
+    assert {result.verdict for result in one.record_many(rows)} == {"revised"}
+    assert one._states is None  # too many to keep
+    assert {result.verdict for result in one.record_many(rows)} == {"same"}
+
+
+def test_a_log_that_was_put_back_and_went_another_way_is_noticed(opened):
+    one, other = opened
+    assert say(one, 300.0, 310.0) == ["new", "revised"]
+    with one.store.engine.begin() as connection:  # as a backup would have it
+        connection.exec_driver_sql("DELETE FROM log WHERE sequence = 3")
+        connection.exec_driver_sql("UPDATE campaigns SET head = 2")
+    assert say(other, 320.0) == ["revised"]
+    assert say(one, 310.0) == ["revised"]
+
+
+def test_a_bucket_that_is_revised_often_stays_small(opened):
+    one, _ = opened
+    for total in range(20):
+        say(one, float(total))
+    assert len(one._states.states["", 1].value.reports) == 1
+    assert len(one.ledger().value(1).reports) == 20
+
+
+def test_what_is_kept_is_used(opened, monkeypatch):
+    one, _ = opened
+    assert say(one, 300.0) == ["new"]
+    monkeypatch.setattr(Writer, "of_buckets", None)  # nothing is read again
+    assert say(one, 310.0) == ["revised"]
+
+
+def test_a_row_that_is_refused_stops_no_other_and_is_not_written(opened):
+    one, _ = opened
+    rows = [Row(1, -5), Row("soon", 5), Row(1, 1000, 300.0), Row(9, 5), Row(1, 10, 11.0)]
+    results = one.record_many(rows, each_alone=True)
+    said = [getattr(each, "verdict", str(each)) for each in results]
+    assert said[2:4] == ["new", "unknown bucket"]
+    assert "rounds" in said[0]
+    assert "'soon'" in said[1]
+    assert "more than 10 rounds" in said[4]
+    assert one.ledger().value(1).rounds == 1000
+
+
+def test_rows_that_are_bad_in_any_way_are_named_by_their_places(opened):
+    one, _ = opened
+    with pytest.raises(BadRows) as refused:
+        one.record_many([Row(1, 1000, 300.0), Row(1, -5), Row(1, 10, 11.0), Row("soon", 5)])
+    places = [(place, bad.column) for place, bad in refused.value.problems]
+    assert places == [(1, "rounds"), (2, "total"), (3, "bucket")]
+    assert not one.ledger().value(1).recorded
+
+
+def test_a_row_that_stops_leaves_nothing_unless_it_may(opened):
+    one, _ = opened
+    rows = [Row(1, 1000, 300.0), Row(9, 5)]
+    verdicts = [each.verdict for each in one.record_many(rows)]
+    assert verdicts == ["new", "unknown bucket"]
+    assert not one.ledger().value(1).recorded
+    one.record_many([row._replace(allowed=Allowed(skip_unknown=True)) for row in rows])
+    assert one.ledger().value(1).total == 300.0
+
+
+def test_an_act_happens_once_under_its_key(opened):
+    one, other = opened
+    me = {"who": "me", "why": "a try", "key": "k1"}
+    assert not one.hold(**me).repeated
+    assert other.hold(**me).repeated
+    with pytest.raises(InvalidInput, match="used for another act"):
+        other.hold(**{**me, "why": "another try"})
+    with pytest.raises(InvalidInput, match="used for another act"):
+        other.resume(**me)
+    with pytest.raises(InvalidInput, match="held already"):
+        other.hold(who="me", why="a try")
+    first = one.override("blue", buckets=2, who="me", why="a try", key="k2")
+    assert first[:3] == ("override", "blue", False)
+    with pytest.raises(InvalidInput, match="used for another act"):
+        one.override("blue", buckets=3, who="me", why="a try", key="k2")
+    ended = one.finish("red", who="me", why="over", key="k3")
+    assert (ended.option, ended.repeated) == ("red", False)
+    # The option was left to the campaign this time, and the answer is what was done.
+    assert other.finish(who="me", why="over", key="k3")[:3] == ("finish", "red", True)
+    assert [entry.kind for entry in one.history()] == ["decision", "hold", "override", "finish"]

@@ -1,0 +1,389 @@
+"""Campaigns with regions: decided together, recorded and changed apart, and the same when replayed."""
+
+import json
+from datetime import UTC, date, datetime, timedelta
+
+import numpy as np
+import pytest
+
+from latesum import InvalidInput
+from latesum.errors import BadField, BadFile, NotPossible, UnknownBucket
+from latesum.campaigns import Campaign, Store
+from latesum.campaigns.importing import import_totals
+from latesum.campaigns.moving import (
+    export_campaign,
+    exported_log,
+    move_campaign,
+    replay_log,
+    restore_campaign,
+)
+from latesum.campaigns.settings import Settings
+from latesum.markets.settings import MODEL
+
+ME = {"who": "an operator", "why": "a test"}
+SIZES = {"north": 5000, "south": 3000, "west": 1500}
+WORTH = {"ten off": 1.0, "free shipping": 0.95, "a gift": 1.2, "a voucher": 1.0}
+FIRST = date(2026, 3, 2)
+GIVEN = {
+    "name": "offers", "options": ["ten off", "free shipping", "a gift"], "regions": list(SIZES),
+    "start": "2026-03-02", "expected_rounds": 3000, "time_basis": "arrival", "seed": 3,
+    "parameters": {"horizon": "8 weeks", "late": "about 2 days"}, "status_quo": "ten off",
+}  # fmt: skip
+
+
+def total_of(region, day, option):
+    """About 3% of the visitors, by the worth of the option; a little noise that is always the same."""
+    noise = 1 + 0.04 * (((day.toordinal() * 31 + len(region) * 17) % 7) - 3) / 3
+    return round(SIZES[region] * 0.03 * WORTH[option] * noise)
+
+
+def past_rows(days=28):
+    return [
+        {"bucket": str(day), "region": region, "rounds": size, "total": total_of(region, day, "ten off")}
+        for day in (FIRST - timedelta(days=back) for back in range(days, 0, -1))
+        for region, size in SIZES.items()
+    ]  # fmt: skip
+
+
+class Clock:
+    now = datetime(2026, 3, 2, 7, tzinfo=UTC)
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def make(store, clock):
+    def made(**changed):
+        return Campaign.create(**{**GIVEN, **changed}, store=store, clock=clock)
+
+    return made
+
+
+def live(campaign, clock, days, acts=None):
+    """Record yesterday in every region in the morning, and ask."""
+    for _ in range(days):
+        number = (clock.now.date() - FIRST).days
+        for region, part in campaign.ledger().parts.items():
+            if number in part.decisions:
+                option = campaign.settings.options[part.shown(number)]
+                day = FIRST + timedelta(days=number - 1)
+                campaign.record(
+                    number, region=region, rounds=SIZES[region], total=total_of(region, day, option)
+                )
+        (acts or {}).get(number + 1, lambda: None)()
+        campaign.decide_all()
+        clock.now += timedelta(days=1)
+
+
+def shown(campaign, region):
+    return [each.option for each in campaign.ledger().parts[region].decisions.values()]
+
+
+#: Of two kinds of stores, what the policy decides is the same: one is enough for the default run.
+POSTGRESQL = pytest.mark.parametrize(
+    "store", [pytest.param("sqlite", marks=pytest.mark.slow), "postgresql"], indirect=True
+)
+
+
+@POSTGRESQL
+def test_every_region_is_decided_once_and_the_best_option_is_found(make, clock):
+    campaign = make(history=past_rows())
+    first = campaign.decide_all()
+    assert list(first) == list(SIZES)
+    assert {each.option for each in first.values()} == set(GIVEN["options"])  # the sweep
+    assert campaign.decide_all() == first
+    assert campaign.decide(region="south") == first["south"]
+    assert len(campaign.history()) == 3
+    live(campaign, clock, 42)
+    assert replay_log(campaign.first_settings, campaign.history()) == []
+    status = campaign.status()
+    assert status.winner == "a gift"
+    assert {shown(campaign, region)[-1] for region in SIZES} == {"a gift"}
+    effects = {each.option: each for each in campaign.market().readings.effects}
+    assert effects["ten off"].effect == 0  # the status quo
+    assert effects["a gift"].low95 < 0.2 < effects["a gift"].high95
+    assert effects["a gift"].chance > 0.9
+    said = " ".join(campaign.explain())
+    assert "against ten off; best with" in said
+    assert "late on average (told: about 2 days)" in said
+    assert json.loads(json.dumps(status.to_json()))["market"]["reference"] == "ten off"
+    clock.now -= timedelta(days=1)
+    assert [each for each in campaign.health() if each.level != "note"] == []
+
+
+def test_a_campaign_with_regions_has_switchback_and_no_other_policy():
+    settings = Settings.read(GIVEN)
+    assert settings.policy == "switchback"
+    said = {"horizon": 56, "mean_delay": 2.0, "sure": "guess"}
+    assert settings.parameters == {**said, "model": MODEL}
+    assert Settings.from_json(json.loads(json.dumps(settings.to_json()))) == settings
+    known = Settings.read({**GIVEN, "parameters": {"late": "36 hours"}})
+    assert known.parameters == {
+        "horizon": 90, "mean_delay": 1.5, "sure": "known", "model": MODEL,
+    }  # fmt: skip
+    for changed, says in (
+        ({"policy": "unmix"}, "a campaign with regions has the policy switchback"),
+        ({"regions": ["north"]}, "one region is no region"),
+        ({"regions": ["north", "North"]}, "name of its own"),
+        ({"regions": "north,south"}, "a list of names"),
+        ({"align": "week"}, "needs no align"),
+        ({"parameters": {"late": "soon"}}, "span of time"),
+        ({"parameters": {"late": "2 days", "mean_delay": 2}}, "not by both"),
+        ({"parameters": {"horizn": 3}}, "did you mean 'horizon'"),
+        ({"parameters": {"lags": "other"}}, "lags"),
+    ):
+        with pytest.raises(InvalidInput, match=says):
+            Settings.read({**GIVEN, **changed})
+    stream = Settings.read({**GIVEN, "regions": [], "policy": "switchback"})
+    assert stream.build_market().regions == ("",)
+
+
+def test_a_history_is_of_regions_and_may_be_mixed():
+    rows = [*past_rows(3), {"bucket": "2026-02-20", "region": "west", "total": 40,
+                            "shown": "ten off:0.5 a gift:0.5"}]  # fmt: skip
+    settings = Settings.read({**GIVEN, "history": rows})
+    assert len(settings.history) == 10
+    first = settings.history[0]
+    assert (first.label, first.region, first.shares) == ("2026-02-20", "west", ((0, 0.5), (2, 0.5)))
+    for row, says in (
+        ({"bucket": "2026-02-20", "total": 4}, "of which region"),
+        ({"bucket": "2026-02-20", "region": "east", "total": 4}, "no region 'east'"),
+        (past_rows(1)[0], "twice in the history"),
+    ):
+        with pytest.raises(InvalidInput, match=says):
+            Settings.read({**GIVEN, "history": [*past_rows(1), row]})
+    with pytest.raises(InvalidInput, match="the campaign has none"):
+        Settings.read({**GIVEN, "regions": [], "history": past_rows(1)})
+
+
+def test_rows_are_of_a_region_and_the_others_do_not_change(make):
+    campaign = make()
+    campaign.decide_all()
+    assert campaign.record(1, region="south", rounds=3000, total=90).region == "south"
+    values = {region: part.value(1).total for region, part in campaign.ledger().parts.items()}
+    assert values == {"north": None, "south": 90, "west": None}
+    assert campaign.record(1, region="south", total=90).verdict == "same"
+    assert campaign.record(1, region="north", total=150).verdict == "new"
+    with pytest.raises(BadField, match="which region the row is of: north, south, west"):
+        campaign.record(1, total=4)
+    with pytest.raises(UnknownBucket, match="no region 'east'"):
+        campaign.record(1, region="east", total=4)
+    with pytest.raises(InvalidInput, match="say which region"):
+        campaign.decide()
+    with pytest.raises(InvalidInput, match="did you mean 'north'"):
+        campaign.decide(region="nort")
+
+
+def test_a_campaign_without_regions_takes_none(new_campaign):
+    campaign = new_campaign()
+    assert list(campaign.decide_all()) == [""]
+    with pytest.raises(BadField, match="has no regions"):
+        campaign.record(1, region="north", total=4)
+    with pytest.raises(InvalidInput, match="has no regions"):
+        campaign.hold(region="north", **ME)
+    with pytest.raises(BadField, match="learns from buckets of one option only"):
+        campaign.record(1, shown="A:0.5 B:0.5")
+
+
+def test_files_have_a_column_for_the_region(make, clock):
+    campaign = make()
+    campaign.decide_all()
+    clock.now += timedelta(days=1)
+    head = "date,region,rounds,total,shown\n"
+    text = "2026-03-02,north,5000,150,\n2026-03-02,south,3000,80,a gift:0.7 ten off:0.3\n"
+    done = import_totals(campaign, (head + text).encode())
+    assert [(row.verdict, row.region) for _, row in done.rows] == [
+        ("new", "north"),
+        ("new", "south"),
+    ]
+    assert campaign.ledger().parts["south"].shares(1) == ((0, 0.3), (2, 0.7))
+    table = campaign.table("buckets")
+    again = import_totals(campaign, table.to_csv().encode())
+    assert {row.verdict for _, row in again.rows} == {"same"}
+    refused = import_totals(campaign, (head + "2026-03-02,east,5000,150,\n").encode())
+    assert refused.stopped
+    assert "no region 'east'" in refused.rows[0][1].note
+    for content, says in (
+        ("date,rounds,total\n2026-03-02,5000,150\n", "no column says which region"),
+        (f"{head}2026-03-02,,5000,150,\n", "which region the row is of"),
+        (f"{head}2026-03-02,west,5000,150,a gift:0.7 ten off:0.1\n", "add up to 0.8"),
+        (f"{head}2026-03-02,west,9,5,\n2026-03-02,west,9,6,\n", "2026-03-02 west is in row 2 already"),
+    ):  # fmt: skip
+        with pytest.raises(BadFile, match=says):
+            import_totals(campaign, content.encode())
+    german = "Datum;Gebiet;Besucher;Bestellungen\n02.03.2026;west;1.500;44,0\n"
+    from latesum.files import FileForm
+
+    form = FileForm.create(
+        columns="bucket=Datum,region=Gebiet,rounds=Besucher,total=Bestellungen", decimal=","
+    )
+    assert import_totals(campaign, german.encode(), form).written
+    assert campaign.ledger().parts["west"].value(1).total == 44
+
+
+@POSTGRESQL
+def test_acts_are_for_a_region_or_for_all(make, clock):
+    campaign = make(history=past_rows())
+    acts = {
+        6: lambda: campaign.hold(region="south", **ME),
+        7: lambda: campaign.override("free shipping", buckets=2, region="west", **ME),
+        12: lambda: campaign.drop("a gift", region="north", **ME),
+        14: lambda: campaign.resume(region="south", **ME),
+        16: lambda: campaign.override("ten off", buckets=1, **ME),
+        18: lambda: campaign.bring_back("a gift", region="north", **ME),
+        20: lambda: campaign.add("a voucher", **ME),
+    }
+    live(campaign, clock, 30, acts)
+    held = campaign.ledger().parts["south"].decisions
+    assert len({held[number].arm for number in range(5, 14)}) == 1
+    assert {held[number].source for number in range(6, 14)} == {"held"}
+    assert shown(campaign, "west")[6:8] == ["free shipping"] * 2
+    assert campaign.ledger().parts["west"].decisions[9].source == "policy"
+    assert "a gift" not in shown(campaign, "north")[11:17]
+    assert {shown(campaign, region)[15] for region in SIZES} == {"ten off"}
+    dwell = campaign.market().found.settings.dwell
+    assert any("a voucher" in shown(campaign, region)[19 : 19 + dwell] for region in SIZES)
+    assert replay_log(campaign.first_settings, campaign.history()) == []
+    with pytest.raises(NotPossible, match="was not dropped"):
+        campaign.bring_back("a gift", region="north", **ME)
+    campaign.hold(region="north", **ME)
+    assert campaign.status().state == "running"
+    campaign.hold(**ME)  # the others too
+    assert campaign.status().state == "held"
+    with pytest.raises(NotPossible, match="held already"):
+        campaign.hold(**ME)
+    done = campaign.override("ten off", region="west", key="12345678", **ME)
+    assert campaign.override("ten off", region="west", key="12345678", **ME) == done._replace(
+        repeated=True
+    )
+    with pytest.raises(NotPossible, match="was used for another act"):
+        campaign.override("ten off", region="north", key="12345678", **ME)
+    campaign.finish(**ME)
+    assert {each.source for each in campaign.decide_all().values()} == {"finished"}
+    clock.now += timedelta(days=3)
+    campaign.reopen(**ME)
+    campaign.decide_all()
+    assert replay_log(campaign.first_settings, campaign.history()) == []
+
+
+def test_days_before_the_first_question_and_days_not_asked_for(make, clock):
+    """What was reported of them is history to the model: the sweep begins with the first question."""
+    campaign = make()
+    clock.now += timedelta(days=4)
+    campaign.record(1, region="north", rounds=5000, total=150)  # the status quo went on
+    campaign.record(2, region="south", rounds=3000, total=90, shown="a gift")
+    first = campaign.decide_all()
+    assert {each.option for each in first.values()} == set(GIVEN["options"])
+    assert shown(campaign, "north")[:4] == ["ten off"] * 4
+    assert shown(campaign, "south")[:3] == ["a gift"] * 3
+    assert campaign.market().found.first == 5
+    clock.now += timedelta(days=3)
+    campaign.record(7, region="west", rounds=1500, total=40)
+    campaign.decide_all()
+    assert shown(campaign, "west")[1:3] == [first["west"].option] * 2
+    assert replay_log(campaign.first_settings, campaign.history()) == []
+
+
+def test_a_mistake_or_an_order_does_not_become_the_choice(make, clock):
+    campaign = make(history=past_rows())
+    first = campaign.decide_all()
+    other = "a gift" if first["north"].option != "a gift" else "ten off"
+    campaign.record(1, region="north", rounds=5000, total=150, shown=other)
+    clock.now += timedelta(days=1)
+    assert campaign.decide_all()["north"].option == first["north"].option
+    assert "goes on until" in campaign.decide_all()["north"].reason
+
+
+def test_a_campaign_with_regions_is_exported_restored_and_moved(make, clock, store, tmp_path):
+    campaign = make(history=past_rows())
+    live(campaign, clock, 12)
+    exported = json.loads(json.dumps(export_campaign(store, "offers")))
+    assert exported_log(exported) == campaign.history()
+    restore_campaign(store, exported, "again")
+    again = Campaign.open("again", store=store, clock=clock)
+    assert again.history() == campaign.history()
+    with Store(tmp_path / "other.db") as target:
+        move_campaign(store, target, "again")
+        there = Campaign.open("again", store=target, clock=clock)
+        assert there.decide_all() == dict(campaign.decide_all().items())
+
+
+def test_one_stream_may_have_switchback_too(make, clock):
+    campaign = make(regions=[], policy="switchback", name="stream")
+    for day in range(20):
+        decision = campaign.decide()
+        if day:
+            campaign.record(day, rounds=5000, total=total_of("north", FIRST, decision.option))
+        clock.now += timedelta(days=1)
+    assert replay_log(campaign.first_settings, campaign.history()) == []
+    assert campaign.status().market.reference == "ten off"
+    changed = campaign.change(policy="unmix", **ME)
+    assert "Not taken over, because they are counted otherwise: horizon" in changed.note
+    campaign.decide()
+    campaign.change(policy="switchback", parameters={"late": "about 3 days"}, **ME)
+    assert campaign.settings.parameters["mean_delay"] == 3.0
+    campaign.decide()
+    assert replay_log(campaign.first_settings, campaign.history()) == []
+    campaign.change(parameters={"late": "2 days"}, **ME)
+    assert campaign.settings.parameters["sure"] == "known"
+
+
+def test_negative_and_missing_totals_and_unknown_rounds_do_not_stop_it(make, clock):
+    campaign = make()
+    for day in range(1, 12):
+        campaign.decide_all()
+        clock.now += timedelta(days=1)
+        campaign.record(day, region="north", total=-5)
+        campaign.record(day, region="south", rounds=0, total=2)
+        campaign.record(day, region="west", status="missing")
+    campaign.decide_all()
+    assert replay_log(campaign.first_settings, campaign.history()) == []
+    assert campaign.status().market is not None
+
+
+def test_it_is_said_that_effects_are_taken_to_stay(make, clock):
+    campaign = make()
+    assert "effects that stay" not in {each.code for each in campaign.health()}
+    campaign.decide_all()
+    found = {each.code: each for each in campaign.health()}
+    assert found["effects that stay"].level == "note"
+    assert "take another policy, such as guarded" in found["effects that stay"].sentence
+    campaign.change(parameters={"novelty": 0.01}, **ME)
+    assert "effects that stay" not in {each.code for each in campaign.health()}
+
+
+def test_a_campaign_keeps_to_the_model_by_which_it_began(make):
+    settings = make().settings
+    older = Settings.from_json(
+        {
+            **settings.to_json(),
+            "parameters": {k: v for k, v in settings.parameters.items() if k != "model"},
+        }
+    )
+    assert settings.build_market().model == MODEL
+    assert older.build_market().model == 1
+    assert older.written_parameters == {**settings.parameters, "model": 1}
+
+
+def test_a_stream_that_is_too_noisy_is_warned_of_before_the_first_decision(make):
+    """The history alone says it: demand that walks by 12% a day, beside one that walks by 1%."""
+    past = [FIRST - timedelta(days=back) for back in range(40, 0, -1)]
+    steps = np.random.default_rng(4).standard_normal(len(past))
+    for name, walk in (("wild", 0.12), ("calm", 0.01)):
+        totals = np.rint(900 * np.exp(np.cumsum(walk * steps))).tolist()
+        rows = [
+            {"bucket": str(day), "rounds": 30_000, "total": total}
+            for day, total in zip(past, totals, strict=True)
+        ]
+        campaign = make(regions=[], policy="switchback", name=name, history=rows)
+        assert campaign.history() == []
+        said = [each for each in campaign.health() if each.code == "noisy demand"]
+        assert len(said) == (name == "wild")
+        assert all("Use regions." in each.sentence and each.level == "warning" for each in said)
+        assert all(each.sentence in campaign.status().warnings for each in said)

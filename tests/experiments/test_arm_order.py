@@ -1,0 +1,137 @@
+"""The order of arms: drawn in every run, the same for all policies, and independent of the rest."""
+
+from collections import Counter
+from itertools import permutations
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+from latesum import InvalidInput, Oracle, Problem, compare
+from latesum._registry import POLICIES
+from latesum.experiments.setting import ORDER, Setting, arm_order, reports_of
+from latesum.experiments.studies.league import ENTRANTS, Entrant, run_league
+from latesum.experiments.studies.league_problems import PROBLEMS, LeagueProblem
+from latesum.policies.spec import PolicySpec
+
+DELAYS = ["constant(0)", "uniform(0, 9)", "poisson(4).clipped(20)"]
+PROBLEM = Problem([0.3, 0.4, 0.8], DELAYS)
+HORIZON = 4_000
+#: Tests of analysts are for markets alone.
+TEXTS = {
+    name: entrant.text
+    for name, entrant in ENTRANTS.items()
+    if PolicySpec.parse(entrant.text).name in POLICIES.names()
+} | {"oracle": "oracle", "ducb": "ducb"}
+DAILY = PROBLEMS["daily totals, two days late"]
+
+
+def random_order(n_arms, seed):
+    return arm_order(n_arms, np.random.SeedSequence(seed[0], spawn_key=(seed[1], ORDER)))
+
+
+def _directly(problem, text, horizon, number, seed=1, bucket=1, report_lag=0):
+    """A run of the problem as it is listed; returns its regret at the end."""
+    spec, reports = PolicySpec.parse(text), reports_of(bucket, report_lag)
+    return [Setting(problem, spec, horizon, seed=seed, reports=reports).run(number).regret()]
+
+
+def test_all_orders_come_equally_often():
+    """Error rate one in a million, and the seeds are fixed."""
+    counts = Counter(tuple(random_order(3, (1, number))) for number in range(6_000))
+    assert set(counts) == set(permutations(range(3)))
+    distance = sum((count - 1_000) ** 2 / 1_000 for count in counts.values())
+    assert distance < chi2.isf(1e-6, 5)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_every_policy_meets_the_order_of_its_replication():
+    result = compare(PROBLEM, TEXTS, HORIZON, replications=6, seed=1, random_order=True)
+    for number in range(6):
+        listed = PROBLEM.permuted(random_order(3, (1, number)))
+        for name, text in TEXTS.items():
+            expected = _directly(listed, text, HORIZON, number)
+            assert result.runs[name].regrets[number, -1] == pytest.approx(expected[-1]), name
+    assert result.description["arm_order"] == "random"
+    assert "arms in random order" in str(result)
+
+
+def test_what_a_policy_knows_of_single_arms_follows_the_order():
+    result = compare(PROBLEM, {"o": "oracle"}, HORIZON, replications=9, seed=1, random_order=True)
+    assert result.runs["o"].ended_on_best.all()
+    assert not result.runs["o"].regrets.any()
+    for number in range(9):
+        listed, policy = Setting(PROBLEM, PolicySpec("ducb"), HORIZON, order=ORDER).met_by(number)
+        assert repr(policy) == repr(Setting(listed, PolicySpec("ducb"), HORIZON).prepared[1])
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_workers_change_nothing():
+    few = {name: TEXTS[name] for name in ("flow", "ars-ucb", "qpm-d UCB1")}
+    results = [
+        compare(PROBLEM, few, HORIZON, replications=20, seed=3, workers=workers, random_order=True)
+        for workers in (1, 2)
+    ]
+    assert results[0].description == results[1].description
+    for name in few:
+        one, other = results[0].runs[name].measured, results[1].runs[name].measured
+        assert list(one) == list(other)
+        for measure in one:
+            assert one[measure].tobytes() == other[measure].tobytes()
+
+
+def test_the_order_is_as_given_unless_it_is_asked_for():
+    given = compare(PROBLEM, {"a": "ars-ucb"}, HORIZON, replications=3, seed=1)
+    for number in range(3):
+        expected = _directly(PROBLEM, "ars-ucb", HORIZON, number)
+        assert given.runs["a"].regrets[number, -1] == expected[-1]
+    assert given.description["arm_order"] == "as given"
+    with pytest.raises(InvalidInput, match="give policies as text"):
+        compare(
+            PROBLEM, {"o": Oracle(3, 9, best_arm=2)}, 9, replications=1, seed=1, random_order=True
+        )
+
+
+def test_where_the_best_arm_is_listed_does_not_rank_a_policy(tmp_path):
+    """One that stays with the first arm lost all or nothing; drawn orders make it the mean gap.
+
+    How often each arm comes first is known exactly, and so is the mean regret.
+    """
+    runs, horizon = 40, 900
+    problem = Problem([0.30, 0.31, 0.315], "geometric(15)")
+    settings = {
+        str(listing): LeagueProblem(problem.permuted(listing), horizon, bucket=10, report_lag=20)
+        for listing in permutations(range(3))
+    }
+    entrants = {"first": Entrant("oracle(best_arm=0)", runs)}
+    rows = run_league(tmp_path, problems=settings, entrants=entrants)
+    for row, setting in zip(rows, settings.values(), strict=True):
+        gaps = setting.problem.gaps
+        lost = [gaps[random_order(3, (1, number))[0]] * horizon for number in range(runs)]
+        assert row.summary.mean == pytest.approx(np.mean(lost))
+        # Within four standard errors; listed as given it would be 0, 4.5 or 13.5.
+        error = np.std(gaps) * horizon / np.sqrt(runs)
+        assert abs(row.summary.mean - np.mean(gaps) * horizon) < 4 * error
+
+
+def test_a_fixed_sweep_on_daily_totals_meets_the_best_arm_anywhere():
+    """ARS-UCB loses 900 where the best arm is swept last, and 13,500 where it is in between."""
+    reports = {"bucket": DAILY.bucket, "report_lag": DAILY.report_lag}
+    result = compare(
+        DAILY.problem, {"it": "ars-ucb"}, DAILY.horizon, replications=3, seed=2, random_order=True,
+        **reports,
+    )  # fmt: skip
+    lost = result.runs["it"].regrets[:, -1]
+    for number in range(3):
+        listed = DAILY.problem.permuted(random_order(3, (2, number)))
+        expected = _directly(listed, "ars-ucb", DAILY.horizon, number, 2, **reports)
+        assert lost[number] == pytest.approx(expected[-1])
+    assert min(lost) < 1_000
+    assert max(lost) > 13_000
+
+
+def test_results_of_arms_in_a_fixed_order_are_not_taken_for_those_of_the_league():
+    """The order is part of what names the results of a setting."""
+    problem, spec = Problem([0.3, 0.6], "constant(3)"), PolicySpec("oracle", {"best_arm": 0})
+    one, other = (Setting(problem, spec, 1_000, order=order) for order in (None, ORDER))
+    assert one.digest != other.digest

@@ -1,0 +1,165 @@
+"""Many runs: the summary, saving, and the same bytes whatever the number of workers."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from latesum import ARSUCB, ODAAF, Comparison, FixedSplit, InvalidInput, Oracle, Problem, compare
+from latesum._call_text import split_list
+from latesum.attributed import QPMD
+from latesum.experiments.comparison import default_checkpoints
+from latesum.experiments.setting import Setting, knowledge
+from latesum.policies import PolicySpec
+
+PROBLEM = Problem([0.3, 0.6], "geometric(10)")
+POLICIES = {"ODAAF": ODAAF(2, 20_000, mean_delay=10), "split": FixedSplit(2, 20_000)}
+
+
+def _compare(**changes):
+    arguments = {"replications": 12, "seed": 3, **changes}
+    return compare(PROBLEM, POLICIES, 20_000, **arguments)
+
+
+def test_the_summary():
+    result = _compare()
+    split = result.summary()[1]
+    assert split.mean == pytest.approx(0.3 * 10_000)
+    assert (split.standard_error, split.switches, split.ended_on_best) == (0, 1, 1)
+    assert result.runs["split"].regrets.mean(axis=0)[-1] == pytest.approx(3000)
+    assert result.checkpoints[-1] == 20_000
+    assert "split" in str(result)
+
+
+def test_the_bytes_do_not_depend_on_the_workers(tmp_path):
+    seen = []
+    paths = [tmp_path / f"{workers}.parquet" for workers in (1, 2, 3)]
+    for workers, path in zip((1, 2, 3), paths, strict=True):
+        _compare(workers=workers, progress=lambda done, total, what: seen.append(done)).to_parquet(
+            path
+        )
+    contents = [path.read_bytes() for path in paths]
+    assert contents[0] == contents[1] == contents[2]
+    assert seen[-1] == 24
+
+
+def test_adding_a_policy_does_not_change_the_others():
+    both = _compare()
+    alone = compare(PROBLEM, {"split": POLICIES["split"]}, 20_000, replications=12, seed=3)
+    assert np.array_equal(both.runs["split"].regrets, alone.runs["split"].regrets)
+
+
+def test_replications_differ_and_do_not_repeat():
+    result = compare(PROBLEM, {"ARS": ARSUCB(2)}, 5_000, replications=200, seed=1)
+    regrets = result.runs["ARS"].regrets
+    assert len(np.unique(regrets, axis=0)) > 20
+
+
+def test_saved_and_read_again(tmp_path):
+    result = _compare()
+    result.to_parquet(tmp_path / "runs.parquet")
+    again = Comparison.from_parquet(tmp_path / "runs.parquet")
+    assert str(again) == str(result)
+    assert np.array_equal(again.runs["ODAAF"].regrets, result.runs["ODAAF"].regrets)
+    assert again.description == result.description
+    assert [path.name for path in tmp_path.iterdir()] == ["runs.parquet"]
+
+
+def test_two_processes_may_save_to_one_file_at_once(tmp_path, monkeypatch):
+    import pyarrow.parquet as pq
+
+    result, path, write = _compare(), tmp_path / "runs.parquet", pq.write_table
+
+    def write_while_another_saves(*given):
+        write(*given)
+        monkeypatch.setattr(pq, "write_table", write)
+        result.to_parquet(path)
+
+    monkeypatch.setattr(pq, "write_table", write_while_another_saves)
+    result.to_parquet(path)
+    assert str(Comparison.from_parquet(path)) == str(result)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_other_files_are_refused(tmp_path):
+    (tmp_path / "other").write_text("hello")
+    with pytest.raises(InvalidInput, match="cannot read"):
+        Comparison.from_parquet(tmp_path / "other")
+    with pytest.raises(InvalidInput, match="cannot write"):
+        _compare().to_parquet(tmp_path / "no" / "folder.parquet")
+
+
+def test_attributed_policies_are_marked(tmp_path):
+    policies = {"oracle": Oracle(2, 2_000, best_arm=1), "QPM-D": QPMD("ucb1", n_arms=2)}
+    result = compare(PROBLEM, policies, 2_000, replications=3, seed=1, workers=2)
+    assert "QPM-D *" in str(result)
+    assert "oracle *" not in str(result)
+    result.plot(tmp_path / "figure.png")
+    assert (tmp_path / "figure.png").stat().st_size > 10_000
+
+
+def test_nonsense_is_refused():
+    with pytest.raises(InvalidInput, match="at least one policy"):
+        compare(PROBLEM, {}, 100, replications=1, seed=1)
+    with pytest.raises(InvalidInput, match="chooses among 3 arms"):
+        compare(PROBLEM, {"x": FixedSplit(3, 100)}, 100, replications=1, seed=1)
+    with pytest.raises(InvalidInput, match="replications"):
+        _compare(replications=0)
+    with pytest.raises(InvalidInput, match="workers"):
+        _compare(workers=0)
+
+
+def test_checkpoints_are_rounds_within_the_horizon():
+    for horizon in (1, 2, 17, 10**9):
+        points = np.array(default_checkpoints(horizon))
+        assert (np.diff(points) > 0).all()
+        assert points[0] == 1
+        assert points[-1] == horizon
+
+
+def policy_for(text, problem, horizon):
+    """The policy written as `text`, told what is true of a problem."""
+    return Setting(problem, PolicySpec.parse(text), horizon).prepared[1]
+
+
+def test_policies_are_told_what_is_true_of_the_problem():
+    problem = Problem([0.5, 0.6, 0.1], ["uniform(0, 10)", "constant(30)", "poisson(4)"])
+    known = knowledge(problem, 100)
+    assert (known["mean_delay"], known["delay_variance"], known["delay_bound"]) == (30, 10, None)
+    with pytest.raises(InvalidInput, match="must be told the delay bound"):
+        policy_for("odaaf-b", problem, 100)
+    told = policy_for("odaaf-b(delay_bound=90, mean_delay=2)", problem, 100)
+    assert (told.parameters["delay_bound"], told.parameters["mean_delay"]) == (90, 2)
+    for bad in ("odaaf(", "odaaf(3)", "odaaf(mean_delay=open)", "!"):
+        with pytest.raises(InvalidInput, match="cannot read"):
+            policy_for(bad, problem, 100)
+    assert split_list("a, b(c=[1,2], d=3),e") == ["a", "b(c=[1,2], d=3)", "e"]
+
+
+def test_importing_latesum_loads_nothing_heavy():
+    heavy = [
+        "numba",
+        "scipy",
+        "matplotlib",
+        "pyarrow",
+        "rich",
+        "typer",
+        "pydantic",
+        "dask",
+        "fastapi",
+        "sqlalchemy",
+    ]
+    code = f"import sys, latesum; print([m for m in {heavy} if m in sys.modules])"
+    printed = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert printed.stdout.strip() == "[]"
+
+
+def test_a_missing_extra_says_which_one(monkeypatch):
+    from latesum import MissingExtra
+
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'latesum\[plots\]'"):
+        _compare(replications=1).plot()

@@ -1,0 +1,97 @@
+"""The same sweep on a Dask cluster, also when a worker is killed midway."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from latesum._checks import InvalidInput
+from latesum.experiments import engine, runners
+from latesum.experiments.runners import chosen_runner
+from latesum.experiments.sweeps import Experiment, run_sweep
+
+EXPERIMENT = Experiment.model_validate(
+    {
+        "name": "cluster",
+        "horizon": 50_000,
+        "replications": 40,
+        "checkpoints": 10,
+        "problems": [{"name": "p", "arms": [0.4, 0.6], "delay": "uniform(0, 20)"}],
+        "policies": [{"policy": "odaaf"}, {"policy": "qpm-d(base='ucb1')"}],
+    }
+)
+
+
+def tables(folder: Path) -> list[bytes]:
+    inside = folder / "cluster"
+    return [(inside / f"{name}.parquet").read_bytes() for name in ("runs", "checkpoints")]
+
+
+@pytest.fixture(scope="module")
+def distributed() -> Any:
+    return pytest.importorskip("distributed")  # a second, which is not for every collection
+
+
+@pytest.fixture(scope="module", params=[1, pytest.param(2, marks=pytest.mark.slow)])
+def cluster(request: pytest.FixtureRequest, distributed: Any) -> Iterator[Any]:
+    """One worker in the default run, which the cluster begins anew when it is killed."""
+    with distributed.LocalCluster(
+        n_workers=request.param, threads_per_worker=1, processes=True, dashboard_address=None,
+        host="127.0.0.1",
+    ) as started:  # fmt: skip
+        yield started
+
+
+@pytest.fixture(autouse=True)
+def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "_SECONDS_PER_CHUNK", 0.01)
+
+
+def test_a_worker_killed_midway_changes_nothing(
+    tmp_path: Path, cluster: Any, distributed: Any
+) -> None:
+    run_sweep(EXPERIMENT, tmp_path / "alone")
+    import dask
+
+    # Results that a killed worker had are asked for until this time is over; usually it is half a minute.
+    short = {"distributed.comm.timeouts.connect": "3s"}
+    killed: list[int] = []
+    with chosen_runner(dask=cluster.scheduler_address) as runner:
+        client = distributed.Client(cluster)
+        workers = client.run(os.getpid)
+
+        def kill_one_midway(done: int, total: int, what: str) -> None:
+            if not killed and done > total / 4:
+                killed.append(next(iter(workers.values())))
+                os.kill(killed[0], signal.SIGKILL)
+
+        with dask.config.set(short):
+            run_sweep(EXPERIMENT, tmp_path / "dask", runner=runner, progress=kill_one_midway)
+        client.close()
+    assert killed
+    assert tables(tmp_path / "dask") == tables(tmp_path / "alone")
+
+
+def test_what_was_done_before_is_not_sent_to_the_cluster(tmp_path: Path, cluster: Any) -> None:
+    run_sweep(EXPERIMENT.with_replications(30), tmp_path)
+    left = []
+    with chosen_runner(dask=cluster.scheduler_address) as runner:
+        run_sweep(
+            EXPERIMENT, tmp_path, runner=runner, announce=lambda todo: left.append(todo.runs_left)
+        )
+    assert left == [20]
+
+
+@pytest.mark.usefixtures("distributed")
+def test_a_wrong_address_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runners, "_CONNECT_SECONDS", 1)
+    with (
+        pytest.raises(InvalidInput, match="no Dask scheduler at"),
+        chosen_runner(dask="tcp://127.0.0.1:9"),
+    ):
+        pass

@@ -1,0 +1,136 @@
+"""The engine: shared runs, counted progress, and names that do not collide."""
+
+import numpy as np
+import pytest
+
+from latesum import InvalidInput, Problem
+from latesum._progress import TimeLeft
+from latesum.experiments import RunStore, Setting, engine
+from latesum.experiments.engine import run, todo
+from latesum.experiments.runners import InProcesses
+from latesum.policies import PolicySpec
+
+PROBLEM = Problem([0.3, 0.6], "uniform(0, 9)")
+
+
+def setting(text, **more):
+    return Setting(PROBLEM, PolicySpec.parse(text), 1_000, **more)
+
+
+def test_where_runs_are_made_changes_nothing(tmp_path):
+    settings = [setting("flow"), setting("ars-ucb"), setting("qpm-d")]
+    results = [
+        run(settings, [5, 7, 3], runner=runner, store=store)
+        for runner in (InProcesses(1), InProcesses(2))
+        for store in (None, RunStore(tmp_path / f"{runner.workers}"))
+    ]
+    for one in results[1:]:
+        assert list(one.runs) == list(results[0].runs)
+        for names, runs in one.runs.items():
+            assert len(runs) == len(results[0].runs[names])
+            for measure, values in runs.measured.items():
+                assert np.array_equal(values, results[0].runs[names].measured[measure])
+
+
+def test_settings_with_the_same_digest_share_their_runs(tmp_path):
+    settings = [setting("flow", policy_name="one"), setting("flow", policy_name="other")]
+    left = todo(settings, [4, 9], RunStore(tmp_path))
+    assert (left.all_runs, left.runs_left) == (13, 9)
+    results = run(settings, [4, 9], store=RunStore(tmp_path))
+    assert [len(runs) for runs in results.runs.values()] == [4, 9]
+
+
+def test_progress_counts_runs_in_memory():
+    seen = []
+    run([setting("flow"), setting("odaaf")], 6, progress=lambda *said: seen.append(said), what="x")
+    assert seen[-1] == (12, 12, "x")
+    assert [done for done, _, _ in seen] == sorted(done for done, _, _ in seen)
+
+
+class Simulated:
+    """One worker on a clock of its own: a run of a policy takes the seconds that are said here."""
+
+    workers = 1
+
+    def __init__(self, seconds):
+        self._seconds, self.now = seconds, 1000.0
+
+    def __call__(self, job, tasks):
+        for number, chunk in enumerate(tasks):
+            spent = self._seconds[chunk.setting.policy.name] * (chunk.end - chunk.first)
+            self.now += spent
+            yield number, job(chunk)._replace(seconds=spent)
+
+
+def test_progress_counts_work_where_it_was_measured(tmp_path, monkeypatch):
+    """A slow setting comes first; half of its runs are nearly half of the work, not of the runs."""
+    seconds = {"flow": 0.5, "odaaf": 0.001}
+    monkeypatch.setattr(engine, "_seconds_per_run", lambda each: seconds[each.policy.name])
+    seen = []
+    run(
+        [setting("odaaf"), setting("flow")], [100, 4], store=RunStore(tmp_path),
+        progress=lambda done, total, what: seen.append((done, total)), runner=Simulated(seconds),
+    )  # fmt: skip
+    total = 4 * 500 + 100 * 1
+    # The chunks of Flow are of two runs each, those of ODAAF of 512.
+    assert seen == [(0, total), (1000, total), (2000, total), (2100, total)]
+
+
+#: What a run takes, and what was measured before: ten times as much for one that is extrapolated.
+COSTS = {"flow": 0.4, "odaaf": 0.002, "unmix": 3.0, "round-robin": 0.05}
+GUESSES = {"flow": 4.0, "odaaf": 0.002, "unmix": 2.0, "round-robin": 0.05}
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_the_time_left_is_right_within_a_factor_of_two_after_a_twentieth(
+    kept, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(engine, "_seconds_per_run", lambda each: GUESSES[each.policy.name])
+    worker, runs = Simulated(COSTS), [40, 400, 60, 100]
+    clock = TimeLeft(lambda: worker.now)
+    worker.now += 600  # it takes a while until what is to be done is known
+    whole = sum(cost * count for cost, count in zip(COSTS.values(), runs, strict=True))
+    ratios = []
+
+    def look(done, total, what):
+        left, spent = clock(done, total, what), worker.now - 1600
+        if whole / 20 <= spent < whole * 0.999:
+            ratios.append(left / (whole - spent))
+
+    store = RunStore(tmp_path) if kept else None
+    run([setting(name) for name in COSTS], runs, store=store, runner=worker, progress=look)
+    assert worker.now - 1600 == pytest.approx(whole)
+    assert len(ratios) > 20
+    assert max(ratios) < 2
+    assert min(ratios) > 0.5
+
+
+def test_two_settings_of_one_name_are_refused():
+    with pytest.raises(InvalidInput, match=r"two settings are 'flow' on .*a name of its own"):
+        run([setting("flow"), setting("flow")], 2)
+    with pytest.raises(InvalidInput, match="one for each of 1"):
+        run([setting("flow")], [1, 2])
+    with pytest.raises(InvalidInput, match="the number of replications"):
+        run([setting("flow")], 0)
+
+
+def test_results_are_found_by_name():
+    results = run([setting("flow", problem_name="p", policy_name="f")], 3)
+    assert results["p", "f"].regrets.shape == (3, 1)
+    with pytest.raises(InvalidInput, match="there is no problem here 'q'"):
+        results["q", "f"]
+    with pytest.raises(InvalidInput, match="there is no policy on this problem 'g'"):
+        results["p", "g"]
+
+
+def test_a_store_keeps_measures_of_every_shape(tmp_path):
+    measures = ("regret", "lock_in", "on_good(moments=4)", "settled_after", "switches")
+    one = setting("flow", measures=measures, checkpoints=(10, 1_000))
+    in_memory, kept, again = (
+        run([one], 5, store=store).runs.popitem()[1]
+        for store in (None, RunStore(tmp_path), RunStore(tmp_path))
+    )
+    for other in (kept, again):
+        for name in measures:
+            assert np.array_equal(other.measured[name], in_memory.measured[name])
+            assert other.measured[name].dtype == in_memory.measured[name].dtype

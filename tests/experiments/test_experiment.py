@@ -1,0 +1,295 @@
+"""Experiments as data: grids multiplied out, and bad files refused with the place."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from latesum import Background, Calendar, FieldProblem, Problem, Reporting
+from latesum._checks import InvalidInput
+from latesum.experiments import Setting
+from latesum.experiments.play import InBuckets
+from latesum.experiments.setting import ORDER
+from latesum.experiments.sweeps import Experiment, Grid, load, run_sweep
+from latesum.experiments.sweeps.file import parse
+from latesum.policies import PolicySpec
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+GOOD = """
+horizon = 1000
+replications = 3
+
+[[problems]]
+name = "plain"
+arms = [0.5, 0.6]
+delay = "uniform(0, 10)"
+
+[[policies]]
+name = "ODAAF"
+policy = "odaaf"
+"""
+
+
+def refusal(text: str, kind: str = ".toml") -> str:
+    with pytest.raises(InvalidInput) as caught:
+        parse(text, kind, f"file{kind}", default_name="file")
+    return str(caught.value)
+
+
+def test_lists_make_a_grid() -> None:
+    experiment = Experiment.model_validate(
+        {
+            "name": "grid",
+            "horizon": 1000,
+            "replications": 2,
+            "problems": [
+                {"arms": [[0.5, 0.6], [0.2, 0.8]], "delay": ["uniform(0, 5)", "poisson(3)"]}
+            ],
+            "policies": [
+                {"policy": "odaaf", "parameters": {"first_tolerance": [0.5, 1], "mean_delay": 4}},
+                {"policy": "oracle", "replications": 7},
+            ],
+        }
+    )
+    grid = Grid.of(experiment)
+    made = grid.settings
+    assert len(made) == 4 * 3
+    assert len({setting.digest for setting in made}) == 12
+    assert made[0].policy_name == "odaaf (first_tolerance=0.5)"
+    assert str(made[0].policy) == "odaaf(first_tolerance=0.5, mean_delay=4)"
+    assert made[0].problem_name == "arms 0.5, 0.6, uniform(0, 5)"
+    assert grid.replications[-1] == 7
+
+
+def test_told_goes_to_the_policies_that_take_it_and_have_no_own() -> None:
+    text = GOOD + 'parameters = { mean_delay = 9 }\n[[policies]]\npolicy = "odaaf-b"\n'
+    text = text.replace(
+        '"uniform(0, 10)"', '"uniform(0, 10)"\ntold = {mean_delay=7, delay_bound=20}'
+    )
+    made = parse(text, ".toml", "file.toml", default_name="file").settings
+    assert str(made[0].policy) == "odaaf(mean_delay=9)"
+    assert str(made[1].policy) == "odaaf-b(mean_delay=7, delay_bound=20)"
+
+
+def test_labels_do_not_matter_to_the_digest_of_a_setting() -> None:
+    one = parse(GOOD, ".toml", "a", default_name="a").settings[0]
+    other = parse(GOOD.replace("plain", "x"), ".toml", "b", default_name="b").settings[0]
+    assert one.digest == other.digest
+    third = parse(GOOD.replace("1000", "1001"), ".toml", "b", default_name="b").settings[0]
+    assert one.digest != third.digest
+
+
+def test_toml_and_yaml_say_the_same() -> None:
+    yaml = """
+horizon: 1000
+replications: 3
+problems:
+  - {name: plain, arms: [0.5, 0.6], delay: "uniform(0, 10)"}
+policies:
+  - {name: ODAAF, policy: odaaf}
+"""
+    from_yaml = parse(yaml, ".yaml", "f.yaml", default_name="file").experiment
+    assert from_yaml == parse(GOOD, ".toml", "f.toml", default_name="file").experiment
+
+
+@pytest.mark.parametrize(
+    ("change", "place", "remedy"),
+    [
+        (("delay =", "dealy ="), "line 8: problems[0].dealy", "did you mean 'delay'?"),
+        (("horizon =", "horison ="), "line 2: horison", "did you mean 'horizon'?"),
+        (('"odaaf"', '"odaff"'), "line 12: policies[0].policy", "did you mean 'odaaf'?"),
+        (('"uniform(0, 10)"', '"unifrom(0, 10)"'), "line 8: problems[0].delay", "'uniform'"),
+        (('"uniform(0, 10)"', '"uniform(0, 10"'), "line 8: problems[0].delay", "cannot read"),
+        (("[0.5, 0.6]", "[0.5, 1.6]"), "line 7: problems[0].arms", "at most 1"),
+        (("= 1000", "= 0"), "line 2: horizon", "greater than or equal to 1"),
+        (("= 3", "= 'many'"), "line 3: replications", "valid integer"),
+        (('"odaaf"', '"odaaf(first=1)"'), "line 12: policies[0].policy", "first_tolerance"),
+        (('"odaaf"', '"odaaf("'), "line 12: policies[0].policy", "cannot read the policy"),
+        (("[[policies]]", "[ratio]\npolicy='X'\n[[policies]]"), "line 11: ratio.policy", "'X'"),
+    ],
+)
+def test_a_bad_file_is_refused_with_the_line_and_the_remedy(
+    change: tuple[str, str], place: str, remedy: str
+) -> None:
+    message = refusal(GOOD.replace(*change))
+    assert message.startswith(f"file.toml, {place}")
+    assert remedy in message
+
+
+def test_a_bad_yaml_file_is_refused_with_the_line() -> None:
+    yaml = "horizon: 10\nreplications: 1\nproblems:\n  - arms: [0.5, 0.6]\n    dealy: poisson(3)\n"
+    message = refusal(yaml + "policies:\n  - policy: odaaf\n", ".yaml")
+    assert "file.yaml, line 5: problems[0].dealy" in message
+    assert "line 2" in refusal("a: 1\nb: [", ".yaml") or "line 3" in refusal("a: 1\nb: [", ".yaml")
+    assert "line 1" in refusal("horizon = = 3")
+
+
+def test_a_policy_that_cannot_run_on_a_problem_is_refused_with_the_problem() -> None:
+    message = refusal(GOOD.replace('"odaaf"', '"odaaf-b"').replace("uniform(0, 10)", "poisson(9)"))
+    assert "for the problem 'plain'" in message
+    assert "delay bound" in message
+
+
+@pytest.mark.parametrize(
+    "path",
+    sorted([*EXAMPLES.rglob("*.toml"), *EXAMPLES.rglob("*.yaml")]),
+    ids=lambda path: path.relative_to(EXAMPLES).as_posix(),
+)
+def test_the_examples_are_good(path: Path) -> None:
+    found = load(path).experiment
+    assert found.replications >= 5
+    assert found.problems
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="cannot read"):
+        load(tmp_path / "none.toml")
+    (tmp_path / "x.txt").write_text("")
+    with pytest.raises(InvalidInput, match=r"\.toml, \.yaml or \.yml"):
+        load(tmp_path / "x.txt")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('"uniform(0, 10)"', '"uniform(0, 10)"\ntold = {mean_dealy = 3}', "line 9.*did you mean 'mean_delay'"),
+        ('delay = "uniform(0, 10)"', 'delay_per_arm = ["uniform(0, 10)"]', "line 8.*each of the 2 arms"),
+        ('"uniform(0, 10)"', "[]", "line 8.*the list is empty"),
+        ('"odaaf"', '"odaaf"\nparameters = {first_tolerance = []}', "line 13.*the list is empty"),
+        ("replications = 3", 'replications = "3"', "line 3.*valid integer"),
+        ("replications = 3", "replications = true", "line 3.*valid integer"),
+        ("[0.5, 0.6]", "[true, 0.6]", "line 7.*valid number"),
+    ],
+)  # fmt: skip
+def test_what_looks_right_and_is_not_is_refused_with_its_line(old, new, says) -> None:
+    assert old in GOOD
+    assert re.search(says, refusal(GOOD.replace(old, new)))
+
+
+def test_a_key_that_is_there_twice_is_refused_in_yaml_too() -> None:
+    assert "line 3: seed is there already, in line 2" in refusal(
+        "horizon: 9\nseed: 1\nseed: 2\n", ".yaml"
+    )
+
+
+def test_a_baseline_that_sees_every_reward_is_refused_in_buckets_with_its_line() -> None:
+    text = GOOD.replace("replications = 3", "replications = 3\nbucket = 10")
+    said = refusal(text.replace('"odaaf"', '"qpm-d"'))
+    assert re.search(r"line 13.*sees every reward as it arrives", said)
+
+
+EVERYTHING = """
+horizon = 4000
+replications = 2
+order = "drawn"
+measures = ["lock_in(gap=0.05)", "switches", "settled_after"]
+
+[[problems]]
+name = "a shop"
+arms = ["beta(4, 6)", 0.3]
+delay_per_arm = ["exponential(250)", "exponential(500)"]
+horizon = 4500
+bucket = 500
+report_lag = 1000
+background = { mean = 0.004, counts = true }
+reporting = { missing = 0.02, final_after = 3, first_share = 0.9 }
+
+[[problems]]
+name = "quieter week-ends"
+arms = [0.3, 0.33]
+delay = "geometric(25)"
+calendar = { rounds_per_day = 500 }
+
+[[problems]]
+name = "drift"
+arms = [0.3, 0.33]
+delay = "geometric(25)"
+calendar = { step = 100, drift_to = [0.5, 0.2], drift_over = 4000 }
+
+[[problems]]
+name = "an arm ran before"
+arms = [0.3, 0.33]
+delay = "geometric(25)"
+before = 1
+history = 2000
+
+[[problems]]
+name = "something ran before"
+arms = [0.3, 0.33]
+delay = "geometric(25)"
+before = "beta(6, 4)"
+
+[[problems]]
+name = "any"
+drawn_by = "latesum.experiments.studies.safety:random_problem"
+
+[[policies]]
+policy = "flow"
+"""
+
+
+def test_a_file_can_say_what_python_can(tmp_path: Path) -> None:
+    grid = parse(EVERYTHING, ".toml", "all.toml", default_name="all")
+    shop = FieldProblem(
+        ["beta(4, 6)", 0.3], ["exponential(250)", "exponential(500)"],
+        background=Background(0.004, counts=True),
+        reporting=Reporting(missing=0.02, final_after=3, first_share=0.9),
+    )  # fmt: skip
+    measures = ("regret", "ended_on_best", "switches", "lock_in(gap=0.05)", "settled_after")
+    usual = {"order": ORDER, "measures": measures}
+    flow, points = PolicySpec("flow"), grid.settings[1].checkpoints
+    expected = [
+        Setting(
+            shop, flow, 4_500, reports=InBuckets(500, 1_000), **usual,
+            checkpoints=grid.settings[0].checkpoints,
+        ),
+        *(
+            Setting(
+                FieldProblem([0.3, 0.33], "geometric(25)", calendar=calendar), flow, 4_000,
+                checkpoints=points, **usual,
+            )
+            for calendar in (
+                Calendar.weekly(500), Calendar(100, drift_to=(0.5, 0.2), drift_over=4_000)
+            )
+        ),
+        *(
+            Setting(
+                Problem([0.3, 0.33], "geometric(25)"), flow, 4_000, checkpoints=points, **usual, **ran
+            )
+            for ran in ({"before": 1, "history": 2_000}, {"before": "beta(6, 4)"})
+        ),
+        Setting(
+            "latesum.experiments.studies.safety:random_problem", flow, 4_000, checkpoints=points, **usual
+        ),
+    ]  # fmt: skip
+    assert [setting.digest for setting in grid.settings] == [each.digest for each in expected]
+    results = run_sweep(grid, tmp_path)
+    assert results["a shop", "flow"].measured["lock_in(gap=0.05)"].shape == (2,)
+    assert results["drift", "flow"].regrets[0, -1] == expected[2].run(0).regret()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("rounds_per_day = 500", "rounds_per_dya = 500", "line 21: problems.1..calendar: .*rounds_per_dya"),
+        ("drift_over = 4000", "drift_over = 0", "line 27: problems.2..calendar: the rounds of a drift"),
+        ("mean = 0.004", "mean = -1.0", "line 14: problems.0..background: the mean of the background"),
+        ("missing = 0.02", "missing = 2.0", "line 15: problems.0..reporting: the chance of a missing"),
+        ("bucket = 500\n", "", "poorly reported totals come in buckets"),
+        ("before = 1", "before = 2", "for the problem 'an arm ran before': arm 2 cannot have run before"),
+        ("before = 1", "before = [1]", "line 33: problems.3..before"),
+        ("before = 1\n", "", "for the problem 'an arm ran before': a history needs before"),
+        ("history = 2000", "history = -1", "line 34: problems.3..history: .*greater than or equal to 0"),
+        ('order = "drawn"', 'order = "random"', "line 4: order: .*'listed' or 'drawn'"),
+        ("lock_in(gap=0.05)", "lock_on", "line 5: measures: .*did you mean 'lock_in'"),
+        ('"beta(4, 6)"', '"betta(4, 6)"', "line 9: problems.0..arms: .*did you mean 'beta'"),
+        ("random_problem", "no_problem", "the law of problems .* cannot be loaded"),
+        ('name = "any"', 'name = "any"\narms = [0.1, 0.2]', "line 42: problems.5.: .*either 'drawn_by'"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_in_the_parts_of_a_problem_is_named_with_its_line(old, new, says) -> None:
+    assert old in EVERYTHING
+    assert re.search(says, refusal(EVERYTHING.replace(old, new)))

@@ -1,0 +1,58 @@
+"""Recorded runs: what every policy plays for one seed must not change unnoticed.
+
+After a change that is meant, record anew with `LATESUM_RECORD=1 python -m pytest tests/experiments/test_golden.py`
+and look at the difference.
+"""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from latesum import Problem, simulate
+from latesum.attributed import AttributedPolicy
+from latesum.experiments import Setting
+from latesum.policies import PolicySpec, available
+
+GOLDEN = Path(__file__).with_name("golden_runs.json")
+PROBLEMS = {
+    "three arms, poisson(9)": Problem([0.3, 0.5, 0.6], "poisson(9).clipped(40)"),
+    "two arms, heavy tail": Problem([0.2, 0.25], "pareto(2.5, 20).truncated(6000)"),
+}
+HORIZON = 12_000
+#: Enough of a run to notice a change; policies with short stretches have thousands.
+KEPT = 40
+
+
+def _played(problem, name):
+    policy = Setting(problem, PolicySpec.parse(name), HORIZON).prepared[1]
+    run = simulate(problem, policy, HORIZON, seed=7)
+    stretches = [[s.arm, s.rounds, s.purpose, s.total] for s in run.stretches[:KEPT]]
+    if isinstance(policy, AttributedPolicy):
+        stretches = [stretch[:2] for stretch in stretches]
+    return {"regret": round(run.regret(), 6), "stretches": stretches}
+
+
+#: Rules of earlier versions, by which campaigns that began under them go on.
+EARLIER = [
+    "flow(thinned=False)",
+    "unmix(reconsider=False)",
+    "unmix-untold(reconsider=False)",
+    "unmix(look_again=False)",
+    "unmix(doubt_reaches=False)",
+    "unmix-untold(doubt_reaches=False)",
+]
+NAMES = [name for name in available(None) if name != "improved-ucb"]
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+@pytest.mark.parametrize("name", NAMES + EARLIER)
+def test_recorded_runs_do_not_change(problem, name):
+    played = _played(PROBLEMS[problem], name)
+    recorded = json.loads(GOLDEN.read_text()) if GOLDEN.exists() else {}
+    if os.environ.get("LATESUM_RECORD"):
+        recorded[f"{name} on {problem}"] = played
+        rows = (f"{json.dumps(key)}: {json.dumps(recorded[key])}" for key in sorted(recorded))
+        GOLDEN.write_text("{\n" + ",\n".join(rows) + "\n}\n")
+    assert recorded[f"{name} on {problem}"] == played

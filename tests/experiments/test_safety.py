@@ -1,0 +1,227 @@
+"""Lock-ins are counted as defined, and Flow has none."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from latesum._checks import InvalidInput
+from latesum._registry import POLICIES
+from latesum.experiments import stats
+from latesum.experiments.measures import measures_of
+from latesum.experiments.setting import Setting
+from latesum.experiments.studies import safety
+from latesum.experiments.summaries import read_summary
+from latesum.policies import register
+from latesum.policies.base import Stretch
+from latesum.policies.fixed import RoundRobin
+from latesum.policies.spec import PolicySpec
+from latesum.simulation import Problem
+
+
+def test_flow_does_not_lock_in():
+    """2 x 25 runs: a rate of 6% would be noticed with probability 95%. The slow test has 20,000."""
+    for told in (1.0, 0.8):
+        assert safety.measure_safety(25, told=told, seed=3).lock_ins == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("told", [1.0, 0.8])
+def test_at_most_one_lock_in_of_flow_in_ten_thousand_runs(told):
+    assert safety.measure_safety(10_000, told=told).lock_ins <= 1
+
+
+class _Stubborn(RoundRobin):
+    """Always the same arm, the worst of those below."""
+
+    kind = "stubborn"
+
+    def __init__(self, n_arms):
+        super().__init__(n_arms)
+
+    def _next(self):
+        return Stretch(0, 50_000, "learn")
+
+
+class _LateRiser(_Stubborn):
+    """The best arm, but only past the horizon."""
+
+    kind = "late-riser"
+
+    def _next(self):
+        return Stretch(1 if self.rounds_told >= 10_000 else 0, 1_000, "learn")
+
+
+@pytest.fixture
+def registered(monkeypatch):
+    """The two policies above, known by their names in one test."""
+    monkeypatch.setattr(POLICIES, "_known", dict(POLICIES._known))
+    register(_Stubborn)
+    register(_LateRiser)
+
+
+def one_problem(rng):
+    """A law that always draws the same."""
+    return Problem([0.5, 0.6], "constant(3)")
+
+
+@pytest.mark.usefixtures("registered")
+def test_a_lock_in_is_a_lock_in_only_if_it_lasts():
+    asked = {"horizon": 10_000, "problems": f"{__name__}:one_problem"}
+    stuck = safety.measure_safety(3, policy="stubborn", **asked)
+    assert (stuck.suspects, stuck.lock_ins, stuck.upper_limit) == (3, 3, 1.0)
+    assert stuck.mean_regret == pytest.approx(1_000)
+    assert not safety.is_safe(stuck)
+    late = safety.measure_safety(3, policy="late-riser", **asked)
+    assert (late.suspects, late.lock_ins) == (3, 0)
+    # The one rises after so many rounds, whatever horizon it is told; the other never.
+    assert (stuck.told_longer, late.told_longer) == (3, 0)
+
+
+def test_the_same_wherever_it_is_run():
+    one = safety.measure_safety(6, horizon=20_000, seed=9)
+    assert one == safety.measure_safety(6, horizon=20_000, seed=9, workers=2)
+    assert one != safety.measure_safety(6, horizon=20_000, seed=10)
+
+
+def test_the_problems_are_of_all_kinds():
+    problems = [safety.random_problem(np.random.default_rng(seed)) for seed in range(300)]
+    assert {problem.n_arms for problem in problems} == set(range(2, 13))
+    assert len({problem.delay.text for problem in problems}) == 36
+    for problem in problems:
+        assert 8 < problem.delay.mean < 102
+
+
+def test_the_limit_of_a_rate():
+    assert stats.rate_upper_limit(0, 10_000) == pytest.approx(1 - 0.05 ** (1 / 10_000))
+    assert stats.rate_upper_limit(1, 10_000) == pytest.approx(4.743e-4, rel=1e-3)
+
+
+def test_the_policy_is_told_the_mean_delay_and_no_more():
+    for policy in ("flow", "flow-lookahead", "guarded", "odaaf-s"):
+        assert safety.measure_safety(2, policy=policy, horizon=5_000).replications == 2
+    one = safety.measure_safety(6, policy="odaaf-s", told=1.0, horizon=20_000)
+    assert one != safety.measure_safety(6, policy="odaaf-s", told=0.3, horizon=20_000)
+
+
+def test_the_command_resumes(latesum, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    arguments = ("safety", "--replications", "4", "--horizon", "20000", "--told", "1")
+    code, out, said = latesum(*arguments)
+    assert code == 0
+    assert "lock-ins" in out
+    assert "4 runs; about" in said
+    code, again, said = latesum(*arguments)
+    assert (code, again) == (0, out)
+    assert "All 4 runs are there already" in said
+    (row,) = read_summary(tmp_path / "safety-results" / "safety.csv")
+    assert (row["policy"], row["told"], row["runs"], row["lock_ins"]) == ("unmix", "1", "4", "0")
+    latesum(*arguments[:-1], "0.5")
+    rows = read_summary(tmp_path / "safety-results" / "safety.csv")
+    assert [each["told"] for each in rows] == ["1", "0.5"]  # rows about something else stay
+
+
+def test_the_wide_law_is_as_wide_as_it_says():
+    cases = [safety.wide_problem(np.random.default_rng(seed)) for seed in range(400)]
+    problems = [case.problem for case in cases]
+    assert {problem.n_arms for problem in problems} == set(range(2, 13))
+    kinds = {re.sub(r"[\d.]+", "#", problem.delay.text) for problem in problems}
+    assert len(kinds) == 8  # the two Pareto laws look alike
+    assert min(problem.delay.mean for problem in problems) < 3
+    assert max(problem.delay.mean for problem in problems) > 4_000
+    assert min(max(problem.means) for problem in problems) < 0.05
+    assert max(min(problem.means) for problem in problems) > 0.9
+    assert {2_000, 2_000_000} <= {case.horizon for case in cases}
+    with_buckets = [case for case in cases if case.bucket > 1]
+    assert 50 < len(with_buckets) < 110
+    for case in cases:
+        assert 1_900 <= case.horizon <= 2_000_000
+        assert max(case.problem.gaps) >= min(0.02, max(case.problem.means) / 5) - 1e-12
+    for case in with_buckets:
+        assert case.horizon % case.bucket == 0
+        assert case.horizon // case.bucket >= 39
+        assert case.bucket <= 3 * case.problem.delay.mean + 3
+
+
+def test_runs_of_the_wide_law_have_their_own_horizons_and_can_be_replayed():
+    spec = PolicySpec.parse("flow")
+    setting = Setting(safety.LAWS["wide"], spec, 2_000_000, seed=5, measures=("regret",))
+    for number in range(8):
+        made = setting.run(number)
+        drawn = setting.drawn(number)
+        again = Setting.from_json(drawn.to_json())
+        assert made.horizon == drawn.horizon
+        assert again.run(number).plays == made.plays
+        if drawn.reports.bucket > 1:
+            assert all(play.rounds % drawn.reports.bucket == 0 for play in made.plays)
+    assert len({setting.drawn(number).horizon for number in range(8)}) > 4
+    assert any(setting.drawn(number).reports.bucket > 1 for number in range(40))
+
+
+def test_flow_does_not_lock_in_on_the_wide_law():
+    """30 runs: a rate of 10% would be noticed with probability 95%."""
+    found = safety.measure_safety(30, problems="wide", seed=3)
+    assert (found.lock_ins, found.found) == (0, ())
+
+
+@pytest.mark.usefixtures("registered")
+def test_every_lock_in_is_found_again_from_what_is_said_of_it():
+    found = safety.measure_safety(12, policy="stubborn", problems="wide", seed=2)
+    assert 3 <= found.lock_ins == len(found.found) < 12
+    for each in found.found:
+        run = Setting.from_json(each.setting).run(each.number)
+        assert run.regret() == each.regret
+        assert measures_of(["lock_in(share=0.2)"])["lock_in(share=0.2)"](run)
+
+
+def test_a_small_rate_is_harmful_by_its_share():
+    problem = Problem([0.004, 0.005], "constant(0)")
+    run = Setting(problem, PolicySpec.parse("oracle(best_arm=0)"), 2_000).run(0)
+    measured = measures_of(["suspect", "suspect(share=0.2)", "lock_in", "lock_in(share=0.2)"])
+    assert [measure(run) for measure in measured.values()] == [False, True, False, True]
+
+
+def test_told_nothing_it_is_told_nothing():
+    with pytest.raises(InvalidInput, match="flow must be told the mean delay"):
+        safety.measure_safety(1, told=None)
+    found = safety.measure_safety(2, policy="ars-ucb", told=None, problems="wide", seed=8)
+    assert (found.told, found.replications) == (None, 2)
+
+
+@pytest.mark.usefixtures("registered")
+def test_the_command_says_how_to_replay_what_locked_in(latesum, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    arguments = (
+        "safety",
+        "--law",
+        "wide",
+        "--policy",
+        "stubborn",
+        "--replications",
+        "6",
+        "--seed",
+        "2",
+    )
+    code, out, _ = latesum(*arguments, "--told", "nothing", "--workers", "1")
+    assert code == 1
+    said = re.findall(r"Setting.from_json\((.*)\).run\((\d+)\)", out)
+    assert said
+    for setting, number in said:
+        run = Setting.from_json(json.loads(setting)).run(int(number))
+        assert run.problem.gaps[0] > 0
+    code, again, said = latesum(*arguments, "--told", "nothing", "--workers", "1")
+    assert (code, again) == (1, out)
+    assert "All 6 runs are there already" in said
+    assert "not 'none'" in latesum("safety", "--told", "none")[2]
+    assert "leave it out" in latesum("safety", "--law", "wide", "--horizon", "5000")[2]
+    assert "'wild'" in latesum("safety", "--law", "wild")[2]
+
+
+def test_nonsense_is_refused():
+    with pytest.raises(InvalidInput):
+        safety.measure_safety(0)
+    with pytest.raises(InvalidInput):
+        safety.measure_safety(1, policy="fow")
+    with pytest.raises(InvalidInput, match="sees which arm paid"):
+        safety.measure_safety(1, policy="qpm-d")

@@ -1,0 +1,230 @@
+"""A setting is all that a run depends on: as JSON and back, with a digest that notices every change."""
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+from latesum import (
+    Background,
+    Calendar,
+    Constant,
+    Discrete,
+    FieldProblem,
+    Flow,
+    InvalidInput,
+    Problem,
+    Reporting,
+    Scaled,
+    Uniform,
+    compare,
+    simulate,
+)
+from latesum.attributed import DUCB, QPMD
+from latesum.experiments import Setting
+from latesum.experiments.play import InBuckets, Poor
+from latesum.experiments.setting import ORDER
+from latesum.policies import PolicySpec, Restarting, RoundRobin
+from latesum.policies.odaaf import ODAAF
+
+FLOW = PolicySpec("flow")
+PLAIN = Problem([0.3, 0.6], "uniform(0, 9)")
+FIELD = FieldProblem(
+    ["beta(4, 6)", 0.3, "discrete([0, 0.5, 1], [0.5, 0.25, 0.25])"],
+    ["poisson(3)", "mixture((0.9, uniform(0, 40)), (0.1, constant(200)))", "pareto(2.5, 9)"],
+    calendar=Calendar(50, (1.0, 0.5), drift_to=(0.2, 0.1, 0.4), drift_over=1_000),
+    background=Background(0.1, 0.2),
+    reporting=Reporting(missing=0.1, together=3),
+)
+SETTINGS = {
+    "plain": Setting(PLAIN, FLOW, 2_000),
+    "parameters": Setting(PLAIN, PolicySpec.parse("flow(index='ucb1')"), 2_000, seed=7),
+    "in buckets": Setting(PLAIN, FLOW, 2_000, reports=InBuckets(100, 200)),
+    "field": Setting(FIELD, FLOW, 2_000, reports=InBuckets(100)),
+    "drawn order": Setting(PLAIN, FLOW, 2_000, order=ORDER),
+    "drawn problems": Setting(
+        "latesum.experiments.studies.safety:random_problem", FLOW, 2_000, told={"mean_delay": 0.8}
+    ),
+    "whole buckets": Setting(
+        PLAIN, FLOW, 2_000, reports=InBuckets(100), world="buckets", seed=(3, 1)
+    ),
+    "measures": Setting(
+        PLAIN, FLOW, 2_000, checkpoints=(50, 100), measures=("regret", "lock_in(gap=0.1)")
+    ),
+    "an arm ran before": Setting(PLAIN, FLOW, 2_000, before=1, history=300, order=ORDER),
+    "something ran before": Setting(PLAIN, FLOW, 2_000, before=0.9, reports=InBuckets(100)),
+    "a reward ran before": Setting(PLAIN, FLOW, 2_000, before=Uniform(0.2, 0.6)),
+    "labels": Setting(PLAIN, PolicySpec.parse("qpm-d(base='kl-ucb++')"), 2_000),
+    "not told": Setting(PLAIN, PolicySpec.of(Flow(2, 2_000, mean_delay=4)), 2_000, told=None),
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_json_and_back_gives_the_same_runs(name):
+    setting = SETTINGS[name]
+    again = Setting.from_json(json.loads(json.dumps(setting.to_json())))
+    assert again.digest == setting.digest
+    assert again.to_json() == setting.to_json()
+    pickled = pickle.loads(pickle.dumps(setting))
+    for number in (0, 3):
+        run, same = setting.run(number), again.run(number)
+        assert same.regret() == run.regret() == pickled.run(number).regret()
+        assert same.switches == run.switches
+
+
+def test_no_two_of_them_share_a_digest():
+    assert len({setting.digest for setting in SETTINGS.values()}) == len(SETTINGS)
+
+
+def test_labels_are_no_part_of_the_digest():
+    named = Setting(PLAIN, FLOW, 2_000, problem_name="a problem", policy_name="a policy")
+    assert named.digest == SETTINGS["plain"].digest
+
+
+def test_every_reward_of_ours_goes_through_json():
+    arms = [Constant(0.5), Uniform(0.2, 0.6), Scaled(Discrete([0, 20], [0.9, 0.1]), 0, 20)]
+    setting = Setting(Problem(arms, "constant(3)"), FLOW, 100)
+    again = Setting.from_json(setting.to_json()).problem
+    assert again.arms == setting.problem.arms
+
+
+def test_a_delay_from_a_file_is_known_by_what_is_in_it(tmp_path):
+    file = tmp_path / "delays.csv"
+    digests = []
+    for numbers in ("1\n2\n3\n", "4\n5\n6\n"):
+        file.write_text(numbers)
+        digests.append(Setting(Problem([0.3, 0.6], f"empirical('{file}')"), FLOW, 100).digest)
+    assert digests[0] != digests[1]
+
+
+class Odd:
+    """A reward of one's own: it plays, and no file can hold it."""
+
+    mean, variance, support = 0.5, 0.0, (0.5, 0.5)
+
+    def draw(self, count, rng):
+        return np.full(count, 0.5)
+
+    def draw_sum(self, count, rng):
+        return 0.5 * count
+
+
+def test_what_cannot_be_written_runs_in_memory_and_is_refused_for_a_folder(tmp_path):
+    problem = Problem([Odd(), 0.6], "constant(3)")
+    policy = {"flow": Flow(2, 500, mean_delay=3)}
+    assert len(compare(problem, policy, 500, replications=2, seed=1).runs["flow"]) == 2
+    with pytest.raises(InvalidInput, match="cannot be written to a file"):
+        compare(problem, policy, 500, replications=2, seed=1, store=tmp_path / "kept")
+
+
+def test_a_policy_that_no_name_stands_for_runs_in_memory():
+    policy = Restarting(lambda horizon: ODAAF(2, horizon, mean_delay=5), [300, 700])
+    result = compare(PLAIN, {"again": policy}, 1_000, replications=2, seed=1, workers=2)
+    expected = simulate(PLAIN, policy, 1_000, seed=1, number=1).regret()
+    assert result.runs["again"].regrets[1, -1] == expected
+
+
+def test_a_class_that_was_changed_meanwhile_is_not_taken_for_the_old_one():
+    """As in a notebook: the same name, the same parameters, another rule."""
+
+    def made(first):
+        class Mine(RoundRobin):
+            kind = "mine"
+
+            def _next(self):
+                return super()._next()._replace(arm=first)
+
+        return Mine(2)
+
+    lost = [
+        compare(PLAIN, {"mine": made(arm)}, 1_000, replications=1, seed=1).summary()[0].mean
+        for arm in (0, 1)
+    ]
+    assert lost == [pytest.approx(300), 0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"horizon": 0}, "the horizon"),
+        ({"seed": -1}, "the seed must be a whole number of at least 0, not -1"),
+        ({"seed": (1, -1)}, "the seed"),
+        ({"checkpoints": (1, 3_000)}, "checkpoints are rounds between 1 and 2000"),
+        ({"checkpoints": (0,)}, "checkpoints are rounds"),
+        ({"world": "buckets", "reports": InBuckets(300)}, "whole buckets"),
+        ({"problem": FIELD}, "poorly reported totals come in buckets"),
+        ({"problem": "no.such:law"}, "the law of problems .* cannot be loaded"),
+        (
+            {"policy": PolicySpec("odaaf-b"), "problem": Problem([0, 1], "poisson(3)")},
+            "delay bound",
+        ),
+        (
+            {"policy": PolicySpec("qpm-d"), "reports": InBuckets(9)},
+            "sees every reward as it arrives",
+        ),
+        ({"policy": PolicySpec("flow", {"n_arms": 3})}, "chooses among 3 arms"),
+        ({"history": 100}, "a history needs before"),
+        ({"before": 0.5, "history": 100}, "a history needs before"),
+        ({"before": 2}, "arm 2 cannot have run before"),
+        ({"policy": PolicySpec("odaaf"), "before": 0, "history": 9}, "ODAAF cannot be told"),
+        ({"policy": PolicySpec("qpm-d"), "before": 0}, "leave `before` out"),
+        ({"told": {"best_arm": 2}}, "knowledge to tell wrongly"),
+    ],
+)
+def test_nonsense_is_refused(changes, says):
+    given = {"problem": PLAIN, "policy": FLOW, "horizon": 2_000, **changes}
+    with pytest.raises(InvalidInput, match=says):
+        Setting(**given).check()
+
+
+def test_negative_seeds_are_refused_by_the_functions_themselves():
+    from latesum import plan
+
+    with pytest.raises(InvalidInput, match="the seed"):
+        compare(PLAIN, {"flow": "flow"}, 100, replications=1, seed=-1)
+    with pytest.raises(InvalidInput, match="the seed"):
+        simulate(PLAIN, Flow(2, 100, mean_delay=3), 100, seed=-1)
+    with pytest.raises(InvalidInput, match="the seed"):
+        plan(
+            options=2, rate=0.1, lift="40%", traffic="1000 per day", late="8 hours",
+            run_for="8 weeks", seed=-1, replications=20, workers=1,
+        )  # fmt: skip
+
+
+def test_the_reporting_of_a_problem_is_how_its_totals_are_reported():
+    reports = SETTINGS["field"].reports
+    assert reports == Poor(100, 0, FIELD.reporting)
+
+
+def test_specs_of_baselines_hold_what_they_were_made_with():
+    for policy in (
+        QPMD("kl-ucb++", 2, horizon=500),
+        DUCB(["constant(0)", "uniform(0, 9)"], n_arms=2),
+    ):
+        spec = PolicySpec.of(policy)
+        assert repr(PolicySpec.parse(str(spec)).build()) == repr(policy)
+
+
+def test_a_policy_as_text_is_told_what_ran_before_and_an_arm_moves_with_the_order():
+    setting = SETTINGS["an arm ran before"]
+    seen = set()
+    for number in range(8):
+        problem, policy = setting.met_by(number)
+        assert problem.means[policy.before] == 0.6
+        seen.add(policy.before)
+        played = setting.run(number).policy.history
+        assert [part[:2] for part in played] == [(policy.before, 300)]
+    assert seen == {0, 1}
+    assert SETTINGS["something ran before"].prepared[1].before == "other"
+    untold = Setting(PLAIN, PolicySpec.parse("flow(before=None)"), 2_000, before=1)
+    assert untold.prepared[1].before is None
+
+
+def test_what_ran_before_arrives():
+    late = Problem([0.2, 0.3], "constant(50)")
+    for before, expected in ((None, 0.0), (1.0, 50.0)):
+        run = Setting(late, PolicySpec("odaaf"), 200, before=before).run(0)
+        assert run.plays[0].total >= expected
+        first = Setting(late, PolicySpec("round-robin", {"stretch": 50}), 200, before=before).run(0)
+        assert first.plays[0].total == expected

@@ -1,0 +1,81 @@
+"""One run has no standard error, and nothing that is built on it says otherwise."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from latesum import Problem, RoundRobin, compare
+from latesum.experiments import stats
+from latesum.experiments.studies import paper
+from latesum.experiments.summaries import read_summary
+from latesum.experiments.sweeps import Grid
+
+PROBLEM = Problem([0.3, 0.6], "geometric(10)")
+
+
+def test_one_value_has_no_error():
+    for values in (np.array([3.0]), np.array([[1.0, 2.0]])):
+        assert np.isnan(stats.standard_error(values)).all()
+        assert np.isnan(stats.variance(values)).all()
+    assert math.isnan(stats.mean_of(np.array([3.0])).low)
+    ratio = stats.ratio_of_means(np.array([[4.0]]), np.array([[2.0]]))
+    assert ratio.value == [2.0]
+    assert np.isnan(ratio.error).all()
+    assert np.isnan(ratio.error_if_independent(200)).all()
+
+
+def test_a_comparison_of_one_run_prints_a_dash_and_plots(tmp_path):
+    result = compare(PROBLEM, {"turns": RoundRobin(2)}, 500, replications=1, seed=1)
+    assert math.isnan(result.summary()[0].standard_error)
+    assert " – " in str(result)
+    assert json.loads(json.dumps(result.to_json()))["policies"][0]["standard_error"] is None
+    result.plot(tmp_path / "figure.png")
+
+
+def test_a_comparison_of_equal_runs_has_an_error_of_nothing():
+    result = compare(PROBLEM, {"turns": RoundRobin(2)}, 500, replications=3, seed=1)
+    assert result.summary()[0].standard_error == 0
+
+
+@pytest.fixture
+def one_delay(monkeypatch):
+    """Figure 3a with the first of its delays only."""
+    published = paper.experiment("3a").experiment
+    grid = Grid.of(published.model_copy(update={"problems": published.problems[:1]}))
+    monkeypatch.setattr(paper, "experiment", lambda figure: grid)
+
+
+@pytest.mark.usefixtures("one_delay")
+def test_the_commands_with_one_run(latesum, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, out, _ = latesum("paper", "3a", "--replications", "1", "--workers", "1")
+    assert code == 0
+    assert "errors apart" in out
+    assert "\n0 of " in out
+    assert "end ratios agree" in out
+    assert "differs" not in out
+    ratios = read_summary(next(tmp_path.rglob("ratios.csv")))
+    assert {(row["figure"], row["verdict"]) for row in ratios} == {("3a", "–")}
+    report = next(tmp_path.rglob("report.md")).read_text()
+    assert "| – |" in report
+    assert "differs |" not in report
+    assert "We know of no reason" not in report
+    (tmp_path / "one.toml").write_text(
+        'horizon = 500\nreplications = 1\nratio = {policy = "oracle(best_arm=0)"}\n'
+        'problems = [{ arms = [0.4, 0.6], delay = "constant(3)" }]\n'
+        'policies = [{ policy = "odaaf" }, { policy = "oracle(best_arm=0)" }]\n'
+    )
+    code, out, _ = latesum("sweep", "one.toml", "--workers", "1")
+    assert code == 0
+    assert " – " in out
+    assert "± –" in out
+    assert "nan" not in out
+
+
+@pytest.mark.parametrize("count", [0, 7, 100])
+def test_limits_hold_what_they_are_limits_of(count):
+    share = stats.share_of(count, 100)
+    assert share.low <= share.value <= share.high
+    assert stats.rate_upper_limit(count, 100) >= share.value
