@@ -46,7 +46,7 @@ format: $(READY)
 
 benchmarks: $(READY)
 	$(BIN)/python benchmarks/speed.py
-	$(BIN)/python benchmarks/stretches.py
+	$(BIN)/python benchmarks/blocks.py
 	$(BIN)/python benchmarks/delays.py
 	$(BIN)/python benchmarks/policies.py
 	$(BIN)/python benchmarks/attributed.py

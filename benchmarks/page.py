@@ -43,7 +43,7 @@ def measure(buckets: int, regions: int, loads: int = 3) -> list[dict[str, float]
         with Store(served.store) as store:
             grow(
                 store, "long", every="hour", buckets=buckets, known=buckets - 1, regions=regions, stay=24,
-                late="about 6 hours", policy={"policy": "round-robin", "parameters": {"stretch": 5000}},
+                late="about 6 hours", policy={"policy": "round-robin", "parameters": {"block": 5000}},
             )  # fmt: skip
         with sync_playwright() as running:
             browser = running.chromium.launch(

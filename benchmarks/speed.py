@@ -106,15 +106,15 @@ def longer_horizon(count: int) -> float:
 
 
 def many_arms(count: int) -> float:
-    """How many times as long a stretch of Flow takes with many arms as with two."""
-    sides, stretches = [], []
+    """How many times as long a block of Flow takes with many arms as with two."""
+    sides, blocks = [], []
     for arms in (MANY_ARMS, 2):
         means = [0.3 + 0.4 * arm / arms for arm in range(arms)]
         policy = Flow(arms, 400_000, mean_delay=50)
         setting = Setting(Problem(means, DELAY), PolicySpec.of(policy), 400_000)
-        stretches.append(statistics.mean(len(setting.run(number).plays) for number in range(5)))
+        blocks.append(statistics.mean(len(setting.run(number).plays) for number in range(5)))
         sides.append(lambda turn, setting=setting: [setting.run(number) for number in range(5)])
-    return ratio(sides, count) * stretches[1] / stretches[0]
+    return ratio(sides, count) * blocks[1] / blocks[0]
 
 
 def peers(quick: bool) -> list[Row]:
@@ -180,7 +180,7 @@ def measure(quick: bool) -> list[Row]:
     rows += peers(quick)
     rows.append(
         row(
-            f"Flow, {MANY_ARMS} arms against two, per stretch",
+            f"Flow, {MANY_ARMS} arms against two, per block",
             f"{many_arms(count):.1f} times",
             "8 times",
         )

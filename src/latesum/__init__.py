@@ -41,7 +41,7 @@ if _TYPE_CHECKING:
         Policy,
         Restarting,
         RoundRobin,
-        Stretch,
+        Block,
         Unmix,
     )
     from latesum.service.client import Client
@@ -69,7 +69,7 @@ _HOMES = {
     "latesum.planning": ("Plan", "plan"),
     "latesum.policies": (
         "ARSUCB", "CLW", "FixedSplit", "Flow", "FlowLookahead", "Guarded", "NaiveODAAF",
-        "ODAAF", "ODAAFB", "ODAAFS", "ODAAFV", "Oracle", "Play", "Policy", "Restarting", "RoundRobin", "Stretch",
+        "ODAAF", "ODAAFB", "ODAAFS", "ODAAFV", "Oracle", "Play", "Policy", "Restarting", "RoundRobin", "Block",
         "Unmix",
     ),
     "latesum.service.client": ("Client",),
@@ -128,7 +128,7 @@ __all__ = [
     "RoundRobin",
     "Run",
     "Scaled",
-    "Stretch",
+    "Block",
     "Uniform",
     "Unmix",
     "World",

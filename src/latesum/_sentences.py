@@ -18,7 +18,7 @@ _NONE: Mapping[str, Any] = MappingProxyType({})
 class Sentence(str):
     """A text that was made of a template and its fields; `sentence` makes one.
 
-    >>> said = sentence("{option} for {rounds:stretch}.", kind="next", option="red", rounds=1500)
+    >>> said = sentence("{option} for {rounds:block}.", kind="next", option="red", rounds=1500)
     >>> said, said.kind, said.fields["rounds"]
     ('red for 1,500 rounds.', 'next', 1500)
     """
@@ -70,7 +70,7 @@ def joined(parts: list[str], between: str = " ") -> str:
 class Reader:
     """How values are said to researchers and on the command line; others override what they say otherwise.
 
-    A field's format may be one of `formats`: a number of rounds (`rounds`), for which something is played (`stretch`),
+    A field's format may be one of `formats`: a number of rounds (`rounds`), for which something is played (`block`),
     which were counted (`visitors`), a delay in rounds (`late`), a number of buckets (`buckets`), the name of a bucket
     (`bucket`), the word for one (`unit`), a mean between 0 and 1 (`mean`), a difference of two (`points`); a setting, whose name is the field's and
     whose value may be several (`setting`); a command of a campaign, whose name is the field's, with its options
@@ -80,7 +80,7 @@ class Reader:
     #: Other templates for sentences of these kinds.
     templates: Mapping[str, str] = _NONE
     formats = (
-        "rounds", "stretch", "visitors", "late", "buckets", "bucket", "unit", "mean", "points", "setting", "command", "aside",
+        "rounds", "block", "visitors", "late", "buckets", "bucket", "unit", "mean", "points", "setting", "command", "aside",
     )  # fmt: skip
 
     def tell(self, said: str) -> str:
@@ -120,7 +120,7 @@ class Reader:
     def _rounds(self, value: float, name: str) -> str:
         return counted(f"{value:,.0f}", "round")
 
-    def _stretch(self, value: float, name: str) -> str:
+    def _block(self, value: float, name: str) -> str:
         return self._rounds(value, name)
 
     def _visitors(self, value: float, name: str) -> str:

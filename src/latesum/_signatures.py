@@ -18,10 +18,10 @@ def signature_of(builder: Callable[..., Any]) -> inspect.Signature:
     >>> class Parent:
     ...     def __new__(cls, *args, **options):
     ...         return super().__new__(cls)
-    ...     def __init__(self, n_arms, *, stretch=200):
+    ...     def __init__(self, n_arms, *, block=200):
     ...         pass
     >>> print(signature_of(Parent))
-    (n_arms, *, stretch=200)
+    (n_arms, *, block=200)
     """
     given = builder if isinstance(builder, functools.partial) else functools.partial(builder)
     if isinstance(given.func, type):

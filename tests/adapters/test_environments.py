@@ -8,7 +8,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from latesum import InvalidInput, Problem
-from latesum.adapters import RoundEnv, StretchEnv
+from latesum.adapters import RoundEnv, BlockEnv
 
 PROBLEMS = [
     Problem([0.5, 0.6], "uniform(0, 20)"),
@@ -17,7 +17,7 @@ PROBLEMS = [
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)
-@pytest.mark.parametrize("kind", [RoundEnv, StretchEnv])
+@pytest.mark.parametrize("kind", [RoundEnv, BlockEnv])
 def test_gymnasiums_checker_has_nothing_to_say(problem, kind):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -26,7 +26,7 @@ def test_gymnasiums_checker_has_nothing_to_say(problem, kind):
         check_env(kind(problem, 500), skip_render_check=True)
 
 
-@pytest.mark.parametrize("kind", [RoundEnv, StretchEnv])
+@pytest.mark.parametrize("kind", [RoundEnv, BlockEnv])
 def test_an_episode_ends_at_the_horizon_and_stays_in_its_space(kind):
     env = kind(PROBLEMS[0], 300)
     env.action_space.seed(1)
@@ -48,11 +48,11 @@ def test_misuse_is_refused_in_a_sentence():
     with pytest.raises(InvalidInput, match="no options"):
         RoundEnv(PROBLEMS[0], 300).reset(options={"horizon": 3})
     with pytest.raises(InvalidInput, match="at least one length"):
-        StretchEnv(PROBLEMS[0], 300, lengths=())
+        BlockEnv(PROBLEMS[0], 300, lengths=())
 
 
-def test_a_stretch_is_what_the_world_plays():
-    env = StretchEnv(PROBLEMS[1], 1_000, lengths=(7, 90))
+def test_a_block_is_what_the_world_plays():
+    env = BlockEnv(PROBLEMS[1], 1_000, lengths=(7, 90))
     env.reset(seed=5)
     child = int(np.random.Generator(np.random.PCG64(5)).integers(1 << 63))
     world = PROBLEMS[1].start(rng=np.random.default_rng(child))
@@ -72,11 +72,11 @@ def test_regret_is_that_of_the_arms_played():
     assert info["regret"] == pytest.approx(40 * 0.25)
 
 
-def test_per_round_and_per_stretch_agree_in_distribution():
+def test_per_round_and_per_block_agree_in_distribution():
     """What arrives in 60 rounds of one arm: two laws, one mean; fails once in 100,000 by chance (4.4 errors)."""
     problem = Problem([0.5, 0.6], "uniform(0, 40)")
     totals = {}
-    for kind, action, steps in ((RoundEnv, 1, 60), (StretchEnv, [1, 0], 1)):
+    for kind, action, steps in ((RoundEnv, 1, 60), (BlockEnv, [1, 0], 1)):
         env = kind(problem, 60) if kind is RoundEnv else kind(problem, 60, lengths=(60,))
         made = []
         for seed in range(300):

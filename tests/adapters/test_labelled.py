@@ -119,7 +119,7 @@ def test_a_reward_is_told_when_it_arrives_and_to_the_arm_that_earned_it():
 
 
 def test_rewards_and_delays_are_those_that_our_baselines_meet():
-    """The last reward of a stretch depends on all draws: QPM-D written again, round by round."""
+    """The last reward of a block depends on all draws: QPM-D written again, round by round."""
     from latesum.attributed import QPMD
 
     problem = Problem([0.4, 0.6], "uniform(0, 30)")

@@ -54,7 +54,7 @@ def test_decisions_do_not_wait_and_pending_buckets_are_told_as_pending(new_campa
     ]
 
 
-def test_a_stretch_ends_where_the_recorded_rounds_reach_what_was_asked(new_campaign, clock):
+def test_a_block_ends_where_the_recorded_rounds_reach_what_was_asked(new_campaign, clock):
     campaign = new_campaign()
     asked = campaign.decide().rounds
     assert asked > 5000

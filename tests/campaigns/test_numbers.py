@@ -1,4 +1,4 @@
-"""Decisions say which stretch they are a part of; logs of earlier versions, which do not, still work."""
+"""Decisions say which block they are a part of; logs of earlier versions, which do not, still work."""
 
 import itertools
 from datetime import UTC, datetime
@@ -33,8 +33,8 @@ def run(campaign, clock, days, rate=0.3):
         campaign.record(decision.bucket, rounds=5000, total=round(5000 * rate) + decision.arm)
 
 
-def test_a_decision_has_the_number_of_the_bucket_in_which_its_stretch_began(new_campaign, clock):
-    campaign = new_campaign()  # ODAAF's first stretch is five buckets long
+def test_a_decision_has_the_number_of_the_bucket_in_which_its_block_began(new_campaign, clock):
+    campaign = new_campaign()  # ODAAF's first block is five buckets long
     run(campaign, clock, 14)
     decisions = list(campaign.ledger().decisions.values())
     changes = [d.bucket for d, e in zip(decisions[1:], decisions, strict=False) if d.arm != e.arm]
@@ -46,7 +46,7 @@ def test_a_decision_has_the_number_of_the_bucket_in_which_its_stretch_began(new_
     assert [play.number for play in told(campaign)] == [each.number for each in decisions]
 
 
-def test_a_new_decision_for_the_same_option_is_a_stretch_of_its_own(new_campaign, clock):
+def test_a_new_decision_for_the_same_option_is_a_block_of_its_own(new_campaign, clock):
     campaign = new_campaign(policy="flow", parameters={"horizon": 450_000, "mean_delay": 500})
     run(campaign, clock, 12)
     decisions = list(campaign.ledger().decisions.values())
@@ -72,7 +72,7 @@ def test_orders_and_drops_have_numbers_of_their_own(new_campaign, clock):
     assert replay_log(campaign.first_settings, campaign.history()) == []
 
 
-def test_what_was_shown_instead_is_one_stretch_while_it_lasts(new_campaign, clock):
+def test_what_was_shown_instead_is_one_block_while_it_lasts(new_campaign, clock):
     campaign = new_campaign()
     run(campaign, clock, 3)
     for bucket in (2, 3):
@@ -101,7 +101,7 @@ def test_a_replay_notices_another_number(new_campaign, clock):
 
 @pytest.mark.parametrize("name", ["flow", "odaaf", "round-robin"])
 def test_numbers_of_earlier_logs_rise_where_option_or_purpose_change(name, tmp_path, clock):
-    """What was one stretch by arm and purpose, "stay" and "learn" apart, is one by number."""
+    """What was one block by arm and purpose, "stay" and "learn" apart, is one by number."""
     exported = read_export((HISTORIES / f"{name}.json").read_text(encoding="utf-8"))
     raw = {each[3]: each[4]["purpose"] for each in exported["log"] if each[2] == "decision"}
     assert ("stay" in raw.values()) == (name == "flow")

@@ -32,7 +32,7 @@ def learned(policy, means=(0.2, 0.5), steps=40):
 
 
 def test_a_sentence_is_a_text_and_keeps_its_data():
-    said = sentence("{option} for {rounds:stretch}", kind="next", option="{red}", rounds=1)
+    said = sentence("{option} for {rounds:block}", kind="next", option="{red}", rounds=1)
     assert said == "{red} for 1 round"
     assert (said.kind, dict(said.fields)) == ("next", {"option": "{red}", "rounds": 1})
     for same in (copy.deepcopy(said), pickle.loads(pickle.dumps(said))):

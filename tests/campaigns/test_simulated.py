@@ -29,13 +29,13 @@ def parameters_of(name, horizon):
 def in_buckets(run):
     """What was simulated, bucket by bucket: the simulator may play several buckets in one go.
 
-    Its total is then split in whole numbers; a stretch is what its parts add up to.
+    Its total is then split in whole numbers; a block is what its parts add up to.
     """
-    for stretch in run.stretches:
-        count = stretch.rounds // BUCKET
-        whole, rest = divmod(int(stretch.total), count)
+    for block in run.blocks:
+        count = block.rounds // BUCKET
+        whole, rest = divmod(int(block.total), count)
         for index in range(count):
-            yield stretch.arm, stretch.purpose, whole + (index < rest)
+            yield block.arm, block.purpose, whole + (index < rest)
 
 
 @pytest.mark.filterwarnings("ignore:phase")

@@ -28,7 +28,7 @@ OPTIONS = ["A", "B", "C"]
 POLICIES = {
     "odaaf": {"horizon": 40_000, "mean_delay": 5},
     "ars-ucb": {"exploration": 4.0},
-    "round-robin": {"stretch": 1_000},
+    "round-robin": {"block": 1_000},
 }
 PARAMETERS = POLICIES["odaaf"]
 EXPECTED = 700
@@ -84,7 +84,7 @@ class Model:
         self.names = list(OPTIONS)
         self.kind, self.parameters = "odaaf", PARAMETERS
         self.decided = {}  # bucket to (arm, purpose), in order and without gaps
-        self.numbers = {}  # of their stretches
+        self.numbers = {}  # of their blocks
         self.values = {}  # what is recorded of each
         self.drops = []  # (arm, the first bucket without it)
         self.held, self.order = False, None
@@ -121,7 +121,7 @@ class Model:
             arm = arm if value["shown"] is None else value["shown"]
             other = lost or arm != self.decided[bucket][0]
             rounds = EXPECTED if value["rounds"] is None else value["rounds"]
-            if other:  # one stretch with the bucket before it, if that was the same
+            if other:  # one block with the bucket before it, if that was the same
                 purpose, same = "override", self.told and self.told[:2] == (arm, "override")
                 number = self.told[2] if same else bucket
             else:

@@ -78,7 +78,7 @@ def test_a_run_in_which_python_takes_part_is_made_by_itself():
 
 def test_room_for_few_plays(monkeypatch):
     """Several calls, and a run that is longer than there is room for."""
-    setting = Setting(TWO, PolicySpec.parse("round-robin(stretch=60)"), 3_000)
+    setting = Setting(TWO, PolicySpec.parse("round-robin(block=60)"), 3_000)
     flow = Setting(TWO, PolicySpec.parse("flow"), 20_000)
     lengths = [len(flow.run(number).plays) for number in range(20)]
     monkeypatch.setattr(batches, "_ROOM", 49)

@@ -86,8 +86,8 @@ def test_only_what_is_played_after_the_start_counts():
     policy = Flow(3, DAY * DAYS, mean_delay=MEAN_DELAY, before=0)
     run = simulate(SHOP, policy, 20 * DAY, seed=1, bucket=DAY, before=0, history=28 * DAY)
     assert run.horizon == 20 * DAY
-    assert run.stretches[0].start == 0
-    assert run.stretches[0].arm != 0  # of the status quo enough is known
+    assert run.blocks[0].start == 0
+    assert run.blocks[0].arm != 0  # of the status quo enough is known
 
 
 def test_the_same_world_whether_the_policy_is_told_or_not():
@@ -96,7 +96,7 @@ def test_the_same_world_whether_the_policy_is_told_or_not():
     policies = {"told": Guarded(2, 400, mean_delay=50, before=1), "not": ODAAF(2, 400, 50)}
     for policy in policies.values():
         run = simulate(problem, policy, 400, seed=3, before=1.0)
-        assert run.stretches[0].total >= 50  # all that was under way arrives
+        assert run.blocks[0].total >= 50  # all that was under way arrives
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 TEXT = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
-FILES = {"play_the_winner": 0, "longest_stretch": 2, "triangle": 3}
+FILES = {"play_the_winner": 0, "longest_block": 2, "triangle": 3}
 COMPARE = ["compare", "--arms", "0.5,0.6", "--horizon", "5000", "--replications", "2"]
 
 
@@ -45,22 +45,22 @@ def test_the_example_policy_conforms_and_runs(capsys):
 def test_one_file_is_enough_for_the_command_line(latesum):
     code, out, said = latesum(
         *COMPARE, "--delay", "triangle:Triangle(40)",
-        "--policies", "flow,play_the_winner:PlayTheWinner(stretch=500)",
-        "--measure", "longest_stretch:longest_stretch", "--out", "runs.parquet",
+        "--policies", "flow,play_the_winner:PlayTheWinner(block=500)",
+        "--measure", "longest_block:longest_block", "--out", "runs.parquet",
     )  # fmt: skip
     assert (code, said) == (0, "")
-    assert "play_the_winner:PlayTheWinner(stretch=500)" in out
+    assert "play_the_winner:PlayTheWinner(block=500)" in out
     from latesum import Comparison
 
     kept = Comparison.from_parquet("runs.parquet").runs
-    longest = kept["play_the_winner:PlayTheWinner(stretch=500)"].measured
+    longest = kept["play_the_winner:PlayTheWinner(block=500)"].measured
     assert list(longest) == [
         "regret",
         "ended_on_best",
         "switches",
-        "longest_stretch:longest_stretch",
+        "longest_block:longest_block",
     ]
-    assert longest["longest_stretch:longest_stretch"].tolist() == [500, 500]
+    assert longest["longest_block:longest_block"].tolist() == [500, 500]
 
 
 @pytest.mark.usefixtures("folder")

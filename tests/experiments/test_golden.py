@@ -21,17 +21,17 @@ PROBLEMS = {
     "two arms, heavy tail": Problem([0.2, 0.25], "pareto(2.5, 20).truncated(6000)"),
 }
 HORIZON = 12_000
-#: Enough of a run to notice a change; policies with short stretches have thousands.
+#: Enough of a run to notice a change; policies with short blocks have thousands.
 KEPT = 40
 
 
 def _played(problem, name):
     policy = Setting(problem, PolicySpec.parse(name), HORIZON).prepared[1]
     run = simulate(problem, policy, HORIZON, seed=7)
-    stretches = [[s.arm, s.rounds, s.purpose, s.total] for s in run.stretches[:KEPT]]
+    blocks = [[s.arm, s.rounds, s.purpose, s.total] for s in run.blocks[:KEPT]]
     if isinstance(policy, AttributedPolicy):
-        stretches = [stretch[:2] for stretch in stretches]
-    return {"regret": round(run.regret(), 6), "stretches": stretches}
+        blocks = [block[:2] for block in blocks]
+    return {"regret": round(run.regret(), 6), "blocks": blocks}
 
 
 #: Rules of earlier versions, by which campaigns that began under them go on.

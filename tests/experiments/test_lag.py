@@ -1,11 +1,11 @@
-"""Totals that are known late, without buckets: of whole stretches, at decisions that are few."""
+"""Totals that are known late, without buckets: of whole blocks, at decisions that are few."""
 
 import pytest
 
 from latesum import ODAAF, Flow, Problem, RoundRobin, simulate
 from latesum.experiments import Setting, play
 from latesum.experiments.setting import reports_of
-from latesum.policies import Policy, PolicySpec, Stretch
+from latesum.policies import Policy, PolicySpec, Block
 
 PROBLEM = Problem([0.5, 0.6], "uniform(0, 20)")
 
@@ -36,14 +36,14 @@ class Watched(RoundRobin):
         return super()._next()
 
 
-def watched(lag, stretch=50, horizon=400):
+def watched(lag, block=50, horizon=400):
     Watched.decisions = []
-    policy = Watched(2, stretch=stretch)
+    policy = Watched(2, block=block)
     plays = simulate(PROBLEM, policy, horizon, seed=1, report_lag=lag).plays
     return plays, Watched.decisions
 
 
-def test_a_stretch_is_known_its_lag_after_its_end():
+def test_a_block_is_known_its_lag_after_its_end():
     plays, decisions = watched(lag=70)
     ends, now = [], 0
     for each in plays:
@@ -57,15 +57,15 @@ def test_a_stretch_is_known_its_lag_after_its_end():
         assert known == due
 
 
-def test_a_decision_is_taken_when_an_earlier_stretch_becomes_known():
+def test_a_decision_is_taken_when_an_earlier_block_becomes_known():
     plays, decisions = watched(lag=70)
-    # The first stretch, of rounds 1 to 50, is known after 120: the third is cut there, and goes on.
+    # The first block, of rounds 1 to 50, is known after 120: the third is cut there, and goes on.
     assert [each.rounds for each in plays][:4] == [50, 50, 20, 30]
     assert plays[2].number == plays[3].number
     assert 120 in [now for now, _ in decisions]
 
 
-def test_a_stretch_is_not_cut_for_its_own_parts():
+def test_a_block_is_not_cut_for_its_own_parts():
     """The second is cut when the first becomes known; that its own first part does so 20 rounds later changes nothing."""
     plays, _ = watched(lag=20)
     assert [each.rounds for each in plays][:5] == [50, 20, 30, 20, 30]
@@ -73,7 +73,7 @@ def test_a_stretch_is_not_cut_for_its_own_parts():
 
 @pytest.mark.parametrize(
     "policy",
-    [Flow(2, 20_000, mean_delay=50), RoundRobin(2, stretch=100), ODAAF(2, 20_000, mean_delay=50)],
+    [Flow(2, 20_000, mean_delay=50), RoundRobin(2, block=100), ODAAF(2, 20_000, mean_delay=50)],
     ids=["flow", "turns", "odaaf"],
 )
 def test_there_are_about_as_many_decisions_as_without_a_lag(policy):
@@ -103,7 +103,7 @@ def test_every_policy_of_the_protocol_sees_pending_rounds():
 
         def _next(self):
             Once.pending.append(self.open)
-            return Stretch(0, 30, "learn")
+            return Block(0, 30, "learn")
 
     Once.pending = []
     simulate(PROBLEM, Once(2), 120, seed=1, report_lag=45)
@@ -111,7 +111,7 @@ def test_every_policy_of_the_protocol_sees_pending_rounds():
 
 
 @pytest.mark.parametrize("name", ["flow", "unmix", "odaaf-b", "guarded", "ars-ucb", "round-robin"])
-@pytest.mark.parametrize("reports", [(1, 60), (40, 100)], ids=["stretches", "buckets"])
+@pytest.mark.parametrize("reports", [(1, 60), (40, 100)], ids=["blocks", "buckets"])
 def test_the_copy_that_decides_again_is_as_good_as_a_new_one(name, reports, monkeypatch):
     setting = Setting(PROBLEM, PolicySpec.parse(name), 1_000, reports=reports_of(*reports))
     kept = setting.run(1).plays

@@ -120,7 +120,7 @@ def test_missed_has_an_entry_for_every_level_time_and_arm():
     assert set(np.unique(values[np.isfinite(values)])) <= {0.0, 1.0}
 
 
-def test_measures_of_stretches_are_refused_for_baselines_that_have_none():
+def test_measures_of_blocks_are_refused_for_baselines_that_have_none():
     setting = Setting(PROBLEM, PolicySpec("qpm-d"), 1_000, measures=("regret", "suspect"))
     with pytest.raises(InvalidInput, match="decides in every round"):
         run([setting], 1)
@@ -143,7 +143,7 @@ def test_nonsense_is_refused(text, says):
 def test_a_comparison_keeps_what_is_asked_for():
     from latesum import compare
 
-    policies = {"turns": RoundRobin(3, stretch=10), "best": Oracle(3, 900, best_arm=2)}
+    policies = {"turns": RoundRobin(3, block=10), "best": Oracle(3, 900, best_arm=2)}
     result = compare(
         PROBLEM, policies, 900, replications=2, seed=1, measures=["suspect", "on_good(moments=5)"]
     )

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 MODULE = """
-from latesum.policies import RoundRobin, Stretch
+from latesum.policies import RoundRobin, Block
 from latesum.delays.families import UniformDelay
 
 
@@ -21,12 +21,12 @@ class Backwards(RoundRobin):
 
     kind = "backwards"
 
-    def __init__(self, n_arms, *, stretch=50, names=None):
-        super().__init__(n_arms, stretch=stretch, names=names)
+    def __init__(self, n_arms, *, block=50, names=None):
+        super().__init__(n_arms, block=block, names=names)
 
     def _next(self):
         arm, rounds, purpose, *_ = super()._next()
-        return Stretch(self.n_arms - 1 - arm, rounds, purpose)
+        return Block(self.n_arms - 1 - arm, rounds, purpose)
 
     def _learn(self, play):
         super()._learn(play._replace(arm=self.n_arms - 1 - play.arm))
@@ -73,11 +73,11 @@ delay = "twice(10)"
 
 [[policies]]
 policy = "backwards"
-parameters = { stretch = [100, 200] }
+parameters = { block = [100, 200] }
 
 [[policies]]
 name = "by its place"
-policy = "turning:Backwards(stretch=100)"
+policy = "turning:Backwards(block=100)"
 """
 
 
@@ -131,7 +131,7 @@ print(json.dumps(answers))
 """
 COMPARE = [
     "compare", "--arms", "0.2,0.3,0.8", "--delay", "twice(10)", "--horizon", "2000",
-    "--policies", "backwards, turning:Backwards(stretch=50), flow", "--replications", "4",
+    "--policies", "backwards, turning:Backwards(block=50), flow", "--replications", "4",
     "--measure", "first_arm", "--workers", "2", "--json", "--out", "runs.parquet",
 ]  # fmt: skip
 IMPOSTOR = [
@@ -148,13 +148,13 @@ NEW = ["--options", "a,b", "--time-basis", "arrival", "--expected-rounds", "100"
 
 def assert_swept(out, tmp_path):
     """Check what came out of a sweep with the package."""
-    assert "backwards (stretch=200)" in out
+    assert "backwards (block=200)" in out
     import pyarrow.parquet as pq
 
     table = pq.read_table(tmp_path / "turns-results/turns/runs.parquet").to_pydict()
     assert table["policy"][::3] == [
-        "backwards (stretch=100)",
-        "backwards (stretch=200)",
+        "backwards (block=100)",
+        "backwards (block=200)",
         "by its place",
     ]
     assert table["first_arm"] == [2] * 9

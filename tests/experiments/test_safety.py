@@ -14,7 +14,7 @@ from latesum.experiments.setting import Setting
 from latesum.experiments.studies import safety
 from latesum.experiments.summaries import read_summary
 from latesum.policies import register
-from latesum.policies.base import Stretch
+from latesum.policies.base import Block
 from latesum.policies.fixed import RoundRobin
 from latesum.policies.spec import PolicySpec
 from latesum.simulation import Problem
@@ -41,7 +41,7 @@ class _Stubborn(RoundRobin):
         super().__init__(n_arms)
 
     def _next(self):
-        return Stretch(0, 50_000, "learn")
+        return Block(0, 50_000, "learn")
 
 
 class _LateRiser(_Stubborn):
@@ -50,7 +50,7 @@ class _LateRiser(_Stubborn):
     kind = "late-riser"
 
     def _next(self):
-        return Stretch(1 if self.rounds_told >= 10_000 else 0, 1_000, "learn")
+        return Block(1 if self.rounds_told >= 10_000 else 0, 1_000, "learn")
 
 
 @pytest.fixture

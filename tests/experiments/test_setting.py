@@ -226,5 +226,5 @@ def test_what_ran_before_arrives():
     for before, expected in ((None, 0.0), (1.0, 50.0)):
         run = Setting(late, PolicySpec("odaaf"), 200, before=before).run(0)
         assert run.plays[0].total >= expected
-        first = Setting(late, PolicySpec("round-robin", {"stretch": 50}), 200, before=before).run(0)
+        first = Setting(late, PolicySpec("round-robin", {"block": 50}), 200, before=before).run(0)
         assert first.plays[0].total == expected

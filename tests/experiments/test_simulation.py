@@ -17,7 +17,7 @@ def test_the_readme_run():
     assert run.last_arm == 1
     assert run.switches == 7
     assert run.horizon == 250_000
-    assert [s.start for s in run.stretches[:3]] == [0, 1076, 2152]
+    assert [s.start for s in run.blocks[:3]] == [0, 1076, 2152]
 
 
 def test_a_policy_given_as_text_is_told_what_is_true_of_the_problem():
@@ -35,7 +35,7 @@ def test_what_is_no_policy_is_refused(nonsense):
 
 def test_the_same_seed_gives_the_same_run_and_another_does_not():
     one, same, other = (
-        [s.total for s in simulate(PROBLEM, POLICY, 50_000, seed=seed).stretches]
+        [s.total for s in simulate(PROBLEM, POLICY, 50_000, seed=seed).blocks]
         for seed in (1, 1, 2)
     )
     assert one == same
@@ -75,7 +75,7 @@ def test_received_regret_agrees_with_counting_arrivals():
         world = problem.start(rng=rng)
         lost.append(-sum(world.play(arm, 10) for arm in (0, 1, 0)))
     best = problem.start(rng=rng)
-    expected = simulate(problem, RoundRobin(2, stretch=10), 30, seed=1).regret(rewards="received")
+    expected = simulate(problem, RoundRobin(2, block=10), 30, seed=1).regret(rewards="received")
     received_by_best = 0.8 * (30 - problem.delays[1].expected_outstanding(30))
     error = np.std(lost) / np.sqrt(len(lost))
     assert abs(np.mean(lost) + received_by_best - expected) < 3.9 * error
@@ -84,14 +84,14 @@ def test_received_regret_agrees_with_counting_arrivals():
 
 def test_in_buckets_it_decides_at_their_ends_only():
     run = simulate(PROBLEM, POLICY, 100_000, seed=1, bucket=700)
-    assert {s.start % 700 for s in run.stretches} == {0}
-    assert {s.rounds % 700 for s in run.stretches[:-1]} == {0}
+    assert {s.start % 700 for s in run.blocks} == {0}
+    assert {s.rounds % 700 for s in run.blocks[:-1]} == {0}
 
 
 def test_with_a_report_lag_nothing_is_used_before_it_is_known():
     """After the first phase the policy waits on its leader for the lag, which is its bridge too."""
     run = simulate(PROBLEM, POLICY, 20_000, seed=1, bucket=538, report_lag=1076)
-    purposes = [s.purpose for s in run.stretches[:8]]
+    purposes = [s.purpose for s in run.blocks[:8]]
     assert purposes == ["learn"] * 4 + ["bridge"] * 2 + ["learn"] * 2
 
 

@@ -64,7 +64,7 @@ def test_a_compiled_run_is_the_run(text, problem):
     assert_same_runs(setting, range(2))
 
 
-@pytest.mark.parametrize("text", ["odaaf", "flow", "ars-ucb", "round-robin(stretch=130)", "unmix"])
+@pytest.mark.parametrize("text", ["odaaf", "flow", "ars-ucb", "round-robin(block=130)", "unmix"])
 def test_in_buckets(text):
     problem = PROBLEMS["two arms"]
     assert_same_runs(Setting(problem, PolicySpec.parse(text), 30_030, reports=InBuckets(100)))
@@ -138,7 +138,7 @@ def test_python_plays_what_is_drawn_otherwise_in_buckets(problem):
     "text", ["odaaf", "flow", "ars-ucb", "fixed-split", "round-robin", "unmix", "unmix-untold"]
 )
 def test_in_two_pieces(text):
-    """The last stretch of the first piece is cut short: the second goes on with it."""
+    """The last block of the first piece is cut short: the second goes on with it."""
     setting = Setting(PROBLEMS["two arms"], PolicySpec.parse(text), 30_000)
     for expected, played, (_, one), (_, other) in both(setting, range(3), until=12_345):
         assert [play for piece in played for play in piece] == [p for e in expected for p in e]
@@ -153,9 +153,9 @@ def test_delays_beyond_the_table(delay):
     later = []
     game, _ = setting._game(0, setting.horizon)
     finish = game._world.finish
-    game._world.finish = lambda *stretch: later.append(stretch) or finish(*stretch)
+    game._world.finish = lambda *block: later.append(block) or finish(*block)
     game.plays(setting.horizon)
-    assert {stretch[3] for stretch in later} >= {1}
+    assert {block[3] for block in later} >= {1}
 
 
 def test_many_late_rewards():
@@ -167,8 +167,8 @@ def test_many_late_rewards():
         for game in games:
             _shorten(game._world, 5)
         finish = games[1]._world.finish
-        games[1]._world.finish = lambda *stretch, finish=finish: (
-            steps.add(stretch[3]) or finish(*stretch)
+        games[1]._world.finish = lambda *block, finish=finish: (
+            steps.add(block[3]) or finish(*block)
         )
         assert list(games[0].play(20_000)) == games[1].plays(20_000)
         states = [game._world._rng.bit_generator.state for game in games]
@@ -192,7 +192,7 @@ def _shorten(world, spread):
     world._carry, world._beyond = np.zeros(spread), np.empty(spread, dtype=np.int64)
 
 
-def test_short_stretches_and_a_long_delay_need_more_room():
+def test_short_blocks_and_a_long_delay_need_more_room():
     """Flow remembers what was played within two mean delays, here more plays than at first."""
     policy = Flow(20, 3_000, mean_delay=2_000)
     setting = Setting(
@@ -219,7 +219,7 @@ def test_unmix_searches_in_python():
         assert played == expected
         assert other.to_state() == one.to_state()
         seen.add(other._wide)
-        assert len(played[0]) > len({play.number for play in played[0]})  # stretches in parts
+        assert len(played[0]) > len({play.number for play in played[0]})  # blocks in parts
     assert True in seen  # another curve than the one told was likelier
 
 
@@ -242,9 +242,9 @@ _RARELY_LONG = ("ars-ucb", "ars-ucb(growth=1.3)", "fixed-split", "oracle")
     [pytest.param(text, marks=pytest.mark.slow if text in _RARELY_LONG else ()) for text in SPECS],
 )
 def test_long_delays(text):
-    """All of one law with each policy; the first stretches of ARS-UCB are short, and drawn one by one."""
+    """All of one law with each policy; the first blocks of ARS-UCB are short, and drawn one by one."""
     problem = Problem([0.3, 0.5, 0.45], "uniform(0, 9000)")
-    rounds = 20_000 if text == "round-robin" else 100_000  # a stretch of it is one round
+    rounds = 20_000 if text == "round-robin" else 100_000  # a block of it is one round
     assert_same_runs(Setting(problem, PolicySpec.parse(text), rounds, seed=5))
 
 
@@ -267,7 +267,7 @@ def test_more_runs_with_long_delays_of_each_law(delay):
 
 
 def test_long_delays_that_need_more_room(monkeypatch):
-    """With next to no room at first, Python plays what has none: a stretch, or which plays pay late."""
+    """With next to no room at first, Python plays what has none: a block, or which plays pay late."""
     monkeypatch.setattr(cohorts, "_ROOM", 1)
     setting = Setting(
         Problem([0.5, 0.6], "uniform(0, 9000)"), PolicySpec.parse("flow"), 300_000, seed=2
@@ -275,19 +275,19 @@ def test_long_delays_that_need_more_room(monkeypatch):
     steps = set()
     games = [setting._game(1, setting.horizon)[0] for _ in range(2)]
     finish = games[1]._world.finish
-    games[1]._world.finish = lambda *stretch: steps.add(stretch[3]) or finish(*stretch)
+    games[1]._world.finish = lambda *block: steps.add(block[3]) or finish(*block)
     assert list(games[0].play(300_000)) == games[1].plays(300_000)
     assert steps >= {kernels.NOT_SENT, kernels.ON_THE_WAY}
 
 
 def test_long_delays_whose_rewards_are_looked_for():
-    """Stretches just long enough for cohorts: most of these are looked at often, and then resolved."""
+    """Blocks just long enough for cohorts: most of these are looked at often, and then resolved."""
     setting = Setting(
-        Problem([0.9, 0.8], "exponential(20000)"), PolicySpec.parse("round-robin(stretch=500)"), 300_000
+        Problem([0.9, 0.8], "exponential(20000)"), PolicySpec.parse("round-robin(block=500)"), 300_000
     )  # fmt: skip
     games, steps = [setting._game(1, setting.horizon)[0] for _ in range(2)], []
     finish = games[1]._world.finish
-    games[1]._world.finish = lambda *stretch: steps.append(stretch[3]) or finish(*stretch)
+    games[1]._world.finish = lambda *block: steps.append(block[3]) or finish(*block)
     assert list(games[0].play(300_000)) == games[1].plays(300_000)
     assert steps.count(kernels.ON_THE_WAY) > 3
 
@@ -353,7 +353,7 @@ def test_totals_that_are_known_late(text, reports):
 @pytest.mark.parametrize("delay", ["uniform(0, 90)", "geometric(9000)"])
 @pytest.mark.parametrize("text", ["odaaf", "flow", "ars-ucb"])
 def test_late_totals_in_two_pieces(text, delay):
-    """The last stretch of the first piece is cut short, and its total is awaited: the second goes on with it."""
+    """The last block of the first piece is cut short, and its total is awaited: the second goes on with it."""
     problem, reports = Problem([0.3, 0.5, 0.45], delay), InBuckets(500, 1_300)
     setting = Setting(problem, PolicySpec.parse(text), 60_000, seed=5, reports=reports)
     (plain, one), (compiled, other) = (setting._game(1, 60_000) for _ in range(2))

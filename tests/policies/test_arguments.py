@@ -17,7 +17,7 @@ from latesum.policies import (
     NaiveODAAF,
     Restarting,
     RoundRobin,
-    Stretch,
+    Block,
     build,
     check,
     from_state,
@@ -58,7 +58,7 @@ def test_repr_is_what_one_would_type():
     assert repr(Flow(2, 250_000, mean_delay=50)) == "Flow(2, 250000, mean_delay=50.0)"
     assert repr(Flow(2, mean_delay=50, caution=0)) == "Flow(2, mean_delay=50.0, caution=0.0)"
     assert repr(Guarded(2, 1_000, mean_delay=5)) == "Guarded(2, 1000, mean_delay=5.0)"
-    assert repr(RoundRobin(3, stretch=50)) == "RoundRobin(3, stretch=50)"
+    assert repr(RoundRobin(3, block=50)) == "RoundRobin(3, block=50)"
     bounded = ODAAF.bounded(2, 9_000, 5, 9, order="leader first")
     assert repr(bounded) == "ODAAFB(2, 9000, mean_delay=5, delay_bound=9, order='leader first')"
     named = FixedSplit(2, 100, shares=(0.25, 0.75), names=("old", "new"))
@@ -116,9 +116,9 @@ class Half(Policy):
     def _next(self):
         for arm in self._available():
             if self._left[arm]:
-                return Stretch(arm, self._left[arm], "learn")
+                return Block(arm, self._left[arm], "learn")
         best = max(self._available(), key=lambda arm: self._sums[str(arm)])
-        return Stretch(best, 500 - self.rounds_told % 500, "commit")
+        return Block(best, 500 - self.rounds_told % 500, "commit")
 
 
 @pytest.mark.parametrize("seed", range(3))

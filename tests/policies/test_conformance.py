@@ -59,7 +59,7 @@ class _Impure(RoundRobin):
 
 
 class _Counting(RoundRobin):
-    """Counts tells, so that a stretch told in parts is not the same as told whole."""
+    """Counts tells, so that a block told in parts is not the same as told whole."""
 
     def tell(self, arm, rounds, total=None, purpose=None, number=None):
         super().tell(arm, rounds, total, purpose, number)
@@ -99,7 +99,7 @@ class _Remembering(RoundRobin):
 @pytest.mark.parametrize("broken", [_Impure, _Counting, _Forgetful, _Stubborn, _Remembering])
 def test_a_policy_that_breaks_the_protocol_is_caught(broken):
     with pytest.raises(NotConforming):
-        check(broken(3, stretch=20), seed=1)
+        check(broken(3, block=20), seed=1)
 
 
 def test_the_suite_covers_the_protocol():

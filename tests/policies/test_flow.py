@@ -216,7 +216,7 @@ def test_past_the_horizon_it_goes_on():
 
 
 def test_estimates_of_a_real_history_hold_the_truth():
-    """Overrides, stretches that run long or are cut short, totals that never come."""
+    """Overrides, blocks that run long or are cut short, totals that never come."""
     problem = Problem([0.2, 0.5, 0.6], "uniform(0, 30)")
     rng = np.random.default_rng(11)
     world, policy = problem.start(rng=rng), Flow(3, 100_000, mean_delay=15)
@@ -244,7 +244,7 @@ def test_an_arm_whose_totals_never_come_is_tried_again_now_and_then():
     assert 5 < tries < 30
 
 
-def test_the_rest_of_a_stretch_and_an_override_of_the_planned_arm():
+def test_the_rest_of_a_block_and_an_override_of_the_planned_arm():
     policy = Flow(2, 100_000, mean_delay=10, rng=np.random.default_rng(0))
     arm, rounds, *_ = policy.ask()
     policy.tell(arm, 10, 5.0, "learn")

@@ -1,4 +1,4 @@
-"""Guarded: the first rounds of every stretch are played and not learned from."""
+"""Guarded: the first rounds of every block are played and not learned from."""
 
 import numpy as np
 import pytest

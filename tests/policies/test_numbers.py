@@ -1,4 +1,4 @@
-"""Stretches have numbers: what is one stretch, what is a new one, and policies that learn from parts."""
+"""Blocks have numbers: what is one block, what is a new one, and policies that learn from parts."""
 
 import itertools
 import json
@@ -6,12 +6,12 @@ import json
 import pytest
 
 from latesum import InvalidInput, Problem, simulate
-from latesum.policies import ODAAF, Flow, Restarting, RoundRobin, Stretch, check, from_state
+from latesum.policies import ODAAF, Flow, Restarting, RoundRobin, Block, check, from_state
 from latesum.policies.base import Play, Policy
 
 
 class LastParts(Policy):
-    """Learns from parts: the arm whose newest part paid most per round, in stretches of 40."""
+    """Learns from parts: the arm whose newest part paid most per round, in blocks of 40."""
 
     kind = "last-parts"
     learns_from = "parts"
@@ -41,7 +41,7 @@ class LastParts(Policy):
             self._decide()
 
     def _next(self):
-        return Stretch(self._arm, self._left, "learn", part=10)
+        return Block(self._arm, self._left, "learn", part=10)
 
 
 @pytest.mark.parametrize(
@@ -51,14 +51,14 @@ def test_a_policy_that_learns_from_parts_conforms(seed):
     check(LastParts(3), seed=seed)
 
 
-def test_the_simulator_cuts_a_stretch_into_parts():
+def test_the_simulator_cuts_a_block_into_parts():
     run = simulate(Problem([0.2, 0.6], "uniform(0, 5)"), LastParts(2), 400, seed=1)
-    assert {stretch.rounds for stretch in run.stretches} == {10}
+    assert {block.rounds for block in run.blocks} == {10}
     buckets = simulate(Problem([0.2, 0.6], "uniform(0, 5)"), LastParts(2), 400, seed=1, bucket=5)
-    assert {stretch.rounds for stretch in buckets.stretches} == {10}
+    assert {block.rounds for block in buckets.blocks} == {10}
 
 
-def test_parts_are_told_one_by_one_with_the_number_of_their_stretch():
+def test_parts_are_told_one_by_one_with_the_number_of_their_block():
     policy = LastParts(2)
     for _ in range(3):
         policy.tell(*policy.ask()[:1], 15, 3.0)
@@ -68,15 +68,15 @@ def test_parts_are_told_one_by_one_with_the_number_of_their_stretch():
 
 
 def test_the_number_stays_while_something_is_left_and_rises_after():
-    policy = RoundRobin(2, stretch=100)
-    assert policy.ask() == Stretch(0, 100, "learn", 1)
+    policy = RoundRobin(2, block=100)
+    assert policy.ask() == Block(0, 100, "learn", 1)
     policy.tell(0, 60, 20.0)
-    assert policy.ask() == Stretch(0, 40, "learn", 1)
-    policy.tell(0, 40, None)  # pending: the same stretch, learned by itself
-    assert policy.ask() == Stretch(1, 100, "learn", 2)
+    assert policy.ask() == Block(0, 40, "learn", 1)
+    policy.tell(0, 40, None)  # pending: the same block, learned by itself
+    assert policy.ask() == Block(1, 100, "learn", 2)
 
 
-def test_a_new_decision_for_the_same_arm_is_a_new_stretch():
+def test_a_new_decision_for_the_same_arm_is_a_new_block():
     policy = Flow(2, mean_delay=10)
     seen = []
     for _ in range(12):
@@ -88,8 +88,8 @@ def test_a_new_decision_for_the_same_arm_is_a_new_stretch():
     assert any(one.arm == other.arm for one, other in itertools.pairwise(seen))
 
 
-def test_overrides_of_one_arm_that_follow_each_other_are_one_stretch():
-    policy = RoundRobin(3, stretch=100)
+def test_overrides_of_one_arm_that_follow_each_other_are_one_block():
+    policy = RoundRobin(3, block=100)
     policy.tell(0, 30, 3.0)
     policy.tell(2, 10, 1.0)
     assert policy._open == Play(2, 10, 1.0, "override", 2)
@@ -97,11 +97,11 @@ def test_overrides_of_one_arm_that_follow_each_other_are_one_stretch():
     assert policy._open == Play(2, 25, 3.0, "override", 2)
     policy.tell(1, 5, 0.0)
     assert policy._open.number == 3
-    assert policy.ask() == Stretch(0, 70, "learn", 4)  # going on, after something else
+    assert policy.ask() == Block(0, 70, "learn", 4)  # going on, after something else
 
 
-def test_a_number_that_is_told_decides_what_is_one_stretch():
-    policy = RoundRobin(2, stretch=100)
+def test_a_number_that_is_told_decides_what_is_one_block():
+    policy = RoundRobin(2, block=100)
     policy.tell(0, 100, 10.0, "learn", 1)
     policy.tell(0, 50, 5.0, "learn", 1)  # it ran long
     assert policy._open == Play(0, 150, 15.0, "learn", 1)
@@ -109,25 +109,25 @@ def test_a_number_that_is_told_decides_what_is_one_stretch():
     assert policy.ask().number == 8
 
 
-def test_a_drop_closes_the_open_stretch():
-    policy = RoundRobin(3, stretch=100)
+def test_a_drop_closes_the_open_block():
+    policy = RoundRobin(3, block=100)
     policy.tell(0, 60, 20.0)
     policy.drop(2)
-    assert policy.ask() == Stretch(0, 40, "learn", 2)
+    assert policy.ask() == Block(0, 40, "learn", 2)
 
 
 def test_the_number_is_part_of_the_state():
-    policy = RoundRobin(2, stretch=100)
+    policy = RoundRobin(2, block=100)
     policy.tell(0, 100, 10.0)
     policy.tell(1, 60, 20.0)
     saved = from_state(json.loads(json.dumps(policy.to_state())))
-    assert saved.ask() == policy.ask() == Stretch(1, 40, "learn", 2)
+    assert saved.ask() == policy.ask() == Block(1, 40, "learn", 2)
     with pytest.raises(InvalidInput, match="state version 1"):
         from_state({**policy.to_state(), "latesum_state": 1})
 
 
 def test_leader_first_needs_no_bridge():
-    """The leader's last stretch of a phase and its first of the next follow each other."""
+    """The leader's last block of a phase and its first of the next follow each other."""
     policy = ODAAF(2, 250_000, mean_delay=5, order="leader first", bridge=False)
     arms, numbers = [], []
     for _ in range(4):
@@ -137,27 +137,27 @@ def test_leader_first_needs_no_bridge():
         policy.tell(asked.arm, asked.rounds, (0.5, 0.6)[asked.arm] * asked.rounds)
     assert arms == [0, 1, 1, 0]
     assert numbers == [1, 2, 3, 4]
-    assert policy._state.stretches.tolist() == [2, 2]
+    assert policy._state.blocks.tolist() == [2, 2]
 
 
-def test_a_restart_begins_a_stretch_of_its_own_without_a_bridge():
+def test_a_restart_begins_a_block_of_its_own_without_a_bridge():
     policy = Restarting(lambda horizon: RoundRobinUntil(2, horizon), [100, 100])
     policy.tell(0, 100, 50.0)
-    assert policy.ask() == Stretch(0, 100, "learn", 2)
+    assert policy.ask() == Block(0, 100, "learn", 2)
     policy.tell(0, 10, 5.0)
     assert policy._inner.rounds_told == 10
 
 
 class RoundRobinUntil(RoundRobin):
-    """Round-robin that has a horizon, and stretches as long."""
+    """Round-robin that has a horizon, and blocks as long."""
 
     def __init__(self, n_arms, horizon):
-        super().__init__(n_arms, stretch=horizon)
+        super().__init__(n_arms, block=horizon)
 
 
 @pytest.mark.parametrize("number", [0, -1, 1.5, "2"])
 def test_a_number_that_is_none_is_refused(number):
-    with pytest.raises(InvalidInput, match="number of a stretch"):
+    with pytest.raises(InvalidInput, match="number of a block"):
         RoundRobin(2).tell(0, 1, 0.0, "learn", number)
 
 

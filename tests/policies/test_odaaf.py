@@ -12,20 +12,20 @@ from latesum.policies.base import Play
 
 
 def _follow(policy, means, until):
-    """Play what is asked, with totals as expected, and return the stretches."""
-    stretches = []
+    """Play what is asked, with totals as expected, and return the blocks."""
+    blocks = []
     while policy.rounds_told < until:
         asked = policy.ask()
-        stretches.append(asked)
+        blocks.append(asked)
         policy.tell(
             asked.arm, asked.rounds, asked.rounds * means[asked.arm], asked.purpose, asked.number
         )
-    return stretches
+    return blocks
 
 
-def test_the_paper_setting_stretch_by_stretch():
+def test_the_paper_setting_block_by_block():
     policy = ODAAF.bounded(2, 250_000, mean_delay=50, delay_bound=100)
-    assert [stretch[:3] for stretch in _follow(policy, (0.5, 0.6), 250_000)] == [
+    assert [block[:3] for block in _follow(policy, (0.5, 0.6), 250_000)] == [
         (0, 1076, "learn"), (1, 1076, "learn"), (1, 1076, "bridge"),
         (0, 1670, "learn"), (1, 1670, "learn"), (1, 1670, "bridge"),
         (0, 4613, "learn"), (1, 4613, "learn"), (1, 4613, "bridge"),
@@ -37,28 +37,28 @@ def test_the_paper_setting_stretch_by_stretch():
 
 
 def test_without_a_bridge_phases_follow_each_other():
-    stretches = _follow(ODAAF(2, 250_000, mean_delay=50), (0.5, 0.6), 250_000)
-    assert {stretch.purpose for stretch in stretches} == {"learn", "commit"}
-    assert [stretch.rounds for stretch in stretches[:4]] == [1350, 1350, 3636, 3636]
+    blocks = _follow(ODAAF(2, 250_000, mean_delay=50), (0.5, 0.6), 250_000)
+    assert {block.purpose for block in blocks} == {"learn", "commit"}
+    assert [block.rounds for block in blocks[:4]] == [1350, 1350, 3636, 3636]
 
 
 def test_leader_first_from_the_second_phase_on():
     policy = ODAAF.bounded(2, 250_000, 25, 50, first_tolerance=1, order="leader first")
-    stretches = _follow(policy, (0.5, 0.6), 10_000)
-    assert [(s.arm, s.purpose) for s in stretches[:6]] == [
+    blocks = _follow(policy, (0.5, 0.6), 10_000)
+    assert [(s.arm, s.purpose) for s in blocks[:6]] == [
         (0, "learn"), (1, "learn"), (1, "bridge"), (1, "learn"), (0, "learn"), (1, "bridge"),
     ]  # fmt: skip
-    assert stretches[0].rounds == 309
+    assert blocks[0].rounds == 309
 
 
 def test_a_horizon_too_short_for_any_phase_plays_the_first_arm():
     assert ODAAF(2, 3, mean_delay=0).ask()[:3] == (0, 3, "commit")
 
 
-def test_the_horizon_cuts_a_stretch_and_the_best_arm_goes_on_after_it():
+def test_the_horizon_cuts_a_block_and_the_best_arm_goes_on_after_it():
     policy = ODAAF(2, 2_000, mean_delay=50)
-    stretches = _follow(policy, (0.5, 0.6), 2_000)
-    assert sum(stretch.rounds for stretch in stretches) == 2_000
+    blocks = _follow(policy, (0.5, 0.6), 2_000)
+    assert sum(block.rounds for block in blocks) == 2_000
     assert policy.ask()[:3] == (1, 2_000, "commit")
 
 
@@ -70,7 +70,7 @@ def test_overrides_are_discarded_and_what_is_missing_is_asked_for():
     assert policy.estimates()[1].mean is None
 
 
-def test_over_long_stretches_satisfy_later_phases_at_once():
+def test_over_long_blocks_satisfy_later_phases_at_once():
     policy = ODAAF(2, 250_000, mean_delay=50)
     policy.tell(0, 5_000, 2_500)
     policy.tell(1, 5_000, 3_000)

@@ -92,7 +92,7 @@ def test_nothing_is_dropped_in_the_first_phase():
     assert all(row.active for row in policy.estimates())
 
 
-def test_an_interrupted_stretch_is_made_up_to_a_useful_length():
+def test_an_interrupted_block_is_made_up_to_a_useful_length():
     policy = ODAAFS(2, 100_000, mean_delay=10, rng=np.random.default_rng(0))
     arm, rounds, *_ = policy.ask()
     policy.tell(arm, rounds - 1, 10.0)

@@ -26,7 +26,7 @@ def test_a_fixed_split_gives_each_arm_its_share_and_then_the_best():
 
 
 def test_a_round_robin_takes_turns_also_without_a_dropped_arm():
-    policy = RoundRobin(3, stretch=10)
+    policy = RoundRobin(3, block=10)
     policy.drop(1)
     asked = []
     for _ in range(4):
@@ -69,7 +69,7 @@ def test_restarts_refuse_what_they_cannot_restart():
         )
 
 
-def test_ars_ucb_grows_its_stretches_and_finds_the_best_arm():
+def test_ars_ucb_grows_its_blocks_and_finds_the_best_arm():
     problem = Problem([0.5, 0.6], "exponential(50)")
     result = compare(problem, {"ars": ARSUCB(2)}, 250_000, replications=20, seed=4)
     # 509 +- 11 with 50 runs in our notes; the mean of 20 runs has a standard error of about 18.
@@ -100,8 +100,8 @@ class _Mine(RoundRobin):
 
     kind = "mine"
 
-    def __init__(self, n_arms, *, stretch=100, names=None):
-        super().__init__(n_arms, stretch=stretch, names=names)
+    def __init__(self, n_arms, *, block=100, names=None):
+        super().__init__(n_arms, block=block, names=names)
 
 
 def test_the_registry_names_the_nearest_and_takes_your_own(monkeypatch):
@@ -113,4 +113,4 @@ def test_the_registry_names_the_nearest_and_takes_your_own(monkeypatch):
     with pytest.raises(InvalidInput, match="missing a required argument"):
         build("odaaf", n_arms=2)
     register(_Mine)
-    assert build("mine", n_arms=2, stretch=7).ask().rounds == 7
+    assert build("mine", n_arms=2, block=7).ask().rounds == 7

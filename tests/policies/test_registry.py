@@ -42,8 +42,8 @@ def test_a_baseline_with_a_new_of_its_own_is_told_the_same(name, monkeypatch):
     monkeypatch.setitem(POLICIES._known, name, _with_new(POLICIES.find(name)))
     told = policy_for(name, problem, 500)
     assert repr(told).partition("(")[2] == repr(usual).partition("(")[2]
-    assert list(simulate(problem, told, 500, seed=1).stretches) == list(
-        simulate(problem, usual, 500, seed=1).stretches
+    assert list(simulate(problem, told, 500, seed=1).blocks) == list(
+        simulate(problem, usual, 500, seed=1).blocks
     )
     with pytest.raises(InvalidInput, match=f"no parameter of '{name}' 'args'.*Known: .*n_arms"):
         policy_for(f"{name}(args=1)", problem, 500)

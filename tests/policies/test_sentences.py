@@ -16,7 +16,7 @@ def _policy(name):
 
 
 @pytest.mark.parametrize("name", available())
-def test_explain_is_the_findings_and_the_next_stretch_with_its_reason(name):
+def test_explain_is_the_findings_and_the_next_block_with_its_reason(name):
     policy = _policy(name)
     rng = np.random.default_rng(1)
     for step in range(30):
@@ -60,7 +60,7 @@ def test_what_is_known_looks_promising():
     first, second = policy.ask().arm, 1 - policy.ask().arm
     assert policy.reason() == "because it has not been tried yet"
     policy.tell(first, policy.ask().rounds - 5, None)
-    assert policy.reason() == "to finish the stretch that was begun"
+    assert policy.reason() == "to finish the block that was begun"
     policy.tell(first, 5, 4.0)
     policy.tell(second, policy.ask().rounds, 2.0)
     assert policy.reason() == "because it looks most promising"

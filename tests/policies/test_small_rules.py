@@ -54,7 +54,7 @@ def test_the_naive_interval_is_two_sided_already():
 
 
 def test_odaafs_intervals_hold_the_means_and_are_of_use():
-    """300 runs of four stretches; every interval must hold its mean in 95% of them, and does in nearly all.
+    """300 runs of four blocks; every interval must hold its mean in 95% of them, and does in nearly all.
 
     They are proved, so that a right interval fails in at most 5% of the runs; more than 28 of 300 have a probability of 0.001. From
     above: at a tenth of the width a third of the runs would miss.

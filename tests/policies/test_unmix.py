@@ -405,7 +405,7 @@ def test_past_its_horizon_and_without_one_it_goes_on():
         policy = Unmix(2, horizon, mean_delay=5)
         run = simulate(Problem([0.2, 0.8], "constant(5)"), policy, 5000, seed=2)
         assert math.isfinite(run.regret())
-        assert run.stretches[-1].arm == 1
+        assert run.blocks[-1].arm == 1
 
 
 @pytest.mark.parametrize(
@@ -475,7 +475,7 @@ def test_whether_it_reconsiders_is_yes_or_no(rule):
 
 
 def _told_that_the_first_arm_earned_little():
-    """Totals as of a delay of twice what is told; the last stretch ends where there is an opinion."""
+    """Totals as of a delay of twice what is told; the last block ends where there is an opinion."""
     policy = Unmix(2, 100_000, mean_delay=20, rng=np.random.default_rng(1))
     plays = [(0, 40, 12.0), *[(1, 10, 8.0)] * 14, *[(1, 200, 180.0)] * 17]
     for arm, rounds, total in plays:

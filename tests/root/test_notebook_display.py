@@ -66,7 +66,7 @@ def test_a_run_shows_what_was_played_and_its_regret():
     assert f"regret {run.regret():,.0f}" in text
 
 
-def test_a_run_with_very_many_stretches_stays_small():
+def test_a_run_with_very_many_blocks_stays_small():
     run = latesum.simulate(
         latesum.Problem([0.5, 0.5], "constant(0)"), attributed.QPMD("ucb1", 2), 9_000, seed=1
     )
@@ -80,9 +80,9 @@ def test_boxes_cover_what_was_played():
     for start, end, arm, _ in run._boxes():
         covered[arm, round(start * 320) : round(end * 320)] = True
     assert covered.any(axis=0).all()
-    for stretch in run.stretches:
-        middle = (stretch.start + stretch.rounds / 2) / run.horizon
-        assert covered[stretch.arm, int(middle * 320)]
+    for block in run.blocks:
+        middle = (block.start + block.rounds / 2) / run.horizon
+        assert covered[block.arm, int(middle * 320)]
 
 
 @pytest.mark.parametrize("name", latesum.policies.available())

@@ -50,7 +50,7 @@ SURFACE = [
     "RoundRobin",
     "Run",
     "Scaled",
-    "Stretch",
+    "Block",
     "Uniform",
     "Unmix",
     "World",

@@ -1,6 +1,6 @@
 """A world that begins with a full pipeline: as if something had always been played.
 
-The totals of the first two stretches are compared with those of a world in which it really was
+The totals of the first two blocks are compared with those of a world in which it really was
 played, round by round, for longer than (nearly) any delay. Each of the eight cases makes three
 two-sample tests; a p-value below ERROR_RATE over the number of all tests rejects, so that a right
 shortcut fails with probability below 0.5% over the choice of its seeds. The default run has 250
@@ -63,17 +63,17 @@ def test_the_pipeline_is_that_of_a_world_in_which_it_was_really_played(name, run
 
     def shortcut(rng):
         world = problem.start(rng=rng, before=before)
-        return [world.play(*stretch) for stretch in plan]
+        return [world.play(*block) for block in plan]
 
     def played(rng):
         world = reference.start(rng=rng, at=-long_enough)
         world.play_rounds(arm, long_enough)
         assert world.rounds_played == 0
-        return [world.play_rounds(*stretch).sum() for stretch in plan]
+        return [world.play_rounds(*block).sum() for block in plan]
 
     def empty(rng):
         world = problem.start(rng=rng)
-        return [world.play(*stretch) for stretch in plan]
+        return [world.play(*block) for block in plan]
 
     mine, theirs = _totals(shortcut, runs), _totals(played, runs)
     limit = ERROR_RATE / (3 * len(CASES))

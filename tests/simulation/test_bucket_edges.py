@@ -43,8 +43,8 @@ def test_each_round_arrives_in_its_bucket(delay, arrives, family):
 
 @pytest.mark.parametrize("family", [UniformDelay, OwnDraws])
 @pytest.mark.parametrize("bucket", [1, 3, 10])
-def test_what_is_due_in_the_last_round_of_a_stretch_arrives_in_it(bucket, family):
-    """Delays of 0 to 5 rounds: every round pays, some at the very end of their stretch, and none is lost."""
+def test_what_is_due_in_the_last_round_of_a_block_arrives_in_it(bucket, family):
+    """Delays of 0 to 5 rounds: every round pays, some at the very end of their block, and none is lost."""
     world = BucketWorld(
         Problem([1.0, 0.0], family(0, 5)),
         bucket=bucket,

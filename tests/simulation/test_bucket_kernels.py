@@ -58,7 +58,7 @@ def test_draws_of_ones_own_are_not_replaced_by_the_curve_of_the_family():
 
 
 def exact_law(reward, delay, buckets):
-    """The chance of every pair: what arrives in a stretch of `buckets` buckets, and in the bucket after it."""
+    """The chance of every pair: what arrives in a block of `buckets` buckets, and in the bucket after it."""
     survival = delay.survival
     values = dict(zip(reward.values, reward.probabilities, strict=True))
     law = {(0.0, 0.0): 1.0}

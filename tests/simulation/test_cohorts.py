@@ -13,7 +13,7 @@ from latesum.simulation.rewards import Constant
 
 @pytest.mark.parametrize("delay", ["uniform(0, 20000)", "pareto(1.5, 9000)", "constant(9000)"])
 def test_no_reward_is_lost_or_made_however_often_the_time_stops(delay):
-    """Every play has a reward, so plays run out; and short stretches make that rounds are drawn."""
+    """Every play has a reward, so plays run out; and short blocks make that rounds are drawn."""
     problem = Problem([Constant(1.0), Constant(1.0)], delay)
     world = problem.start(rng=np.random.default_rng(1))
     seen = world.play(0, 15_000)
@@ -23,7 +23,7 @@ def test_no_reward_is_lost_or_made_however_often_the_time_stops(delay):
     assert seen + world.play_rounds(0, 60_000).sum() + world.outstanding == world.rounds_played
 
 
-def test_a_long_history_of_short_stretches_is_not_looked_at_again_and_again():
+def test_a_long_history_of_short_blocks_is_not_looked_at_again_and_again():
     cohorts = Cohorts(parse("exponential(50000)"))
     rng = np.random.default_rng(1)
     cohorts.send(100_000, 100_000, 0.5, rng)
@@ -36,7 +36,7 @@ def test_a_long_history_of_short_stretches_is_not_looked_at_again_and_again():
 
 
 def test_what_arrives_in_many_short_windows_has_the_right_mean_and_spread():
-    """Three windows after a long stretch, 400 samples: z-tests at 4.5, so 6 tests err below 0.01%."""
+    """Three windows after a long block, 400 samples: z-tests at 4.5, so 6 tests err below 0.01%."""
     delay, mean, plays = parse("uniform(0, 6000)"), 0.4, 5_000
     ends = [5_000, 5_040, 5_100, 8_000]
     samples = []

@@ -1,6 +1,6 @@
 """`World.play` draws from exactly the law of the loop over rounds: singly and jointly.
 
-Three samples of the totals of three consecutive stretches are compared, for eleven problems: the
+Three samples of the totals of three consecutive blocks are compared, for eleven problems: the
 shortcut, the world's own `play_rounds`, and a plain loop written here that shares no code with
 either. Every comparison makes eleven tests; a p-value below ERROR_RATE over the number of all
 tests rejects, so by Bonferroni a right shortcut fails this file with probability below 0.5%, over
@@ -44,9 +44,9 @@ class Case:
     runs: int = 4000
     #: The default run has this part of them.
     part: int = 3
-    #: The largest table for this case; with a small one short stretches are kept in cohorts.
+    #: The largest table for this case; with a small one short blocks are kept in cohorts.
     largest_table: int | None = None
-    #: The share of delays beyond a table; with a large one short stretches reach the far tail.
+    #: The share of delays beyond a table; with a large one short blocks reach the far tail.
     tail_share: float | None = None
 
 
@@ -77,15 +77,15 @@ def rarely(chance: float, rare: Draw, usual: Draw) -> Draw:
 COINS = (bernoulli(0.4), bernoulli(0.7))
 
 CASES = {
-    "short delays, long stretches": Case(
+    "short delays, long blocks": Case(
         Problem([0.4, 0.7], "uniform(0, 10)"), COINS, (uniform(0, 10),) * 2,
         ((0, 60), (1, 45), (0, 30)),
     ),
-    "stretches shorter than the delays": Case(
+    "blocks shorter than the delays": Case(
         Problem([0.4, 0.7], "uniform(0, 40)"), COINS, (uniform(0, 40),) * 2,
         ((0, 25), (1, 7), (0, 30)),
     ),
-    "stretches of one round": Case(
+    "blocks of one round": Case(
         Problem([0.4, 0.7], "uniform(0, 3)"), COINS, (uniform(0, 3),) * 2,
         ((1, 1), (0, 1), (1, 1)),
     ),
@@ -141,7 +141,7 @@ LEVEL = ERROR_RATE / (len(CASES) * len(REFERENCES) * TESTS_PER_COMPARISON)
 
 
 def by_plain_loop(case: Case, rng: np.random.Generator) -> np.ndarray:
-    """The totals of each run's stretches: every round of every run has its reward and its delay."""
+    """The totals of each run's blocks: every round of every run has its reward and its delay."""
     ends = np.cumsum([rounds for _, rounds in case.plan])
     totals = np.zeros((case.runs, len(ends) + 1))  # the last column: not seen any more
     rounds_at_once = max(1, 500_000 // case.runs)
@@ -162,8 +162,8 @@ def by_world(
     totals = np.empty((runs, len(plan)))
     for run in range(runs):
         world = problem.start(rng=rng)
-        for stretch, (arm, rounds) in enumerate(plan):
-            totals[run, stretch] = np.sum(play(world, arm, rounds))
+        for block, (arm, rounds) in enumerate(plan):
+            totals[run, block] = np.sum(play(world, arm, rounds))
     return totals
 
 
@@ -286,8 +286,8 @@ def keeps_those_that_arrived(world: World, arm: int, rounds: int) -> float:
 
 
 MUTANTS = {
-    "short delays, long stretches": [loses_what_is_under_way],
-    "stretches shorter than the delays": [carries_one_round_late],
+    "short delays, long blocks": [loses_what_is_under_way],
+    "blocks shorter than the delays": [carries_one_round_late],
     "far tail of a short table": [forgets_the_far_tail],
     "far tail with a small table": [forgets_what_is_not_sure, keeps_those_that_arrived],
     "rare delays beyond the table": [keeps_those_that_arrived, loses_what_is_under_way],
@@ -324,9 +324,9 @@ def test_the_tests_tell_similar_delays_apart(delay, wrong) -> None:
     assert rejected(drawn, by_world(Problem([0.0, 1.0], wrong), plan, runs, other))
 
 
-def test_independent_stretches_with_the_right_margins_are_caught() -> None:
+def test_independent_blocks_with_the_right_margins_are_caught() -> None:
     """Only the joint law gives this one away: each total alone has the right law."""
-    case = CASES["stretches shorter than the delays"]
+    case = CASES["blocks shorter than the delays"]
     rng = np.random.default_rng(5)
     drawn = by_world(case.problem, case.plan, case.runs, rng)
     shuffled = np.column_stack([rng.permutation(column) for column in drawn.T])

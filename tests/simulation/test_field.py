@@ -1,6 +1,6 @@
 """Worlds that are not the paper's: the same law as a plain loop over rounds, and honest regret.
 
-EXACTNESS. Totals of consecutive stretches are drawn by the shortcut and by a plain loop written
+EXACTNESS. Totals of consecutive blocks are drawn by the shortcut and by a plain loop written
 here; mean and variance of each and the covariance of neighbours are compared by z-tests. A z above
 4.5 rejects; there are about 40 tests, so a right shortcut fails with probability below 0.03%. The
 default run draws 200 samples, which see a mean that is wrong by half of its standard deviation;
@@ -135,8 +135,8 @@ def test_regret_is_against_the_best_of_each_moment():
     at = np.array([1, 50, 500, 777, 1000])
     assert run.regret(at) == pytest.approx(expected[at - 1])
     assert run.regret() == pytest.approx(expected[-1])
-    mixed = simulate(problem, RoundRobin(2, stretch=130), 1000, seed=1)
-    arms = np.concatenate([np.full(s.rounds, s.arm) for s in mixed.stretches])
+    mixed = simulate(problem, RoundRobin(2, block=130), 1000, seed=1)
+    arms = np.concatenate([np.full(s.rounds, s.arm) for s in mixed.blocks])
     per_round = np.repeat(means, 100, axis=0)
     lost = np.cumsum(per_round.max(axis=1) - per_round[np.arange(1000), arms])
     assert mixed.regret(at) == pytest.approx(lost[at - 1])
@@ -183,10 +183,10 @@ class Recorder(Policy):
         self.told = [*self.told, play]
 
     def _next(self):
-        from latesum import Stretch
+        from latesum import Block
 
         Recorder.seen.append(list(self.told))
-        return Stretch(0, 5, "learn")
+        return Block(0, 5, "learn")
 
     def _snapshot(self):
         return list(self.told)
@@ -228,7 +228,7 @@ def test_missing_totals_are_never_learned_from():
 def test_a_sum_over_several_options_is_of_no_use():
     problem = FieldProblem([0.5, 0.6], "constant(0)", reporting=Reporting(together=2, summed=True))
     result = compare(
-        problem, {"turns": RoundRobin(2, stretch=10), "pairs": RoundRobin(2, stretch=20)}, 200,
+        problem, {"turns": RoundRobin(2, block=10), "pairs": RoundRobin(2, block=20)}, 200,
         replications=2, seed=1, bucket=10,
     )  # fmt: skip
     assert len(result.summary()) == 2
@@ -245,7 +245,7 @@ def test_poor_reports_do_not_stop_odaaf():
 
 
 def test_buckets_at_once_decide_as_buckets_one_by_one():
-    """Without a lag nothing changes within a stretch: the same switches at the same buckets."""
+    """Without a lag nothing changes within a block: the same switches at the same buckets."""
     problem = Problem([0.4, 0.6], "uniform(0, 20)")
     policy = ODAAF(2, 20_000, mean_delay=10)
     plays = simulate(problem, policy, 20_000, seed=3, bucket=100).plays

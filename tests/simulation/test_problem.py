@@ -78,7 +78,7 @@ def test_no_reward_is_lost_or_made(delay, plays, seed) -> None:
 
 
 @pytest.mark.parametrize("delay", ["pareto(1.05, 5000)", "exponential(50)"])
-def test_no_reward_is_lost_in_very_long_stretches(delay) -> None:
+def test_no_reward_is_lost_in_very_long_blocks(delay) -> None:
     world = start(Problem([Constant(1), 1.0], delay))
     seen = 0.0
     for arm, rounds in [(0, 10**5), (1, 10**6), (0, 17), (1, 10**5)]:
@@ -100,9 +100,9 @@ def test_constant_delays_arrive_to_the_round(pays, largest_table, rounds, delay,
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(base, "LARGEST_TABLE", largest_table)
         problem = Problem([pays, Constant(0)], delays.constant(delay))
-        by_stretch, by_round, step_by_step = start(problem), start(problem), start(problem)
-    assert by_stretch.play(0, rounds) == expected[:rounds].sum()
-    assert by_stretch.play(1, more) == expected[rounds:].sum()
+        by_block, by_round, step_by_step = start(problem), start(problem), start(problem)
+    assert by_block.play(0, rounds) == expected[:rounds].sum()
+    assert by_block.play(1, more) == expected[rounds:].sum()
     seen = np.concatenate([by_round.play_rounds(0, rounds), by_round.play_rounds(1, more)])
     np.testing.assert_array_equal(seen, expected)
     step_by_step.play(0, rounds)

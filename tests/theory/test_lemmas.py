@@ -86,19 +86,19 @@ def misses(case: Case, runs: int, *, divisor: int = 1, seed: int = 0) -> tuple[C
     for _ in range(runs):
         world, policy = problem.start(rng=rng), template.fresh()
         learned = {0: [0, 0.0], 1: [0, 0.0]}
-        while (stretch := policy.ask()).purpose != "commit" and world.rounds_played < case.horizon:
-            total = world.play(stretch.arm, stretch.rounds)
-            policy.tell(stretch.arm, stretch.rounds, total, stretch.purpose, stretch.number)
-            if stretch.purpose != "learn":
+        while (block := policy.ask()).purpose != "commit" and world.rounds_played < case.horizon:
+            total = world.play(block.arm, block.rounds)
+            policy.tell(block.arm, block.rounds, total, block.purpose, block.number)
+            if block.purpose != "learn":
                 continue
-            account = learned[stretch.arm]
-            account[0] += stretch.rounds
+            account = learned[block.arm]
+            account[0] += block.rounds
             account[1] += total
             if account[0] == needed:
                 reached += 1
-                error = account[1] / needed - case.means[stretch.arm]
-                missed[stretch.arm, "above"] += error > tolerance / 2
-                missed[stretch.arm, "below"] += error < -tolerance / 2
+                error = account[1] / needed - case.means[block.arm]
+                missed[block.arm, "above"] += error > tolerance / 2
+                missed[block.arm, "below"] += error < -tolerance / 2
     return missed, reached
 
 

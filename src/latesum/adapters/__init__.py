@@ -1,6 +1,6 @@
 """latesum beside the libraries that you use already.
 
-`RoundEnv` and `StretchEnv` are Gymnasium environments (extra `gymnasium`). `RiverPolicy`, `MABWiserPolicy` and
+`RoundEnv` and `BlockEnv` are Gymnasium environments (extra `gymnasium`). `RiverPolicy`, `MABWiserPolicy` and
 `SMPyBanditsPolicy` let policies of river, MABWiser and SMPyBandits play latesum's problems, `play_labelled` and `compare_labelled` run them, and `AskTell` is a policy as Optuna's users
 know it. Only the environments import the library that they speak to.
 """
@@ -19,10 +19,10 @@ from latesum.adapters.labelled import (
 
 if _TYPE_CHECKING:
     from latesum.adapters.environments import RoundEnv as RoundEnv
-    from latesum.adapters.environments import StretchEnv as StretchEnv
+    from latesum.adapters.environments import BlockEnv as BlockEnv
 
 #: Public too, but importing them needs an extra.
-_ENVIRONMENTS = ("RoundEnv", "StretchEnv")
+_ENVIRONMENTS = ("RoundEnv", "BlockEnv")
 
 __all__ = [
     "AskTell",

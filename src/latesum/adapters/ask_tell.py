@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from latesum._checks import InvalidInput, finite_number, whole_number
-from latesum.policies import Estimate, Policy, Stretch
+from latesum.policies import Estimate, Policy, Block
 
 #: As Optuna calls them.
 TrialState = Literal["RUNNING", "COMPLETE", "FAIL"]
@@ -86,7 +86,7 @@ class AskTell:
         self._low = finite_number(low, "the least that a round can bring")
         self._span = finite_number(high, "the most that a round can bring", above=low) - low
         self.trials: list[Trial] = []
-        self._asked: list[Stretch] = []
+        self._asked: list[Block] = []
         self._certain = policy.fresh()  # told the first trials, all of which have ended
         self._n_certain = 0
 

@@ -1,4 +1,4 @@
-"""A problem as a Gymnasium environment: one step per round, or one step per stretch.
+"""A problem as a Gymnasium environment: one step per round, or one step per block.
 
 What arrives is the reward of a step, whichever plays earned it: an agent that takes it for what its
 last action was worth makes the mistake that this field is about. `info["regret"]` is the regret so far.
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 else:
     gymnasium = require("gymnasium", "gymnasium")
 
-__all__ = ["RoundEnv", "StretchEnv"]
+__all__ = ["RoundEnv", "BlockEnv"]
 
 Floats = NDArray[np.float64]
 #: What a step gives: observation, reward, terminated, truncated, info.
@@ -105,19 +105,19 @@ class RoundEnv(_ProblemEnv):
         return np.array([total]), total, False, over, self._info()
 
 
-class StretchEnv(_ProblemEnv):
-    """One step is a stretch: the action is an arm and one of the `lengths`, the reward is the total.
+class BlockEnv(_ProblemEnv):
+    """One step is a block: the action is an arm and one of the `lengths`, the reward is the total.
 
-    An observation is the total, the rounds and the arm of the last stretch. The last stretch of an
+    An observation is the total, the rounds and the arm of the last block. The last block of an
     episode ends with it, however long it was meant to be.
 
     Args:
         problem: What is played.
         horizon: The rounds of an episode, after which it is truncated.
-        lengths: The rounds that a stretch can have.
+        lengths: The rounds that a block can have.
 
     >>> from latesum import Problem
-    >>> env = StretchEnv(Problem([0.5, 0.6], "uniform(0, 9)"), horizon=1_000, lengths=(10, 100))
+    >>> env = BlockEnv(Problem([0.5, 0.6], "uniform(0, 9)"), horizon=1_000, lengths=(10, 100))
     >>> _, _ = env.reset(seed=1)
     >>> observation, total, _, _, info = env.step([1, 1])
     >>> info["rounds"], bool(observation[0] == total)
@@ -130,7 +130,7 @@ class StretchEnv(_ProblemEnv):
         super().__init__(problem, horizon)
         self.lengths = tuple(whole_number(each, "a length", at_least=1) for each in lengths)
         if not self.lengths:
-            raise InvalidInput("give at least one length of a stretch, such as (10, 100).")
+            raise InvalidInput("give at least one length of a block, such as (10, 100).")
         longest = min(max(self.lengths), self.horizon)
         most = longest * _most_at_once(problem, self.horizon)
         high = np.array([min(most, self.horizon), longest, problem.n_arms - 1], dtype=np.float64)

@@ -98,7 +98,7 @@ UNDER_WAY = 0  # rewards in the ring
 PREVIOUS_ARM = 1
 SWITCHES = 2
 NEXT_CHECKPOINT = 3
-NEW_STRETCHES = 4
+NEW_BLOCKS = 4
 NEW_FAR = 5
 WORLD_SIZE = 6
 
@@ -157,5 +157,5 @@ class Notes(NamedTuple):
 
     checkpoints: Any  # after these many rounds ...
     plays: Any  # ... the plays of each arm
-    start: Any  # each stretch of one arm: its first round ...
-    arm: Any  # ... and its arm; both empty where stretches are not recorded
+    start: Any  # each block of one arm: its first round ...
+    arm: Any  # ... and its arm; both empty where blocks are not recorded

@@ -51,7 +51,7 @@ def run_rounds(  # type: ignore[no-untyped-def]
     ring, sums, entries, entry_reward,  # Travelling
     due_round, due_arm, due_reward,  # Labelled: rewards that arrive in these rounds
     far_round, far_arm, far_reward,  # Labelled: for those with a delay as long as the ring
-    checkpoints, plays_at, stretch_start, stretch_arm,  # Notes
+    checkpoints, plays_at, block_start, block_arm,  # Notes
     whole, settings, tallies, arms, queue_next, queue_reward, survival, edges, random_state,
 ):  # fmt: skip
     """Play the rounds from `first` on, with the draws that start at `place` of the block.
@@ -65,10 +65,10 @@ def run_rounds(  # type: ignore[no-untyped-def]
     switches = world[layout.SWITCHES]
     checkpoint = world[layout.NEXT_CHECKPOINT]
     next_stop = checkpoints[checkpoint] if checkpoint < len(checkpoints) else -1
-    new_stretches = 0
+    new_blocks = 0
     new_far = 0
     due_place = 0
-    record = len(stretch_start) > 0
+    record = len(block_start) > 0
     bernoulli = reward_stride == 0
     feeds_surely = (
         whole[layout.KIND] == layout.QUEUED
@@ -144,9 +144,9 @@ def run_rounds(  # type: ignore[no-untyped-def]
                 switches += previous >= 0
                 previous = arm
                 if record:
-                    stretch_start[new_stretches] = now
-                    stretch_arm[new_stretches] = arm
-                    new_stretches += 1
+                    block_start[new_blocks] = now
+                    block_arm[new_blocks] = arm
+                    new_blocks += 1
             reward = reward_draws[arm * reward_stride + ahead + now]
             one = np.int64(reward)
             if bernoulli:
@@ -194,5 +194,5 @@ def run_rounds(  # type: ignore[no-untyped-def]
     world[layout.PREVIOUS_ARM] = previous
     world[layout.SWITCHES] = switches
     world[layout.NEXT_CHECKPOINT] = checkpoint
-    world[layout.NEW_STRETCHES] = new_stretches
+    world[layout.NEW_BLOCKS] = new_blocks
     world[layout.NEW_FAR] = new_far

@@ -38,8 +38,8 @@ class AttributedRun:
         plays: At [c, a] the plays of arm a in the first checkpoints[c] rounds.
         last_arm: The arm of the last round.
         switches: The number of rounds whose arm differs from the round before.
-        starts: The first round, from 0, of each stretch of one arm, where recorded.
-        arms: The arm of each stretch, where recorded.
+        starts: The first round, from 0, of each block of one arm, where recorded.
+        arms: The arm of each block, where recorded.
     """
 
     plays: Integers
@@ -70,7 +70,7 @@ def run(
         checkpoints: Ascending numbers of rounds after which the plays are noted; by default only
             the horizon.
         progress: Called from time to time with the number of rounds done.
-        record: Whether the stretches are recorded too.
+        record: Whether the blocks are recorded too.
         chunk: The largest number of rounds per compiled call. An interrupt is noticed between two
             calls; results do not depend on it.
 
@@ -131,7 +131,7 @@ class _RunState:
         plays: Integers = np.zeros((len(stops), memory.tallies.shape[1]), dtype=np.int64)
         start, arm = np.empty(buffer, dtype=np.int64), np.empty(buffer, dtype=np.int64)
         self._notes = layout.Notes(stops, plays, start, arm)
-        self._stretches: list[tuple[Integers, Integers]] | None = [] if record else None
+        self._blocks: list[tuple[Integers, Integers]] | None = [] if record else None
 
     def advance(self, chunk: int) -> None:
         """Play at most `chunk` rounds, to the end of the block of draws at the latest."""
@@ -155,17 +155,17 @@ class _RunState:
             *self._notes, *self._memory.state,
         )  # fmt: skip
         self._send_far(int(world[layout.NEW_FAR]), far)
-        if self._stretches is not None:
-            new = int(world[layout.NEW_STRETCHES])
-            self._stretches.append((self._notes.start[:new].copy(), self._notes.arm[:new].copy()))
+        if self._blocks is not None:
+            new = int(world[layout.NEW_BLOCKS])
+            self._blocks.append((self._notes.start[:new].copy(), self._notes.arm[:new].copy()))
         self.rounds_done = first + rounds
 
     def result(self) -> AttributedRun:
         """What was played."""
         starts = arms = None
-        if self._stretches is not None:
-            starts = np.concatenate([part[0] for part in self._stretches])
-            arms = np.concatenate([part[1] for part in self._stretches])
+        if self._blocks is not None:
+            starts = np.concatenate([part[0] for part in self._blocks])
+            arms = np.concatenate([part[1] for part in self._blocks])
         return AttributedRun(
             plays=self._notes.plays,
             last_arm=int(self._world[layout.PREVIOUS_ARM]),

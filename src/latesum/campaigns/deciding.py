@@ -34,7 +34,7 @@ def told_plays(
       waits for it; a bucket that showed something else than decided is told as an override.
     - A bucket of no rounds is no play: what arrived in it is added to the bucket before it, whose
       late rewards these are most likely.
-    - The number of a stretch is the bucket in which it began, as its decision says. Where a decision
+    - The number of a block is the bucket in which it began, as its decision says. Where a decision
       does not say it, or something else was shown, the number rises where the option or the purpose as
       told changes, and after a drop.
     """
@@ -137,7 +137,7 @@ def choose(
     else:
         reason = say_asked(settings.options[arm], asked.rounds, policy.reason())
     purpose: Purpose = asked.purpose if arm == asked.arm else "override"
-    # A stretch that goes on keeps its number; a new one has that of the bucket in which it begins.
+    # A block that goes on keeps its number; a new one has that of the bucket in which it begins.
     number = policy.number_for(arm, purpose)
     goes_on = bool(told) and isinstance(told[-1], Play) and told[-1].number == number
     return Choice(arm, purpose, source, asked.rounds, reason, rules, number if goes_on else bucket)
@@ -229,7 +229,7 @@ def final_decision(ledger: Ledger, bucket: int, region: str = "") -> Decision:
 
 
 def carry(last: Decision) -> Choice:
-    """No one asked for a bucket: what ran went on, and the stretch ran long."""
+    """No one asked for a bucket: what ran went on, and the block ran long."""
     reason = f"No one asked, so {last.option} is taken to have gone on."
     return Choice(last.arm, last.purpose, "carried", None, reason, RULES_VERSION, last.number)
 

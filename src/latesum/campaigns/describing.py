@@ -19,7 +19,7 @@ def describe_entry(entry: Entry, settings: Settings) -> str:
         what: str
         if isinstance(reason, Sentence) and reason.fields.get("option") == option:
             what = sentence(
-                "decided {label}: {option}. {option} for {rounds:stretch}, {why}.", kind="decided for",
+                "decided {label}: {option}. {option} for {rounds:block}, {why}.", kind="decided for",
                 label=label, option=option, rounds=reason.fields["rounds"], why=reason.fields["why"],
             )  # fmt: skip
         else:

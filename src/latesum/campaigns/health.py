@@ -135,7 +135,7 @@ def _delay_off(own: OwnDelay) -> Finding:
         effect = (
             "options look better or worse than they are after a switch"
             if own.told < own.low
-            else "stretches are longer than they need to be"
+            else "blocks are longer than they need to be"
         )
         remedy = "--parameter mean_delay=..."
     else:

@@ -35,9 +35,9 @@ class Decision(NamedTuple):
         at: When it was decided.
         sequence: The place in the log; None if it is not there.
         rules: The version of the rules by which the log was read for it (`latesum.campaigns.rules`).
-        number: The bucket in which the stretch began that this decision is a part of; None in
+        number: The bucket in which the block began that this decision is a part of; None in
             entries of earlier versions, where it follows from what was told.
-        stays: In entries of earlier versions, whether this is a "learn" stretch that follows
+        stays: In entries of earlier versions, whether this is a "learn" block that follows
             another one of the same option.
         region: The region that it is for; empty in a campaign without regions.
     """

@@ -129,7 +129,7 @@ class Operated(ABC):
         return self._act(OperatorAct.read("bring-back", who, why, key, where, option=arm))
 
     def add(self, option: str, *, who: str, why: str, key: str | None = None) -> Acted:
-        """Add an option; its first stretch is asked for next. Policies that cannot do that refuse.
+        """Add an option; its first block is asked for next. Policies that cannot do that refuse.
 
         Only options that were never shown either, or whose turn it is, come before it.
 

@@ -36,7 +36,7 @@ _MOST_PARTS = 120
 #: How well the mean is known within each step of that grid.
 _UNCERTAINTY = 0.1
 _STEPS = 4
-#: How much stretches of one arm may differ, as Unmix takes it.
+#: How much blocks of one arm may differ, as Unmix takes it.
 _DIFFERENCE = 0.05
 #: Twice the fall of the logarithm of the likelihood that a 95% interval allows: chi-square of one.
 _ALLOWED = 3.84

@@ -57,8 +57,8 @@ _FOR_MANAGERS = {
     "{worth:rounds} without any delay would tell.",
     "late, as told": "Rewards are {mean:late} late on average ({told:late} was said at the start).",
     "nothing known at the end": "though nothing is known yet: the time to learn is over",
-    "shown for": "{found}{label:bucket}: {option} is shown for {rounds:stretch}, {why}.",
-    "decided for": "decided {label}: {option} for {rounds:stretch}, {why}.",
+    "shown for": "{found}{label:bucket}: {option} is shown for {rounds:block}, {why}.",
+    "decided for": "decided {label}: {option} for {rounds:block}, {why}.",
 }
 #: And once there is a winner.
 _WITH_WINNER = {
@@ -100,7 +100,7 @@ class Words(PageReader):
 
     >>> from latesum._sentences import sentence
     >>> words = Words("day", 5000, (0.0, 1.0))
-    >>> words.tell(sentence("{option} for {rounds:stretch}: {mean:mean}.", option="red", rounds=15_000, mean=0.0253))
+    >>> words.tell(sentence("{option} for {rounds:block}: {mean:mean}.", option="red", rounds=15_000, mean=0.0253))
     'red for about 3 days: 2.53%.'
     """
 
@@ -139,7 +139,7 @@ class Words(PageReader):
         shown = f"{buckets:,.0f}" if buckets >= 10 else f"{buckets:.2g}"
         return f"about {counted(shown, self._every)}"
 
-    def _stretch(self, value: float, name: str) -> str:
+    def _block(self, value: float, name: str) -> str:
         if self._every == "number":
             return self._visitors(value, name)
         shown = f"{max(1, round(value / self._expected)):,}"  # an option is shown for whole buckets

@@ -15,7 +15,7 @@ def say_asked(option: str, rounds: int, why: str) -> Sentence:
     'red for 5,000 rounds, to learn about it.'
     """
     return sentence(
-        "{option} for {rounds:stretch}, {why}.", kind="asked", option=option, rounds=rounds, why=why
+        "{option} for {rounds:block}, {why}.", kind="asked", option=option, rounds=rounds, why=why
     )
 
 

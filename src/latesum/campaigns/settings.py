@@ -137,7 +137,7 @@ class Settings(BaseModel):
             {"anyOf": [{"const": "week"}, {"type": "integer", "minimum": 2, "maximum": 10_000},
                        {"type": "null"}]}
         ),
-    ] = Field(None, description="'week', or a number of buckets, for stretches of whole weeks.")  # fmt: skip
+    ] = Field(None, description="'week', or a number of buckets, for blocks of whole weeks.")  # fmt: skip
     seed: Annotated[
         int, BeforeValidator(fields.read_seed),
         WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 0, "maximum": 2**53 - 1},

@@ -363,7 +363,7 @@ def _headline(
     reason = current.reason
     if isinstance(reason, Sentence) and reason.fields.get("option") == current.option:
         return sentence(
-            "{found}{label:bucket}: {option} is shown. {option} for {rounds:stretch}, {why}.",
+            "{found}{label:bucket}: {option} is shown. {option} for {rounds:block}, {why}.",
             kind="shown for", rounds=reason.fields["rounds"], why=reason.fields["why"], **said,
         )  # fmt: skip
     return sentence("{found}{label:bucket}: {option} is shown. {reason}", reason=reason, **said)

@@ -43,7 +43,7 @@ _DECISIONS: dict[str, ColumnType] = {
     "source": "text",
     "rounds_asked": "whole",
     "decided_at": "time",
-    "stretch": "whole",
+    "block": "whole",
     "rules": "whole",
     "reason": "text",
 }

@@ -100,7 +100,7 @@ def add(
     campaign: CampaignName = None,
     who: Who = None,
 ) -> None:
-    """Add an option; its first stretch is asked for next. Not every policy can do that."""
+    """Add an option; its first block is asked for next. Not every policy can do that."""
     with opened(campaign) as found:
         done = found.add(option, who=user(who), why=why)
         said(f"Added {done.option}.", done)

@@ -253,7 +253,7 @@ class Delay(ABC):
 
     @functools.cached_property
     def table(self) -> Table:
-        """The table that the stretch simulator draws from."""
+        """The table that the block simulator draws from."""
         bound = self.bound
         if bound is not None and bound <= LARGEST_TABLE:
             spread, bounded = bound, True

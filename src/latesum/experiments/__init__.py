@@ -5,13 +5,13 @@ from latesum.experiments.comparison import Comparison, compare, simulate
 from latesum.experiments.engine import run
 from latesum.experiments.measures import register_measure
 from latesum.experiments.results import Results, Runs, Summary
-from latesum.experiments.run import PlayedStretch, Run
+from latesum.experiments.run import PlayedBlock, Run
 from latesum.experiments.setting import Setting
 from latesum.experiments.store import RunStore
 
 __all__ = [
     "Comparison",
-    "PlayedStretch",
+    "PlayedBlock",
     "Results",
     "Run",
     "RunStore",

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from latesum._compile import allocation_free
-from latesum.experiments.run_kernels import DRAWN, NO_ROOM, begin, play_stretches
+from latesum.experiments.run_kernels import DRAWN, NO_ROOM, begin, play_blocks
 from latesum.experiments.state_kernels import copy_state
 from latesum.simulation.kernels import DONE
 
@@ -31,7 +31,7 @@ def play_runs(
             words[place], own_words[place] = worlds[run, place], policies[run, place]
         begin(state, own_words)
         under_way.carry[:] = 0.0
-        why, played, _, _, _, to_do, _, _, _ = play_stretches(
+        why, played, _, _, _, to_do, _, _, _ = play_blocks(
             state, 0, until, bucket, tables, under_way, words, 0, _NEVER, (-1, 0, 0, 0), 0,
             arms, rounds, totals, purposes, numbers, count,
         )  # fmt: skip

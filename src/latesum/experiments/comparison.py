@@ -233,7 +233,7 @@ def simulate(
         seed: The same seed gives the same run.
         number: Which run of that seed: number 3 is the fourth replication that `compare` makes.
         bucket: The rounds between two decisions, where they are not taken in any round.
-        report_lag: The rounds after which the total of a bucket, or without buckets that of a stretch,
+        report_lag: The rounds after which the total of a bucket, or without buckets that of a block,
             becomes known.
         before: What was played until the start, and is still arriving: an arm, or a reward (or its
             mean) that is no arm. A policy that was built before is told by its own parameter.
@@ -243,7 +243,7 @@ def simulate(
     >>> from latesum import ODAAF, Problem, simulate
     >>> policy = ODAAF.bounded(2, 250_000, mean_delay=50, delay_bound=100)
     >>> simulate(Problem([0.5, 0.6], "uniform(0, 100)"), policy, 250_000, seed=1)
-    Run(250,000 rounds, 12 stretches, regret 2,049.1)
+    Run(250,000 rounds, 12 blocks, regret 2,049.1)
     """
     reports = reports_of(bucket, report_lag)
     setting = Setting(
@@ -291,7 +291,7 @@ def compare(
         replications: How often each policy is run.
         seed: The same seed gives the same result.
         bucket: The rounds between two decisions, where they are not taken in any round.
-        report_lag: The rounds after which the total of a bucket, or without buckets that of a stretch,
+        report_lag: The rounds after which the total of a bucket, or without buckets that of a block,
             becomes known.
         before: What was played until the start, and is still arriving, as for `simulate`.
         history: For how many rounds of it the totals are known, as for `simulate`.

@@ -3,8 +3,8 @@
 
 What is known by now is told to the policy. Decisions are taken by a copy of it, which is told all else
 as pending, and which decides on until a total becomes known. Both are a state, the state before the
-stretch that is still open, and the protocol of `Policy`: `tell` here is `Policy.tell` for a policy that
-learns from whole stretches.
+block that is still open, and the protocol of `Policy`: `tell` here is `Policy.tell` for a policy that
+learns from whole blocks.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from latesum._compile import allocation_free, inlined
-from latesum.experiments.run_kernels import can_learn, learn, next_stretch, play_part
+from latesum.experiments.run_kernels import can_learn, learn, next_block, play_part
 from latesum.experiments.state_kernels import copy_state
 from latesum.policies.purpose_kernels import BRIDGE
 from latesum.simulation.kernels import DONE
 
-#: Why the loop ended: all rounds are played; there is no room for one more stretch; or one was drawn in
+#: Why the loop ended: all rounds are played; there is no room for one more block; or one was drawn in
 #: which something further off than a table of delays has a part.
 PLAYED, NO_ROOM, DRAWN = range(3)
 
 # Places in a policy's `protocol`.
 TOLD = 0  # the rounds that it was told
-BEFORE = 1  # those before the open stretch
+BEFORE = 1  # those before the open block
 UNPLAYED = 2
 HIGHEST = 3
-OPEN_NUMBER = 4  # 0: no stretch is open
+OPEN_NUMBER = 4  # 0: no block is open
 OPEN_ARM = 5
 OPEN_ROUNDS = 6
 OPEN_PURPOSE = 7
@@ -37,7 +37,7 @@ PROTOCOL = 9
 
 # Places in `clock`.
 NOW = 0  # the rounds played
-PARTS = 1  # how many parts of stretches were noted
+PARTS = 1  # how many parts of blocks were noted
 UNKNOWN = 2  # the first of them whose total is not known yet ...
 KNOWN_ROUNDS = 3  # ... and the rounds of those before it
 AHEAD = 4  # 1 while the copy that decides is up to date
@@ -48,7 +48,7 @@ class Mind(NamedTuple):
     """A policy in the middle of a run."""
 
     state: Any
-    before: Any  # its state before the open stretch
+    before: Any  # its state before the open block
     protocol: Any
     open_total: Any  # one number
 
@@ -73,13 +73,13 @@ def tell(mind, arm, rounds, total, known, purpose, number):
         and protocol[OPEN_PURPOSE] == purpose
     )
     if not is_open:
-        asked_arm, asked, asked_purpose = next_stretch(mind.state, protocol[TOLD])
+        asked_arm, asked, asked_purpose = next_block(mind.state, protocol[TOLD])
         as_asked = asked_arm == arm and asked_purpose == purpose
         protocol[UNPLAYED] = asked - rounds if as_asked else 0
         protocol[HIGHEST] = max(protocol[HIGHEST], number)
     else:
         protocol[UNPLAYED] -= rounds
-    if is_open and protocol[OPEN_KNOWN] == known:  # the stretch is learned whole
+    if is_open and protocol[OPEN_KNOWN] == known:  # the block is learned whole
         copy_state(mind.state, mind.before)
         protocol[TOLD] = protocol[BEFORE]
         rounds += protocol[OPEN_ROUNDS]
@@ -98,7 +98,7 @@ def tell(mind, arm, rounds, total, known, purpose, number):
 def ask(mind):
     """What `Policy.ask` answers: arm, rounds, purpose, number."""
     protocol = mind.protocol
-    arm, rounds, purpose = next_stretch(mind.state, protocol[TOLD])
+    arm, rounds, purpose = next_block(mind.state, protocol[TOLD])
     goes_on = (
         protocol[UNPLAYED] > 0
         and protocol[OPEN_ARM] == arm
@@ -151,7 +151,7 @@ def _look_ahead(policy, ahead, parts, clock):
 
 @inlined
 def _rounds_to_news(parts, clock, lag, number):
-    """How long until the total of another stretch than `number` becomes known; 0 if none is awaited."""
+    """How long until the total of another block than `number` becomes known; 0 if none is awaited."""
     ends = clock[KNOWN_ROUNDS]
     for part in range(clock[UNKNOWN], clock[PARTS]):
         ends += parts.rounds[part]
@@ -164,7 +164,7 @@ def _rounds_to_news(parts, clock, lag, number):
 def play_late(
     policy, ahead, parts, clock, until, bucket, lag, tables, under_way, words, start, quiet, drawn
 ):
-    """Play until round `until`, and note each part of a stretch; why it ended, and of a part that was drawn and
+    """Play until round `until`, and note each part of a block; why it ended, and of a part that was drawn and
     not noted, which is in the row after those noted, what `play_bernoulli` returns.
 
     Nature had played `start` rounds before. Before round `quiet` nothing arrives that is further off than a table. With `drawn`, there is a part that

@@ -46,10 +46,10 @@ def register_measure(name: str) -> Callable[[_Function], _Function]:
     Args:
         name: The name, which no other measure has.
 
-    >>> @register_measure("stretches")
-    ... def stretches(run):
-    ...     return len(run.stretches)
-    >>> measures_of(["regret", "stretches"])["stretches"] is stretches
+    >>> @register_measure("blocks")
+    ... def blocks(run):
+    ...     return len(run.blocks)
+    >>> measures_of(["regret", "blocks"])["blocks"] is blocks
     True
     """
 
@@ -184,8 +184,8 @@ def settled_after(run: Run, within: float = 0.0) -> float:
     good_left = np.append(np.cumsum((np.diff(ends) * good)[::-1])[::-1], 0).tolist()
     last = int(ends[-1])
     for place, (start, end) in enumerate(itertools.pairwise(ends.tolist())):
-        # The share of good buckets among those left falls in a good stretch and rises in a bad one:
-        # the first bucket is the start of a good stretch, or lies where a bad one is short enough.
+        # The share of good buckets among those left falls in a good block and rises in a bad one:
+        # the first bucket is the start of a good block, or lies where a bad one is short enough.
         if not good[place]:
             start = max(start, math.floor(last - good_left[place] / SETTLED_SHARE) - 1)
         for bucket in range(start, min(start + 3, end)):

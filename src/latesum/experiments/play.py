@@ -18,7 +18,7 @@ import numpy as np
 
 from latesum._checks import whole_number
 from latesum.experiments.whole_runs import LateRun, late_run, play_whole
-from latesum.policies import Play, Policy, Stretch
+from latesum.policies import Play, Policy, Block
 from latesum.policies.base import Purpose, new_play
 from latesum.simulation import Reporting, World
 from latesum.simulation.buckets import BucketWorld
@@ -26,7 +26,7 @@ from latesum.simulation.buckets import BucketWorld
 
 @dataclass(frozen=True)
 class AtOnce:
-    """A total is known as soon as its stretch is over, and decisions are taken in any round."""
+    """A total is known as soon as its block is over, and decisions are taken in any round."""
 
     bucket = 1
     lag = 0
@@ -41,8 +41,8 @@ class InBuckets:
     """Decisions are taken at the ends of buckets of `bucket` rounds, on totals that are known
     `lag` rounds after the end of theirs.
 
-    A bucket of one round is none: totals are then those of stretches, and a decision is taken when a
-    stretch is over, or when the total of an earlier one becomes known meanwhile.
+    A bucket of one round is none: totals are then those of blocks, and a decision is taken when a
+    block is over, or when the total of an earlier one becomes known meanwhile.
     """
 
     bucket: int
@@ -149,7 +149,7 @@ class Game:
         return run.plays[before:]
 
     def play(self, until: int) -> Iterator[Play]:
-        """Play until this many rounds have been played in all; the last stretch may be cut short.
+        """Play until this many rounds have been played in all; the last block may be cut short.
 
         >>> from latesum import ODAAF, Problem
         >>> world = Problem([0.5, 0.6], "constant(2)").start(rng=np.random.default_rng(1))
@@ -188,7 +188,7 @@ class _AtOnceFeed:
 
 
 class _BucketFeed(_AtOnceFeed):
-    """Totals are known at the ends of buckets, so nothing can change within a stretch."""
+    """Totals are known at the ends of buckets, so nothing can change within a block."""
 
     def __init__(self, policy: Policy, bucket: int) -> None:
         super().__init__(policy)
@@ -212,7 +212,7 @@ class _Report(NamedTuple):
 
 
 class _LateFeed:
-    """One bucket at a time, or a stretch; what is not known yet is told to a copy, as pending.
+    """One bucket at a time, or a block; what is not known yet is told to a copy, as pending.
 
     A total that is missing forever is told as an override in the end: it was played, and nothing
     will be learned from it.
@@ -235,7 +235,7 @@ class _LateFeed:
             return arm, min(self._bucket, left), purpose, number
         if part is not None:
             rounds = min(rounds, part)
-        # Parts of one stretch bring no decision: each would cut the next one.
+        # Parts of one block bring no decision: each would cut the next one.
         news = (each.known_at for each in self._reports if each.play.number != number)
         wait = next((at - self._now for at in news if at > self._now), None)
         if wait is not None:
@@ -243,7 +243,7 @@ class _LateFeed:
             rounds = wait if waits else min(rounds, wait)
         return arm, min(rounds, left), purpose, number
 
-    def _decide(self) -> Stretch:
+    def _decide(self) -> Block:
         now = self._now
         while self._reports and self._reports[0].final_at <= now:
             play = self._reports.popleft().play
@@ -299,8 +299,8 @@ class _LateFeed:
 
 
 def _joined(plays: list[Play], policy: Policy) -> list[Play]:
-    """Pending parts of one stretch in one piece, where the policy would take them so anyway."""
-    if policy.learns_from != "stretches":
+    """Pending parts of one block in one piece, where the policy would take them so anyway."""
+    if policy.learns_from != "blocks":
         return plays
     joined: list[Play] = []
     for play in plays:

@@ -18,7 +18,7 @@ class Plays(Sequence[Play]):
     """Plays whose totals are all known.
 
     Args:
-        first: The number of the stretch that the first begins, if it begins one.
+        first: The number of the block that the first begins, if it begins one.
         room: For how many there is room at first.
 
     >>> plays = Plays()
@@ -52,7 +52,7 @@ class Plays(Sequence[Play]):
 
     @property
     def next_number(self) -> int:
-        """The number of the next stretch."""
+        """The number of the next block."""
         return int(self._columns[4][self._count - 1]) + 1 if self._count else self._first
 
     def add(
@@ -70,7 +70,7 @@ class Plays(Sequence[Play]):
             rounds: Its rounds.
             total: What arrived meanwhile.
             purpose: What for.
-            number: The number of the stretch that it is a part of; by default the next.
+            number: The number of the block that it is a part of; by default the next.
         """
         self.make_room()
         number = self.next_number if number is None else number

@@ -7,7 +7,7 @@ from latesum._compile import allocation_free
 
 @allocation_free
 def add_up(arms, rounds, gaps, ends, regrets):  # type: ignore[no-untyped-def]
-    """Write the rounds and the regret at the end of each stretch; both begin with 0."""
+    """Write the rounds and the regret at the end of each block; both begin with 0."""
     ends[0], regrets[0] = 0, 0.0
     for place in range(len(arms)):
         ends[place + 1] = ends[place] + rounds[place]
@@ -16,10 +16,10 @@ def add_up(arms, rounds, gaps, ends, regrets):  # type: ignore[no-untyped-def]
 
 @allocation_free
 def regret_at(ends, regrets, moments, found):  # type: ignore[no-untyped-def]
-    """Write the regret after each of `moments` rounds, in any order: within a stretch it grows evenly."""
+    """Write the regret after each of `moments` rounds, in any order: within a block it grows evenly."""
     for number in range(len(moments)):
         moment, first, last = moments[number], 0, len(ends) - 1
-        while last - first > 1:  # the stretch that it is in
+        while last - first > 1:  # the block that it is in
             middle = (first + last) // 2
             if ends[middle] <= moment:
                 first = middle

@@ -24,8 +24,8 @@ Integers = NDArray[np.int64]
 Rewards = Literal["generated", "received"]
 
 
-class PlayedStretch(NamedTuple):
-    """One stretch of a run.
+class PlayedBlock(NamedTuple):
+    """One block of a run.
 
     Args:
         start: The rounds that were played before it.
@@ -43,7 +43,7 @@ class PlayedStretch(NamedTuple):
 
 
 class Run:
-    """The stretches that were played, and the regret after any number of rounds.
+    """The blocks that were played, and the regret after any number of rounds.
 
     Args:
         problem: What was played, with its arms as this run met them.
@@ -77,9 +77,9 @@ class Run:
         else:
             arms = np.array([play[0] for play in plays], dtype=np.int64)
             rounds = np.array([play[1] for play in plays], dtype=np.int64)
-        #: The arm of every stretch.
+        #: The arm of every block.
         self.arms = arms
-        #: The rounds after which the arm could change: 0, and the end of every stretch.
+        #: The rounds after which the arm could change: 0, and the end of every block.
         self.ends = np.empty(len(arms) + 1, dtype=np.int64)
         self._regret_at_ends = np.empty(len(arms) + 1)
         _kernels().add_up(arms, rounds, problem.gaps_by_arm, self.ends, self._regret_at_ends)
@@ -99,10 +99,10 @@ class Run:
         return int(self.ends[-1])
 
     @property
-    def stretches(self) -> list[PlayedStretch]:
+    def blocks(self) -> list[PlayedBlock]:
         """What was played, in order."""
         return [
-            PlayedStretch(int(start), play.rounds, play.arm, play.purpose, play.total)
+            PlayedBlock(int(start), play.rounds, play.arm, play.purpose, play.total)
             for start, play in zip(self.ends[:-1], self.plays, strict=True)
         ]
 
@@ -148,7 +148,7 @@ class Run:
         return self._anew(horizon)
 
     def policies_after(self, rounds: Sequence[int]) -> Iterator[Policy]:
-        """The policy as it was after the first stretch that ends at each of `rounds`, or later.
+        """The policy as it was after the first block that ends at each of `rounds`, or later.
 
         It is told everything again, so totals that were reported late are known at once here.
 
@@ -233,20 +233,20 @@ class Run:
         return lost
 
     def to_frame(self, backend: str = "pyarrow") -> Any:
-        """One row per stretch: where it began, its rounds, arm, purpose and total.
+        """One row per block: where it began, its rounds, arm, purpose and total.
 
         Args:
             backend: "pyarrow", "pandas" or "polars".
         """
         pa = require("pyarrow", "parquet")
         kinds = (pa.int64(), pa.int64(), pa.int64(), pa.string(), pa.float64())
-        schema = pa.schema(list(zip(PlayedStretch._fields, kinds, strict=True)))
-        rows = [each._asdict() for each in self.stretches]
+        schema = pa.schema(list(zip(PlayedBlock._fields, kinds, strict=True)))
+        rows = [each._asdict() for each in self.blocks]
         return as_frame(pa.Table.from_pylist(rows, schema=schema), backend)
 
     def __repr__(self) -> str:
         return (
-            f"Run({self.horizon:,} rounds, {len(self.plays):,} stretches, "
+            f"Run({self.horizon:,} rounds, {len(self.plays):,} blocks, "
             f"regret {self.regret():,.1f})"
         )
 
@@ -302,7 +302,7 @@ class LabelledRun(Run):
             raise AttributeError(name)
         raise InvalidInput(
             f"a baseline that sees which arm paid decides in every round: of its runs no {name} are "
-            "kept, and measures of stretches are for policies that see totals."
+            "kept, and measures of blocks are for policies that see totals."
         )
 
 

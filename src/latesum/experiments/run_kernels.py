@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-"""The loop of `lab.play.Game`, compiled: stretch after stretch, until something needs Python.
+"""The loop of `lab.play.Game`, compiled: block after block, until something needs Python.
 
 A policy is its state, a named tuple of arrays, and two functions of it; the type of the state says
 which. A further policy needs a line in `_RULES`.
@@ -19,36 +19,36 @@ from latesum.simulation.bucket_kernels import BucketTables, play_in_buckets
 from latesum.simulation.cohort_kernels import LongTables, play_long
 from latesum.simulation.kernels import DONE, play_bernoulli
 
-#: Why the loop ended: there is no room for one more stretch; one was drawn that is the last, or in
+#: Why the loop ended: there is no room for one more block; one was drawn that is the last, or in
 #: which something further off than a table of delays has a part; or the policy needs Python before the next.
 NO_ROOM, DRAWN, RULE_STOPS = range(3)
-#: More rounds than any part of a stretch has.
+#: More rounds than any part of a block has.
 _ANY = 1 << 62
 
 
 class _Rule(NamedTuple):
-    next_stretch: Any  # (state, told) -> arm, rounds, purpose
+    next_block: Any  # (state, told) -> arm, rounds, purpose
     learn: Any  # (state, told, arm, rounds, total, known, purpose)
-    can_learn: Any = None  # (state) -> whether there is room for one more stretch
+    can_learn: Any = None  # (state) -> whether there is room for one more block
     longest_part: Any = None  # (state) -> the most rounds that are told at once
-    stops: Any = None  # (state) -> whether Python has something to do before the next stretch
+    stops: Any = None  # (state) -> whether Python has something to do before the next block
     begin: Any = None  # (state, words): for a policy that draws, what it draws at the beginning
 
 
 _RULES = {
-    odaaf_kernels.OdaafState: _Rule(odaaf_kernels.next_stretch, odaaf_kernels.learn),
+    odaaf_kernels.OdaafState: _Rule(odaaf_kernels.next_block, odaaf_kernels.learn),
     choice_kernels.FlowState: _Rule(
-        choice_kernels.next_stretch,
+        choice_kernels.next_block,
         choice_kernels.learn,
         choice_kernels.can_learn,
         begin=choice_kernels.begin,
     ),
-    ars_kernels.ArsState: _Rule(ars_kernels.next_stretch, ars_kernels.learn),
+    ars_kernels.ArsState: _Rule(ars_kernels.next_block, ars_kernels.learn),
     fixed_kernels.SplitState: _Rule(fixed_kernels.next_of_split, fixed_kernels.learn_averages),
     fixed_kernels.RobinState: _Rule(fixed_kernels.next_in_turn, fixed_kernels.learn_in_turn),
     fixed_kernels.OracleState: _Rule(fixed_kernels.next_of_oracle, fixed_kernels.learn_averages),
     unmix_kernels.UnmixState: _Rule(
-        unmix_kernels.next_stretch,
+        unmix_kernels.next_block,
         unmix_kernels.learn_part,
         unmix_kernels.can_learn,
         unmix_kernels.longest_part,
@@ -71,15 +71,15 @@ def _call_of(kernel, typing_context, arguments):
 # What is called is known by the types of the arguments, and called as if its name stood there: an overload would be
 # compiled by itself, with all that it calls, and then be inlined.
 @intrinsic
-def next_stretch(typing_context, state, told):
-    """The stretch that a policy asks for."""
-    rule = _RULES[state.instance_class].next_stretch
+def next_block(typing_context, state, told):
+    """The block that a policy asks for."""
+    rule = _RULES[state.instance_class].next_block
     return _call_of(rule, typing_context, (state, told))
 
 
 @intrinsic
 def learn(typing_context, state, told, arm, rounds, total, known, purpose):
-    """What a policy makes of a stretch."""
+    """What a policy makes of a block."""
     rule = _RULES[state.instance_class].learn
     arguments = (state, told, arm, rounds, total, known, purpose)
     return _call_of(rule, typing_context, arguments)
@@ -127,7 +127,7 @@ def _optional(part, kind, otherwise, typing_context, state):
 
 @intrinsic
 def can_learn(typing_context, state):
-    """Whether a policy has room for one more stretch."""
+    """Whether a policy has room for one more block."""
     return _optional("can_learn", types.boolean, True, typing_context, state)
 
 
@@ -139,12 +139,12 @@ def longest_part(typing_context, state):
 
 @intrinsic
 def stops(typing_context, state):
-    """Whether a policy needs Python before the next stretch."""
+    """Whether a policy needs Python before the next block."""
     return _optional("stops", types.boolean, False, typing_context, state)
 
 
 @allocation_free
-def play_stretches(
+def play_blocks(
     state,
     told,
     left,
@@ -163,14 +163,14 @@ def play_stretches(
     numbers,
     count,
 ):
-    """Play `left` rounds, and note each part of a stretch; the last is drawn and not told, nor counted.
+    """Play `left` rounds, and note each part of a block; the last is drawn and not told, nor counted.
 
     `words` is the generator, as `latesum._draw_kernels` has it, and `start` the rounds that nature has played. `told` is the rounds that the policy was told, and before `quiet` more rounds are over nothing
-    arrives that is further off than a table. `opened` is the stretch that is being played: its arm, purpose and
+    arrives that is further off than a table. `opened` is the block that is being played: its arm, purpose and
     number, and how many of its rounds are left (0: none is); `highest` is the highest number so far.
 
     Returns why it ended, the parts noted, the rounds played in them, the highest number, how many rounds
-    are left of the stretch that is being played then, and of a part that was drawn and not told, which is in the row
+    are left of the block that is being played then, and of a part that was drawn and not told, which is in the row
     after those noted, what `play_bernoulli` returns.
     """
     played = 0
@@ -178,7 +178,7 @@ def play_stretches(
     while True:
         if count == len(arms) or not can_learn(state):
             return NO_ROOM, count, played, highest, unplayed, DONE, 0.0, 0, 0
-        arm, asked, purpose = next_stretch(state, told + played)
+        arm, asked, purpose = next_block(state, told + played)
         buckets = min(-(-asked // bucket), max(1, longest_part(state) // bucket))
         length = min(buckets * bucket, left - played)
         to_do, arrived, late, far = play_part(

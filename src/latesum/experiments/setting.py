@@ -129,7 +129,7 @@ class Setting:
 
     >>> setting = Setting(Problem([0.2, 0.8], "uniform(0, 9)"), PolicySpec.parse("odaaf"), 5_000)
     >>> setting.run(0)
-    Run(5,000 rounds, 3 stretches, regret 234.6)
+    Run(5,000 rounds, 3 blocks, regret 234.6)
     >>> Setting.from_json(setting.to_json()).digest == setting.digest
     True
     """

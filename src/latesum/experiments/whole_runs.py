@@ -1,9 +1,9 @@
-"""Runs that are played by compiled code, from the first stretch to the last.
+"""Runs that are played by compiled code, from the first block to the last.
 
 They draw what the loop of `lab.play.Game` draws and end in the same state: what is compiled is the
 policy's rule, which its `ask` and `tell` call too, and the kernel of `World.play`. Python tells the
-last stretch, and takes part in one with a reward that is later than its table of delays; and it plays what
-a policy has no kernel for, such as the first stretches of Unmix while it knows nothing of the delay.
+last block, and takes part in one with a reward that is later than its table of delays; and it plays what
+a policy has no kernel for, such as the first blocks of Unmix while it knows nothing of the delay.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def play_whole(policy: Policy, world: Any, bucket: int, until: int, ask: NextPla
             continue
         quiet = world.nothing_later_before - world.rounds_played
         tables, under_way = _of(world, bucket, left)
-        why, count, played, highest, unplayed, *rest = kernels.play_stretches(
+        why, count, played, highest, unplayed, *rest = kernels.play_blocks(
             state, policy.rounds_told, left, bucket, tables, under_way, world.draws.words(),
             world.rounds_played, quiet, policy._opened(), policy._highest, *plays.for_kernel(),
         )  # fmt: skip
@@ -117,12 +117,12 @@ class LateRun:
         self._clock = np.zeros(at.CLOCK, dtype=np.int64)
 
     def play(self, until: int, bucket: int, lag: int) -> None:
-        """Play until this many rounds have been played in all; the last stretch may be cut short.
+        """Play until this many rounds have been played in all; the last block may be cut short.
 
         Args:
             until: How many.
             bucket: The rounds between two decisions, if there are more than one.
-            lag: How long after its end the total of a stretch is known.
+            lag: How long after its end the total of a block is known.
         """
         at, world, plays, clock = self._at, self._world, self.plays, self._clock
         start, drawn = world.rounds_played - int(clock[at.NOW]), False
@@ -162,7 +162,7 @@ class LateRun:
                 row = mind.protocol.tolist()
                 total = float(mind.open_total[0]) if row[at.OPEN_KNOWN] else None
                 purpose = PURPOSES[row[at.OPEN_PURPOSE]]
-                stretch = (
+                block = (
                     row[at.OPEN_ARM],
                     row[at.OPEN_ROUNDS],
                     total,
@@ -171,7 +171,7 @@ class LateRun:
                 )
                 policy._follow(
                     mind.state, mind.before, row[at.BEFORE], row[at.TOLD],
-                    Play(*stretch) if row[at.OPEN_NUMBER] else None,
+                    Play(*block) if row[at.OPEN_NUMBER] else None,
                     row[at.UNPLAYED], row[at.HIGHEST],
                 )  # fmt: skip
         return list(self.plays)[clock[at.UNKNOWN] :], ahead
@@ -181,7 +181,7 @@ def late_run(policy: Policy, world: Any) -> LateRun | None:
     """What plays a run with late totals; None where that needs Python.
 
     Args:
-        policy: What decides, between two stretches.
+        policy: What decides, between two blocks.
         world: Where it plays.
     """
     if type(policy) not in COMPILED or type(world) is not World:

@@ -2,7 +2,7 @@
 
 from latesum._sentences import sentence
 from latesum.policies.ars_ucb import ARSUCB
-from latesum.policies.base import Estimate, Play, Policy, Stretch
+from latesum.policies.base import Estimate, Play, Policy, Block
 from latesum.policies.clw import CLW
 from latesum.policies.conformance import check
 from latesum.policies.fixed import FixedSplit, Oracle, RoundRobin
@@ -35,7 +35,7 @@ __all__ = [
     "PolicySpec",
     "Restarting",
     "RoundRobin",
-    "Stretch",
+    "Block",
     "Unmix",
     "available",
     "build",

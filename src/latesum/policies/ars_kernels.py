@@ -11,7 +11,7 @@ from latesum.policies.purpose_kernels import LEARN, OVERRIDE
 # Places in `plan`.
 ARM = 0
 LEFT = 1
-#: No stretch is longer, whatever its power.
+#: No block is longer, whatever its power.
 _LONGEST = float(1 << 53)
 
 
@@ -30,7 +30,7 @@ class ArsState(NamedTuple):
 
 @allocation_free
 def learn(state, told, arm, rounds, total, known, purpose):  # type: ignore[no-untyped-def]
-    """Take in a stretch; `told` is the rounds told so far, with its own."""
+    """Take in a block; `told` is the rounds told so far, with its own."""
     if purpose != OVERRIDE:
         state.played[arm] += rounds
         if known:
@@ -45,7 +45,7 @@ def learn(state, told, arm, rounds, total, known, purpose):  # type: ignore[no-u
 
 @allocation_free
 def decide(state, told):  # type: ignore[no-untyped-def]
-    """Plan a stretch of an arm that was never played, or of the one with the best bound."""
+    """Plan a block of an arm that was never played, or of the one with the best bound."""
     best, largest = -1, -math.inf
     for arm in range(len(state.played)):
         if not state.available[arm]:
@@ -61,14 +61,14 @@ def decide(state, told):  # type: ignore[no-untyped-def]
 
 @allocation_free
 def plan(state, arm):  # type: ignore[no-untyped-def]
-    """Plan the next stretch of an arm."""
+    """Plan the next block of an arm."""
     length = math.pow(state.chosen[arm] + 1, state.growth)
     state.plan[ARM], state.plan[LEFT] = arm, math.ceil(min(length, _LONGEST))
 
 
 @allocation_free
-def next_stretch(state, told):  # type: ignore[no-untyped-def]
-    """What is left of the planned stretch."""
+def next_block(state, told):  # type: ignore[no-untyped-def]
+    """What is left of the planned block."""
     return state.plan[ARM], state.plan[LEFT], LEARN
 
 

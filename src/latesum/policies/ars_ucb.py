@@ -1,4 +1,4 @@
-"""ARS-UCB: stretches that grow slowly, and no knowledge of the delay at all."""
+"""ARS-UCB: blocks that grow slowly, and no knowledge of the delay at all."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ import numpy as np
 
 from latesum._checks import finite_number
 from latesum._sentences import sentence
-from latesum.policies.base import Play, Policy, Stretch, for_kernel, from_kernel
+from latesum.policies.base import Play, Policy, Block, for_kernel, from_kernel
 
 
 class ARSUCB(Policy):
-    """The arm with the best upper bound on plain averages, for ever longer stretches.
+    """The arm with the best upper bound on plain averages, for ever longer blocks.
 
     The k-th time that an arm is chosen it is played for ceil(k ** growth) rounds, so that what
-    leaks from one stretch into the next matters less and less. The bound of an arm is its mean
+    leaks from one block into the next matters less and less. The bound of an arm is its mean
     total per round + sqrt(exploration * ln t / rounds), t being the rounds so far.
 
-    From the paper: an optimistic index on plain averages, and stretches whose length is an
+    From the paper: an optimistic index on plain averages, and blocks whose length is an
     increasing function of how often the arm was chosen. Ours: the power as that function and both
     constants (2 and 4), since only the paper's abstract was available. While an arm goes on being
-    the best, its next stretch follows at once.
+    the best, its next block follows at once.
 
     Args:
         n_arms: The number of arms.
-        growth: The power by which stretches grow.
+        growth: The power by which blocks grow.
         exploration: The factor in the upper bound.
         names: The names of the arms, for sentences.
 
@@ -36,7 +36,7 @@ class ARSUCB(Policy):
     >>> policy.tell(0, 1, 1), policy.tell(1, 1, 0)
     (None, None)
     >>> policy.ask()
-    Stretch(arm=0, rounds=4, purpose='learn', number=3)
+    Block(arm=0, rounds=4, purpose='learn', number=3)
 
     References: Wang, Wang, Huang (2021), Adaptive Algorithms for Multi-armed Bandit with
     Composite and Anonymous Feedback, AAAI, arXiv 2012.07048.
@@ -53,7 +53,7 @@ class ARSUCB(Policy):
         exploration: float = 4.0,
         names: Sequence[str] | None = None,
     ) -> None:
-        self.growth = finite_number(growth, "the growth of the stretches", at_least=0)
+        self.growth = finite_number(growth, "the growth of the blocks", at_least=0)
         self.exploration = finite_number(exploration, "the exploration factor", above=0)
         super().__init__(n_arms, names=names)
 
@@ -80,8 +80,8 @@ class ARSUCB(Policy):
     def _learn(self, play: Play) -> None:
         _kernels().learn(self._state, self.rounds_told, *for_kernel(play))
 
-    def _next(self) -> Stretch:
-        return from_kernel(_kernels().next_stretch(self._state, self.rounds_told))
+    def _next(self) -> Block:
+        return from_kernel(_kernels().next_block(self._state, self.rounds_told))
 
     def _forget(self, arm: int) -> None:
         self._state.available[arm] = False

@@ -1,10 +1,10 @@
-"""The protocol of every policy that decides from totals: ask for a stretch, tell what was played.
+"""The protocol of every policy that decides from totals: ask for a block, tell what was played.
 
-A policy's knowledge is what was really played, in order. Every stretch has a number, which counts
+A policy's knowledge is what was really played, in order. Every block has a number, which counts
 decisions. Plays with one number that follow each other (one arm, one purpose, all known or all
-pending) are one stretch, so that the order of book-keeping never changes a decision: `tell` goes
-back to before the stretch that is still open and learns it whole. A policy that learns from the
-parts in which a stretch was told says so (`learns_from`).
+pending) are one block, so that the order of book-keeping never changes a decision: `tell` goes
+back to before the block that is still open and learns it whole. A policy that learns from the
+parts in which a block was told says so (`learns_from`).
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from latesum.policies.plays import (
     Estimate,
     Play,
     Purpose,
-    Stretch,
+    Block,
     new_play,
-    new_stretch,
+    new_block,
 )
 
 #: What policies are made of: one place to import it from.
@@ -43,11 +43,11 @@ __all__ = [
     "Play",
     "Policy",
     "Purpose",
-    "Stretch",
+    "Block",
     "for_kernel",
     "from_kernel",
     "new_play",
-    "new_stretch",
+    "new_block",
     "say_before",
     "say_estimate",
 ]
@@ -75,9 +75,9 @@ class Policy(PlayedByKernels, KeepsArguments, ABC):
     sees: ClassVar[Literal["totals"]] = "totals"
     #: Whether the policy draws at random; if so its generator is part of its state.
     random: bool = False
-    #: "stretches": `_learn` takes in whole stretches. "parts": each tell by itself, such as one
-    #: bucket; `play.number` says which stretch it belongs to.
-    learns_from: Literal["stretches", "parts"] = "stretches"
+    #: "blocks": `_learn` takes in whole blocks. "parts": each tell by itself, such as one
+    #: bucket; `play.number` says which block it belongs to.
+    learns_from: Literal["blocks", "parts"] = "blocks"
     #: Whether an option may be added while the policy runs. Told the plays of the other arms, the same
     #: policy with one more arm then asks for that arm next, or as soon as those before it had a turn.
     takes_new_options: ClassVar[bool] = False
@@ -86,11 +86,11 @@ class Policy(PlayedByKernels, KeepsArguments, ABC):
     unwritten: ClassVar[Mapping[str, Any]] = {}
 
     rounds_told: int
-    _asked: Stretch | None  # the answer of `ask`, until something is told
-    _open: Play | None  # the stretch that the next tell may go on with
+    _asked: Block | None  # the answer of `ask`, until something is told
+    _open: Play | None  # the block that the next tell may go on with
     _unplayed: int  # how many rounds of it are left, of those asked for when it began
-    _highest: int  # the highest number of a stretch so far
-    _before: tuple[int, Any, Any]  # what was known before the open stretch
+    _highest: int  # the highest number of a block so far
+    _before: tuple[int, Any, Any]  # what was known before the open block
     _dropped: frozenset[int]
     _learned: tuple[str, ...]  # the attributes that `_reset` sets
     _seeded: dict[str, Any] | None  # the generator's state at the beginning
@@ -115,10 +115,10 @@ class Policy(PlayedByKernels, KeepsArguments, ABC):
 
     # What a caller uses.
 
-    def ask(self) -> Stretch:
-        """The stretch to play next. Asked twice, it answers the same.
+    def ask(self) -> Block:
+        """The block to play next. Asked twice, it answers the same.
 
-        Its number is that of the stretch being played while some of that is left to play, and a
+        Its number is that of the block being played while some of that is left to play, and a
         new one otherwise.
         """
         asked = self._asked
@@ -129,7 +129,7 @@ class Policy(PlayedByKernels, KeepsArguments, ABC):
                 number = last[4]
             else:
                 number = self._highest + 1
-            asked = self._asked = new_stretch(Stretch, (arm, rounds, purpose, number, part))
+            asked = self._asked = new_block(Block, (arm, rounds, purpose, number, part))
         return asked
 
     def tell(
@@ -146,9 +146,9 @@ class Policy(PlayedByKernels, KeepsArguments, ABC):
             arm: The arm that was played.
             rounds: The number of rounds.
             total: What arrived meanwhile; None while it is not known.
-            purpose: The purpose of the stretch that was followed. By default it is that of `ask()`
+            purpose: The purpose of the block that was followed. By default it is that of `ask()`
                 if the arm is the one asked for, and "override" if it is another.
-            number: The number of the stretch that was followed; by default what `number_for` says.
+            number: The number of the block that was followed; by default what `number_for` says.
         """
         if not (
             type(rounds) is int and rounds >= 1 and type(number) is int and number >= 1
@@ -162,13 +162,13 @@ class Policy(PlayedByKernels, KeepsArguments, ABC):
             self._unplayed = asked[1] - rounds if asked[0] == arm and asked[2] == purpose else 0
             if number > self._highest:
                 self._highest = number
-            if self.learns_from == "stretches":
+            if self.learns_from == "blocks":
                 self._before = self._memory()
         else:
             self._unplayed -= rounds
-            if self.learns_from == "stretches":
+            if self.learns_from == "blocks":
                 if (last[2] is None) == (total is None):
-                    self._go_back()  # the stretch is learned whole
+                    self._go_back()  # the block is learned whole
                     rounds += last[1]
                     if total is not None and last[2] is not None:
                         total = last[2] + total
@@ -183,7 +183,7 @@ class Policy(PlayedByKernels, KeepsArguments, ABC):
         """The number of a tell of `arm` for `purpose` that comes without one.
 
         It is the number asked for, if they are what is asked for. Overrides of one arm that follow
-        each other have one number. Everything else is a stretch of its own.
+        each other have one number. Everything else is a block of its own.
 
         Args:
             arm: The arm that was played.
@@ -216,7 +216,7 @@ class Policy(PlayedByKernels, KeepsArguments, ABC):
                 f"{self.names[arm]} is the last option left and cannot be dropped; "
                 "end the campaign instead."
             )
-        # What was played before and after a drop is not one stretch.
+        # What was played before and after a drop is not one block.
         self._asked, self._open, self._unplayed = None, None, 0
         self._dropped = self._dropped | {arm}
         self._forget(arm)
@@ -300,14 +300,14 @@ class Policy(PlayedByKernels, KeepsArguments, ABC):
         return [*self._findings(), *gone]
 
     def reason(self) -> str:
-        """Why the stretch that `ask` names comes next: the end of a sentence about it."""
+        """Why the block that `ask` names comes next: the end of a sentence about it."""
         return self._reason()
 
     def explain(self) -> list[str]:
         """What the policy knows and does, in sentences for a person."""
         asked = self.ask()
         following = sentence(
-            "Next: {option} for {rounds:stretch}, {why}.", kind="next",
+            "Next: {option} for {rounds:block}, {why}.", kind="next",
             option=self.names[asked.arm], rounds=asked.rounds, why=self.reason(),
         )  # fmt: skip
         return [*self.findings(), following]
@@ -326,7 +326,7 @@ class Policy(PlayedByKernels, KeepsArguments, ABC):
 
     def to_state(self) -> dict[str, Any]:
         """All that the policy knows, as JSON values."""
-        goes_back = self._open is not None and self.learns_from == "stretches"
+        goes_back = self._open is not None and self.learns_from == "blocks"
         rounds, learned, generator = self._before if goes_back else self._memory()
         return {
             "latesum_state": STATE_VERSION,
@@ -364,7 +364,7 @@ class Policy(PlayedByKernels, KeepsArguments, ABC):
         policy._go_back()
         if state["open"] is not None:
             policy._open = Play(*state["open"])
-            if policy.learns_from == "stretches":
+            if policy.learns_from == "blocks":
                 policy.rounds_told += policy._open.rounds
                 policy._learn(policy._open)
         policy._unplayed, policy._highest = state["unplayed"], state["highest"]
@@ -422,7 +422,7 @@ class Policy(PlayedByKernels, KeepsArguments, ABC):
         if number is None:
             number = self.number_for(arm, purpose)
         elif not (type(number) is int and number >= 1):
-            number = whole_number(number, "the number of a stretch", at_least=1)
+            number = whole_number(number, "the number of a block", at_least=1)
         return arm, rounds, total, purpose, number
 
     def _checked_arm(self, arm: int) -> int:
@@ -477,11 +477,11 @@ class Policy(PlayedByKernels, KeepsArguments, ABC):
 
     @abstractmethod
     def _learn(self, play: Play) -> None:
-        """Take in a whole stretch (or a part, see `learns_from`); `rounds_told` includes it."""
+        """Take in a whole block (or a part, see `learns_from`); `rounds_told` includes it."""
 
     @abstractmethod
-    def _next(self) -> Stretch:
-        """The stretch to play next."""
+    def _next(self) -> Block:
+        """The block to play next."""
 
     def _snapshot(self) -> Any:
         """All that was learned, as JSON values; unless replaced, all attributes that `_reset` sets."""
@@ -508,7 +508,7 @@ class Policy(PlayedByKernels, KeepsArguments, ABC):
         return []
 
     def _reason(self) -> str:
-        """Why the next stretch is played."""
+        """Why the next block is played."""
         arm, _, purpose, *_ = self.ask()
         return self._reason_for(arm, purpose)
 

@@ -44,7 +44,7 @@ class FlowState(NamedTuple):
     """What a flow policy is told, and what it has learned."""
 
     horizon: int  # 0 if it is not known
-    first_rounds: int  # the shortest stretches: the first of an arm ...
+    first_rounds: int  # the shortest blocks: the first of an arm ...
     later_rounds: int  # ... and a later one
     index_kind: int  # of `latesum.policies.indices.INDICES`
     caution: float
@@ -60,7 +60,7 @@ class FlowState(NamedTuple):
 
 @allocation_free
 def begin(state, words):  # type: ignore[no-untyped-def]
-    """Draw the order of the first tries, and plan the first stretch."""
+    """Draw the order of the first tries, and plan the first block."""
     permute(words, state.order)
     chosen = choose(state)
     plan(state, 0, chosen, rounds_for(state, chosen))
@@ -68,7 +68,7 @@ def begin(state, words):  # type: ignore[no-untyped-def]
 
 @allocation_free
 def learn(state, told, arm, rounds, total, known, purpose):  # type: ignore[no-untyped-def]
-    """Take in a stretch; `told` is the rounds told so far, with its own."""
+    """Take in a block; `told` is the rounds told so far, with its own."""
     add(state.balance, arm, rounds, total, known)
     if not goes_on(state, arm, rounds):
         chosen = choose(state)
@@ -76,20 +76,20 @@ def learn(state, told, arm, rounds, total, known, purpose):  # type: ignore[no-u
 
 
 @allocation_free
-def next_stretch(state, told):  # type: ignore[no-untyped-def]
-    """What is left of the planned stretch."""
+def next_block(state, told):  # type: ignore[no-untyped-def]
+    """What is left of the planned block."""
     return state.plan[ARM], state.plan[LEFT], LEARN
 
 
 @allocation_free
 def can_learn(state):  # type: ignore[no-untyped-def]
-    """Whether there is room for one more stretch."""
+    """Whether there is room for one more block."""
     return has_room(state.balance)
 
 
 @allocation_free
 def goes_on(state, arm, rounds):  # type: ignore[no-untyped-def]
-    """Whether something is left of the planned stretch, of which these rounds were played."""
+    """Whether something is left of the planned block, of which these rounds were played."""
     if arm == state.plan[ARM] and rounds < state.plan[LEFT]:
         state.plan[LEFT] -= rounds
         return True
@@ -98,7 +98,7 @@ def goes_on(state, arm, rounds):  # type: ignore[no-untyped-def]
 
 @allocation_free
 def plan(state, told, arm, rounds):  # type: ignore[no-untyped-def]
-    """Plan a stretch, cut at the horizon."""
+    """Plan a block, cut at the horizon."""
     if told < state.horizon:
         rounds = min(rounds, state.horizon - told)
     state.plan[ARM], state.plan[LEFT] = arm, max(1, rounds)

@@ -8,7 +8,7 @@ from typing import Any
 
 from latesum._checks import finite_number, whole_number
 from latesum._sentences import sentence
-from latesum.policies.base import Play, Policy, Stretch
+from latesum.policies.base import Play, Policy, Block
 
 
 class CLW(Policy):
@@ -126,10 +126,10 @@ class CLW(Policy):
         if arm == self._arm:
             self._draw()
 
-    def _next(self) -> Stretch:
+    def _next(self) -> Block:
         if self._settle_left:
-            return Stretch(self._arm, self._settle_left, "bridge")
-        return Stretch(self._arm, self._measure_left, "learn")
+            return Block(self._arm, self._settle_left, "bridge")
+        return Block(self._arm, self._measure_left, "learn")
 
     def _estimate(self, arm: int, level: float) -> tuple[float | None, float, float, int]:
         # Hoeffding's inequality on the plays; each measurement gains or loses at most d rewards.

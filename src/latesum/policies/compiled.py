@@ -1,6 +1,6 @@
 """How compiled code plays whole runs of a policy (`latesum.experiments.whole_runs`), and what it and Python hand to each other.
 
-The rule of such a policy is compiled, and its state is a tuple of arrays. A kernel plays many stretches by it, and the
+The rule of such a policy is compiled, and its state is a tuple of arrays. A kernel plays many blocks by it, and the
 protocol of the policy (`latesum.policies.base`) follows afterwards.
 """
 
@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from latesum.policies.plays import PURPOSES, Play, Stretch, new_stretch
+from latesum.policies.plays import PURPOSES, Play, Block, new_block
 
 _NUMBER_OF = {purpose: number for number, purpose in enumerate(PURPOSES)}
 
@@ -24,8 +24,8 @@ class PlayedByKernels:
     # What the protocol keeps; `Policy` says what each is for.
     n_arms: int
     rounds_told: int
-    learns_from: Literal["stretches", "parts"]
-    _asked: Stretch | None
+    learns_from: Literal["blocks", "parts"]
+    _asked: Block | None
     _open: Play | None
     _unplayed: int
     _highest: int
@@ -45,7 +45,7 @@ class PlayedByKernels:
         return self._state  # type: ignore[attr-defined]
 
     def _opened(self) -> tuple[int, int, int, int]:
-        """The stretch that is being played: arm, purpose, number, and the rounds that are left of it."""
+        """The block that is being played: arm, purpose, number, and the rounds that are left of it."""
         if self._open is None or self._unplayed <= 0:
             return -1, 0, 0, 0
         arm, _, _, purpose, number = self._open
@@ -62,23 +62,23 @@ class PlayedByKernels:
             self._open, self._unplayed = plays[-1], unplayed
 
     def _make_room(self) -> None:
-        """Let the compiled rule learn one more stretch, where its arrays may be full."""
+        """Let the compiled rule learn one more block, where its arrays may be full."""
 
     def _roomier(self, state: Any) -> Any:
         """The same state of the compiled rule with more room, where its arrays may be full."""
         return state
 
     def _follow(
-        self, state: Any, before: Any, before_rounds: int, rounds: int, open_stretch: Play | None,
+        self, state: Any, before: Any, before_rounds: int, rounds: int, open_block: Play | None,
         unplayed: int, highest: int,
     ) -> None:  # fmt: skip
         """Take over what compiled code has made of this policy, told late, and of what it knew before."""
         self._take_state(before)
         self.rounds_told, self._asked = before_rounds, None
-        if open_stretch is not None:
+        if open_block is not None:
             self._before = self._memory()
         self._take_state(state)
-        self.rounds_told, self._open = rounds, open_stretch
+        self.rounds_told, self._open = rounds, open_block
         self._unplayed, self._highest = unplayed, highest
 
     def _take_state(self, state: Any) -> None:
@@ -103,7 +103,7 @@ def for_kernel(play: Play) -> tuple[int, int, float, bool, int]:
     return arm, rounds, total if total is not None else 0.0, known, _NUMBER_OF[purpose]
 
 
-def from_kernel(planned: tuple[int, int, int]) -> Stretch:
-    """The stretch that a compiled rule asks for."""
+def from_kernel(planned: tuple[int, int, int]) -> Block:
+    """The block that a compiled rule asks for."""
     arm, rounds, purpose = planned
-    return new_stretch(Stretch, (arm, rounds, PURPOSES[purpose], 0, None))
+    return new_block(Block, (arm, rounds, PURPOSES[purpose], 0, None))

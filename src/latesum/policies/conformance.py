@@ -9,7 +9,7 @@ import numpy as np
 
 from latesum._checks import InvalidInput
 from latesum.errors import NotConforming
-from latesum.policies.base import PURPOSES, Play, Policy, Stretch
+from latesum.policies.base import PURPOSES, Play, Policy, Block
 
 
 def check(policy: Policy, *, seed: int = 0, steps: int = 40) -> None:
@@ -37,13 +37,13 @@ def _history(
 ) -> list[Play]:
     """Tell `policy` a history as real ones are, and return it.
 
-    Stretches are followed, cut short, run over or overridden; some totals are not known.
+    Blocks are followed, cut short, run over or overridden; some totals are not known.
     """
     means = rng.random(policy.n_arms)
     plays = []
     for _ in range(steps):
         asked = policy.ask()
-        _check_stretch(policy, asked)
+        _check_block(policy, asked)
         arm, rounds, purpose, number, _ = asked
         manner = rng.choice(
             ["followed", "cut short", "run over", "overridden"], p=[0.6, 0.2, 0.1, 0.1]
@@ -62,7 +62,7 @@ def _history(
     return plays
 
 
-def _check_stretch(policy: Policy, asked: Stretch) -> None:
+def _check_block(policy: Policy, asked: Block) -> None:
     arm, rounds, purpose, number, part = asked
     _require(
         isinstance(arm, int)
@@ -73,7 +73,7 @@ def _check_stretch(policy: Policy, asked: Stretch) -> None:
     )
     known = purpose in PURPOSES and purpose != "override"
     _require(known, f"ask() must learn, bridge or commit, not {purpose!r}.")
-    _require(isinstance(number, int) and number >= 1, f"stretches count from 1, not {number!r}.")
+    _require(isinstance(number, int) and number >= 1, f"blocks count from 1, not {number!r}.")
     _require(
         part is None or (isinstance(part, int) and part >= 1),
         f"a part is a number of rounds, at least 1, or None, not {part!r}.",
@@ -121,12 +121,12 @@ def tells_merge(policy: Policy, rng: np.random.Generator, steps: int) -> None:
                 rest = asked._replace(rounds=short)
                 _require(parts.ask() == rest, f"after a short tell: {parts.ask()}, not {rest}.")
         parts.tell(play.arm, left, seen, play.purpose, play.number)
-        _same(whole, parts, "a stretch told in parts is not the same as told whole")
+        _same(whole, parts, "a block told in parts is not the same as told whole")
 
 
 def parts_are_learned(policy: Policy, rng: np.random.Generator, steps: int) -> None:
     """A policy that learns from parts: the same parts, the same decisions, asked between or not."""
-    if policy.learns_from == "stretches":
+    if policy.learns_from == "blocks":
         return
     one, other = policy.fresh(), policy.fresh()
     told: list[Play] = []
@@ -137,7 +137,7 @@ def parts_are_learned(policy: Policy, rng: np.random.Generator, steps: int) -> N
             total = None if play.total is None else float(rng.integers(0, some + 1))
             told.append(play._replace(rounds=some, total=total))
             one.tell(*told[-1])
-            _check_stretch(policy, one.ask())
+            _check_block(policy, one.ask())
             one = type(policy).from_state(json.loads(json.dumps(one.to_state())))
             other.tell(*told[-1])
             left -= some
@@ -146,12 +146,12 @@ def parts_are_learned(policy: Policy, rng: np.random.Generator, steps: int) -> N
 
 
 def numbers_count_decisions(policy: Policy, rng: np.random.Generator, steps: int) -> None:
-    """A stretch keeps its number while some of it is left to play; the next one has a higher one."""
+    """A block keeps its number while some of it is left to play; the next one has a higher one."""
     lived = policy.fresh()
     highest = 0
     for _ in range(steps):
         asked = lived.ask()
-        _require(asked.number > highest, f"{asked} is a new stretch, and {highest} was used.")
+        _require(asked.number > highest, f"{asked} is a new block, and {highest} was used.")
         highest = asked.number
         left = asked.rounds
         while left:
@@ -164,9 +164,9 @@ def numbers_count_decisions(policy: Policy, rng: np.random.Generator, steps: int
             if left and not goes_on:  # it thought better of it
                 break
             if left:
-                _require(now.number == highest, f"{now} goes on with stretch {highest}.")
+                _require(now.number == highest, f"{now} goes on with block {highest}.")
         else:
-            _require(now.number > highest, f"{now} comes after stretch {highest}, which is over.")
+            _require(now.number > highest, f"{now} comes after block {highest}, which is over.")
 
 
 def replay_equals_history(policy: Policy, rng: np.random.Generator, steps: int) -> None:
@@ -234,7 +234,7 @@ def totals_may_come_late_and_change(policy: Policy, rng: np.random.Generator, st
             restated = None if rng.random() < 0.2 else float(rng.integers(0, play.rounds + 1))
             plays[index] = play._replace(total=restated)
         again = policy.replay(plays)
-        _check_stretch(policy, again.ask())
+        _check_block(policy, again.ask())
         again.estimates()
         again.explain()
 
@@ -254,14 +254,14 @@ def knows_nothing_when_fresh(policy: Policy, rng: np.random.Generator, steps: in
 
 
 def goes_on_past_its_horizon(policy: Policy, rng: np.random.Generator, steps: int) -> None:
-    """However much was played, there is a next stretch."""
+    """However much was played, there is a next block."""
     lived = policy.fresh()
     horizon = getattr(policy, "horizon", None) or 1_000
     while lived.rounds_told < 3 * horizon:
         arm, rounds, purpose, number, _ = lived.ask()
         rounds = max(rounds, horizon // 50)
         lived.tell(arm, rounds, float(rng.binomial(rounds, 0.5)), purpose, number)
-        _check_stretch(policy, lived.ask())
+        _check_block(policy, lived.ask())
 
 
 def bad_input_is_refused(policy: Policy, rng: np.random.Generator, steps: int) -> None:
@@ -275,7 +275,7 @@ def bad_input_is_refused(policy: Policy, rng: np.random.Generator, steps: int) -
     _refuses(lambda: lived.tell(0, -5, 0.0), "negative rounds")
     _refuses(lambda: lived.tell(0, 1, float("nan")), "a total that is not a number")
     _refuses(lambda: lived.tell(0, 1, 0.0, "fun"), "an unknown purpose")  # type: ignore[arg-type]
-    _refuses(lambda: lived.tell(0, 1, 0.0, "learn", 0), "a stretch without a number")
+    _refuses(lambda: lived.tell(0, 1, 0.0, "learn", 0), "a block without a number")
     _refuses(lambda: lived.drop(policy.n_arms), "dropping an arm that does not exist")
     _refuses(lambda: lived.estimates(1.0), "a confidence level of 1")
     state = lived.to_state()

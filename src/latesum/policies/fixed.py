@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from latesum._checks import InvalidInput, finite_number, whole_number
-from latesum.policies.base import MOST_ROUNDS, Play, Policy, Stretch, for_kernel, from_kernel
+from latesum.policies.base import MOST_ROUNDS, Play, Policy, Block, for_kernel, from_kernel
 
 
 class _PlainAverages(Policy):
@@ -64,7 +64,7 @@ class FixedSplit(_PlainAverages):
 
     >>> policy = FixedSplit(2, 1000)
     >>> policy.ask()
-    Stretch(arm=0, rounds=500, purpose='learn', number=1)
+    Block(arm=0, rounds=500, purpose='learn', number=1)
     """
 
     kind = "fixed-split"
@@ -94,36 +94,36 @@ class FixedSplit(_PlainAverages):
             min(self.horizon, MOST_ROUNDS), self._quota, available, *averages
         )
 
-    def _next(self) -> Stretch:
+    def _next(self) -> Block:
         return from_kernel(_kernels().next_of_split(self._state, self.rounds_told))
 
 
 class RoundRobin(_PlainAverages):
-    """The arms in turn, `stretch` rounds each, for ever.
+    """The arms in turn, `block` rounds each, for ever.
 
     Args:
         n_arms: The number of arms.
-        stretch: The length of a stretch.
+        block: The length of a block.
         names: The names of the arms, for sentences.
 
-    >>> policy = RoundRobin(3, stretch=50)
+    >>> policy = RoundRobin(3, block=50)
     >>> policy.tell(0, 50, 20)
     >>> policy.ask()
-    Stretch(arm=1, rounds=50, purpose='learn', number=2)
+    Block(arm=1, rounds=50, purpose='learn', number=2)
     """
 
     kind = "round-robin"
     takes_new_options = True
 
     def __init__(
-        self, n_arms: int, *, stretch: int = 100, names: Sequence[str] | None = None
+        self, n_arms: int, *, block: int = 100, names: Sequence[str] | None = None
     ) -> None:
-        self.stretch = whole_number(stretch, "the length of a stretch", at_least=1)
+        self.block = whole_number(block, "the length of a block", at_least=1)
         super().__init__(n_arms, names=names)
 
     def _reset(self) -> None:
         super()._reset()
-        self._state.plan[:] = 0, self.stretch
+        self._state.plan[:] = 0, self.block
 
     def _snapshot(self) -> Any:
         return [super()._snapshot(), *self._state.plan.tolist()]
@@ -134,7 +134,7 @@ class RoundRobin(_PlainAverages):
 
     def _set_state(self, available: Any, *averages: Any) -> None:
         plan = np.zeros(2, dtype=np.int64)
-        self._state = _kernels().RobinState(self.stretch, plan, available, *averages)
+        self._state = _kernels().RobinState(self.block, plan, available, *averages)
 
     def _learn(self, play: Play) -> None:
         _kernels().learn_in_turn(self._state, self.rounds_told, *for_kernel(play))
@@ -144,7 +144,7 @@ class RoundRobin(_PlainAverages):
         if arm == self._state.plan[_kernels().ARM]:
             _kernels().take_next(self._state)
 
-    def _next(self) -> Stretch:
+    def _next(self) -> Block:
         return from_kernel(_kernels().next_in_turn(self._state, self.rounds_told))
 
 
@@ -158,7 +158,7 @@ class Oracle(_PlainAverages):
         names: The names of the arms, for sentences.
 
     >>> Oracle(2, 1000, best_arm=1).ask()
-    Stretch(arm=1, rounds=1000, purpose='commit', number=1)
+    Block(arm=1, rounds=1000, purpose='commit', number=1)
     """
 
     kind = "oracle"
@@ -176,7 +176,7 @@ class Oracle(_PlainAverages):
             min(self.horizon, MOST_ROUNDS), self.best_arm, available, *averages
         )
 
-    def _next(self) -> Stretch:
+    def _next(self) -> Block:
         return from_kernel(_kernels().next_of_oracle(self._state, self.rounds_told))
 
     def _reason(self) -> str:

@@ -27,7 +27,7 @@ class SplitState(NamedTuple):
 class RobinState(NamedTuple):
     """What `RoundRobin` is told, and what it has seen."""
 
-    stretch: int
+    block: int
     plan: Any
     available: Any
     played: Any
@@ -48,7 +48,7 @@ class OracleState(NamedTuple):
 
 @allocation_free
 def learn_averages(state, told, arm, rounds, total, known, purpose):  # type: ignore[no-untyped-def]
-    """Take in a stretch, for the plain mean of each arm's totals."""
+    """Take in a block, for the plain mean of each arm's totals."""
     if purpose == OVERRIDE:
         return
     state.played[arm] += rounds
@@ -80,7 +80,7 @@ def next_of_split(state, told):  # type: ignore[no-untyped-def]
 
 @allocation_free
 def learn_in_turn(state, told, arm, rounds, total, known, purpose):  # type: ignore[no-untyped-def]
-    """Take in a stretch, and go on to the next arm when the turn of this one is over."""
+    """Take in a block, and go on to the next arm when the turn of this one is over."""
     learn_averages(state, told, arm, rounds, total, known, purpose)
     plan = state.plan
     if purpose == LEARN and arm == plan[ARM]:
@@ -88,8 +88,8 @@ def learn_in_turn(state, told, arm, rounds, total, known, purpose):  # type: ign
         if plan[LEFT] <= 0:
             over = -plan[LEFT]
             take_next(state)
-            if plan[ARM] == arm:  # it is the only one left, and this is one long stretch
-                plan[LEFT] -= over % state.stretch
+            if plan[ARM] == arm:  # it is the only one left, and this is one long block
+                plan[LEFT] -= over % state.block
 
 
 @allocation_free
@@ -100,7 +100,7 @@ def take_next(state):  # type: ignore[no-untyped-def]
         arm = (arm + 1) % len(state.played)
         if state.available[arm]:
             break
-    state.plan[ARM], state.plan[LEFT] = arm, state.stretch
+    state.plan[ARM], state.plan[LEFT] = arm, state.block
 
 
 @allocation_free

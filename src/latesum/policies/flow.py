@@ -78,7 +78,7 @@ class IndexPolicy(FlowPolicy):
         if not self._balance.last_played[self._arm]:
             return "because it has not been tried yet"
         if self._untried() is not None:
-            return "to finish the stretch that was begun"
+            return "to finish the block that was begun"
         if self._nothing_known():
             return "because nothing is known yet"
         if not self._known_rounds(self._arm):
@@ -89,7 +89,7 @@ class IndexPolicy(FlowPolicy):
 
 
 class Flow(IndexPolicy):
-    """Plays the arm with the best index, in growing stretches, and balances out what leaked.
+    """Plays the arm with the best index, in growing blocks, and balances out what leaked.
 
     Every arm is first played for three mean delays, in random order. Then the arm with the highest
     index is played: for a tenth of its known rounds more if it is the one being played, else for six
@@ -115,9 +115,9 @@ class Flow(IndexPolicy):
             many labelled rewards would be. False is the rule of earlier versions, which took them for
             that; campaigns that began under it keep to it. ("ucb1" takes the most noise that there
             can be, and is the same with both.)
-        before: What ran before the start, since its late rewards arrive in the first stretches:
+        before: What ran before the start, since its late rewards arrive in the first blocks:
             None (nothing ran: the pipeline is empty, as in the paper), one of the arms, or "other"
-            (no arm, or not known: the first stretch then only tells what ran before, and is no
+            (no arm, or not known: the first block then only tells what ran before, and is no
             evidence for its arm). Told None where something ran, the first arm looks better than it
             is for a long time.
         history: Parts that were played before the start, oldest first, as (arm, rounds, total or
@@ -127,13 +127,13 @@ class Flow(IndexPolicy):
 
     >>> policy = Flow(2, 250_000, mean_delay=50, rng=np.random.default_rng(1))
     >>> policy.ask()
-    Stretch(arm=0, rounds=150, purpose='learn', number=1)
+    Block(arm=0, rounds=150, purpose='learn', number=1)
     >>> policy.tell(0, 150, total=51)
     >>> policy.ask()
-    Stretch(arm=1, rounds=150, purpose='learn', number=2)
+    Block(arm=1, rounds=150, purpose='learn', number=2)
     >>> policy.tell(1, 150, total=83)
     >>> policy.ask()
-    Stretch(arm=1, rounds=15, purpose='learn', number=3)
+    Block(arm=1, rounds=15, purpose='learn', number=3)
 
     References: `docs/theory.md`; Menard and Garivier (2017), A minimax and asymptotically optimal
     algorithm for stochastic bandits, ALT.

@@ -1,4 +1,4 @@
-"""What the flow policies share: a flow balance, a plan of one stretch, and honest intervals."""
+"""What the flow policies share: a flow balance, a plan of one block, and honest intervals."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from typing import Any
 import numpy as np
 
 from latesum._checks import finite_number, whole_number
-from latesum.policies.base import MOST_ROUNDS, Play, Policy, Purpose, Stretch, say_before
+from latesum.policies.base import MOST_ROUNDS, Play, Policy, Purpose, Block, say_before
 from latesum.policies.flow_balance import Floats, FlowBalance, roomier
 from latesum.policies.history import Before, check_before, check_history
 
-#: Lengths of stretches: the first of an arm and a later one in mean delays,
-#: and the least number of rounds. A first stretch below two mean delays would amplify errors.
-FIRST_STRETCH = 3.0
-LATER_STRETCH = 6.0
-SHORTEST_STRETCH = 8
+#: Lengths of blocks: the first of an arm and a later one in mean delays,
+#: and the least number of rounds. A first block below two mean delays would amplify errors.
+FIRST_BLOCK = 3.0
+LATER_BLOCK = 6.0
+MIN_BLOCK = 8
 
 
 class FlowPolicy(Policy):
-    """A policy that plans one stretch at a time and learns by the flow balance.
+    """A policy that plans one block at a time and learns by the flow balance.
 
     A subclass fills in `_decide`, which sets the plan by `_plan`. All totals enter the balance,
     whatever their purpose.
@@ -54,15 +54,15 @@ class FlowPolicy(Policy):
         self.before = check_before(before, n_arms)
         self.history = check_history(history, n_arms)
         self._first_rounds = self._first_length()
-        self._later_rounds = max(SHORTEST_STRETCH, math.ceil(LATER_STRETCH * self.mean_delay))
+        self._later_rounds = max(MIN_BLOCK, math.ceil(LATER_BLOCK * self.mean_delay))
         super().__init__(n_arms, names=names, rng=rng)
 
     def _first_length(self) -> int:
         """How long an arm is played for the first time."""
-        rounds = max(SHORTEST_STRETCH, math.ceil(FIRST_STRETCH * self.mean_delay))
+        rounds = max(MIN_BLOCK, math.ceil(FIRST_BLOCK * self.mean_delay))
         if self.horizon is None:
             return rounds
-        return min(rounds, max(SHORTEST_STRETCH, self.horizon // (4 * self.n_arms)))
+        return min(rounds, max(MIN_BLOCK, self.horizon // (4 * self.n_arms)))
 
     def _reset(self) -> None:
         assert self._rng is not None
@@ -97,7 +97,7 @@ class FlowPolicy(Policy):
 
     @property
     def _left(self) -> int:
-        """The rounds that are left of its stretch."""
+        """The rounds that are left of its block."""
         return int(self._state.plan[1])
 
     @property
@@ -107,7 +107,7 @@ class FlowPolicy(Policy):
         return order
 
     def _start(self) -> None:
-        """Plan the first stretch."""
+        """Plan the first block."""
         self._decide(False)
 
     def _add(self, arm: int, rounds: int, total: float | None) -> None:
@@ -154,16 +154,16 @@ class FlowPolicy(Policy):
         super()._learned_elsewhere(plays, rounds, highest, unplayed)
         self._reported = None
 
-    def _next(self) -> Stretch:
+    def _next(self) -> Block:
         arm, left = self._state.plan.tolist()
-        return Stretch(arm, left, self._purpose)
+        return Block(arm, left, self._purpose)
 
     @abstractmethod
     def _decide(self, finished: bool) -> None:
-        """Plan the next stretch; the planned one is `finished`, or something else was played."""
+        """Plan the next block; the planned one is `finished`, or something else was played."""
 
     def _plan(self, arm: int, rounds: int, purpose: Purpose = "learn") -> None:
-        """Plan a stretch, cut at the horizon."""
+        """Plan a block, cut at the horizon."""
         kernels().plan(self._state, self.rounds_told, arm, rounds)
         self._purpose = purpose
 

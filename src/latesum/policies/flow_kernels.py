@@ -10,7 +10,7 @@ from latesum._compile import allocation_free, compiled
 from latesum._kl_kernels import CLOSE, bernoulli_upper
 
 #: How far outside [0, 1] an estimate may lie while it corrects others: at 0 and 1 exactly, low
-#: rates would be biased, and without a limit errors could grow down a chain of short stretches.
+#: rates would be biased, and without a limit errors could grow down a chain of short blocks.
 _CLIP_LOW, _CLIP_HIGH = -0.5, 1.5
 _MOST_SWEEPS = 60
 _CLOSE_ENOUGH = 1e-7
@@ -103,7 +103,7 @@ def fill_thinned_index(kind, means, own, plays, totals, clock, horizon, widths, 
 
     A total is a sum of `plays` terms in [0, 1], of which `own` are expected to be the arm's: so it
     is the expected total that a KL bound holds for, and a mean moves it `own` times as far. `widths`
-    keeps what was found for each arm and from what: most arms are as they were a stretch ago.
+    keeps what was found for each arm and from what: most arms are as they were a block ago.
     """
     n_arms = len(means)
     moment = max(horizon, clock) if kind == 0 and horizon > 0 else clock

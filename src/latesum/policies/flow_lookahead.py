@@ -11,7 +11,7 @@ import numpy as np
 from latesum._checks import InvalidInput, finite_number, whole_number
 from latesum._sentences import sentence
 from latesum.policies.flow import Flow
-from latesum.policies.flow_base import FIRST_STRETCH, SHORTEST_STRETCH
+from latesum.policies.flow_base import FIRST_BLOCK, MIN_BLOCK
 from latesum.policies.history import Before
 from latesum.policies.indices import Index
 
@@ -86,7 +86,7 @@ class FlowLookahead(Flow):
 
     def _first_length(self) -> int:
         # Never shorter, however short the horizon: the error bounds need it.
-        shortest = max(SHORTEST_STRETCH, math.ceil(FIRST_STRETCH * self.mean_delay))
+        shortest = max(MIN_BLOCK, math.ceil(FIRST_BLOCK * self.mean_delay))
         return max(shortest, self.delay_bound or 0)
 
     def _noise(self) -> float:

@@ -10,17 +10,17 @@ import numpy as np
 
 from latesum._checks import finite_number, whole_number
 from latesum.policies.flow import IndexPolicy
-from latesum.policies.flow_base import SHORTEST_STRETCH
+from latesum.policies.flow_base import MIN_BLOCK
 from latesum.policies.history import Before
 from latesum.policies.indices import Floats, Index
 
 
 class Guarded(IndexPolicy):
-    """The index of `Flow` on plain averages that leave out the first rounds of every stretch.
+    """The index of `Flow` on plain averages that leave out the first rounds of every block.
 
     After a change of arm the first `guard` rounds are a bridge: played, and not learned from, while
     late rewards of the arm before fade out. What comes later than that still counts for the wrong
-    arm. On two arms this does better than `Flow`; on ten, where stretches follow each other closely,
+    arm. On two arms this does better than `Flow`; on ten, where blocks follow each other closely,
     the best arm is never found again in about 1 of 1000 runs.
 
     It decides by the guarded averages. What `estimates` reports is the flow balance of all that
@@ -30,7 +30,7 @@ class Guarded(IndexPolicy):
         n_arms: The number of arms.
         horizon: As for `Flow`.
         mean_delay: The mean delay or an upper estimate of it, which also sets the lengths of
-            stretches: overstating it only costs regret, understating it is dangerous.
+            blocks: overstating it only costs regret, understating it is dangerous.
         guard: The number of rounds left out; by default `mean_delay` rounded up.
         index: As for `Flow`.
         before: As for `Flow`.
@@ -41,10 +41,10 @@ class Guarded(IndexPolicy):
 
     >>> policy = Guarded(2, 250_000, mean_delay=50, rng=np.random.default_rng(1))
     >>> policy.ask()
-    Stretch(arm=0, rounds=50, purpose='bridge', number=1)
+    Block(arm=0, rounds=50, purpose='bridge', number=1)
     >>> policy.tell(0, 50, total=13)
     >>> policy.ask()
-    Stretch(arm=0, rounds=100, purpose='learn', number=2)
+    Block(arm=0, rounds=100, purpose='learn', number=2)
     """
 
     kind = "guarded"
@@ -108,7 +108,7 @@ class Guarded(IndexPolicy):
             self._plan(arm, rounds)
             return
         guard = self.guard - played
-        self._after_guard = max(rounds - guard, self._first_rounds - guard, SHORTEST_STRETCH)
+        self._after_guard = max(rounds - guard, self._first_rounds - guard, MIN_BLOCK)
         self._plan(arm, guard, "bridge")
 
     def _beliefs(self) -> tuple[Floats, Floats, Floats]:

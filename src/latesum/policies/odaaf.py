@@ -12,7 +12,7 @@ import numpy as np
 
 from latesum._checks import finite_number, known_name, whole_number
 from latesum._sentences import sentence
-from latesum.policies.base import MOST_ROUNDS, Play, Policy, Stretch, for_kernel, from_kernel
+from latesum.policies.base import MOST_ROUNDS, Play, Policy, Block, for_kernel, from_kernel
 from latesum.policies.schedules import (
     KnownBound,
     KnownMean,
@@ -26,9 +26,9 @@ Order = Literal["fixed", "leader first"]
 
 
 class ODAAF(Policy):
-    """Phases of ever longer stretches; arms that fall behind by more than a tolerance are dropped.
+    """Phases of ever longer blocks; arms that fall behind by more than a tolerance are dropped.
 
-    Phase m plays every surviving arm in one stretch, up to n_m rounds in all (step 1), drops the
+    Phase m plays every surviving arm in one block, up to n_m rounds in all (step 1), drops the
     arms whose mean total per round is more than the tolerance D_m below the best (step 2), halves
     the tolerance (step 3) and, where the schedule needs it, plays a bridge whose total is
     discarded (step 4). `ODAAF(...)` knows the mean delay; `ODAAF.bounded` (`ODAAFB`),
@@ -47,10 +47,10 @@ class ODAAF(Policy):
 
     >>> policy = ODAAF(2, 250_000, mean_delay=50)
     >>> policy.ask()
-    Stretch(arm=0, rounds=1350, purpose='learn', number=1)
+    Block(arm=0, rounds=1350, purpose='learn', number=1)
     >>> policy.tell(0, 1350, total=690)
     >>> policy.ask()
-    Stretch(arm=1, rounds=1350, purpose='learn', number=2)
+    Block(arm=1, rounds=1350, purpose='learn', number=2)
 
     References: Pike-Burke, Agrawal, Szepesvari, Grunewalder (2018), Bandits with Delayed,
     Aggregated Anonymous Feedback, ICML.
@@ -102,7 +102,7 @@ class ODAAF(Policy):
     @phase_rounds.setter
     def phase_rounds(self, rounds: list[int]) -> None:
         self._phase_rounds = rounds
-        # Once per policy and not per run: runs of a few stretches would notice it.
+        # Once per policy and not per run: runs of a few blocks would notice it.
         self._phase_ends = np.array([min(each, MOST_ROUNDS) for each in rounds], dtype=np.int64)
 
     def _warn_where_the_lemma_fails(self) -> None:
@@ -133,23 +133,23 @@ class ODAAF(Policy):
             state.rounds.tolist(),
             state.sums.tolist(),
             state.pending.tolist(),
-            state.stretches.tolist(),
+            state.blocks.tolist(),
             bridge_left,
             [_elimination(row) for row in state.eliminations[:eliminated].tolist()],
         ]
 
     def _restore(self, learned: Any) -> None:
-        phases_done, survivors, rounds, sums, pending, stretches, bridge_left, gone = learned
+        phases_done, survivors, rounds, sums, pending, blocks, bridge_left, gone = learned
         in_order = np.zeros(self.n_arms, dtype=np.int64)
         in_order[: len(survivors)] = survivors
         counters = np.array([phases_done, len(survivors), bridge_left, len(gone)])
-        counts = np.array([rounds, pending, stretches])
+        counts = np.array([rounds, pending, blocks])
         self._set_state(counters, in_order, counts, np.array(sums), gone)
 
     def _set_state(
         self, counters: Any, in_order: Any, counts: Any, sums: Any, gone: list[list[Any]]
     ) -> None:
-        rounds, pending, stretches = counts
+        rounds, pending, blocks = counts
         eliminations = np.zeros((self.n_arms, 6))
         if gone:
             eliminations[: len(gone)] = gone
@@ -157,14 +157,14 @@ class ODAAF(Policy):
             horizon=min(self.horizon, MOST_ROUNDS), first_tolerance=self.first_tolerance,
             has_bridge=bool(self.bridge), leader_first=self.order == "leader first",
             phase_rounds=self._phase_ends, counters=counters, in_order=in_order, rounds=rounds,
-            sums=sums, pending=pending, stretches=stretches, eliminations=eliminations,
+            sums=sums, pending=pending, blocks=blocks, eliminations=eliminations,
         )  # fmt: skip
 
     def _learn(self, play: Play) -> None:
         _kernels().learn(self._state, self.rounds_told, *for_kernel(play))
 
-    def _next(self) -> Stretch:
-        return from_kernel(_kernels().next_stretch(self._state, self.rounds_told))
+    def _next(self) -> Block:
+        return from_kernel(_kernels().next_block(self._state, self.rounds_told))
 
     def _mean(self, arm: int) -> float:
         return float(_kernels().mean_of(self._state, arm))
@@ -197,7 +197,7 @@ class ODAAF(Policy):
             return None, 0.0, 1.0, 0
         sides = 1 if self.schedule.two_sided else 2
         log_term = math.log(sides * self.schedule.failures / (1 - level))
-        width = self.schedule.half_width(int(self._state.stretches[arm]), rounds, log_term)
+        width = self.schedule.half_width(int(self._state.blocks[arm]), rounds, log_term)
         mean = self._mean(arm)
         return mean, mean - width, mean + width, rounds
 

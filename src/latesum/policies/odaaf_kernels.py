@@ -1,4 +1,4 @@
-"""The rule of ODAAF, compiled: what it learns from a stretch, and which stretch comes next.
+"""The rule of ODAAF, compiled: what it learns from a block, and which block comes next.
 
 The policy's `ask` and `tell` and a whole compiled run call the same functions.
 """
@@ -31,19 +31,19 @@ class OdaafState(NamedTuple):
     rounds: Any  # |T_j(m)|, known learning rounds, per arm ...
     sums: Any  # ... and their totals
     pending: Any  # learning rounds whose totals are not known
-    stretches: Any  # in how many stretches an arm was learned about
+    blocks: Any  # in how many blocks an arm was learned about
     eliminations: Any  # rows: phase, tolerance, arm, its mean, leader, the leader's mean
 
 
 @allocation_free
 def learn(state, told, arm, rounds, total, known, purpose):  # type: ignore[no-untyped-def]
-    """Take in a stretch; `told` is the rounds told so far, with its own."""
+    """Take in a block; `told` is the rounds told so far, with its own."""
     counters = state.counters
     if purpose == BRIDGE:
         counters[BRIDGE_LEFT] = max(0, counters[BRIDGE_LEFT] - rounds)
     elif purpose == LEARN:
         counters[BRIDGE_LEFT] = 0  # learning has begun: the rest of the bridge is left out
-        state.stretches[arm] += 1
+        state.blocks[arm] += 1
         if not known:
             state.pending[arm] += rounds
             return
@@ -96,8 +96,8 @@ def finish_phases(state):  # type: ignore[no-untyped-def]
 
 
 @allocation_free
-def next_stretch(state, told):  # type: ignore[no-untyped-def]
-    """Arm, rounds and purpose of the next stretch, `told` rounds having been told."""
+def next_block(state, told):  # type: ignore[no-untyped-def]
+    """Arm, rounds and purpose of the next block, `told` rounds having been told."""
     counters, left = state.counters, state.horizon - told
     done, survivors = counters[PHASES_DONE], counters[SURVIVORS]
     if left <= 0 or survivors == 1 or done == len(state.phase_rounds):

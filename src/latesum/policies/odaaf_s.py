@@ -20,7 +20,7 @@ class ODAAFS(FlowPolicy):
 
     The first phase plays every arm for three mean delays, a later one for six or for a quarter of
     the arm's known rounds, whichever is more. From the second phase on, at the end of every
-    stretch, an arm goes when its upper limit is below the lower limit of the arm with the best
+    block, an arm goes when its upper limit is below the lower limit of the arm with the best
     estimate. There is no bridge: the flow balance takes out what late rewards moved from arm to
     arm. When one arm is left, it is the answer.
 
@@ -99,7 +99,7 @@ class ODAAFS(FlowPolicy):
             self._phase += 1
             self._due = list(self._survivors)
         if not finished and self._due[0] == self._arm:
-            # Something else came between: what is left, but never a stretch of no use.
+            # Something else came between: what is left, but never a block of no use.
             self._plan(self._arm, max(self._left, self._first_rounds))
         else:
             self._plan(self._due[0], self._phase_rounds(self._due[0]))

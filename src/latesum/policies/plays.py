@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, get_args
 
-#: Why a stretch is played. "learn": to learn from it. "bridge": played and not learned from.
+#: Why a block is played. "learn": to learn from it. "bridge": played and not learned from.
 #: "commit": the answer stands. "override": something else was played than the policy asked for.
 Purpose = Literal["learn", "bridge", "commit", "override"]
 PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
@@ -14,7 +14,7 @@ PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
 MOST_ROUNDS = 1 << 62
 
 
-class Stretch(NamedTuple):
+class Block(NamedTuple):
     """What a policy asks for: play `arm` for at least `rounds` rounds.
 
     Args:
@@ -25,8 +25,8 @@ class Stretch(NamedTuple):
             out.
         part: The longest piece that the policy wants to be told at once; None: any.
 
-    >>> Stretch(0, 150, "learn", number=3)
-    Stretch(arm=0, rounds=150, purpose='learn', number=3)
+    >>> Block(0, 150, "learn", number=3)
+    Block(arm=0, rounds=150, purpose='learn', number=3)
     """
 
     arm: int
@@ -39,7 +39,7 @@ class Stretch(NamedTuple):
         """As one would type it: without `part` where there is none."""
         shown = self if self.part is not None else self[:4]
         fields = (f"{name}={value!r}" for name, value in zip(self._fields, shown, strict=False))
-        return f"Stretch({', '.join(fields)})"
+        return f"Block({', '.join(fields)})"
 
 
 class Play(NamedTuple):
@@ -50,7 +50,7 @@ class Play(NamedTuple):
         rounds: The number of rounds.
         total: What arrived meanwhile; None while it is not known.
         purpose: Why it was played.
-        number: The number of the stretch that the play is a part of.
+        number: The number of the block that the play is a part of.
     """
 
     arm: int
@@ -61,7 +61,7 @@ class Play(NamedTuple):
 
 
 # What the named tuples' own constructors do, without a second call: these are made all the time.
-new_stretch: Callable[[type[Stretch], tuple[Any, ...]], Stretch] = tuple.__new__
+new_block: Callable[[type[Block], tuple[Any, ...]], Block] = tuple.__new__
 new_play: Callable[[type[Play], tuple[Any, ...]], Play] = tuple.__new__
 
 

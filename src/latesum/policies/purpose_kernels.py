@@ -1,4 +1,4 @@
-"""The purposes of stretches as compiled code knows them: their places in `base.PURPOSES`.
+"""The purposes of blocks as compiled code knows them: their places in `base.PURPOSES`.
 
 Nothing here is compiled, but compiled code freezes these numbers. So the file is named like the
 kernels, and the cache of compiled code (see `latesum._compile`) notices when one is changed.

@@ -9,7 +9,7 @@ import numpy as np
 
 from latesum._checks import InvalidInput, whole_number
 from latesum._sentences import sentence
-from latesum.policies.base import Play, Policy, Stretch
+from latesum.policies.base import Play, Policy, Block
 from latesum.policies.schedules import phase_rounds
 from latesum.policies.spec import PolicySpec
 
@@ -116,7 +116,7 @@ class Restarting(Policy):
     def _forget(self, arm: int) -> None:
         self._inner.drop(arm)
 
-    def _next(self) -> Stretch:
+    def _next(self) -> Block:
         asked = self._inner.ask()
         left = self.first_horizons(self._starts + 1)[-1] - self._inner.rounds_told
         return asked._replace(rounds=min(asked.rounds, left))
@@ -136,7 +136,7 @@ class Restarting(Policy):
     def _findings(self) -> list[str]:
         horizon = self.first_horizons(self._starts + 1)[-1]
         start = sentence(
-            "Start {start}, planned for {horizon:stretch}.", kind="start",
+            "Start {start}, planned for {horizon:block}.", kind="start",
             start=self._starts + 1, horizon=horizon,
         )  # fmt: skip
         return [start, *self._inner._findings()]

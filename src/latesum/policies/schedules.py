@@ -29,7 +29,7 @@ class Schedule(Protocol):
         """n_m, the rounds that each arm has been played by the end of this phase."""
 
     def half_width(self, phase: int, rounds: float, log_term: float) -> float:
-        """w_m, the half-width of an estimate from `rounds` rounds in `phase` stretches."""
+        """w_m, the half-width of an estimate from `rounds` rounds in `phase` blocks."""
 
 
 @dataclass(frozen=True)

@@ -135,7 +135,7 @@ class OptionAnswer(BaseModel):
     option: str
     purpose: Purpose
     number: int | None = Field(
-        description="The bucket in which the stretch began that this decision is a part of."
+        description="The bucket in which the block began that this decision is a part of."
     )
     source: Source
     rounds: int | None = Field(description="What the policy asked for, where it was asked.")

@@ -1,4 +1,4 @@
-"""What nature does: rewards, and a problem that plays stretches."""
+"""What nature does: rewards, and a problem that plays blocks."""
 
 from latesum.simulation.calendar import Calendar
 from latesum.simulation.field import FieldProblem

@@ -20,7 +20,7 @@ class BucketTables(NamedTuple):
     """What playing an arm for whole buckets needs where all rewards are 0 or 1 and delays have a curve; per arm."""
 
     means: Any
-    reach: Any  # plays further from the end than this arrive in their stretch
+    reach: Any  # plays further from the end than this arrive in their block
     starts: Any  # where the blocks of distances start, of all arms one after the other, ...
     longer: Any  # ... how likely a longer delay is there, ...
     first_block: Any  # ... and where an arm's blocks begin; one more, for the end of the last
@@ -76,13 +76,13 @@ def play_late(
     alive,
     tail,
 ):
-    """Draw the rewards of the plays at the distances `first` to `last` - 1 from the end of a stretch.
+    """Draw the rewards of the plays at the distances `first` to `last` - 1 from the end of a block.
 
     Distances are cut into blocks that begin at `starts`. A play of a block can spill over the end only if its delay
     exceeds the block's start, which it does with the probability `longer`. Those that pay and do are drawn one by
     one: how many plays lie between two of them is geometric. The number of the others that pay, which arrive in time, is one binomial
     draw. A late reward of one of the `amounts`, by their cumulative `shares`, is added to the bucket of
-    `due` in which it arrives, of which `end` is the first after the stretch. `words` is the generator, as
+    `due` in which it arrives, of which `end` is the first after the block. `words` is the generator, as
     `latesum._draw_kernels` has it. Returns how many arrive in time.
     """
     in_time = 0
@@ -121,7 +121,7 @@ def play_late(
 
 @compiled
 def play_in_buckets(tables, under_way, words, arm, rounds, end):
-    """Play a stretch of whole buckets that ends with round `end`, with the draws of `BucketWorld.play` in the same order.
+    """Play a block of whole buckets that ends with round `end`, with the draws of `BucketWorld.play` in the same order.
 
     Returns what `play_bernoulli` does.
     """

@@ -1,7 +1,7 @@
 """A world that is only ever played in whole buckets, for delays of many thousands of rounds.
 
 A table of delays in rounds would be huge there. But what matters is the bucket in which a reward
-arrives, and only rewards matter, not plays without one: of a stretch's plays near enough to its end
+arrives, and only rewards matter, not plays without one: of a block's plays near enough to its end
 to spill over, those that pay are drawn one by one with their delays, by compiled code where the delay has a
 curve and the reward is nothing or one of a few amounts. This is exact for the same law as `World`'s, and
 costs O(rewards near the end). Counts per later bucket would not be: how likely a reward is to be late depends on where in
@@ -26,7 +26,7 @@ from latesum.simulation.field import FieldProblem, with_mean
 from latesum.simulation.problem import Problem, as_reward, refuse_endless
 from latesum.simulation.rewards import Bernoulli, Discrete, Floats, Reward
 
-#: Plays further from the end than this quantile of the delay are taken to arrive in the stretch.
+#: Plays further from the end than this quantile of the delay are taken to arrive in the block.
 _CERTAIN = 1 - 1e-9
 #: With more rewards than this near the end, they are looked at in blocks.
 _MANY = 3000
@@ -149,7 +149,7 @@ class BucketWorld:
         return tables, DueBuckets(self._due[self._earlier :], bucket)
 
     def played_by_kernel(self, rounds: int, under_way: Any) -> None:
-        """Compiled code has drawn, and played some stretches to the end.
+        """Compiled code has drawn, and played some blocks to the end.
 
         Args:
             rounds: Their rounds.
@@ -161,12 +161,12 @@ class BucketWorld:
     def finish(
         self, under_way: Any, arm: int, rounds: int, left: int, arrived: float, late: int, far: int
     ) -> float:
-        """The total of a stretch that compiled code has drawn: of this world nothing is left to do.
+        """The total of a block that compiled code has drawn: of this world nothing is left to do.
 
         Args:
             under_way: What `for_kernel` gave.
             arm: The arm that was played.
-            rounds: The rounds of the stretch.
+            rounds: The rounds of the block.
             left: What is left to do, as `play_bernoulli` says it.
             arrived: The total.
             late: How many plays of other worlds are left to do.
@@ -201,7 +201,7 @@ class BucketWorld:
     def _play_piece(
         self, arm: int | Reward, reward: Reward, rounds: int, *, after: int, end: int
     ) -> float:
-        """Play rounds that are followed by `after` more of the same stretch."""
+        """Play rounds that are followed by `after` more of the same block."""
         delay = self._delay(arm)
         reach, parts = self._late_by(delay)
         near = min(rounds, max(reach - after, 0))

@@ -1,8 +1,8 @@
 # mypy: ignore-errors
-"""What `latesum.simulation.cohorts` does with each stretch, compiled, for 0/1 rewards of one delay.
+"""What `latesum.simulation.cohorts` does with each block, compiled, for 0/1 rewards of one delay.
 
 The draws are NumPy's in the same order, so that a run is the same whether NumPy or this plays it. What is rare is
-left to Python: short stretches, rewards whose rounds must be known, arrays that are full.
+left to Python: short blocks, rewards whose rounds must be known, arrays that are full.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from latesum.simulation.kernels import DONE, NOT_SENT, ON_THE_WAY
 
 #: Looking at this number of cohorts costs about what it costs to draw a reward's round.
 LOOKS_PER_DRAW = 8
-#: Cohorts of longer stretches may be too large for the draws that are made here.
+#: Cohorts of longer blocks may be too large for the draws that are made here.
 _LONGEST = 1 << 33
 _HALF = np.uint64(0xFFFFFFFF)
 _TINY = np.finfo(np.float64).tiny
@@ -40,8 +40,8 @@ class LongTables(NamedTuple):
 
     means: Any
     law: Any
-    shortest: int  # the fewest plays of a cohort that is cut from a longer stretch
-    edges: Any  # how far from the end of a stretch its cohorts begin and end
+    shortest: int  # the fewest plays of a cohort that is cut from a longer block
+    edges: Any  # how far from the end of a block its cohorts begin and end
 
 
 class CohortState(NamedTuple):
@@ -64,7 +64,7 @@ class CohortState(NamedTuple):
 
 @compiled
 def play_long(tables, state, words, arm, rounds, end):
-    """Play a stretch that ends with round `end`: what is left to do, and what arrived in it."""
+    """Play a block that ends with round `end`: what is left to do, and what arrived in it."""
     counters, edges = state.counters, tables.edges
     parts = 0
     while edges[parts] < rounds:

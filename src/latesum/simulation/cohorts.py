@@ -10,9 +10,9 @@ have a level of at most `alive`; all others have arrived. When the time moves on
   arrived or not: its level and its play are drawn, no play twice, and decide it, now and later;
 - all others are still under way, and `alive` is P(delay > far).
 
-The counts are binomial, so this is exact. Plays nearer to the end of a stretch than most delays are
+The counts are binomial, so this is exact. Plays nearer to the end of a block than most delays are
 long are in cohorts of about the square root of that, and those further off in ever longer ones: a
-stretch costs about that square root, however long it is, and a tail without a bound is no exception.
+block costs about that square root, however long it is, and a tail without a bound is no exception.
 
 Whole runs do this in compiled code (`latesum.simulation.cohort_kernels`), with the same draws, where rewards are
 0 or 1 and compiled code knows the law of the delay (`Delay.law`).
@@ -33,7 +33,7 @@ from latesum.delays import Delay
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-#: The fewest plays of a cohort that is cut from a longer stretch.
+#: The fewest plays of a cohort that is cut from a longer block.
 SHORTEST = 64
 #: Delays up to this quantile are most delays; beyond it by d, cohorts have d / _GROWTH plays more.
 _MOST = 0.9
@@ -75,7 +75,7 @@ class Cohorts:
         return self._shortest
 
     def send(self, end: int, rounds: int, mean: float, rng: np.random.Generator) -> None:
-        """Add the plays of a stretch that ends with round `end`; each has a reward by the chance `mean`."""
+        """Add the plays of a block that ends with round `end`; each has a reward by the chance `mean`."""
         cut = int(np.searchsorted(self._edges, rounds, side="left"))
         edges = np.append(self._edges[:cut], rounds)
         size = np.diff(edges)
@@ -257,7 +257,7 @@ def _kernels() -> Any:
 
 @functools.lru_cache(maxsize=64)
 def _layout(delay: Delay, shortest: int) -> tuple[int, Integers]:
-    """The fewest plays of a cohort, and how far from the end of a stretch its cohorts begin and end."""
+    """The fewest plays of a cohort, and how far from the end of a block its cohorts begin and end."""
     most = delay.quantile(_MOST)
     shortest = max(shortest, math.isqrt(most))
     edges = list(range(0, most + 1, shortest))

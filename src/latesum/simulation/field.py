@@ -1,6 +1,6 @@
 """Problems as they are found in the field: rates that change, noise, and poor reports.
 
-Rates are constant within the steps of a calendar, so a stretch is played step by step, each with the
+Rates are constant within the steps of a calendar, so a block is played step by step, each with the
 same shortcut as in the paper's world: exactly.
 """
 

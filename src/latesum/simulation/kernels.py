@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-"""The compiled inner loop of a stretch: what arrives in it and what spills over its end."""
+"""The compiled inner loop of a block: what arrives in it and what spills over its end."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from latesum._compile import allocation_free
 from latesum._draw_kernels import binomial, uniform
 
-#: What is left to do of a stretch: nothing; what comes after its last plays, or only what is further
+#: What is left to do of a block: nothing; what comes after its last plays, or only what is further
 #: from its end; or with delays kept in cohorts, for want of room, all of it, or what is left of moving on.
 DONE, AFTER_SPILL, AFTER_COUNT, NOT_SENT, ON_THE_WAY = range(5)
 
@@ -26,7 +26,7 @@ class BernoulliTables(NamedTuple):
 
 
 class UnderWay(NamedTuple):
-    """What is due in the next rounds, and room for what one stretch needs."""
+    """What is due in the next rounds, and room for what one block needs."""
 
     carry: Any
     beyond: Any
@@ -59,9 +59,9 @@ def _delay_of(uniform, cdf, guide):
 
 @allocation_free
 def spill_bernoulli(carry, rounds, uniforms, mean, cdf, guide, beyond):
-    """Advance `carry` by a stretch whose last len(uniforms) plays are drawn one by one.
+    """Advance `carry` by a block whose last len(uniforms) plays are drawn one by one.
 
-    Play i is i rounds before the end of the stretch. One uniform number serves for the reward and,
+    Play i is i rounds before the end of the block. One uniform number serves for the reward and,
     divided by `mean` where the reward is 1, for the delay. Returns what arrived, and how many
     rewards have a delay beyond the table: their places are written into `beyond`.
     """
@@ -105,7 +105,7 @@ def spill_rewards(carry, rounds, rewards, uniforms, cdf, guide, beyond):
 
 @allocation_free
 def play_bernoulli(tables, under_way, words, arm, rounds):
-    """Play a stretch: what arrives in it, with the draws of `World.play` in the same order.
+    """Play a block: what arrives in it, with the draws of `World.play` in the same order.
 
     `words` is the generator, as `latesum._draw_kernels` has it.
     Where a delay lies beyond the table it stops. Returns what is left to do, what arrived so far,

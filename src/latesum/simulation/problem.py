@@ -1,13 +1,13 @@
-"""A problem, and a world in which it is played stretch by stretch.
+"""A problem, and a world in which it is played block by block.
 
-Of a stretch of L rounds with delays up to D only the last D plays can spill over its end; the sum
-of the other L - D is one draw. So a stretch costs O(D), whatever L is, exactly in distribution.
+Of a block of L rounds with delays up to D only the last D plays can spill over its end; the sum
+of the other L - D is one draw. So a block costs O(D), whatever L is, exactly in distribution.
 
 Delays with a longer tail than their table are exact too. A play at distance i >= D from the end
 spills over only if its delay exceeds i. Distances are taken in blocks [D, 2D), [2D, 4D), ...; in
 the block from s on, a binomial number of plays has a delay above s, and only those are looked at
 one by one. Next to none is: where more than a few delays are longer than a table, plays are kept in cohorts
-(`latesum.simulation.cohorts`), and a stretch costs about the square root of D.
+(`latesum.simulation.cohorts`), and a block costs about the square root of D.
 """
 
 from __future__ import annotations
@@ -330,7 +330,7 @@ class World:
         return float(arrived + self._later.take(self.rounds_played))
 
     def _send(self, channel: _Channel, rounds: int) -> float:
-        """What arrives of a stretch that was just played, and of what was due in the next rounds.
+        """What arrives of a block that was just played, and of what was due in the next rounds.
 
         Only the last plays can spill over the end, up to the largest delay of the table: these are
         drawn one by one.
@@ -354,7 +354,7 @@ class World:
         self, channel: _Channel, rounds: int, arrived: float, late: int,
         rewards: Floats | None = None, far: int | None = None,
     ) -> float:  # fmt: skip
-        """The rest of a stretch whose last plays were drawn: `late` of them are beyond the table.
+        """The rest of a block whose last plays were drawn: `late` of them are beyond the table.
 
         With `far`, it was drawn how many of the others are.
         """
@@ -378,7 +378,7 @@ class World:
     def _send_long(self, channel: _Channel, rounds: int) -> float:
         """The same where delays are longer than a table: the plays are kept in cohorts.
 
-        A short stretch is drawn play by play: what of it arrives in it is due with all the rest.
+        A short block is drawn play by play: what of it arrives in it is due with all the rest.
         """
         arrived = self._kernels.take_arrivals(self._carry, rounds) if len(self._carry) else 0.0
         cohorts, reward = self._cohorts_of(channel)
@@ -425,7 +425,7 @@ class World:
         return tables, self._kernels.UnderWay(self._carry, self._beyond, room)
 
     def played_by_kernel(self, rounds: int, under_way: Any) -> None:
-        """Compiled code has drawn, and played some stretches to the end.
+        """Compiled code has drawn, and played some blocks to the end.
 
         Args:
             rounds: Their rounds.
@@ -439,12 +439,12 @@ class World:
     def finish(
         self, under_way: Any, arm: int, rounds: int, left: int, arrived: float, late: int, far: int
     ) -> float:
-        """The total of a stretch of which compiled code has left something to do.
+        """The total of a block of which compiled code has left something to do.
 
         Args:
             under_way: What `for_kernel` gave, as it is now.
             arm: The arm that was played.
-            rounds: The rounds of the stretch.
+            rounds: The rounds of the block.
             left: What is left to do, as `play_bernoulli` says it.
             arrived: What compiled code has drawn of the total.
             late: How many of the last plays it has drawn.
@@ -502,7 +502,7 @@ class World:
         """The plays further from the end than the table's spread whose delay is very long.
 
         With `count`, their number was drawn. Returns how many were looked at one by one, and what of
-        them arrives in the stretch.
+        them arrives in the block.
         """
         rng, table = self._rng, channel.table
         far = rounds - table.spread

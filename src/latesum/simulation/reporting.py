@@ -13,7 +13,7 @@ from latesum._checks import InvalidInput, finite_number, whole_number
 class Background:
     """What is in every total whatever is played: sales that no option caused, and noise.
 
-    Rounds are independent, so a stretch has one draw.
+    Rounds are independent, so a block has one draw.
 
     Args:
         mean: The mean per round.

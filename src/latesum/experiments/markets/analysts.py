@@ -121,7 +121,7 @@ class SwitchbackTest:
 class GeoTest(SwitchbackTest):
     """Each region keeps one option for half the time: difference in differences against the history.
 
-    With fewer regions than options, each option has one stretch, against the weekdays of the history.
+    With fewer regions than options, each option has one block, against the weekdays of the history.
 
     Args:
         world: The market.
@@ -139,8 +139,8 @@ class GeoTest(SwitchbackTest):
             return [self.answer()] * law.regions
         if law.regions >= law.options:
             return [region % law.options for region in range(law.regions)]
-        stretch = -(-self._tested // law.options)
-        return [(region + bucket // stretch) % law.options for region in range(law.regions)]
+        block = -(-self._tested // law.options)
+        return [(region + bucket // block) % law.options for region in range(law.regions)]
 
     def effects(self) -> tuple[Floats, Floats]:
         """The options against the first (log), and their standard errors."""

@@ -16,7 +16,7 @@ from latesum.markets.rows import Panel
 from latesum.markets.rule import decide_panel
 from latesum.markets.search import posterior
 from latesum.markets.settings import MODEL, NOT_KNOWN, NOTHING, MarketSettings, ToldDelay
-from latesum.policies.base import Play, Policy, Stretch
+from latesum.policies.base import Play, Policy, Block
 from latesum.policies.history import Before, check_before, check_history
 
 #: Without buckets of the problem's own, a bucket is this share of the horizon, or half a mean delay.
@@ -161,13 +161,13 @@ class Switchback(Policy):
     def _panel(self) -> Panel:
         return self._table.panel(self._rows, -len(self.history))
 
-    def _next(self) -> Stretch:
+    def _next(self) -> Block:
         panel = self._panel()
         allowed = np.zeros((1, self.n_arms), dtype=bool)
         allowed[0, self._available()] = True
         bucket = len(self._rows) - len(self.history)
         decided = decide_panel(panel, bucket, self._settings, allowed, chances=False)[0]
-        return Stretch(decided.option, self._size, "learn")
+        return Block(decided.option, self._size, "learn")
 
     def _estimate(self, arm: int, level: float) -> tuple[float | None, float, float, int]:
         rounds = sum(row[1] for row in self._rows if row[0] == arm and row[2] is not None)

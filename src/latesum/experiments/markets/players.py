@@ -120,7 +120,7 @@ class SwitchbackPlayer:
         return contrast @ mean, widening(self.settings) * np.sqrt(np.maximum(variance, 0.0))
 
 
-class StretchPlayer:
+class BlockPlayer:
     """A policy that sees one stream: all regions show the same, and it is told their sums.
 
     Args:
@@ -251,7 +251,7 @@ def player(text: str, world: MarketWorld, seed: int) -> Player:
     """
     name, parameters = read_call(text, "policy")
     if name not in OWN:
-        return StretchPlayer(world, PolicySpec.parse(text), seed)
+        return BlockPlayer(world, PolicySpec.parse(text), seed)
     if name == "switchback":
         return SwitchbackPlayer(world, seed, **parameters)
     made: dict[str, Any] = {

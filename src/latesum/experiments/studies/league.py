@@ -49,7 +49,7 @@ ENTRANTS: dict[str, Entrant] = {
     "odaaf-b": Entrant("odaaf-b", 50),
     "odaaf-v": Entrant("odaaf-v", 50),
     "odaaf-v-tightened": Entrant("odaaf-v-tightened", 50),
-    "round-robin": Entrant("round-robin(stretch=1000)", 5),
+    "round-robin": Entrant("round-robin(block=1000)", 5),
     # These play in markets only.
     "switchback": Entrant("switchback", 100),
     "half-time test": Entrant("half-time-test", 100),

@@ -220,11 +220,11 @@ def _expect(c, table, design, n_eps, point, equations):  # type: ignore[no-untyp
     expected, known_part = 0.0, 0.0
     for i in range(n_arms):
         mean = point[first_mean + i]
-        stretch = point[n_bins + i] if n_eps > 0 else 0.0
+        block = point[n_bins + i] if n_eps > 0 else 0.0
         plays, change = 0.0, 0.0  # a_ci, and its change with eps_i
         for g in range(n_bins):
             slope = design[c, g, i, 1]
-            arriving_plays = design[c, g, i, 0] + stretch * slope
+            arriving_plays = design[c, g, i, 0] + block * slope
             plays += point[g] * arriving_plays
             change += point[g] * slope
             equations[c, g] += mean * arriving_plays
@@ -233,7 +233,7 @@ def _expect(c, table, design, n_eps, point, equations):  # type: ignore[no-untyp
         expected += plays * min(max(mean, 0.0), 1.0)
         if n_eps > 0:
             equations[c, n_bins + i] = mean * change
-            known_part += mean * change * stretch
+            known_part += mean * change * block
     for g in range(n_bins):
         known_part += equations[c, g] * point[g]
     right = known_part if math.isnan(table[c, 3]) else known_part + table[c, 3]

@@ -1,4 +1,4 @@
-"""The fit of Unmix: the curve theta, each arm's stretch eps of it and the means mu, in one step.
+"""The fit of Unmix: the curve theta, each arm's block eps of it and the means mu, in one step.
 
 The equations of the rows and the priors are normal equations M x = r for x = (theta, eps, mu) with
 sum theta = 1 and theta >= 0. The means stand last, so that their variances come from the last

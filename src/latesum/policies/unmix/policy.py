@@ -17,8 +17,8 @@ from latesum.delays import Delay, parse, tabulated
 from latesum.policies.base import (
     Play,
     Policy,
-    Stretch,
-    new_stretch,
+    Block,
+    new_block,
     say_before,
     say_estimate,
 )
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 _SMALLEST_SCALE = 0.2
 _USUAL_UNCERTAINTY = 0.1
 _USUAL_DIFFERENCE = 0.05
-#: While nothing is known of the delay, stretches of 8, 16, 32, ... rounds are played until the next is
+#: While nothing is known of the delay, blocks of 8, 16, 32, ... rounds are played until the next is
 #: this multiple of the largest plausible length scale, and rewards flow.
 _FIRST_RAMP = 8
 _SEEN = 2.0
@@ -67,7 +67,7 @@ Said = tuple[float, Floats, Floats]
 class Unmix(Policy):
     """Explains the totals of all parts by the arms' means and a delay curve, and plays an index.
 
-    A stretch is told in parts of about half a mean delay, which say *when* rewards arrived. Their
+    A block is told in parts of about half a mean delay, which say *when* rewards arrived. Their
     totals are a bilinear function of the means and of the delay's curve; both are fitted by
     generalised least squares with the covariance between parts: a reward that arrives in one part
     is missing in the others. An arm is visited until its index falls below the best estimate of the
@@ -109,10 +109,10 @@ class Unmix(Policy):
 
     >>> policy = Unmix(2, 250_000, mean_delay=50, rng=np.random.default_rng(1))
     >>> policy.ask()
-    Stretch(arm=0, rounds=50, purpose='learn', number=1, part=25)
+    Block(arm=0, rounds=50, purpose='learn', number=1, part=25)
     >>> policy.tell(0, 25, total=4)
     >>> policy.ask()
-    Stretch(arm=0, rounds=25, purpose='learn', number=1, part=25)
+    Block(arm=0, rounds=25, purpose='learn', number=1, part=25)
 
     References: `docs/theory.md`; Menard and Garivier (2017), A minimax and asymptotically optimal
     algorithm for stochastic bandits, ALT.
@@ -253,7 +253,7 @@ class Unmix(Policy):
         assert self._rng is not None
         self._order = [int(arm) for arm in self._rng.permutation(self.n_arms)]
         self._forget_order()
-        #: Where nothing was told: the length of the next stretch while the delay is looked for, the
+        #: Where nothing was told: the length of the next block while the delay is looked for, the
         #: largest length scale that is plausible, and when to search again.
         self._ramp: int | None = None
         self._plausible, self._search_at = 0.0, 0.0
@@ -479,7 +479,7 @@ class Unmix(Policy):
         self._arm, self._why, self._left = arm, IN_DOUBT, rounds
 
     def _go_on_with_ramp(self) -> bool:
-        """Stretches of 8, 16, 32, ... on one arm after the other, until the delay can be seen."""
+        """Blocks of 8, 16, 32, ... on one arm after the other, until the delay can be seen."""
         assert self._ramp is not None
         rows, available = self._rows, self._in_order().tolist()
         seen = self._ramp >= _SEEN * self._plausible and rows.flowing
@@ -519,12 +519,12 @@ class Unmix(Policy):
     def _forget_order(self) -> None:
         self._ordered = None, np.arange(0)
 
-    def _next(self) -> Stretch:
-        if self._ramp is not None:  # a quarter of the stretch, which is half of the next one
-            return Stretch(self._arm, self._left, "learn", part=max(1, self._ramp // 8))
+    def _next(self) -> Block:
+        if self._ramp is not None:  # a quarter of the block, which is half of the next one
+            return Block(self._arm, self._left, "learn", part=max(1, self._ramp // 8))
         if self._part is None:
             self._part = self._rows.next_part(self._arm, self._left, self._scale)
-        return new_stretch(Stretch, (self._arm, self._left, "learn", 0, self._part))
+        return new_block(Block, (self._arm, self._left, "learn", 0, self._part))
 
     def _forget(self, arm: int) -> None:
         if arm == self._arm:
@@ -580,7 +580,7 @@ class Unmix(Policy):
         found = list[str]()
         if self._ramp is not None:
             found.append(
-                "Nothing is known of the delay yet: stretches double until it can be seen."
+                "Nothing is known of the delay yet: blocks double until it can be seen."
             )
         elif self._laws is None and rows.reported:
             mean = float(rows.theta @ rows.curve.bin_means)

@@ -206,7 +206,7 @@ class PartRows:
     def learn(
         self, arm: int, rounds: int, total: float | None, plan: VisitPlan
     ) -> tuple[int, int, int, int]:
-        """Add a part and, where a stretch is over, decide: the arm, why, its rounds, the next part.
+        """Add a part and, where a block is over, decide: the arm, why, its rounds, the next part.
 
         The reason is `step_kernels.SEARCH` where the delay must be looked for before.
         """

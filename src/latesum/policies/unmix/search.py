@@ -2,7 +2,7 @@
 
 Where nothing was told: for each scale of a grid the rows are explained by the curve of a delay with
 that mean, known within a half of it. The likeliest scale is taken. The largest that is nearly as
-likely says how long stretches must be before the delay can be told from low means.
+likely says how long blocks must be before the delay can be told from low means.
 
 Where a mean was told, it may be wrong, and the fit may rest in a wrong place: "the first arm earns
 little" explains the first totals as well as "rewards come later than told" does, and one step per

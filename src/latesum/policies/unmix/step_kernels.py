@@ -85,8 +85,8 @@ def learn(arm, rounds, total, asked, left, why, scale, plausible, search_at, ord
 
 
 @allocation_free
-def next_stretch(state, told):  # type: ignore[no-untyped-def]
-    """What is left of the planned stretch."""
+def next_block(state, told):  # type: ignore[no-untyped-def]
+    """What is left of the planned block."""
     return int(state.plan[ARM]), int(state.plan[LEFT]), LEARN
 
 

@@ -1,4 +1,4 @@
-"""How long Unmix plays: when a visit to an arm ends, which arm is next, how long stretches are.
+"""How long Unmix plays: when a visit to an arm ends, which arm is next, how long blocks are.
 
 A visit loses about E|tau - tau'| plays to late rewards, whatever its length, so visits are few and
 long: an arm is played until its index falls below the best estimate of the others, or until its data
@@ -25,7 +25,7 @@ from latesum.policies.unmix.rows_kernels import (
     VISITS,
 )
 
-#: Lengths in length scales (E, the mean delay): of a first stretch and of a return, of a part, of
+#: Lengths in length scales (E, the mean delay): of a first block and of a return, of a part, of
 #: the very first run at least and at most, of a first visit at most, and the least cap of a later one.
 STRETCH = 1.0
 PART = 0.5
@@ -38,7 +38,7 @@ SHORT_DOUBT_VISIT = 2.0
 #: The rewards that the very first arm should have shown before it is left. With fewer, "it earns
 #: nothing" explains the totals as well as "its rewards are late".
 FIRST_REWARDS = 10.0
-SHORTEST_STRETCH = 8.0
+MIN_BLOCK = 8.0
 #: Going on with an arm adds at least this share to its known plays.
 STAY_SHARE = 0.1
 #: The least rounds that are planned for where no horizon is told.
@@ -116,7 +116,7 @@ def choose(present, length, order, values, mu, counts, scale, share, rewards, tr
 
     `present` is the arm that was played last if it can be played on, otherwise -1. An arm whose
     last run began before `tried_since` counts as new. With `new_first` an arm that was never played
-    ends a later visit, which may be as long as all that is known, once it has lasted for a stretch. With `visit_twice`
+    ends a later visit, which may be as long as all that is known, once it has lasted for a block. With `visit_twice`
     an arm whose totals are all missing counts as new.
     """
     if new_first and present >= 0 and counts[VISITS, present] > 1.0 and length >= STRETCH * scale:
@@ -141,13 +141,13 @@ def choose(present, length, order, values, mu, counts, scale, share, rewards, tr
 
 
 @compiled
-def stretch_length(staying, plays, known, scale, share):  # type: ignore[no-untyped-def]
+def block_length(staying, plays, known, scale, share):  # type: ignore[no-untyped-def]
     """How long to play an arm, with a number of plays and of known plays, before the next decision."""
     if staying:
         return whole(max(STAY_SHARE * known, PART * scale))
-    rounds = max(SHORTEST_STRETCH, STRETCH * scale)
+    rounds = max(MIN_BLOCK, STRETCH * scale)
     if plays == 0.0:
-        rounds = min(rounds, max(SHORTEST_STRETCH, share))
+        rounds = min(rounds, max(MIN_BLOCK, share))
     return whole(rounds)
 
 
@@ -155,12 +155,12 @@ def stretch_length(staying, plays, known, scale, share):  # type: ignore[no-unty
 def doubt_length(scale, share, short):  # type: ignore[no-untyped-def]
     """How long an arm that is in doubt is visited at least."""
     visit = SHORT_DOUBT_VISIT if short else DOUBT_VISIT
-    return whole(min(max(SHORTEST_STRETCH, visit * scale), max(SHORTEST_STRETCH, share)))
+    return whole(min(max(MIN_BLOCK, visit * scale), max(MIN_BLOCK, share)))
 
 
 @compiled
 def part_length(left, run, scale):  # type: ignore[no-untyped-def]
-    """The next part of the `left` rounds of a stretch: half a length scale, or half of the run."""
+    """The next part of the `left` rounds of a block: half a length scale, or half of the run."""
     size = whole(max(PART * scale, run / 2.0))
     return left if left - size < PART * scale else min(size, left)
 
@@ -187,7 +187,7 @@ def decide(order, n_arms, scale, clock, horizon, told_nothing, reconsider, new_f
     silent = reconsider and told_nothing
     if numbers[COUNT] == 0.0:
         arm, why = order[0], NOT_TRIED
-        rounds = stretch_length(False, 0.0, 0.0, scale, share)
+        rounds = block_length(False, 0.0, 0.0, scale, share)
     else:
         present, last = -1, int(runs[int(numbers[N_RUNS]) - 1, 2])
         for place in range(len(order)):
@@ -203,7 +203,7 @@ def decide(order, n_arms, scale, clock, horizon, told_nothing, reconsider, new_f
             present, run_length(numbers, runs), order, values, mu, counts, scale, share,
             numbers[REWARDS], tried_since, new_first, visit_twice, clock,
         )  # fmt: skip
-        rounds = stretch_length(
+        rounds = block_length(
             arm == present, counts[PLAYED, arm], counts[KNOWN, arm], scale, share
         )
     if silent and why == NOT_TRIED:

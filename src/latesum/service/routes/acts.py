@@ -90,7 +90,7 @@ async def bring_back(cached: NamedCampaign, act: OptionAct, who: Who, key: Key =
 @router.post("/add")
 @needs("operate")
 async def add(cached: NamedCampaign, act: Addition, who: Who, key: Key = None) -> ActAnswer:
-    """Add an option; its first stretch is asked for next. Policies that cannot do that refuse."""
+    """Add an option; its first block is asked for next. Policies that cannot do that refuse."""
     return await _act(cached, who, act, key, "add", option=act.option)
 
 

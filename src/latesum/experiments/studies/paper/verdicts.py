@@ -61,7 +61,7 @@ class EndRatio(NamedTuple):
 
 
 class Jumps(NamedTuple):
-    """Where a curve bends: the rounds at which the worse arm's stretches begin and end."""
+    """Where a curve bends: the rounds at which the worse arm's blocks begin and end."""
 
     figure: str
     curve: str
@@ -116,7 +116,7 @@ def end_ratios(results: SweepResults, published_replications: dict[str, int]) ->
 
 
 def jump_times(results: SweepResults) -> list[Jumps]:
-    """The jumps of every curve whose policy plays its stretches at fixed rounds."""
+    """The jumps of every curve whose policy plays its blocks at fixed rounds."""
     figure = results.experiment.published or results.experiment.name
     known = curves(figure)
     rows = []
@@ -127,7 +127,7 @@ def jump_times(results: SweepResults) -> list[Jumps]:
             continue
         if not isinstance(setting.prepared[1], ODAAF):
             continue
-        # Most runs drop the worse arm in the same phase; the first such run shows its stretches.
+        # Most runs drop the worse arm in the same phase; the first such run shows its blocks.
         final = results[setting.problem_name, setting.policy_name].regrets[:, -1]
         values, counts = np.unique(np.rint(final * 1e6), return_counts=True)
         usual = values[np.argmax(counts)]
@@ -143,6 +143,6 @@ def _changes(run: Run) -> list[int]:
     gaps = run.problem.gaps
     return [
         after.start
-        for before, after in itertools.pairwise(run.stretches)
+        for before, after in itertools.pairwise(run.blocks)
         if (gaps[before.arm] > 0) != (gaps[after.arm] > 0)
     ]

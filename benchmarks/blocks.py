@@ -1,8 +1,8 @@
-"""How fast the stretch simulator is, beside a compiled loop over rounds, in one process.
+"""How fast the block simulator is, beside a compiled loop over rounds, in one process.
 
-    python benchmarks/stretches.py
+    python benchmarks/blocks.py
 
-Both sides run the same ODAAF-B policy; they differ in how a stretch is played. Times are CPU
+Both sides run the same ODAAF-B policy; they differ in how a block is played. Times are CPU
 times, the best of several repetitions taken in turn, since machines are noisy.
 """
 
@@ -80,12 +80,12 @@ def main() -> None:
         for horizon, policy in policies.items()
     }
 
-    def stretches(horizon: int) -> Callable[[int], object]:
+    def blocks(horizon: int) -> Callable[[int], object]:
         return lambda number: run_chunk(Chunk(settings[horizon], number, number + 1))
 
     contestants = {
-        f"stretches, horizon {short:,}": (stretches(short), 500, short),
-        f"stretches, horizon {long:,}": (stretches(long), 500, long),
+        f"blocks, horizon {short:,}": (blocks(short), 500, short),
+        f"blocks, horizon {long:,}": (blocks(long), 500, long),
         f"compiled loop over rounds, horizon {short:,}": (
             lambda number: run_loop(policies[short], short, number), 20, short,
         ),
