@@ -19,7 +19,7 @@ import numpy as np
 
 from latesum import ODAAF, Problem
 from latesum._terminal import new_table, terminal
-from latesum.experiments import Setting
+from latesum.experiments import RunSpec
 from latesum.experiments.comparison import default_checkpoints
 from latesum.experiments.engine import Chunk, run_chunk
 from latesum.policies import PolicySpec
@@ -74,7 +74,7 @@ def main() -> None:
         for horizon in (short, long)
     }
     settings = {
-        horizon: Setting(
+        horizon: RunSpec(
             problem, PolicySpec.of(policy), horizon, checkpoints=default_checkpoints(horizon)
         )
         for horizon, policy in policies.items()

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from latesum import Flow, Problem
 from latesum._terminal import new_table, terminal
-from latesum.experiments import Setting
-from latesum.experiments.setting import reports_of
+from latesum.experiments import RunSpec
+from latesum.experiments.spec import reports_of
 from latesum.policies import PolicySpec
 
 TURNS = 11
@@ -29,10 +29,10 @@ class Side(NamedTuple):
     horizon: int
     lag: int = 0
 
-    def setting(self) -> Setting:
+    def setting(self) -> RunSpec:
         policy = PolicySpec.of(Flow(2, self.horizon, mean_delay=self.mean_delay))
         problem = Problem([0.5, 0.6], self.delay)
-        return Setting(problem, policy, self.horizon, reports=reports_of(1, self.lag))
+        return RunSpec(problem, policy, self.horizon, reports=reports_of(1, self.lag))
 
 
 #: What is measured, beside what, and the ratio that it should have at most.
@@ -52,7 +52,7 @@ ROWS = {
 }  # fmt: skip
 
 
-def seconds(setting: Setting, number: int) -> float:
+def seconds(setting: RunSpec, number: int) -> float:
     """CPU seconds of one run."""
     start = time.process_time()
     setting.run(number)

@@ -21,13 +21,13 @@ from pathlib import Path
 import numpy as np
 
 from latesum.experiments.markets.players import SwitchbackPlayer
-from latesum.experiments.markets.setting import MarketSetting
+from latesum.experiments.markets.spec import MarketRunSpec
 from latesum.experiments.summaries import write_summary
 from latesum.markets import search
+from latesum.markets.config import MarketConfig
 from latesum.markets.model import fit
 from latesum.markets.rows import Panel
 from latesum.markets.rule import decide_panel
-from latesum.markets.settings import MarketSettings
 from latesum.simulation.market import Market
 
 HISTORY, DAYS, SEED = 28, 90, 7
@@ -52,10 +52,10 @@ def cpu(work: Callable[[], object], turns: int) -> float:
     return 1e3 * min(taken)
 
 
-def played(regions: int, days: int, policy: str) -> tuple[Panel, MarketSettings]:
+def played(regions: int, days: int, policy: str) -> tuple[Panel, MarketConfig]:
     """The rows of a market, and its settings."""
     law = Market(regions=regions, buckets=days, history=HISTORY, sales=150.0 * regions)
-    run = MarketSetting(law, policy, SEED).run(0)
+    run = MarketRunSpec(law, policy, SEED).run(0)
     reader = SwitchbackPlayer(run.world, SEED)
     return reader.panel(days), reader.settings
 
@@ -67,7 +67,7 @@ def longer(panel: Panel, days: int) -> Panel:
     return Panel(panel.first, panel.exposure[places], panel.shares[places], panel.totals[places])
 
 
-def decisions(panel: Panel, settings: MarketSettings, turns: int) -> dict[str, float]:
+def decisions(panel: Panel, settings: MarketConfig, turns: int) -> dict[str, float]:
     """A decision at the start of the last dwell: all is remembered, all but the last week's search, nothing."""
     bucket = panel.end - panel.end % settings.dwell  # where it is decided anew
     panel = panel.until(bucket)

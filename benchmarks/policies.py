@@ -14,7 +14,7 @@ import numpy as np
 
 from latesum import Problem, simulate
 from latesum._terminal import new_table, terminal
-from latesum.experiments import Setting
+from latesum.experiments import RunSpec
 from latesum.policies import Policy, PolicySpec
 
 HORIZON = 250_000
@@ -28,7 +28,7 @@ REPETITIONS, RUNS = 5, 10
 
 def policy_for(name: str, problem: Problem) -> Policy:
     """The policy of this name, told what is true of a problem."""
-    policy = Setting(problem, PolicySpec(name), HORIZON).prepared[1]
+    policy = RunSpec(problem, PolicySpec(name), HORIZON).prepared[1]
     assert isinstance(policy, Policy)
     return policy
 

@@ -237,9 +237,9 @@ def upload_request(name: str, buckets: int) -> Any:
 
 def cost_of_columns(store: Path, name: str, columns: int, times: int = 50) -> float:
     """The CPU seconds that a file of one row takes, refused or not; the middle of some."""
-    from latesum.errors import BadFile
     from latesum.campaigns import Campaign
     from latesum.campaigns.importing import import_totals
+    from latesum.errors import BadFile
 
     names = ",".join(["bucket", "total", *(f"c{number}" for number in range(columns - 2))])
     file = f"{names}\n1,1500{',7' * (columns - 2)}\n".encode()

@@ -30,7 +30,7 @@ import delays
 from latesum import ODAAF, Flow, Problem
 from latesum._terminal import TextColumn, TextTable, terminal
 from latesum.attributed import QPMD
-from latesum.experiments import Setting
+from latesum.experiments import RunSpec
 from latesum.experiments.engine import Chunk, run_chunk
 from latesum.experiments.summaries import write_summary
 from latesum.policies import PolicySpec
@@ -76,7 +76,7 @@ def whole_run(name: str, runs: int, count: int) -> tuple[float, float]:
 
     In a study the usual measures are taken of it, too.
     """
-    setting = Setting(Problem(TWO_ARMS, DELAY), PolicySpec.parse(name), HORIZON)
+    setting = RunSpec(Problem(TWO_ARMS, DELAY), PolicySpec.parse(name), HORIZON)
 
     def study(turn: int) -> None:
         run_chunk(Chunk(setting, turn * runs, (turn + 1) * runs))
@@ -100,7 +100,7 @@ def longer_horizon(count: int) -> float:
     sides = []
     for horizon in (LONG, HORIZON):
         policy = ODAAF.bounded(2, horizon, mean_delay=50, delay_bound=100)
-        setting = Setting(Problem(TWO_ARMS, DELAY), PolicySpec.of(policy), horizon)
+        setting = RunSpec(Problem(TWO_ARMS, DELAY), PolicySpec.of(policy), horizon)
         sides.append(lambda turn, setting=setting: [setting.run(turn + n) for n in range(30)])
     return ratio(sides, count)
 
@@ -111,7 +111,7 @@ def many_arms(count: int) -> float:
     for arms in (MANY_ARMS, 2):
         means = [0.3 + 0.4 * arm / arms for arm in range(arms)]
         policy = Flow(arms, 400_000, mean_delay=50)
-        setting = Setting(Problem(means, DELAY), PolicySpec.of(policy), 400_000)
+        setting = RunSpec(Problem(means, DELAY), PolicySpec.of(policy), 400_000)
         blocks.append(statistics.mean(len(setting.run(number).plays) for number in range(5)))
         sides.append(lambda turn, setting=setting: [setting.run(number) for number in range(5)])
     return ratio(sides, count) * blocks[1] / blocks[0]

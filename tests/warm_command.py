@@ -47,8 +47,8 @@ def warm_command(folder):
 
 def _load_everything():
     """What commands of plans and campaigns import, and the kernels of the policy that they choose."""
-    from latesum.cli.app import load
     from latesum.campaigns import Campaign
+    from latesum.cli.app import load
 
     for name in ("plan", "campaign"):
         load(name)

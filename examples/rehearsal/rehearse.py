@@ -17,9 +17,9 @@ from zoneinfo import ZoneInfo
 from german_shop import FIRST_DAY, Shop
 
 from latesum import delays
-from latesum.files import FileForm
 from latesum.campaigns import Campaign
 from latesum.campaigns.importing import import_totals
+from latesum.files import FileForm
 
 DAYS = 60
 ZONE = ZoneInfo("Europe/Berlin")

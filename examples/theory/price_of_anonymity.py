@@ -18,7 +18,7 @@ import numpy as np
 
 from latesum import Problem, delays
 from latesum.experiments.engine import run
-from latesum.experiments.setting import Setting
+from latesum.experiments.spec import RunSpec
 from latesum.experiments.summaries import write_summary
 from latesum.policies.spec import PolicySpec
 from latesum.theory import visit_worth
@@ -66,7 +66,7 @@ def wasted_by_a_visit(text: str, mean: float, runs: int, seed: int = 1) -> tuple
 
 def regrets(policy: str, text: str, runs: int) -> tuple[float, float]:
     """The mean regret on ten arms in a line, and its standard error."""
-    setting = Setting(Problem(LINE, text), PolicySpec.parse(policy), HORIZON, measures=("regret",))
+    setting = RunSpec(Problem(LINE, text), PolicySpec.parse(policy), HORIZON, measures=("regret",))
     (found,) = run([setting], runs, workers=1).runs.values()
     final = found.regrets[:, -1]
     return float(final.mean()), float(final.std(ddof=1) / math.sqrt(runs))

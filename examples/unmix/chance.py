@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latesum.experiments.measures import harmful_gap
-from latesum.experiments.setting import Setting
+from latesum.experiments.spec import RunSpec
 from latesum.experiments.studies.safety import HARMFUL_SHARE, LAWS
 from latesum.policies.flow_kernels import kl_upper
 from latesum.policies.spec import PolicySpec
@@ -66,7 +66,7 @@ def main() -> None:
     parser.add_argument("--problems", type=int, default=50_000, help="the number of problems")
     parser.add_argument("--seed", type=int, default=_SEED, help="the same seed gives the same runs")
     given = parser.parse_args()
-    law = Setting(LAWS["wide"], PolicySpec("unmix", {"delay": None}), 2_000_000, seed=given.seed)
+    law = RunSpec(LAWS["wide"], PolicySpec("unmix", {"delay": None}), 2_000_000, seed=given.seed)
     short = suspects = played_on = told = 0
     for number in range(given.problems):
         drawn = law.drawn(number)

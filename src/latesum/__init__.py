@@ -16,13 +16,13 @@ if _TYPE_CHECKING:
         errors,
         experiments,
         policies,
-        theory,
         simulation,
+        theory,
     )
     from latesum import campaigns as campaigns
+    from latesum.campaigns import Campaign as Campaign
     from latesum.errors import InvalidInput, MissingExtra
     from latesum.experiments import Comparison, Run, compare, simulate
-    from latesum.campaigns import Campaign as Campaign
     from latesum.planning import Plan, plan
     from latesum.policies import (
         ARSUCB,
@@ -31,6 +31,7 @@ if _TYPE_CHECKING:
         ODAAFB,
         ODAAFS,
         ODAAFV,
+        Block,
         FixedSplit,
         Flow,
         FlowLookahead,
@@ -41,7 +42,6 @@ if _TYPE_CHECKING:
         Policy,
         Restarting,
         RoundRobin,
-        Block,
         Unmix,
     )
     from latesum.service.client import Client
@@ -104,6 +104,7 @@ __all__ = [
     "Background",
     "Bernoulli",
     "Beta",
+    "Block",
     "Calendar",
     "Client",
     "Comparison",
@@ -128,7 +129,6 @@ __all__ = [
     "RoundRobin",
     "Run",
     "Scaled",
-    "Block",
     "Uniform",
     "Unmix",
     "World",
@@ -142,8 +142,8 @@ __all__ = [
     "plan",
     "policies",
     "simulate",
-    "theory",
     "simulation",
+    "theory",
 ]
 
 

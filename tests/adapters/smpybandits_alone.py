@@ -10,7 +10,7 @@ import numpy as np
 from latesum import Problem, compare
 from latesum.adapters import SMPyBanditsPolicy, compare_labelled, play_labelled
 from latesum.attributed.draws import Draws
-from latesum.experiments.setting import WORLD
+from latesum.experiments.spec import WORLD
 
 HORIZON, SEED, OWN_SEED, MEANS = 600, 3, 7, (0.3, 0.5, 0.7)
 

@@ -8,7 +8,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from latesum import InvalidInput, Problem
-from latesum.adapters import RoundEnv, BlockEnv
+from latesum.adapters import BlockEnv, RoundEnv
 
 PROBLEMS = [
     Problem([0.5, 0.6], "uniform(0, 20)"),

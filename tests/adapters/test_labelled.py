@@ -16,7 +16,7 @@ from latesum.adapters import (
     play_labelled,
 )
 from latesum.attributed.draws import Draws
-from latesum.experiments.setting import WORLD
+from latesum.experiments.spec import WORLD
 
 HORIZON = 600
 MEANS = (0.3, 0.5, 0.7)

@@ -7,8 +7,8 @@ import pytest
 from latesum import InvalidInput
 from latesum._registry import POLICIES
 from latesum.campaigns.campaign import Campaign
+from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.moving import export_campaign, exported_log, replay_log
-from latesum.campaigns.settings import Settings
 from latesum.policies import RoundRobin
 
 GIVEN = {
@@ -43,13 +43,13 @@ def remembering(monkeypatch):
     [("none", None), ("other", "other"), ("unknown", "other"), ("blue", 1)],
 )
 def test_the_policy_is_told_what_ran_before(status_quo, before):
-    assert Settings.read({**GIVEN, "status_quo": status_quo}).build_policy().before == before
-    assert Settings.read(GIVEN).build_policy().before == "other"  # not known
+    assert CampaignConfig.read({**GIVEN, "status_quo": status_quo}).build_policy().before == before
+    assert CampaignConfig.read(GIVEN).build_policy().before == "other"  # not known
 
 
 def test_the_history_is_told_oldest_first_in_the_units_of_policies():
     """Days without a row showed what the day before did; their totals are not known."""
-    policy = Settings.read({**GIVEN, "status_quo": "red", "history": ROWS}).build_policy()
+    policy = CampaignConfig.read({**GIVEN, "status_quo": "red", "history": ROWS}).build_policy()
     assert policy.history == [
         (1, 5000, 100.0), (1, 5000, None), (0, 4000, 120.0), (0, 5000, None),
     ]  # fmt: skip
@@ -61,15 +61,15 @@ def test_a_history_is_kept_with_the_campaign_and_replayed(tmp_path):
         campaign.decide("2026-03-01")
         exported = json.loads(json.dumps(export_campaign(campaign.store, "banner")))
         reopened = Campaign.open("banner", store=campaign.store).settings
-    assert reopened == Settings.read(given)
+    assert reopened == CampaignConfig.read(given)
     assert reopened.build_policy().history[0] == (1, 5000, 100.0)
-    assert replay_log(Settings.from_json(exported["settings"]), exported_log(exported)) == []
+    assert replay_log(CampaignConfig.from_json(exported["settings"]), exported_log(exported)) == []
 
 
 def test_campaigns_of_earlier_versions_took_it_that_nothing_ran():
-    kept = Settings.read({**GIVEN, "status_quo": "none"}).to_json()
+    kept = CampaignConfig.read({**GIVEN, "status_quo": "none"}).to_json()
     assert "status_quo" not in kept
-    assert Settings.from_json(kept).build_policy().before is None
+    assert CampaignConfig.from_json(kept).build_policy().before is None
 
 
 @pytest.mark.parametrize(
@@ -88,17 +88,20 @@ def test_campaigns_of_earlier_versions_took_it_that_nothing_ran():
 )
 def test_what_cannot_have_run_is_refused(wrong, match):
     with pytest.raises(InvalidInput, match=match):
-        Settings.read({**GIVEN, **wrong})
+        CampaignConfig.read({**GIVEN, **wrong})
 
 
 def test_a_policy_that_does_not_understand_it_is_named():
     parameters = {"policy": "odaaf", "parameters": {"horizon": "90 days", "mean_delay": "1 day"}}
-    assert "odaaf takes it that nothing ran before" in Settings.read({**GIVEN, **parameters}).note
-    assert Settings.read({**GIVEN, **parameters, "status_quo": "none"}).note is None
-    assert Settings.read(GIVEN).note is None
+    assert (
+        "odaaf takes it that nothing ran before"
+        in CampaignConfig.read({**GIVEN, **parameters}).note
+    )
+    assert CampaignConfig.read({**GIVEN, **parameters, "status_quo": "none"}).note is None
+    assert CampaignConfig.read(GIVEN).note is None
 
 
 def test_numbered_buckets_are_put_in_order():
     rows = [{"bucket": 2, "total": 5}, {"bucket": 1, "total": 7}]
     given = {**GIVEN, "every": "number", "start": None, "status_quo": "blue", "history": rows}
-    assert [past.total for past in Settings.read(given).history] == [7, 5]
+    assert [past.total for past in CampaignConfig.read(given).history] == [7, 5]

@@ -8,8 +8,8 @@ from sqlalchemy import event
 from sqlalchemy.exc import OperationalError
 
 from latesum import InvalidInput
-from latesum.errors import NotPossible
 from latesum.campaigns import Campaign, Store
+from latesum.errors import NotPossible
 
 
 @pytest.fixture

@@ -3,12 +3,12 @@
 import pytest
 
 from latesum import InvalidInput
-from latesum.errors import BadField, Conflicting, UnknownBucket
 from latesum.campaigns import Campaign
 from latesum.campaigns.charts import totals_chart
 from latesum.campaigns.deciding import told_plays
 from latesum.campaigns.describing import describe_entry
 from latesum.campaigns.static_page import status_html
+from latesum.errors import BadField, Conflicting, UnknownBucket
 from latesum.policies import Play, registry
 
 

@@ -7,12 +7,12 @@ from datetime import timedelta
 import pytest
 
 from latesum import InvalidInput
-from latesum.errors import Deleted, NotPossible, UnknownBucket
 from latesum.campaigns import Campaign, Store
 from latesum.campaigns.changes import CHANGEABLE
+from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.describing import describe_entry
 from latesum.campaigns.moving import export_campaign, exported_log, replay_log, restore_campaign
-from latesum.campaigns.settings import Settings
+from latesum.errors import Deleted, NotPossible, UnknownBucket
 from latesum.policies import registry
 
 ME = {"who": "an operator", "why": "a test"}
@@ -261,7 +261,7 @@ def test_bad_changes_are_refused_and_nothing_is_written(new_campaign, wrong, say
     with pytest.raises(InvalidInput, match=says):
         campaign.change(**wrong, **ME)
     assert campaign.history() == []
-    assert set(CHANGEABLE) <= set(Settings.model_fields)
+    assert set(CHANGEABLE) <= set(CampaignConfig.model_fields)
 
 
 def test_a_renamed_option_has_its_name_everywhere(new_campaign, clock):
@@ -412,7 +412,7 @@ def test_an_exported_and_restored_campaign_is_changed_alike(new_campaign, clock,
         assert there.current_settings() == campaign.settings
         assert there.decide() == campaign.decide()
         assert there.record(2, shown="D").verdict in ("new", "revised")
-    first = Settings.from_json(exported["settings"])
+    first = CampaignConfig.from_json(exported["settings"])
     assert first.options == ("A", "B", "C")
     assert replay_log(first, exported_log(exported)) == []
 

@@ -15,14 +15,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from latesum import InvalidInput
-from latesum.errors import BadFile
-from latesum.files import FileForm
 from latesum.campaigns import Campaign, Row, Store
 from latesum.campaigns.describing import describe_entry
 from latesum.campaigns.importing import import_totals
 from latesum.campaigns.moving import export_all, exported_campaigns, replay_log, restore_all
 from latesum.campaigns.tables import TABLES
 from latesum.campaigns.verdicts import Allowed
+from latesum.errors import BadFile
+from latesum.files import FileForm
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "files"
 

@@ -8,9 +8,8 @@ import pytest
 from sqlalchemy import inspect
 
 from latesum import InvalidInput
-from latesum.errors import Moved
-from latesum.files import FileForm
 from latesum.campaigns import Campaign, Store
+from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.database import schema_version
 from latesum.campaigns.deciding import PolicyCache, choose
 from latesum.campaigns.describing import describe_entry
@@ -24,7 +23,8 @@ from latesum.campaigns.moving import (
     restore_campaign,
 )
 from latesum.campaigns.schema import SCHEMA_VERSION
-from latesum.campaigns.settings import Settings
+from latesum.errors import Moved
+from latesum.files import FileForm
 
 HERE = Path(__file__).parent
 HISTORIES = sorted((HERE / "histories").glob("*.json"))
@@ -52,7 +52,7 @@ def test_recorded_histories_replay_to_the_same_decisions(path, until):
     decided = [number for number, entry in enumerate(entries) if entry.kind == "decision"]
     assert len(decided) == 60
     entries = entries[: decided[until - 1] + 1] if until < 60 else entries
-    assert replay_log(Settings.from_json(exported["settings"]), entries) == []
+    assert replay_log(CampaignConfig.from_json(exported["settings"]), entries) == []
 
 
 EARLY = [path for path in HISTORIES if path.stem.startswith("early-")]
@@ -61,7 +61,10 @@ EARLY = [path for path in HISTORIES if path.stem.startswith("early-")]
 @pytest.mark.parametrize("path", EARLY, ids=lambda path: path.stem)
 def test_early_totals_and_interrupted_overrides_are_among_the_recorded_histories(path):
     exported = read_export(path.read_text(encoding="utf-8"))
-    entries, buckets = exported_log(exported), Settings.from_json(exported["settings"]).buckets
+    entries, buckets = (
+        exported_log(exported),
+        CampaignConfig.from_json(exported["settings"]).buckets,
+    )
     early = {
         entry.bucket
         for entry in entries
@@ -98,7 +101,7 @@ def test_by_the_new_rules_the_old_decisions_would_have_been_others(path):
     for _, _, kind, _, body in exported["log"]:
         if kind == "decision":
             body["rules"] = 2
-    assert replay_log(Settings.from_json(exported["settings"]), exported_log(exported))
+    assert replay_log(CampaignConfig.from_json(exported["settings"]), exported_log(exported))
 
 
 @pytest.mark.filterwarnings("ignore:phase")
@@ -151,7 +154,9 @@ def test_decisions_of_an_older_latesum_among_new_ones_are_replayed_by_its_rules(
 
 def test_a_campaign_keeps_to_the_rule_of_its_policy_by_which_it_began():
     old, new = (
-        Settings.from_json(read_export((HERE / "histories" / name).read_text("utf-8"))["settings"])
+        CampaignConfig.from_json(
+            read_export((HERE / "histories" / name).read_text("utf-8"))["settings"]
+        )
         for name in ("curve-flow.json", "thinned-flow.json")
     )
     assert "thinned" not in old.parameters
@@ -169,13 +174,13 @@ def test_by_another_model_of_markets_the_decisions_would_have_been_others(record
     told = exported["settings"]["parameters"]
     assert told.get("model") == version
     told["model"] = 3 if version == 2 else 2
-    assert replay_log(Settings.from_json(exported["settings"]), exported_log(exported))
+    assert replay_log(CampaignConfig.from_json(exported["settings"]), exported_log(exported))
 
 
 def test_by_the_new_rule_of_flow_the_old_decisions_would_have_been_others():
     exported = read_export((HERE / "histories" / "curve-flow.json").read_text(encoding="utf-8"))
     exported["settings"]["parameters"]["thinned"] = True
-    assert replay_log(Settings.from_json(exported["settings"]), exported_log(exported))
+    assert replay_log(CampaignConfig.from_json(exported["settings"]), exported_log(exported))
 
 
 def test_a_log_by_rules_of_a_newer_version_is_left_to_it(store_file):
@@ -199,7 +204,7 @@ def test_a_replay_notices_a_decision_that_would_be_another():
     exported = read_export(HISTORIES[0].read_text(encoding="utf-8"))
     entry = next(each for each in exported["log"] if each[2] == "decision" and each[3] == 40)
     entry[4]["option"] = (entry[4]["option"] + 1) % 3
-    found = replay_log(Settings.from_json(exported["settings"]), exported_log(exported))
+    found = replay_log(CampaignConfig.from_json(exported["settings"]), exported_log(exported))
     assert found[0].bucket == 40
 
 

@@ -11,8 +11,6 @@ import pytest
 from sqlalchemy import event
 
 from latesum import InvalidInput
-from latesum.errors import BadField, BadFile
-from latesum.files import FileForm
 from latesum.campaigns import Campaign, Row, Store
 from latesum.campaigns.batches import BATCH
 from latesum.campaigns.importing import import_totals
@@ -21,6 +19,8 @@ from latesum.campaigns.maturity import Maturity
 from latesum.campaigns.moving import export_all, exported_campaigns, restore_all
 from latesum.campaigns.totals_file import read_totals
 from latesum.campaigns.verdicts import check_row, judge
+from latesum.errors import BadField, BadFile
+from latesum.files import FileForm
 
 
 def calls(work, *arguments, **more):

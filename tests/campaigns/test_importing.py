@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 import pytest
 
 from latesum import InvalidInput
-from latesum.errors import BadFile
 from latesum.campaigns.importing import import_totals
 from latesum.campaigns.totals_file import read_totals
 from latesum.campaigns.verdicts import Allowed
+from latesum.errors import BadFile
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from latesum.campaigns import Campaign, Store
+from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.deciding import told_plays
 from latesum.campaigns.moving import (
     export_campaign,
@@ -15,7 +16,6 @@ from latesum.campaigns.moving import (
     replay_log,
     restore_campaign,
 )
-from latesum.campaigns.settings import Settings
 from latesum.policies import Play
 
 HISTORIES = Path(__file__).parent / "histories"
@@ -95,7 +95,7 @@ def test_a_replay_notices_another_number(new_campaign, clock):
     decision = next(each for each in exported["log"] if each[2] == "decision" and each[3] == 2)
     assert decision[4]["number"] == 1
     decision[4]["number"] = 2
-    found = replay_log(Settings.from_json(exported["settings"]), exported_log(exported))
+    found = replay_log(CampaignConfig.from_json(exported["settings"]), exported_log(exported))
     assert [each.bucket for each in found][:1] == [2]
 
 

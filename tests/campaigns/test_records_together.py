@@ -3,10 +3,10 @@
 import pytest
 
 from latesum import InvalidInput
-from latesum.errors import BadRows
 from latesum.campaigns import Campaign, Row, Store
 from latesum.campaigns.store import Writer
 from latesum.campaigns.verdicts import Allowed
+from latesum.errors import BadRows
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from latesum import InvalidInput
-from latesum.errors import BadField, BadFile, NotPossible, UnknownBucket
 from latesum.campaigns import Campaign, Store
+from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.importing import import_totals
 from latesum.campaigns.moving import (
     export_campaign,
@@ -17,8 +17,8 @@ from latesum.campaigns.moving import (
     replay_log,
     restore_campaign,
 )
-from latesum.campaigns.settings import Settings
-from latesum.markets.settings import MODEL
+from latesum.errors import BadField, BadFile, NotPossible, UnknownBucket
+from latesum.markets.config import MODEL
 
 ME = {"who": "an operator", "why": "a test"}
 SIZES = {"north": 5000, "south": 3000, "west": 1500}
@@ -118,12 +118,12 @@ def test_every_region_is_decided_once_and_the_best_option_is_found(make, clock):
 
 
 def test_a_campaign_with_regions_has_switchback_and_no_other_policy():
-    settings = Settings.read(GIVEN)
+    settings = CampaignConfig.read(GIVEN)
     assert settings.policy == "switchback"
     said = {"horizon": 56, "mean_delay": 2.0, "sure": "guess"}
     assert settings.parameters == {**said, "model": MODEL}
-    assert Settings.from_json(json.loads(json.dumps(settings.to_json()))) == settings
-    known = Settings.read({**GIVEN, "parameters": {"late": "36 hours"}})
+    assert CampaignConfig.from_json(json.loads(json.dumps(settings.to_json()))) == settings
+    known = CampaignConfig.read({**GIVEN, "parameters": {"late": "36 hours"}})
     assert known.parameters == {
         "horizon": 90, "mean_delay": 1.5, "sure": "known", "model": MODEL,
     }  # fmt: skip
@@ -139,15 +139,15 @@ def test_a_campaign_with_regions_has_switchback_and_no_other_policy():
         ({"parameters": {"lags": "other"}}, "lags"),
     ):
         with pytest.raises(InvalidInput, match=says):
-            Settings.read({**GIVEN, **changed})
-    stream = Settings.read({**GIVEN, "regions": [], "policy": "switchback"})
+            CampaignConfig.read({**GIVEN, **changed})
+    stream = CampaignConfig.read({**GIVEN, "regions": [], "policy": "switchback"})
     assert stream.build_market().regions == ("",)
 
 
 def test_a_history_is_of_regions_and_may_be_mixed():
     rows = [*past_rows(3), {"bucket": "2026-02-20", "region": "west", "total": 40,
                             "shown": "ten off:0.5 a gift:0.5"}]  # fmt: skip
-    settings = Settings.read({**GIVEN, "history": rows})
+    settings = CampaignConfig.read({**GIVEN, "history": rows})
     assert len(settings.history) == 10
     first = settings.history[0]
     assert (first.label, first.region, first.shares) == ("2026-02-20", "west", ((0, 0.5), (2, 0.5)))
@@ -157,9 +157,9 @@ def test_a_history_is_of_regions_and_may_be_mixed():
         (past_rows(1)[0], "twice in the history"),
     ):
         with pytest.raises(InvalidInput, match=says):
-            Settings.read({**GIVEN, "history": [*past_rows(1), row]})
+            CampaignConfig.read({**GIVEN, "history": [*past_rows(1), row]})
     with pytest.raises(InvalidInput, match="the campaign has none"):
-        Settings.read({**GIVEN, "regions": [], "history": past_rows(1)})
+        CampaignConfig.read({**GIVEN, "regions": [], "history": past_rows(1)})
 
 
 def test_rows_are_of_a_region_and_the_others_do_not_change(make):
@@ -360,7 +360,7 @@ def test_it_is_said_that_effects_are_taken_to_stay(make, clock):
 
 def test_a_campaign_keeps_to_the_model_by_which_it_began(make):
     settings = make().settings
-    older = Settings.from_json(
+    older = CampaignConfig.from_json(
         {
             **settings.to_json(),
             "parameters": {k: v for k, v in settings.parameters.items() if k != "model"},

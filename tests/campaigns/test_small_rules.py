@@ -6,9 +6,9 @@ import dataclasses
 
 import pytest
 
-from latesum.errors import BadField, UnknownBucket
 from latesum.campaigns.deciding import told_plays
 from latesum.campaigns.terminal_page import gain_sentence
+from latesum.errors import BadField, UnknownBucket
 from latesum.policies import Play
 
 ME = {"who": "an operator", "why": "a test"}

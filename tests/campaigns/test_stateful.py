@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from latesum import InvalidInput
-from latesum.errors import Conflicting, NotPossible, UnknownBucket
-from latesum.files import FileForm
 from latesum.campaigns import Campaign, Store
 from latesum.campaigns.deciding import PolicyCache, choose
 from latesum.campaigns.importing import import_totals
 from latesum.campaigns.moving import replay_log
+from latesum.errors import Conflicting, NotPossible, UnknownBucket
+from latesum.files import FileForm
 from latesum.policies import registry
 
 OPTIONS = ["A", "B", "C"]

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from latesum import markets
-from latesum.errors import NotPossible
 from latesum.campaigns import Campaign, Store
 from latesum.campaigns.moving import replay_log
+from latesum.errors import NotPossible
 
 OPTIONS = ["A", "B", "C"]
 REGIONS = ("north", "south")
@@ -36,7 +36,7 @@ class Model:
         self.gone = {region: set() for region in REGIONS}
 
     def settings(self):
-        return markets.MarketSettings(
+        return markets.MarketConfig(
             tuple(self.names), 60, REGIONS, markets.ToldDelay(1.0, "guess"), "A", "A", "weekday", 0,
             seed=9, rounds_known=any(
                 value.get("rounds") is not None for each in self.values.values() for value in each.values()

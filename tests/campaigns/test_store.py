@@ -12,9 +12,9 @@ import pytest
 from sqlalchemy.exc import IntegrityError
 
 from latesum import InvalidInput
-from latesum.errors import Moved, UnknownCampaign
 from latesum.campaigns import Store
 from latesum.campaigns.database import checked_url, is_read_only
+from latesum.errors import Moved, UnknownCampaign
 
 NOW = datetime(2026, 3, 1, 12, 30, 15, 123456, tzinfo=UTC)
 SETTINGS = {"options": ["Größe A", "B"], "numbers": [1, 2.5, None]}

@@ -262,8 +262,8 @@ def test_a_campaign_is_archived_reopened_and_deleted(run):
 
 
 def test_what_can_be_changed_is_an_option_of_change():
-    from latesum.cli.campaign_change import FIELDS
     from latesum.campaigns.changes import CHANGEABLE
+    from latesum.cli.campaign_change import FIELDS
 
     assert {*FIELDS, "parameters"} == set(CHANGEABLE)
 

@@ -5,7 +5,7 @@ from datetime import date, timedelta
 
 import pytest
 
-from latesum.markets.settings import MODEL
+from latesum.markets.config import MODEL
 
 NEW = (
     "new", "offers", "--options", "ten off,free shipping,a gift", "--regions", "north,south",

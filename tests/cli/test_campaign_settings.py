@@ -1,4 +1,4 @@
-"""Settings: one model for Python, the command line and HTTP, and stores that keep it unchanged."""
+"""CampaignConfig: one model for Python, the command line and HTTP, and stores that keep it unchanged."""
 
 import json
 from pathlib import Path
@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from latesum import InvalidInput
+from latesum.campaigns.config import CampaignConfig
 from latesum.cli.campaign_new import FIELDS
-from latesum.campaigns.settings import Settings
 
 HERE = Path(__file__).parents[1] / "campaigns"
 GIVEN = {
@@ -37,14 +37,14 @@ WRONG = {
 
 
 def test_the_command_line_has_an_option_for_every_field():
-    assert {*FIELDS, "name", "parameters"} == set(Settings.model_fields)
+    assert {*FIELDS, "name", "parameters"} == set(CampaignConfig.model_fields)
 
 
 @pytest.mark.parametrize("field", WRONG)
 def test_python_and_the_command_line_refuse_in_the_same_words(field, latesum, tmp_path):
     value, sentence = WRONG[field]
     with pytest.raises(InvalidInput) as refused:
-        Settings.read({**GIVEN, field: value})
+        CampaignConfig.read({**GIVEN, field: value})
     assert str(refused.value).startswith(sentence)
     given = {**GIVEN, field: value}
     name, parameters = given.pop("name"), given.pop("parameters")
@@ -62,9 +62,9 @@ def test_python_and_the_command_line_refuse_in_the_same_words(field, latesum, tm
 def test_what_is_missing_or_unknown_is_named():
     for field in ("options", "expected_rounds", "time_basis"):
         with pytest.raises(InvalidInput, match=field):
-            Settings.read({key: value for key, value in GIVEN.items() if key != field})
+            CampaignConfig.read({key: value for key, value in GIVEN.items() if key != field})
     with pytest.raises(InvalidInput, match="no setting 'zon'; did you mean 'zone'"):
-        Settings.read({**GIVEN, "zon": "UTC"})
+        CampaignConfig.read({**GIVEN, "zon": "UTC"})
 
 
 def test_settings_are_kept_as_they_always_were():
@@ -74,7 +74,7 @@ def test_settings_are_kept_as_they_always_were():
     ]
     assert kept
     for each in kept:
-        assert Settings.from_json(each).to_json() == each
+        assert CampaignConfig.from_json(each).to_json() == each
 
 
 @pytest.mark.parametrize(
@@ -83,14 +83,14 @@ def test_settings_are_kept_as_they_always_were():
 )
 def test_what_is_kept_means_the_same(fills_up):
     more = {"fills_up": fills_up, "lateness": "month", "usable_after": "36 h", "align": "week"}
-    settings = Settings.read({**GIVEN, **more})
-    back = Settings.from_json(json.loads(json.dumps(settings.to_json())))
+    settings = CampaignConfig.read({**GIVEN, **more})
+    back = CampaignConfig.from_json(json.loads(json.dumps(settings.to_json())))
     assert back == settings
     assert back.buckets == settings.buckets
     assert (back.curve, back.full_after) == (settings.curve, settings.full_after)
 
 
 def test_settings_cannot_be_changed():
-    settings = Settings.read(GIVEN)
+    settings = CampaignConfig.read(GIVEN)
     with pytest.raises(ValueError, match="frozen"):
         settings.seed = 2

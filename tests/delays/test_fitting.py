@@ -173,7 +173,7 @@ def test_the_largest_seen_is_no_bound():
 
 
 def test_policies_that_need_a_bound_ask_for_it():
-    from latesum.experiments.setting import knowledge
+    from latesum.experiments.spec import knowledge
     from latesum.policies.spec import PolicySpec
 
     fitted = delays.fit([1, 2, 2, 5, 9])

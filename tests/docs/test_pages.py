@@ -15,7 +15,7 @@ import pytest
 
 import latesum
 from latesum.experiments.engine import Chunk, run_chunk
-from latesum.experiments.markets.setting import MarketSetting
+from latesum.experiments.markets.spec import MarketRunSpec
 from latesum.experiments.studies.market_cells import Cell
 from latesum.experiments.studies.markets import as_values, row_of
 from latesum.experiments.summaries import write_summary
@@ -151,7 +151,7 @@ def test_tables_of_markets_are_made_from_what_the_study_writes(tmp_path, monkeyp
         Cell("worlds", "A", market, "geo-test", "geo-test"),
         Cell("poor reports", "A, late", market, "equal-split", "switchback"),
     ]
-    runs = [MarketSetting(market, cell.policy, 1) for cell in cells]
+    runs = [MarketRunSpec(market, cell.policy, 1) for cell in cells]
     rows = [
         row_of(cell, run_chunk(Chunk(setting, 0, 2)))
         for cell, setting in zip(cells, runs, strict=True)

@@ -9,7 +9,7 @@ from scipy.stats import chi2
 
 from latesum import InvalidInput, Oracle, Problem, compare
 from latesum._registry import POLICIES
-from latesum.experiments.setting import ORDER, Setting, arm_order, reports_of
+from latesum.experiments.spec import ORDER, RunSpec, arm_order, reports_of
 from latesum.experiments.studies.league import ENTRANTS, Entrant, run_league
 from latesum.experiments.studies.league_problems import PROBLEMS, LeagueProblem
 from latesum.policies.spec import PolicySpec
@@ -33,7 +33,7 @@ def random_order(n_arms, seed):
 def _directly(problem, text, horizon, number, seed=1, bucket=1, report_lag=0):
     """A run of the problem as it is listed; returns its regret at the end."""
     spec, reports = PolicySpec.parse(text), reports_of(bucket, report_lag)
-    return [Setting(problem, spec, horizon, seed=seed, reports=reports).run(number).regret()]
+    return [RunSpec(problem, spec, horizon, seed=seed, reports=reports).run(number).regret()]
 
 
 def test_all_orders_come_equally_often():
@@ -61,8 +61,8 @@ def test_what_a_policy_knows_of_single_arms_follows_the_order():
     assert result.runs["o"].ended_on_best.all()
     assert not result.runs["o"].regrets.any()
     for number in range(9):
-        listed, policy = Setting(PROBLEM, PolicySpec("ducb"), HORIZON, order=ORDER).met_by(number)
-        assert repr(policy) == repr(Setting(listed, PolicySpec("ducb"), HORIZON).prepared[1])
+        listed, policy = RunSpec(PROBLEM, PolicySpec("ducb"), HORIZON, order=ORDER).met_by(number)
+        assert repr(policy) == repr(RunSpec(listed, PolicySpec("ducb"), HORIZON).prepared[1])
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -133,5 +133,5 @@ def test_a_fixed_sweep_on_daily_totals_meets_the_best_arm_anywhere():
 def test_results_of_arms_in_a_fixed_order_are_not_taken_for_those_of_the_league():
     """The order is part of what names the results of a setting."""
     problem, spec = Problem([0.3, 0.6], "constant(3)"), PolicySpec("oracle", {"best_arm": 0})
-    one, other = (Setting(problem, spec, 1_000, order=order) for order in (None, ORDER))
+    one, other = (RunSpec(problem, spec, 1_000, order=order) for order in (None, ORDER))
     assert one.digest != other.digest

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from latesum import Beta, Flow, Problem
-from latesum.experiments import Setting, batches
+from latesum.experiments import RunSpec, batches
 from latesum.experiments.engine import Chunk, run, run_chunk
 from latesum.experiments.measures import measures_of, of_many
 from latesum.experiments.play import InBuckets, Poor
@@ -48,7 +48,7 @@ def assert_same_rows(one, other):
 @pytest.mark.parametrize("problem", [TWO, FOUR], ids=["two arms", "four arms"])
 @pytest.mark.parametrize("text", SPECS)
 def test_what_is_measured_is_the_same(text, problem):
-    setting = Setting(
+    setting = RunSpec(
         problem, PolicySpec.parse(text), 20_000, seed=(5, 2), measures=MEASURES,
         checkpoints=(1, 150, 777, 12_345),
     )  # fmt: skip
@@ -58,7 +58,7 @@ def test_what_is_measured_is_the_same(text, problem):
 
 @pytest.mark.parametrize("text", ["odaaf", "flow"])
 def test_a_run_is_the_same_in_all_that_can_be_asked(text):
-    setting = Setting(TWO, PolicySpec.parse(text), 20_000, reports=InBuckets(100))
+    setting = RunSpec(TWO, PolicySpec.parse(text), 20_000, reports=InBuckets(100))
     (runs,) = setting.batches(3, 7)
     for number, made in zip(range(3, 7), runs, strict=True):
         alone = setting.run(number)
@@ -70,7 +70,7 @@ def test_a_run_is_the_same_in_all_that_can_be_asked(text):
 
 def test_a_run_in_which_python_takes_part_is_made_by_itself():
     """About one reward in ten million comes later than the table: with a million rounds, in some runs."""
-    setting = Setting(Problem([0.5, 0.6], "exponential(3)"), PolicySpec.parse("odaaf"), 10**6)
+    setting = RunSpec(Problem([0.5, 0.6], "exponential(3)"), PolicySpec.parse("odaaf"), 10**6)
     (runs,) = setting.batches(0, 60)
     assert set(runs._alone.tolist()) == {True, False}
     assert_same_rows(run_chunk(Chunk(setting, 0, 60)), one_by_one(setting, 0, 60))
@@ -78,8 +78,8 @@ def test_a_run_in_which_python_takes_part_is_made_by_itself():
 
 def test_room_for_few_plays(monkeypatch):
     """Several calls, and a run that is longer than there is room for."""
-    setting = Setting(TWO, PolicySpec.parse("round-robin(block=60)"), 3_000)
-    flow = Setting(TWO, PolicySpec.parse("flow"), 20_000)
+    setting = RunSpec(TWO, PolicySpec.parse("round-robin(block=60)"), 3_000)
+    flow = RunSpec(TWO, PolicySpec.parse("flow"), 20_000)
     lengths = [len(flow.run(number).plays) for number in range(20)]
     monkeypatch.setattr(batches, "_ROOM", 49)
     assert [len(runs) for runs in setting.batches(0, 3)] == [1, 1, 1]
@@ -93,7 +93,7 @@ def test_a_policy_that_needs_more_room():
     """Flow remembers what was played within two mean delays, here more plays than at first."""
     policy = Flow(20, 3_000, mean_delay=2_000)
     problem = Problem([0.2] * 19 + [0.5], "uniform(0, 3999)")
-    setting = Setting(problem, PolicySpec.of(policy), 3_000, seed=3)
+    setting = RunSpec(problem, PolicySpec.of(policy), 3_000, seed=3)
     assert setting.batches(0, 2) is not None
     assert_same_rows(together(setting, 0, 4), one_by_one(setting, 0, 4))
 
@@ -110,18 +110,18 @@ def test_a_policy_that_needs_more_room():
     ids=str,
 )  # fmt: skip
 def test_what_needs_python_is_made_one_by_one(changes):
-    setting = Setting(**({"problem": TWO, "policy": PolicySpec.parse("flow"), "horizon": 1_000} | changes))  # fmt: skip
+    setting = RunSpec(**({"problem": TWO, "policy": PolicySpec.parse("flow"), "horizon": 1_000} | changes))  # fmt: skip
     assert setting.batches(0, 2) is None
 
 
 def test_what_a_policy_believes_is_measured_one_by_one():
-    setting = Setting(TWO, PolicySpec.parse("odaaf"), 20_000, measures=("regret", "ends_right"))
+    setting = RunSpec(TWO, PolicySpec.parse("odaaf"), 20_000, measures=("regret", "ends_right"))
     assert of_many(setting.measures) is None
     assert_same_rows(run_chunk(Chunk(setting, 0, 9)), one_by_one(setting, 0, 9))
 
 
 def test_chunks_and_workers_do_not_matter():
-    settings = [Setting(TWO, PolicySpec.parse(text), 20_000) for text in ("odaaf-b", "flow")]
+    settings = [RunSpec(TWO, PolicySpec.parse(text), 20_000) for text in ("odaaf-b", "flow")]
     rows = [one_by_one(setting, 0, 30) for setting in settings]
     for workers in (1, 2):
         made = run(settings, 30, workers=workers)

@@ -10,7 +10,7 @@ from latesum import ARSUCB, ODAAF, Comparison, FixedSplit, InvalidInput, Oracle,
 from latesum._call_text import split_list
 from latesum.attributed import QPMD
 from latesum.experiments.comparison import default_checkpoints
-from latesum.experiments.setting import Setting, knowledge
+from latesum.experiments.spec import RunSpec, knowledge
 from latesum.policies import PolicySpec
 
 PROBLEM = Problem([0.3, 0.6], "geometric(10)")
@@ -120,7 +120,7 @@ def test_checkpoints_are_rounds_within_the_horizon():
 
 def policy_for(text, problem, horizon):
     """The policy written as `text`, told what is true of a problem."""
-    return Setting(problem, PolicySpec.parse(text), horizon).prepared[1]
+    return RunSpec(problem, PolicySpec.parse(text), horizon).prepared[1]
 
 
 def test_policies_are_told_what_is_true_of_the_problem():

@@ -5,7 +5,7 @@ import pytest
 
 from latesum import InvalidInput, Problem
 from latesum._progress import TimeLeft
-from latesum.experiments import RunStore, Setting, engine
+from latesum.experiments import RunSpec, RunStore, engine
 from latesum.experiments.engine import run, todo
 from latesum.experiments.runners import InProcesses
 from latesum.policies import PolicySpec
@@ -14,7 +14,7 @@ PROBLEM = Problem([0.3, 0.6], "uniform(0, 9)")
 
 
 def setting(text, **more):
-    return Setting(PROBLEM, PolicySpec.parse(text), 1_000, **more)
+    return RunSpec(PROBLEM, PolicySpec.parse(text), 1_000, **more)
 
 
 def test_where_runs_are_made_changes_nothing(tmp_path):

@@ -9,9 +9,9 @@ import pytest
 
 from latesum import Background, Calendar, FieldProblem, Problem, Reporting
 from latesum._checks import InvalidInput
-from latesum.experiments import Setting
+from latesum.experiments import RunSpec
 from latesum.experiments.play import InBuckets
-from latesum.experiments.setting import ORDER
+from latesum.experiments.spec import ORDER
 from latesum.experiments.sweeps import Experiment, Grid, load, run_sweep
 from latesum.experiments.sweeps.file import parse
 from latesum.policies import PolicySpec
@@ -242,12 +242,12 @@ def test_a_file_can_say_what_python_can(tmp_path: Path) -> None:
     usual = {"order": ORDER, "measures": measures}
     flow, points = PolicySpec("flow"), grid.settings[1].checkpoints
     expected = [
-        Setting(
+        RunSpec(
             shop, flow, 4_500, reports=InBuckets(500, 1_000), **usual,
             checkpoints=grid.settings[0].checkpoints,
         ),
         *(
-            Setting(
+            RunSpec(
                 FieldProblem([0.3, 0.33], "geometric(25)", calendar=calendar), flow, 4_000,
                 checkpoints=points, **usual,
             )
@@ -256,12 +256,12 @@ def test_a_file_can_say_what_python_can(tmp_path: Path) -> None:
             )
         ),
         *(
-            Setting(
+            RunSpec(
                 Problem([0.3, 0.33], "geometric(25)"), flow, 4_000, checkpoints=points, **usual, **ran
             )
             for ran in ({"before": 1, "history": 2_000}, {"before": "beta(6, 4)"})
         ),
-        Setting(
+        RunSpec(
             "latesum.experiments.studies.safety:random_problem", flow, 4_000, checkpoints=points, **usual
         ),
     ]  # fmt: skip

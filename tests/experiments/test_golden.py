@@ -12,7 +12,7 @@ import pytest
 
 from latesum import Problem, simulate
 from latesum.attributed import AttributedPolicy
-from latesum.experiments import Setting
+from latesum.experiments import RunSpec
 from latesum.policies import PolicySpec, available
 
 GOLDEN = Path(__file__).with_name("golden_runs.json")
@@ -26,7 +26,7 @@ KEPT = 40
 
 
 def _played(problem, name):
-    policy = Setting(problem, PolicySpec.parse(name), HORIZON).prepared[1]
+    policy = RunSpec(problem, PolicySpec.parse(name), HORIZON).prepared[1]
     run = simulate(problem, policy, HORIZON, seed=7)
     blocks = [[s.arm, s.rounds, s.purpose, s.total] for s in run.blocks[:KEPT]]
     if isinstance(policy, AttributedPolicy):

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from latesum import Problem
-from latesum.experiments.setting import ORDER, Setting, arm_order
+from latesum.experiments.spec import ORDER, RunSpec, arm_order
 from latesum.experiments.studies.league import (
     ENTRANTS,
     Entrant,
@@ -70,7 +70,7 @@ def test_one_replication_has_no_standard_error(tmp_path):
 
 def test_a_run_that_stays_with_a_bad_arm_is_a_lock_in(tmp_path):
     small = {"small": LeagueProblem(Problem([0.3, 0.6], "constant(3)"), 1_000)}
-    first = Setting(small["small"].problem, PolicySpec("oracle"), 1_000)
+    first = RunSpec(small["small"].problem, PolicySpec("oracle"), 1_000)
     bad_first = sum(arm_order(2, first.seeds(number, ORDER))[0] == 0 for number in range(12))
     assert 0 < bad_first < 12
     texts = ("oracle(best_arm=0)", "oracle(best_arm=1)", "oracle")

@@ -11,8 +11,8 @@ from latesum.experiments.engine import run
 from latesum.experiments.markets.analysts import SwitchbackTest, regression
 from latesum.experiments.markets.one_stream import Switchback
 from latesum.experiments.markets.players import OWN
-from latesum.experiments.markets.setting import MarketSetting, intervals
-from latesum.experiments.setting import Setting, reports_of
+from latesum.experiments.markets.spec import MarketRunSpec, intervals
+from latesum.experiments.spec import RunSpec, reports_of
 from latesum.experiments.studies.market_cells import CELLS, WORLDS, Cell
 from latesum.experiments.studies.markets import as_markdown, row_of, run_markets
 from latesum.experiments.studies.safety import measure_safety
@@ -29,15 +29,15 @@ PLACE = "latesum.experiments.markets.one_stream:Switchback"
 
 @pytest.mark.parametrize("policy", [*OWN, "flow", pytest.param("unmix", marks=pytest.mark.slow)])
 def test_a_run_depends_on_its_setting_and_number_alone(policy):
-    setting = MarketSetting(SHORT, policy)
-    one, two = setting.run(3), MarketSetting(SHORT, policy).run(3)
+    setting = MarketRunSpec(SHORT, policy)
+    one, two = setting.run(3), MarketRunSpec(SHORT, policy).run(3)
     assert np.array_equal(one.world.totals(35), two.world.totals(35))
     assert (one.lost, one.answer) == (two.lost, two.answer)
     assert -1e-12 < one.lost < 1
 
 
 def test_all_policies_meet_the_same_market():
-    runs = [MarketSetting(SHORT, policy).run(2) for policy in ("equal-split", "switchback")]
+    runs = [MarketRunSpec(SHORT, policy).run(2) for policy in ("equal-split", "switchback")]
     assert runs[0].lost_by_split == runs[1].lost_by_split
     assert runs[0].best == runs[1].best
 
@@ -45,7 +45,7 @@ def test_all_policies_meet_the_same_market():
 def test_the_loss_of_an_equal_split_is_what_the_split_loses():
     """Over 20 markets, rotating weekly loses what the mean of all options does, within 15%."""
     law = Market(buckets=84, effects=0.2)
-    runs = [MarketSetting(law, "equal-split").run(number) for number in range(20)]
+    runs = [MarketRunSpec(law, "equal-split").run(number) for number in range(20)]
     played, computed = (
         np.mean([getattr(each, name) for each in runs]) for name in ("lost", "lost_by_split")
     )
@@ -53,14 +53,14 @@ def test_the_loss_of_an_equal_split_is_what_the_split_loses():
 
 
 def test_always_the_best_loses_nothing():
-    run_once = MarketSetting(SHORT, "equal-split").run(5)
-    best = MarketSetting(SHORT, f"always(option={run_once.best})").run(5)
+    run_once = MarketRunSpec(SHORT, "equal-split").run(5)
+    best = MarketRunSpec(SHORT, f"always(option={run_once.best})").run(5)
     assert best.lost == pytest.approx(0.0, abs=1e-12)
     assert best.ended_on_best
 
 
 def test_the_engine_keeps_and_resumes(tmp_path):
-    setting = MarketSetting(SHORT, "half-time-test", problem_name="short")
+    setting = MarketRunSpec(SHORT, "half-time-test", problem_name="short")
     first = run([setting], 4, store=tmp_path)
     more = run([setting], 6, store=tmp_path)
     whole = run([setting], 6)
@@ -73,10 +73,10 @@ def test_the_engine_keeps_and_resumes(tmp_path):
 
 
 def test_the_digest_names_the_law_and_the_policy():
-    one = MarketSetting(SHORT, "switchback")
-    assert one.digest == MarketSetting(SHORT, "switchback", problem_name="other name").digest
-    assert one.digest != MarketSetting(Market(buckets=35), "switchback").digest
-    assert one.digest != MarketSetting(SHORT, "switchback(lags='own')").digest
+    one = MarketRunSpec(SHORT, "switchback")
+    assert one.digest == MarketRunSpec(SHORT, "switchback", problem_name="other name").digest
+    assert one.digest != MarketRunSpec(Market(buckets=35), "switchback").digest
+    assert one.digest != MarketRunSpec(SHORT, "switchback(lags='own')").digest
 
 
 def test_clustered_errors_are_those_of_statsmodels():
@@ -106,7 +106,7 @@ def test_switchback_loses_less_than_a_half_time_test():
     """Ten runs of world B with large effects: a third of what the test loses would be usual."""
     law = Market(regions=4, buckets=60, effects=0.2)
     lost = {
-        policy: np.mean([MarketSetting(law, policy).run(number).lost for number in range(10)])
+        policy: np.mean([MarketRunSpec(law, policy).run(number).lost for number in range(10)])
         for policy in ("switchback", "half-time-test")
     }
     assert lost["switchback"] < 0.6 * lost["half-time-test"]
@@ -128,7 +128,7 @@ def test_switchback_loses_less_than_a_half_time_test():
 )
 def test_switchback_plays_in_every_kind_of_market(change):
     law = Market(**{"buckets": 30, "regions": 2, **change})
-    found = MarketSetting(law, "switchback(winner=True)").run(0)
+    found = MarketRunSpec(law, "switchback(winner=True)").run(0)
     assert 0 <= found.lost < 0.5
     assert np.isfinite(intervals(found)).all()
 
@@ -139,7 +139,7 @@ def test_one_stream_is_a_policy_like_any_other():
 
 def test_one_stream_plays_problems_of_the_lab():
     problem = FieldProblem([0.2, 0.3, 0.4], "geometric(2500)", calendar=Calendar.weekly(5_000))
-    setting = Setting(
+    setting = RunSpec(
         problem, PolicySpec.parse(PLACE), 60 * 5_000, reports=reports_of(5_000, 5_000), before=0,
         history=14 * 5_000,
     )  # fmt: skip
@@ -182,7 +182,7 @@ def test_a_market_is_compared_like_any_other_problem(tmp_path):
     found = compare(SHORT, names, 28, replications=2, seed=1, measures=["within"], store=tmp_path)
     assert found.checkpoints.tolist() == list(range(1, 29))
     assert all(np.all(np.diff(runs.regrets) >= -1e-9) for runs in found.runs.values())
-    one = MarketSetting(replace(SHORT, buckets=28), "flow", seed=1).run(1)
+    one = MarketRunSpec(replace(SHORT, buckets=28), "flow", seed=1).run(1)
     assert found.runs["flow"].regrets[1, -1] == pytest.approx(one.missed_sales)
     assert "Regret after 28 buckets, 2 replications" in str(found)
     found.to_parquet(tmp_path / "kept.parquet")
@@ -259,7 +259,7 @@ def test_lock_ins_are_counted_in_random_markets(tmp_path):
     found = measure_safety(12, policy="always(option=1)", problems="markets", store=tmp_path)
     assert 0 < found.lock_ins == found.suspects < 12
     first = found.found[0]
-    again = MarketSetting.from_json(first.setting).run(first.number)
+    again = MarketRunSpec.from_json(first.setting).run(first.number)
     assert again.missed_sales == pytest.approx(first.regret)
     for named, words in (({"told": 0.8}, "say 1"), ({"horizon": 90}, "leave the horizon out")):
         with pytest.raises(InvalidInput, match=words):
@@ -279,7 +279,7 @@ def test_real_demand_is_what_the_series_say():
     law = Market(
         buckets=40, demand="latesum.experiments.studies.market_demand:deaths", rounds="constant"
     )
-    world = MarketSetting(law, "switchback").run(0).world
+    world = MarketRunSpec(law, "switchback").run(0).world
     assert len(np.unique(world.rounds(40))) == 1
 
 

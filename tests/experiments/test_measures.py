@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from latesum import FixedSplit, Flow, InvalidInput, Oracle, Problem, RoundRobin, simulate
-from latesum.experiments import Setting
+from latesum.experiments import RunSpec
 from latesum.experiments.engine import run
 from latesum.experiments.measures import measures_of
 from latesum.experiments.play import InBuckets
@@ -89,7 +89,7 @@ def test_a_run_is_suspect_if_it_is_harmful_for_most_of_the_last_half(plays, expe
 
 def test_a_lock_in_lasts_when_the_run_is_played_on():
     for policy, expected in (("oracle(best_arm=0)", True), ("oracle", False)):
-        setting = Setting(PROBLEM, PolicySpec.parse(policy), 1_000, measures=("lock_in",))
+        setting = RunSpec(PROBLEM, PolicySpec.parse(policy), 1_000, measures=("lock_in",))
         (runs,) = run([setting], 2).runs.values()
         assert runs.measured["lock_in"].tolist() == [expected] * 2
 
@@ -113,7 +113,7 @@ def test_policies_after_are_those_of_the_run():
 
 
 def test_missed_has_an_entry_for_every_level_time_and_arm():
-    setting = Setting(PROBLEM, PolicySpec("flow"), 6_400, measures=("missed(levels=[0.9, 0.99])",))
+    setting = RunSpec(PROBLEM, PolicySpec("flow"), 6_400, measures=("missed(levels=[0.9, 0.99])",))
     (runs,) = run([setting], 3).runs.values()
     (values,) = runs.measured.values()
     assert values.shape == (3, 2 * 4 * 3)
@@ -121,7 +121,7 @@ def test_missed_has_an_entry_for_every_level_time_and_arm():
 
 
 def test_measures_of_blocks_are_refused_for_baselines_that_have_none():
-    setting = Setting(PROBLEM, PolicySpec("qpm-d"), 1_000, measures=("regret", "suspect"))
+    setting = RunSpec(PROBLEM, PolicySpec("qpm-d"), 1_000, measures=("regret", "suspect"))
     with pytest.raises(InvalidInput, match="decides in every round"):
         run([setting], 1)
 

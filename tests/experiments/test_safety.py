@@ -10,7 +10,7 @@ from latesum._checks import InvalidInput
 from latesum._registry import POLICIES
 from latesum.experiments import stats
 from latesum.experiments.measures import measures_of
-from latesum.experiments.setting import Setting
+from latesum.experiments.spec import RunSpec
 from latesum.experiments.studies import safety
 from latesum.experiments.summaries import read_summary
 from latesum.policies import register
@@ -146,11 +146,11 @@ def test_the_wide_law_is_as_wide_as_it_says():
 
 def test_runs_of_the_wide_law_have_their_own_horizons_and_can_be_replayed():
     spec = PolicySpec.parse("flow")
-    setting = Setting(safety.LAWS["wide"], spec, 2_000_000, seed=5, measures=("regret",))
+    setting = RunSpec(safety.LAWS["wide"], spec, 2_000_000, seed=5, measures=("regret",))
     for number in range(8):
         made = setting.run(number)
         drawn = setting.drawn(number)
-        again = Setting.from_json(drawn.to_json())
+        again = RunSpec.from_json(drawn.to_json())
         assert made.horizon == drawn.horizon
         assert again.run(number).plays == made.plays
         if drawn.reports.bucket > 1:
@@ -170,14 +170,14 @@ def test_every_lock_in_is_found_again_from_what_is_said_of_it():
     found = safety.measure_safety(12, policy="stubborn", problems="wide", seed=2)
     assert 3 <= found.lock_ins == len(found.found) < 12
     for each in found.found:
-        run = Setting.from_json(each.setting).run(each.number)
+        run = RunSpec.from_json(each.setting).run(each.number)
         assert run.regret() == each.regret
         assert measures_of(["lock_in(share=0.2)"])["lock_in(share=0.2)"](run)
 
 
 def test_a_small_rate_is_harmful_by_its_share():
     problem = Problem([0.004, 0.005], "constant(0)")
-    run = Setting(problem, PolicySpec.parse("oracle(best_arm=0)"), 2_000).run(0)
+    run = RunSpec(problem, PolicySpec.parse("oracle(best_arm=0)"), 2_000).run(0)
     measured = measures_of(["suspect", "suspect(share=0.2)", "lock_in", "lock_in(share=0.2)"])
     assert [measure(run) for measure in measured.values()] == [False, True, False, True]
 
@@ -205,10 +205,10 @@ def test_the_command_says_how_to_replay_what_locked_in(latesum, tmp_path, monkey
     )
     code, out, _ = latesum(*arguments, "--told", "nothing", "--workers", "1")
     assert code == 1
-    said = re.findall(r"Setting.from_json\((.*)\).run\((\d+)\)", out)
+    said = re.findall(r"RunSpec.from_json\((.*)\).run\((\d+)\)", out)
     assert said
     for setting, number in said:
-        run = Setting.from_json(json.loads(setting)).run(int(number))
+        run = RunSpec.from_json(json.loads(setting)).run(int(number))
         assert run.problem.gaps[0] > 0
     code, again, said = latesum(*arguments, "--told", "nothing", "--workers", "1")
     assert (code, again) == (1, out)

@@ -22,9 +22,9 @@ from latesum import (
     simulate,
 )
 from latesum.attributed import DUCB, QPMD
-from latesum.experiments import Setting
+from latesum.experiments import RunSpec
 from latesum.experiments.play import InBuckets, Poor
-from latesum.experiments.setting import ORDER
+from latesum.experiments.spec import ORDER
 from latesum.policies import PolicySpec, Restarting, RoundRobin
 from latesum.policies.odaaf import ODAAF
 
@@ -38,32 +38,32 @@ FIELD = FieldProblem(
     reporting=Reporting(missing=0.1, together=3),
 )
 SETTINGS = {
-    "plain": Setting(PLAIN, FLOW, 2_000),
-    "parameters": Setting(PLAIN, PolicySpec.parse("flow(index='ucb1')"), 2_000, seed=7),
-    "in buckets": Setting(PLAIN, FLOW, 2_000, reports=InBuckets(100, 200)),
-    "field": Setting(FIELD, FLOW, 2_000, reports=InBuckets(100)),
-    "drawn order": Setting(PLAIN, FLOW, 2_000, order=ORDER),
-    "drawn problems": Setting(
+    "plain": RunSpec(PLAIN, FLOW, 2_000),
+    "parameters": RunSpec(PLAIN, PolicySpec.parse("flow(index='ucb1')"), 2_000, seed=7),
+    "in buckets": RunSpec(PLAIN, FLOW, 2_000, reports=InBuckets(100, 200)),
+    "field": RunSpec(FIELD, FLOW, 2_000, reports=InBuckets(100)),
+    "drawn order": RunSpec(PLAIN, FLOW, 2_000, order=ORDER),
+    "drawn problems": RunSpec(
         "latesum.experiments.studies.safety:random_problem", FLOW, 2_000, told={"mean_delay": 0.8}
     ),
-    "whole buckets": Setting(
+    "whole buckets": RunSpec(
         PLAIN, FLOW, 2_000, reports=InBuckets(100), world="buckets", seed=(3, 1)
     ),
-    "measures": Setting(
+    "measures": RunSpec(
         PLAIN, FLOW, 2_000, checkpoints=(50, 100), measures=("regret", "lock_in(gap=0.1)")
     ),
-    "an arm ran before": Setting(PLAIN, FLOW, 2_000, before=1, history=300, order=ORDER),
-    "something ran before": Setting(PLAIN, FLOW, 2_000, before=0.9, reports=InBuckets(100)),
-    "a reward ran before": Setting(PLAIN, FLOW, 2_000, before=Uniform(0.2, 0.6)),
-    "labels": Setting(PLAIN, PolicySpec.parse("qpm-d(base='kl-ucb++')"), 2_000),
-    "not told": Setting(PLAIN, PolicySpec.of(Flow(2, 2_000, mean_delay=4)), 2_000, told=None),
+    "an arm ran before": RunSpec(PLAIN, FLOW, 2_000, before=1, history=300, order=ORDER),
+    "something ran before": RunSpec(PLAIN, FLOW, 2_000, before=0.9, reports=InBuckets(100)),
+    "a reward ran before": RunSpec(PLAIN, FLOW, 2_000, before=Uniform(0.2, 0.6)),
+    "labels": RunSpec(PLAIN, PolicySpec.parse("qpm-d(base='kl-ucb++')"), 2_000),
+    "not told": RunSpec(PLAIN, PolicySpec.of(Flow(2, 2_000, mean_delay=4)), 2_000, told=None),
 }
 
 
 @pytest.mark.parametrize("name", SETTINGS)
 def test_json_and_back_gives_the_same_runs(name):
     setting = SETTINGS[name]
-    again = Setting.from_json(json.loads(json.dumps(setting.to_json())))
+    again = RunSpec.from_json(json.loads(json.dumps(setting.to_json())))
     assert again.digest == setting.digest
     assert again.to_json() == setting.to_json()
     pickled = pickle.loads(pickle.dumps(setting))
@@ -78,14 +78,14 @@ def test_no_two_of_them_share_a_digest():
 
 
 def test_labels_are_no_part_of_the_digest():
-    named = Setting(PLAIN, FLOW, 2_000, problem_name="a problem", policy_name="a policy")
+    named = RunSpec(PLAIN, FLOW, 2_000, problem_name="a problem", policy_name="a policy")
     assert named.digest == SETTINGS["plain"].digest
 
 
 def test_every_reward_of_ours_goes_through_json():
     arms = [Constant(0.5), Uniform(0.2, 0.6), Scaled(Discrete([0, 20], [0.9, 0.1]), 0, 20)]
-    setting = Setting(Problem(arms, "constant(3)"), FLOW, 100)
-    again = Setting.from_json(setting.to_json()).problem
+    setting = RunSpec(Problem(arms, "constant(3)"), FLOW, 100)
+    again = RunSpec.from_json(setting.to_json()).problem
     assert again.arms == setting.problem.arms
 
 
@@ -94,7 +94,7 @@ def test_a_delay_from_a_file_is_known_by_what_is_in_it(tmp_path):
     digests = []
     for numbers in ("1\n2\n3\n", "4\n5\n6\n"):
         file.write_text(numbers)
-        digests.append(Setting(Problem([0.3, 0.6], f"empirical('{file}')"), FLOW, 100).digest)
+        digests.append(RunSpec(Problem([0.3, 0.6], f"empirical('{file}')"), FLOW, 100).digest)
     assert digests[0] != digests[1]
 
 
@@ -175,7 +175,7 @@ def test_a_class_that_was_changed_meanwhile_is_not_taken_for_the_old_one():
 def test_nonsense_is_refused(changes, says):
     given = {"problem": PLAIN, "policy": FLOW, "horizon": 2_000, **changes}
     with pytest.raises(InvalidInput, match=says):
-        Setting(**given).check()
+        RunSpec(**given).check()
 
 
 def test_negative_seeds_are_refused_by_the_functions_themselves():
@@ -217,14 +217,14 @@ def test_a_policy_as_text_is_told_what_ran_before_and_an_arm_moves_with_the_orde
         assert [part[:2] for part in played] == [(policy.before, 300)]
     assert seen == {0, 1}
     assert SETTINGS["something ran before"].prepared[1].before == "other"
-    untold = Setting(PLAIN, PolicySpec.parse("flow(before=None)"), 2_000, before=1)
+    untold = RunSpec(PLAIN, PolicySpec.parse("flow(before=None)"), 2_000, before=1)
     assert untold.prepared[1].before is None
 
 
 def test_what_ran_before_arrives():
     late = Problem([0.2, 0.3], "constant(50)")
     for before, expected in ((None, 0.0), (1.0, 50.0)):
-        run = Setting(late, PolicySpec("odaaf"), 200, before=before).run(0)
+        run = RunSpec(late, PolicySpec("odaaf"), 200, before=before).run(0)
         assert run.plays[0].total >= expected
-        first = Setting(late, PolicySpec("round-robin", {"block": 50}), 200, before=before).run(0)
+        first = RunSpec(late, PolicySpec("round-robin", {"block": 50}), 200, before=before).run(0)
         assert first.plays[0].total == expected

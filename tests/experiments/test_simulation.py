@@ -35,8 +35,7 @@ def test_what_is_no_policy_is_refused(nonsense):
 
 def test_the_same_seed_gives_the_same_run_and_another_does_not():
     one, same, other = (
-        [s.total for s in simulate(PROBLEM, POLICY, 50_000, seed=seed).blocks]
-        for seed in (1, 1, 2)
+        [s.total for s in simulate(PROBLEM, POLICY, 50_000, seed=seed).blocks] for seed in (1, 1, 2)
     )
     assert one == same
     assert one != other

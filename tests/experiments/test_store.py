@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from latesum._checks import InvalidInput
-from latesum.experiments import RunStore, Setting
+from latesum.experiments import RunSpec, RunStore
 from latesum.experiments.engine import Chunk, run_chunk
 from latesum.experiments.sweeps import Experiment, Grid, run_sweep
 
@@ -27,7 +27,7 @@ EXPERIMENT = Experiment.model_validate(
 )
 
 
-def one_setting() -> Setting:
+def one_setting() -> RunSpec:
     return Grid.of(EXPERIMENT).settings[1]
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from latesum import ODAAF, Beta, Flow, Problem
-from latesum.experiments import Setting
+from latesum.experiments import RunSpec
 from latesum.experiments.play import InBuckets, Poor
 from latesum.experiments.plays import Plays
 from latesum.experiments.whole_runs import COMPILED
@@ -60,14 +60,14 @@ def assert_same_runs(setting, numbers=(0,), until=None):
 @pytest.mark.parametrize("problem", PROBLEMS)
 @pytest.mark.parametrize("text", SPECS)
 def test_a_compiled_run_is_the_run(text, problem):
-    setting = Setting(PROBLEMS[problem], PolicySpec.parse(text), 30_000, seed=5)
+    setting = RunSpec(PROBLEMS[problem], PolicySpec.parse(text), 30_000, seed=5)
     assert_same_runs(setting, range(2))
 
 
 @pytest.mark.parametrize("text", ["odaaf", "flow", "ars-ucb", "round-robin(block=130)", "unmix"])
 def test_in_buckets(text):
     problem = PROBLEMS["two arms"]
-    assert_same_runs(Setting(problem, PolicySpec.parse(text), 30_030, reports=InBuckets(100)))
+    assert_same_runs(RunSpec(problem, PolicySpec.parse(text), 30_030, reports=InBuckets(100)))
 
 
 #: A world that is played in whole buckets, with delays of many of them.
@@ -78,7 +78,7 @@ BUCKETS = {
 
 
 def in_buckets(problem, text, **more):
-    return Setting(
+    return RunSpec(
         problem, PolicySpec.parse(text), 480_000, reports=InBuckets(12_000), world="buckets", seed=3,
         **more,
     )  # fmt: skip
@@ -139,7 +139,7 @@ def test_python_plays_what_is_drawn_otherwise_in_buckets(problem):
 )
 def test_in_two_pieces(text):
     """The last block of the first piece is cut short: the second goes on with it."""
-    setting = Setting(PROBLEMS["two arms"], PolicySpec.parse(text), 30_000)
+    setting = RunSpec(PROBLEMS["two arms"], PolicySpec.parse(text), 30_000)
     for expected, played, (_, one), (_, other) in both(setting, range(3), until=12_345):
         assert [play for piece in played for play in piece] == [p for e in expected for p in e]
         assert other.to_state() == one.to_state()
@@ -148,7 +148,7 @@ def test_in_two_pieces(text):
 @pytest.mark.parametrize("delay", ["exponential(3)", "geometric(30)"])
 def test_delays_beyond_the_table(delay):
     """With 4e8 rounds there are about 40 of them: Python takes part, and nothing else changes."""
-    setting = Setting(Problem([0.5, 0.6], delay), PolicySpec.parse("flow"), 4 * 10**8)
+    setting = RunSpec(Problem([0.5, 0.6], delay), PolicySpec.parse("flow"), 4 * 10**8)
     assert_same_runs(setting, range(2))
     later = []
     game, _ = setting._game(0, setting.horizon)
@@ -162,14 +162,12 @@ def test_many_late_rewards():
     """A short table, so that every step at which Python takes over is met."""
     steps = set()
     for number in range(3):
-        setting = Setting(Problem([0.5, 0.6], "exponential(3)"), PolicySpec.parse("flow"), 20_000)
+        setting = RunSpec(Problem([0.5, 0.6], "exponential(3)"), PolicySpec.parse("flow"), 20_000)
         games = [setting._game(number, setting.horizon)[0] for _ in range(2)]
         for game in games:
             _shorten(game._world, 5)
         finish = games[1]._world.finish
-        games[1]._world.finish = lambda *block, finish=finish: (
-            steps.add(block[3]) or finish(*block)
-        )
+        games[1]._world.finish = lambda *block, finish=finish: steps.add(block[3]) or finish(*block)
         assert list(games[0].play(20_000)) == games[1].plays(20_000)
         states = [game._world._rng.bit_generator.state for game in games]
         assert states[0] == states[1]
@@ -195,7 +193,7 @@ def _shorten(world, spread):
 def test_short_blocks_and_a_long_delay_need_more_room():
     """Flow remembers what was played within two mean delays, here more plays than at first."""
     policy = Flow(20, 3_000, mean_delay=2_000)
-    setting = Setting(
+    setting = RunSpec(
         Problem([0.2] * 19 + [0.5], "uniform(0, 3999)"), PolicySpec.of(policy), 3_000, seed=3
     )
     played = assert_same_runs(setting)
@@ -205,14 +203,14 @@ def test_short_blocks_and_a_long_delay_need_more_room():
 @pytest.mark.parametrize("text", ["flow", "unmix"])
 def test_an_arm_that_ran_before(text):
     problem = PROBLEMS["two arms"]
-    setting = Setting(problem, PolicySpec.parse(text), 20_000, before=1, history=500)
+    setting = RunSpec(problem, PolicySpec.parse(text), 20_000, before=1, history=500)
     assert_same_runs(setting, range(2))
 
 
 def test_unmix_searches_in_python():
     """Second opinions, another curve than the one told, arms in doubt and full arrays, and the same parts."""
     problem = Problem([0.3, 0.25, 0.28], "mixture((0.5, constant(0)), (0.5, constant(900)))")
-    setting = Setting(problem, PolicySpec.parse("unmix(mean_delay=30)"), 60_000)
+    setting = RunSpec(problem, PolicySpec.parse("unmix(mean_delay=30)"), 60_000)
     seen = set()
     for expected, played, (_, one), (_, other) in both(setting, range(2)):
         assert isinstance(played[0], Plays)
@@ -245,15 +243,15 @@ def test_long_delays(text):
     """All of one law with each policy; the first blocks of ARS-UCB are short, and drawn one by one."""
     problem = Problem([0.3, 0.5, 0.45], "uniform(0, 9000)")
     rounds = 20_000 if text == "round-robin" else 100_000  # a block of it is one round
-    assert_same_runs(Setting(problem, PolicySpec.parse(text), rounds, seed=5))
+    assert_same_runs(RunSpec(problem, PolicySpec.parse(text), rounds, seed=5))
 
 
 @pytest.mark.parametrize("delay", LONG)
 def test_long_delays_of_each_law(delay):
     problem = Problem([0.5, 0.6], delay)
-    assert_same_runs(Setting(problem, PolicySpec.parse("flow"), LONG[delay], seed=2))
+    assert_same_runs(RunSpec(problem, PolicySpec.parse("flow"), LONG[delay], seed=2))
     if delay.startswith("uniform"):
-        late = Setting(problem, PolicySpec.parse("ars-ucb"), 10_000, reports=InBuckets(1, 500))
+        late = RunSpec(problem, PolicySpec.parse("ars-ucb"), 10_000, reports=InBuckets(1, 500))
         assert_same_late_runs(late)
 
 
@@ -261,15 +259,15 @@ def test_long_delays_of_each_law(delay):
 @pytest.mark.parametrize("delay", LONG)
 def test_more_runs_with_long_delays_of_each_law(delay):
     problem = Problem([0.5, 0.6], delay)
-    assert_same_runs(Setting(problem, PolicySpec.parse("flow"), LONG[delay], seed=2), range(6))
-    late = Setting(problem, PolicySpec.parse("ars-ucb"), 30_000, reports=InBuckets(1, 500))
+    assert_same_runs(RunSpec(problem, PolicySpec.parse("flow"), LONG[delay], seed=2), range(6))
+    late = RunSpec(problem, PolicySpec.parse("ars-ucb"), 30_000, reports=InBuckets(1, 500))
     assert_same_late_runs(late, range(3))
 
 
 def test_long_delays_that_need_more_room(monkeypatch):
     """With next to no room at first, Python plays what has none: a block, or which plays pay late."""
     monkeypatch.setattr(cohorts, "_ROOM", 1)
-    setting = Setting(
+    setting = RunSpec(
         Problem([0.5, 0.6], "uniform(0, 9000)"), PolicySpec.parse("flow"), 300_000, seed=2
     )
     steps = set()
@@ -282,7 +280,7 @@ def test_long_delays_that_need_more_room(monkeypatch):
 
 def test_long_delays_whose_rewards_are_looked_for():
     """Blocks just long enough for cohorts: most of these are looked at often, and then resolved."""
-    setting = Setting(
+    setting = RunSpec(
         Problem([0.9, 0.8], "exponential(20000)"), PolicySpec.parse("round-robin(block=500)"), 300_000
     )  # fmt: skip
     games, steps = [setting._game(1, setting.horizon)[0] for _ in range(2)], []
@@ -294,7 +292,7 @@ def test_long_delays_whose_rewards_are_looked_for():
 
 def test_long_delays_of_an_arm_that_ran_before():
     problem = Problem([0.5, 0.6], "uniform(0, 9000)")
-    setting = Setting(problem, PolicySpec.parse("flow"), 200_000, before=1)
+    setting = RunSpec(problem, PolicySpec.parse("flow"), 200_000, before=1)
     assert_same_runs(setting, range(2))
 
 
@@ -346,7 +344,7 @@ _SOON = ("odaaf", "odaaf-b", "flow", "ars-ucb", "round-robin")
 )  # fmt: skip
 def test_totals_that_are_known_late(text, reports):
     problem = PROBLEMS["a delay for each arm"]
-    setting = Setting(problem, PolicySpec.parse(text), 2_500, seed=5, reports=reports)
+    setting = RunSpec(problem, PolicySpec.parse(text), 2_500, seed=5, reports=reports)
     assert_same_late_runs(setting)
 
 
@@ -355,7 +353,7 @@ def test_totals_that_are_known_late(text, reports):
 def test_late_totals_in_two_pieces(text, delay):
     """The last block of the first piece is cut short, and its total is awaited: the second goes on with it."""
     problem, reports = Problem([0.3, 0.5, 0.45], delay), InBuckets(500, 1_300)
-    setting = Setting(problem, PolicySpec.parse(text), 60_000, seed=5, reports=reports)
+    setting = RunSpec(problem, PolicySpec.parse(text), 60_000, seed=5, reports=reports)
     (plain, one), (compiled, other) = (setting._game(1, 60_000) for _ in range(2))
     first = compiled.last_plays(20_700)
     assert isinstance(first, Plays)
@@ -375,7 +373,7 @@ def test_late_totals_in_two_pieces(text, delay):
 
 def test_late_totals_with_delays_beyond_the_table():
     """A short table, so that few rounds are enough to go beyond it."""
-    setting = Setting(
+    setting = RunSpec(
         Problem([0.5, 0.6], "exponential(3)"), PolicySpec.parse("flow"), 20_000,
         reports=InBuckets(1, 100),
     )  # fmt: skip
@@ -384,7 +382,7 @@ def test_late_totals_with_delays_beyond_the_table():
 
 @pytest.mark.slow
 def test_late_totals_with_delays_beyond_a_whole_table():
-    setting = Setting(
+    setting = RunSpec(
         Problem([0.5, 0.6], "geometric(30)"), PolicySpec.parse("flow"), 4 * 10**8,
         reports=InBuckets(1, 10_000),
     )  # fmt: skip
@@ -394,7 +392,7 @@ def test_late_totals_with_delays_beyond_a_whole_table():
 def test_many_plays_whose_totals_are_awaited():
     """More than there is room for at first: in the list of plays, and in what Flow remembers."""
     policy = Flow(20, 3_000, mean_delay=2_000)
-    setting = Setting(
+    setting = RunSpec(
         Problem([0.2] * 19 + [0.5], "uniform(0, 3999)"), PolicySpec.of(policy), 3_000, seed=3,
         reports=InBuckets(7, 500),
     )  # fmt: skip
@@ -404,7 +402,7 @@ def test_many_plays_whose_totals_are_awaited():
 def test_the_policy_of_a_run_is_told_all_of_it():
     """What is told last is told when somebody asks for the policy."""
     for reports in (InBuckets(1), InBuckets(1, 50)):
-        setting = Setting(PROBLEMS["two arms"], PolicySpec.parse("flow"), 5_000, reports=reports)
+        setting = RunSpec(PROBLEMS["two arms"], PolicySpec.parse("flow"), 5_000, reports=reports)
         run, (game, policy) = setting.run(3), setting._game(3, 5_000)
         list(game.play(5_000))
         assert run.policy.to_state() == policy.to_state()
@@ -422,22 +420,22 @@ class Stubborn(ODAAF):
 def test_python_plays_what_is_not_all_kernel():
     own = Stubborn(2, 5_000, mean_delay=50)
     others = {
-        "a subclass": Setting(PROBLEMS["two arms"], PolicySpec.of(own), 5_000),
-        "rewards that are not 0 or 1": Setting(
+        "a subclass": RunSpec(PROBLEMS["two arms"], PolicySpec.of(own), 5_000),
+        "rewards that are not 0 or 1": RunSpec(
             Problem([Beta(1, 2), 0.5], "uniform(0, 9)"), PolicySpec.parse("odaaf"), 5_000
         ),
-        "long delays whose law compiled code does not know": Setting(
+        "long delays whose law compiled code does not know": RunSpec(
             Problem([0.4, 0.5], "half_normal(9000, 9000)"), PolicySpec.parse("odaaf"), 5_000
         ),
-        "long delays that differ": Setting(
+        "long delays that differ": RunSpec(
             Problem([0.4, 0.5], ["uniform(0, 9000)", "uniform(0, 9001)"]),
             PolicySpec.parse("odaaf"),
             5_000,
         ),
-        "parts that are reported late": Setting(
+        "parts that are reported late": RunSpec(
             PROBLEMS["two arms"], PolicySpec.parse("unmix"), 5_000, reports=InBuckets(1, 10)
         ),
-        "poor reports": Setting(
+        "poor reports": RunSpec(
             PROBLEMS["two arms"],
             PolicySpec.parse("odaaf"),
             5_000,
@@ -455,7 +453,7 @@ def test_python_plays_what_is_not_all_kernel():
 def test_a_policy_that_has_lost_an_option():
     problem = PROBLEMS["a delay for each arm"]
     for text in ("odaaf", "flow", "ars-ucb", "fixed-split", "round-robin", "oracle", "unmix"):
-        setting = Setting(problem, PolicySpec.parse(text), 9_000)
+        setting = RunSpec(problem, PolicySpec.parse(text), 9_000)
         games = [setting._game(0, 9_000) for _ in range(2)]
         for _, policy in games:
             policy.drop(1)
@@ -491,7 +489,7 @@ def test_plays_are_a_sequence_of_plays():
 )
 def test_a_run_needs_less_than_50_megabytes(delay, horizon):
     problem = Problem([0.5, 0.6], delay)
-    setting = Setting(problem, PolicySpec.of(Flow(2, horizon, mean_delay=100)), horizon)
+    setting = RunSpec(problem, PolicySpec.of(Flow(2, horizon, mean_delay=100)), horizon)
     setting.run(0)  # what is made once, and kept
     tracemalloc.start()
     setting.run(1)

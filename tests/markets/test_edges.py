@@ -7,7 +7,7 @@ import pytest
 from latesum import delays
 from latesum.markets import (
     NOTHING,
-    MarketSettings,
+    MarketConfig,
     RegionRow,
     ToldDelay,
     decide,
@@ -16,7 +16,7 @@ from latesum.markets import (
 )
 from latesum.markets.arrivals import lag_weights
 
-TWO = MarketSettings(("a", "b", "c"), 90, regions=("n", "s"), delay=ToldDelay(2.0))
+TWO = MarketConfig(("a", "b", "c"), 90, regions=("n", "s"), delay=ToldDelay(2.0))
 
 
 def both(days, rounds, total):
@@ -49,7 +49,7 @@ def test_decisions_and_readings_of_odd_rows(rows):
 
 @pytest.mark.filterwarnings("error")
 def test_refunds_may_make_money_negative():
-    settings = MarketSettings(("a", "b"), 90, amounts="money", before=NOTHING, delay=ToldDelay(0))
+    settings = MarketConfig(("a", "b"), 90, amounts="money", before=NOTHING, delay=ToldDelay(0))
     rows = [RegionRow("", day, 100, "ab"[day % 2], day - 5.0) for day in range(40)]
     assert math.isfinite(readings(rows, 40, settings).effects[1].high95)
 
@@ -66,6 +66,6 @@ def test_every_law_of_delays_can_be_told(law):
     assert lags == pytest.approx(
         told.mean, abs=0.02
     )  # visitors come in the middle of a bucket, and so do sales
-    settings = MarketSettings(("a", "b"), 90, delay=told, before="a")
+    settings = MarketConfig(("a", "b"), 90, delay=told, before="a")
     rows = [RegionRow("", day, 5_000, "ab"[day // 4 % 2], 150 + day % 5) for day in range(40)]
     assert abs(readings(rows, 40, settings).effects[1].effect) < 0.05

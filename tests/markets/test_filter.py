@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from scipy.linalg import solve
 
-from latesum.markets import NOT_KNOWN, NOTHING, MarketSettings, ToldDelay
+from latesum.markets import NOT_KNOWN, NOTHING, MarketConfig, ToldDelay
 from latesum.markets import model as model_file
 from latesum.markets.filter_kernels import CLIP
 from latesum.markets.model import fit
@@ -26,7 +26,7 @@ LAGS = 400
 def market(regions, buckets=24, *, seed=3, mixed=True, missing=0.15, **named):
     """A panel of made-up totals, with mixed buckets and missing rows."""
     rng = np.random.default_rng(seed)
-    settings = MarketSettings(
+    settings = MarketConfig(
         ("a", "b", "c"), 60, regions=tuple(f"r{k}" for k in range(regions)),
         delay=ToldDelay(1.7), **{"before": "a", "lags": "same", **named},
     )  # fmt: skip
@@ -210,7 +210,7 @@ def test_own_lags_of_no_spread_change_nothing():
 def test_own_lags_find_which_option_is_late():
     """Noise-free totals of two options, of which the second is twice as late as the first."""
     rng = np.random.default_rng(5)
-    settings = MarketSettings(("a", "b"), 120, delay=ToldDelay(2.0), before="a", pattern="none")
+    settings = MarketConfig(("a", "b"), 120, delay=ToldDelay(2.0), before="a", pattern="none")
     shares = np.zeros((120, 1, 2))
     for start in range(0, 120, 5):
         shares[start : start + 5, 0, rng.integers(2)] = 1.0
@@ -235,7 +235,7 @@ def test_own_lags_find_which_option_is_late():
 
 def test_totals_dated_by_decision_are_complete_in_the_end():
     """What has arrived of a bucket by now is F(age) of it, so young buckets are scaled up."""
-    settings = MarketSettings(
+    settings = MarketConfig(
         ("a", "b"),
         60,
         delay=ToldDelay(3.0, "known"),

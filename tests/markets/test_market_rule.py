@@ -10,7 +10,7 @@ from latesum.errors import InvalidInput
 from latesum.markets import (
     NOT_KNOWN,
     NOTHING,
-    MarketSettings,
+    MarketConfig,
     RegionRow,
     ToldDelay,
     decide,
@@ -29,7 +29,7 @@ REGIONS = ("north", "south", "east", "west")
 
 def made(regions=REGIONS, days=40, *, seed=1, effects=(0.0, 0.15, -0.1), scale=1.0, **named):
     rng = np.random.default_rng(seed)
-    settings = MarketSettings(
+    settings = MarketConfig(
         OPTIONS, 90, regions=regions, delay=ToldDelay(1.0), **{"before": "old", **named}
     )
     level = dict(zip(regions, (400, 250, 120, 60), strict=False))
@@ -102,7 +102,7 @@ def test_a_missing_row_is_an_absent_one_where_rounds_and_option_are_the_same():
 
 @pytest.mark.parametrize(("options", "regions"), [(5, 4), (5, 2), (3, 4), (3, 1), (7, 3)])
 def test_every_option_is_shown_in_the_sweep(options, regions):
-    settings = MarketSettings(
+    settings = MarketConfig(
         tuple(map(str, range(options))), 200, regions=tuple(f"r{k}" for k in range(regions)),
         delay=ToldDelay(2.0),
     )  # fmt: skip
@@ -141,7 +141,7 @@ def test_after_the_horizon_the_best_mean_is_shown():
 
 
 def test_a_report_lag_makes_the_sweep_longer():
-    settings = MarketSettings(OPTIONS, 90, delay=ToldDelay(2.0), report_lag=6)
+    settings = MarketConfig(OPTIONS, 90, delay=ToldDelay(2.0), report_lag=6)
     assert (settings.dwell, settings.sweep) == (4, 3 + 1)
     short = dataclasses.replace(settings, report_lag=3)  # the first day of the last dwell is known
     assert short.sweep == 3
@@ -198,7 +198,7 @@ def test_an_outlier_is_marked():
 
 def test_a_wild_level_is_warned_of():
     rng = np.random.default_rng(4)
-    settings = MarketSettings(OPTIONS, 90, before="old", rounds_known=False)
+    settings = MarketConfig(OPTIONS, 90, before="old", rounds_known=False)
     level = np.cumsum(0.12 * rng.standard_normal(70))
     rows = [
         RegionRow("", day, 1.0, OPTIONS[day // 4 % 3] if day >= 0 else "old",
@@ -217,7 +217,7 @@ def test_too_few_rows_are_warned_of():
 
 def test_hours_have_a_pattern_of_hours_and_weekdays():
     rng = np.random.default_rng(1)
-    settings = MarketSettings(("old", "new"), 24 * 20, before="old", pattern="hour", phase=7)
+    settings = MarketConfig(("old", "new"), 24 * 20, before="old", pattern="hour", phase=7)
     rows = []
     for hour in range(-24 * 7, 24 * 4):
         at = hour + 7
@@ -247,7 +247,7 @@ def test_hours_have_a_pattern_of_hours_and_weekdays():
 )
 def test_settings_refuse(change, words):
     with pytest.raises(InvalidInput, match=words):
-        MarketSettings(**{"options": ("a", "b"), "horizon": 9, **change})
+        MarketConfig(**{"options": ("a", "b"), "horizon": 9, **change})
 
 
 @pytest.mark.parametrize(
@@ -278,7 +278,7 @@ def test_what_is_not_known_of_the_past_is_held_loosely():
 
     effects = {}
     for before in (NOTHING, "old", NOT_KNOWN):
-        settings = MarketSettings(("old", "new"), 60, delay=ToldDelay(4.0), before=before)
+        settings = MarketConfig(("old", "new"), 60, delay=ToldDelay(4.0), before=before)
         rows = [
             RegionRow("", day, 1e5, "old" if day % 16 < 8 else "new", total(day))
             for day in range(40)
@@ -295,7 +295,7 @@ def four_regions_of_a_shop(seed, days):
     It is decided by the second version, which changed options more often.
     """
     rng = np.random.default_rng(seed)
-    settings = MarketSettings(
+    settings = MarketConfig(
         OPTIONS, 84, regions=REGIONS, delay=ToldDelay(2.0), before="old", seed=seed
     )
     arrives = (0.35, 0.25, 0.15, 0.10, 0.06, 0.04, 0.03, 0.02)  # 1.6 days late on average
@@ -342,7 +342,7 @@ def test_whether_nothing_ran_before_is_found_out(ran):
     ]  # fmt: skip
 
     def effects(before, **named):
-        settings = MarketSettings(OPTIONS, 60, delay=ToldDelay(3.0), before=before, **named)
+        settings = MarketConfig(OPTIONS, 60, delay=ToldDelay(3.0), before=before, **named)
         return np.array([each.effect for each in readings(rows, 30, settings).effects[1:]])
 
     truth = effects(NOTHING if ran == "nothing" else "old")
@@ -354,7 +354,7 @@ def test_whether_nothing_ran_before_is_found_out(ran):
 
 def test_there_are_three_versions_of_the_model():
     with pytest.raises(InvalidInput, match="versions 1 to 3 of the model, not 4"):
-        MarketSettings(("a", "b"), 9, model=4)
+        MarketConfig(("a", "b"), 9, model=4)
 
 
 def test_draws_are_from_half_of_the_uncertainty_and_were_from_more_before():
@@ -363,7 +363,7 @@ def test_draws_are_from_half_of_the_uncertainty_and_were_from_more_before():
     The better one is drawn with chance Phi(0.6 / kappa): 0.885 with 0.5, 0.804 with 0.7; each share has a standard
     error below 0.02, and is wrong by 0.06 in less than 1 of 500 cases.
     """
-    settings = MarketSettings(("a", "b"), 90, delay=ToldDelay(1.0), before="a", pattern="none")
+    settings = MarketConfig(("a", "b"), 90, delay=ToldDelay(1.0), before="a", pattern="none")
     rows = Panel.of(
         [RegionRow("", day, 1e4, "ab"[max(0, day) // 2 % 2], 300.0) for day in range(-14, 8)],
         settings, 8,
@@ -387,7 +387,7 @@ def test_draws_are_from_half_of_the_uncertainty_and_were_from_more_before():
 
 def test_hours_are_not_taken_for_days():
     """Two weeks of a history are 336 hours, and a search is made when a quarter more of them is known."""
-    settings = MarketSettings(("old", "new"), 240, before="old", pattern="hour")
+    settings = MarketConfig(("old", "new"), 240, before="old", pattern="hour")
 
     def swept_and_searched(hours, model):
         told = dataclasses.replace(settings, model=model)
@@ -403,9 +403,7 @@ def test_hours_are_not_taken_for_days():
 def test_effects_that_change_are_warned_of():
     """Two options that show in turn in four regions change places half-way: seen from what is shown."""
     rng = np.random.default_rng(3)
-    settings = MarketSettings(
-        ("old", "new"), 90, regions=REGIONS, delay=ToldDelay(0.5), before="old"
-    )
+    settings = MarketConfig(("old", "new"), 90, regions=REGIONS, delay=ToldDelay(0.5), before="old")
     stays, changes = [], []
     for day in range(-14, 80):
         for place, region in enumerate(REGIONS):
@@ -421,7 +419,7 @@ def test_effects_that_change_are_warned_of():
 
 def test_a_delay_a_little_longer_than_whole_buckets_needs_no_bucket_more():
     """The law of a delay in whole rounds has a mean of 2.00002 buckets where two are meant."""
-    settings = MarketSettings(OPTIONS, 90, delay=ToldDelay(2.00002))
+    settings = MarketConfig(OPTIONS, 90, delay=ToldDelay(2.00002))
     assert settings.dwell == 4
     assert dataclasses.replace(settings, model=1).dwell == 5
     assert dataclasses.replace(settings, delay=ToldDelay(2.1)).dwell == 5

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from latesum import InvalidInput, Problem, compare
+from latesum.campaigns.config import CampaignConfig
 from latesum.experiments.stats import quantile_of, share_of
-from latesum.campaigns.settings import Settings
 from latesum.planning import plan
 from latesum.planning.beliefs import read_beliefs
 from latesum.planning.candidates import EQUAL_SPLIT, candidates_for
@@ -179,7 +179,7 @@ def test_switchback_is_tried_and_handed_on_as_a_campaign_takes_it():
     assert handed["parameters"] == {
         "n_arms": 3, "horizon": 84, "mean_delay": 2.0, "sure": "guess",
     }  # fmt: skip
-    settings = Settings.read({
+    settings = CampaignConfig.read({
         "name": "offers", "options": ["a", "b", "c"], "policy": handed["policy"], "expected_rounds": handed["bucket"],
         "parameters": {key: value for key, value in handed["parameters"].items() if key != "n_arms"},
         "time_basis": "arrival", "start": "2026-03-02",

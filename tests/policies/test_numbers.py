@@ -6,7 +6,7 @@ import json
 import pytest
 
 from latesum import InvalidInput, Problem, simulate
-from latesum.policies import ODAAF, Flow, Restarting, RoundRobin, Block, check, from_state
+from latesum.policies import ODAAF, Block, Flow, Restarting, RoundRobin, check, from_state
 from latesum.policies.base import Play, Policy
 
 

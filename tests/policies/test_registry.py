@@ -9,7 +9,7 @@ import pytest
 from latesum import Problem, simulate
 from latesum._checks import InvalidInput
 from latesum._registry import POLICIES, Registry
-from latesum.experiments import Setting
+from latesum.experiments import RunSpec
 from latesum.policies import Policy, PolicySpec, RoundRobin, from_state, registry
 from latesum.policies.spec import ALIASES
 
@@ -26,7 +26,7 @@ def _with_new(policy):
 
 def policy_for(text, problem, horizon):
     """The policy written as `text`, told what is true of a problem."""
-    return Setting(problem, PolicySpec.parse(text), horizon).prepared[1]
+    return RunSpec(problem, PolicySpec.parse(text), horizon).prepared[1]
 
 
 def _of_init(policy):

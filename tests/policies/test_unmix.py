@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from latesum import Problem, simulate
 from latesum._checks import InvalidInput
 from latesum.delays import parse
-from latesum.experiments.setting import Setting
+from latesum.experiments.spec import RunSpec
 from latesum.experiments.studies.coverage import measure_coverage
 from latesum.policies import PolicySpec, Unmix, build
 from latesum.policies.unmix.curve import known_laws, told_mean
@@ -355,7 +355,7 @@ def _looked_at(number, **told):
         "horizon": 250_000, "seed": 77,
         "policy": {"name": "unmix", "parameters": {"delay": None, **told}},
     }  # fmt: skip
-    return next(iter(Setting.from_json(setting).run(number).policies_after([3907])))
+    return next(iter(RunSpec.from_json(setting).run(number).policies_after([3907])))
 
 
 def test_told_nothing_its_limits_hold_by_every_delay_that_is_plausible():

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from latesum.experiments.measures import suspect
-from latesum.experiments.setting import Setting
+from latesum.experiments.spec import RunSpec
 from latesum.experiments.studies.safety import HARMFUL_SHARE
 
 NEAR_ONE = [0.9124717334258039, 0.9706362981869137, 0.963435904363216, 0.9965433929243288]
@@ -85,7 +85,7 @@ def _ends_harmful(name, **rule):
         "problem": {"arms": arms, "delay": delay}, "horizon": horizon, "seed": seed,
         "policy": {"name": "unmix", "parameters": {"delay": None, **told, **rule}}, **more,
     }  # fmt: skip
-    return suspect(Setting.from_json(setting).run(number), share=HARMFUL_SHARE)
+    return suspect(RunSpec.from_json(setting).run(number), share=HARMFUL_SHARE)
 
 
 @pytest.mark.parametrize("name", [*FOUND, *IN_DOUBT, *MORE_IN_DOUBT])
@@ -148,7 +148,7 @@ def _told_half(number, **rule):
         "reports": {"bucket": bucket, "lag": 0},
         "policy": {"name": "unmix", "parameters": {"delay": None, **rule}}, **TOLD_HALF_OF_IT,
     }  # fmt: skip
-    return suspect(Setting.from_json(setting).run(number), share=HARMFUL_SHARE)
+    return suspect(RunSpec.from_json(setting).run(number), share=HARMFUL_SHARE)
 
 
 def _told_nothing(number, **rule):
@@ -159,7 +159,7 @@ def _told_nothing(number, **rule):
         "reports": {"bucket": bucket, "lag": 0},
         "policy": {"name": "unmix", "parameters": {"mean_delay": None, "delay": None, **rule}},
     }  # fmt: skip
-    return suspect(Setting.from_json(setting).run(number), share=HARMFUL_SHARE)
+    return suspect(RunSpec.from_json(setting).run(number), share=HARMFUL_SHARE)
 
 
 def _nine_times_as_late(**rule):
@@ -170,7 +170,7 @@ def _nine_times_as_late(**rule):
         "problem": {"arms": [0.30, 0.33, 0.36], "delay": delays}, "horizon": 250_000, "seed": 1,
         "order": 3, "policy": {"name": "unmix", "parameters": told},
     }  # fmt: skip
-    return suspect(Setting.from_json(setting).run(674))
+    return suspect(RunSpec.from_json(setting).run(674))
 
 
 REACHED = [
@@ -204,7 +204,7 @@ def _half_at_once(**rule):
         "horizon": 902_497, "seed": 44,
         "policy": {"name": "unmix", "parameters": {"mean_delay": None, "delay": None, **rule}},
     }  # fmt: skip
-    return suspect(Setting.from_json(setting).run(182), share=HARMFUL_SHARE)
+    return suspect(RunSpec.from_json(setting).run(182), share=HARMFUL_SHARE)
 
 
 def _a_twentieth_ten_times_later(**rule):
@@ -218,7 +218,7 @@ def _a_twentieth_ten_times_later(**rule):
         "horizon": 2_000_000, "seed": 61,
         "policy": {"name": "unmix", "parameters": {"delay": None, **rule}},
     }  # fmt: skip
-    return suspect(Setting.from_json(setting).run(6674), share=HARMFUL_SHARE)
+    return suspect(RunSpec.from_json(setting).run(6674), share=HARMFUL_SHARE)
 
 
 def test_arms_in_doubt_are_visited_in_turn_where_nothing_was_told():
@@ -260,7 +260,7 @@ def test_lock_ins_that_are_left(name):
         "policy": {"name": "unmix", "parameters": {"delay": None, **untold}},
         "told": {"mean_delay": told} if told not in (None, 1.0) else {},
     }  # fmt: skip
-    run = Setting.from_json(setting).run(number)
+    run = RunSpec.from_json(setting).run(number)
     assert not suspect(run.continued(10 * run.horizon), share=HARMFUL_SHARE)
 
 
@@ -326,7 +326,7 @@ def test_a_long_visit_to_the_second_best_arm_ends(means, delay, seed, number, mo
         "problem": {"arms": means, "delay": delay}, "horizon": 2_000, "seed": seed,
         "policy": {"name": "unmix", "parameters": {"delay": None}}, **more,
     }  # fmt: skip
-    run = Setting.from_json(setting).run(number)
+    run = RunSpec.from_json(setting).run(number)
     assert suspect(run, share=HARMFUL_SHARE) == (horizons > 1)
     longer = run.continued(horizons * run.horizon) if horizons > 1 else run
     assert not suspect(longer, share=HARMFUL_SHARE)

@@ -6,9 +6,9 @@ import pytest
 from service_settings import SETTINGS
 
 from latesum.campaigns import Campaign
+from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.entries import Entry
 from latesum.campaigns.health import Finding
-from latesum.campaigns.settings import Settings
 from latesum.service.summaries import CampaignSummary, Wanted, count_glances
 
 
@@ -98,7 +98,7 @@ def test_time_alone_changes_the_health_in_a_list(counted, clock):
 def test_a_page_of_very_many_buckets_is_small_and_shows_all_of_them(make_service, clock, buckets):
     service = make_service(watch_every=3600.0)
     start = datetime(2025, 1, 1, tzinfo=UTC)
-    settings = Settings.read(
+    settings = CampaignConfig.read(
         {**SETTINGS, "name": "long", "every": "hour", "start": "2025-01-01 00:00"}
     )
     entries = []

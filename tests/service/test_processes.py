@@ -8,8 +8,8 @@ from service_killtest import kill_at_random_moments
 from service_process import ServiceProcess
 from service_settings import SETTINGS
 
-from latesum.errors import ServiceError
 from latesum.campaigns import Store
+from latesum.errors import ServiceError
 from latesum.service import Tokens
 from latesum.service.client import Client
 

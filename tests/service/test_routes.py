@@ -301,8 +301,8 @@ def test_records_that_come_together_have_their_own_verdicts(service, operator, c
     """One transaction for many, but one conflict or bad value does not spoil the others."""
     import asyncio
 
-    from latesum.errors import BadField
     from latesum.campaigns.verdicts import Recorded, Row
+    from latesum.errors import BadField
 
     for bucket in range(1, 6):
         operator.get(f"{campaign}/option", params={"bucket": bucket})
@@ -352,10 +352,10 @@ def test_answers_are_as_described(operator, campaign):
 )
 def test_settings_are_refused_in_the_words_of_the_library(operator, wrong):
     from latesum import InvalidInput
-    from latesum.campaigns.settings import Settings
+    from latesum.campaigns.config import CampaignConfig
 
     with pytest.raises(InvalidInput) as refused:
-        Settings.read({"name": "other", **SETTINGS, **wrong})
+        CampaignConfig.read({"name": "other", **SETTINGS, **wrong})
     answer = operator.put("/v1/campaigns/other", json={**SETTINGS, **wrong})
     assert answer.status_code == 422
     assert answer.json()["error"] == str(refused.value)

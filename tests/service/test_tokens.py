@@ -7,8 +7,8 @@ import pytest
 from typer.testing import CliRunner
 
 from latesum._checks import InvalidInput
-from latesum.cli.app import app
 from latesum.campaigns import Store
+from latesum.cli.app import app
 from latesum.service import Tokens
 from latesum.service.tokens import hash_of
 

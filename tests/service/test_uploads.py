@@ -18,9 +18,9 @@ import pytest
 from service_process import ServiceProcess
 from service_settings import SETTINGS
 
+from latesum.campaigns import Campaign, Store
 from latesum.errors import MissingExtra
 from latesum.files import sources
-from latesum.campaigns import Campaign, Store
 from latesum.service import Tokens, taking_in
 from latesum.service.errors import ClientLeft, Refused
 from latesum.service.workers import MOST_AT_ONCE, Uploads

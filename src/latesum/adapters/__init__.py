@@ -18,8 +18,8 @@ from latesum.adapters.labelled import (
 )
 
 if _TYPE_CHECKING:
-    from latesum.adapters.environments import RoundEnv as RoundEnv
     from latesum.adapters.environments import BlockEnv as BlockEnv
+    from latesum.adapters.environments import RoundEnv as RoundEnv
 
 #: Public too, but importing them needs an extra.
 _ENVIRONMENTS = ("RoundEnv", "BlockEnv")

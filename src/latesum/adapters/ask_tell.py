@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from latesum._checks import InvalidInput, finite_number, whole_number
-from latesum.policies import Estimate, Policy, Block
+from latesum.policies import Block, Estimate, Policy
 
 #: As Optuna calls them.
 TrialState = Literal["RUNNING", "COMPLETE", "FAIL"]

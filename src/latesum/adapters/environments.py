@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 else:
     gymnasium = require("gymnasium", "gymnasium")
 
-__all__ = ["RoundEnv", "BlockEnv"]
+__all__ = ["BlockEnv", "RoundEnv"]
 
 Floats = NDArray[np.float64]
 #: What a step gives: observation, reward, terminated, truncated, info.

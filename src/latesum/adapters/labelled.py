@@ -21,7 +21,7 @@ from latesum.attributed.draws import BLOCK, Draws
 from latesum.experiments.comparison import Comparison, default_checkpoints
 from latesum.experiments.results import Runs
 from latesum.experiments.run import Run
-from latesum.experiments.setting import POLICY, WORLD
+from latesum.experiments.spec import POLICY, WORLD
 from latesum.policies import Play
 from latesum.simulation import FieldProblem, Problem
 

@@ -5,12 +5,12 @@ from latesum._extras import need
 
 need("campaigns")  # before anything of it is imported
 
-from latesum.errors import BadField, Conflicting, Moved, UnknownBucket, UnknownCampaign
 from latesum.campaigns.campaign import Campaign, system_clock
 from latesum.campaigns.entries import Entry
 from latesum.campaigns.ledger import Decision
 from latesum.campaigns.store import Store
 from latesum.campaigns.verdicts import Recorded, Row
+from latesum.errors import BadField, Conflicting, Moved, UnknownBucket, UnknownCampaign
 
 __all__ = [
     "BadField",

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 from latesum._checks import InvalidInput
 from latesum._sentences import counted
-from latesum.errors import NotPossible
 from latesum.campaigns.changes import changed_fields, check_addition, check_new_name
 from latesum.campaigns.deciding import after_the_end, carry
 from latesum.campaigns.entries import Entry
 from latesum.campaigns.ledger import Ledger
 from latesum.campaigns.setting_fields import check_printable
 from latesum.campaigns.store import Writer
+from latesum.errors import NotPossible
 
 #: Acts that are possible in a finished campaign.
 _AFTER_THE_END = ("reopen", "archive", "rename")

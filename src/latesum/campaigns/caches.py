@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.entries import Entry
 from latesum.campaigns.ledger import Ledger, new_ledger
-from latesum.campaigns.settings import Settings
 from latesum.campaigns.store import Store, Writer
 from latesum.policies import Play, Policy
 
@@ -27,7 +27,7 @@ _CHECKPOINT_EVERY = 32
 class LedgerCache:
     """The ledger of a campaign that other processes write to as well."""
 
-    def __init__(self, store: Store, campaign: int, settings: Settings) -> None:
+    def __init__(self, store: Store, campaign: int, settings: CampaignConfig) -> None:
         self._store = store
         self._campaign = campaign
         self._settings = settings  # as at the campaign's beginning
@@ -104,12 +104,12 @@ class PolicyCache:
     """
 
     def __init__(self) -> None:
-        self._settings: Settings | None = None
+        self._settings: CampaignConfig | None = None
         self._replays: ReplayCache | None = None
         #: What `switchback` last decided, for all regions, and from what.
         self._choices: tuple[Any, dict[str, MarketChoice]] | None = None
 
-    def after(self, settings: Settings, told: list[Told]) -> Policy:
+    def after(self, settings: CampaignConfig, told: list[Told]) -> Policy:
         """The policy of these settings that was told all this."""
         if self._replays is None or (self._settings is not settings and self._settings != settings):
             self._replays = ReplayCache(settings.build_policy())

@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, overload
 
 from latesum._checks import InvalidInput, known_name
-from latesum.errors import BadRows, NotPossible
-from latesum.files import FileForm
 from latesum.campaigns.acts import Acted, OperatorAct, read_who_and_why
 from latesum.campaigns.batches import CheckWanted, always_wanted
 from latesum.campaigns.buckets import When
 from latesum.campaigns.caches import LedgerCache, PolicyCache
 from latesum.campaigns.changes import settings_after_all
+from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.deciding import (
     Choice,
     bucket_to_decide,
@@ -34,7 +33,6 @@ from latesum.campaigns.operating import Operated
 from latesum.campaigns.own_delay import find_own_delay
 from latesum.campaigns.recorder import BucketState, Recorder, RegionBucket, check_gap, why_unknown
 from latesum.campaigns.rules import check_rules
-from latesum.campaigns.settings import Settings
 from latesum.campaigns.store import Store, Stored, Writer
 from latesum.campaigns.verdicts import (
     NO_EXCEPTIONS,
@@ -45,12 +43,14 @@ from latesum.campaigns.verdicts import (
     Row,
     check_rows,
 )
+from latesum.errors import BadRows, NotPossible
+from latesum.files import FileForm
 from latesum.policies import Estimate, Policy
 
 if TYPE_CHECKING:
-    from latesum.files.written import TableOut
     from latesum.campaigns.market_view import MarketView
     from latesum.campaigns.status import Status
+    from latesum.files.written import TableOut
 
 Clock = Callable[[], datetime]
 #: Buckets whose state is kept between two transactions.
@@ -108,7 +108,7 @@ class Campaign(Operated):
         self.stored = stored
         self.clock = clock
         #: What it is set up with, as far as this process knows; `current_settings` asks the store.
-        self.settings = self.first_settings = Settings.from_json(stored.settings)
+        self.settings = self.first_settings = CampaignConfig.from_json(stored.settings)
         self._changed = 0  # the sequence of the newest change that `settings` know of
         self._owns_store = owns_store
         self._lock = threading.RLock()
@@ -119,7 +119,7 @@ class Campaign(Operated):
     @classmethod
     def create(
         cls,
-        settings: Settings | None = None,
+        settings: CampaignConfig | None = None,
         /,
         *,
         store: Store | str | Path | None = None,
@@ -129,14 +129,14 @@ class Campaign(Operated):
         """Set up a campaign.
 
         Args:
-            settings: What it is set up with; `latesum.campaigns.settings.Settings` says what each field means.
+            settings: What it is set up with; `latesum.campaigns.config.CampaignConfig` says what each field means.
             store: Where it is kept: a path, an address or an open store.
             clock: What time it is.
             given: The fields of the settings, in place of `settings`. Timed buckets start now, unless
                 a `start` is given.
         """
         if settings is None:
-            settings = Settings.read(given, now=clock())
+            settings = CampaignConfig.read(given, now=clock())
         elif given:
             raise InvalidInput("give the settings, or their fields, and not both.")
         opened, owns = _opened(store)
@@ -173,7 +173,7 @@ class Campaign(Operated):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def current_settings(self) -> Settings:
+    def current_settings(self) -> CampaignConfig:
         """What the campaign is set up with now: what it was created with, and all changes since."""
         with self._lock:
             changed = self.store.changed(self.stored.id)

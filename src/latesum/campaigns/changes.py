@@ -13,12 +13,12 @@ from typing import Any
 
 from latesum._checks import InvalidInput, known_name
 from latesum._sentences import sentence
-from latesum.errors import NotPossible
 from latesum.campaigns.before import NO_OPTION
+from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.entries import Entry
 from latesum.campaigns.market_fields import SWITCHBACK, UNWRITTEN, newer_market_parameters
 from latesum.campaigns.setting_fields import read_option_name
-from latesum.campaigns.settings import Settings
+from latesum.errors import NotPossible
 from latesum.policies import registry
 
 #: The settings that can be changed. Options are added and renamed by acts of their own.
@@ -29,7 +29,7 @@ CHANGEABLE = (
 MOST_OPTIONS = 100
 
 
-def settings_after(settings: Settings, entry: Entry) -> Settings:
+def settings_after(settings: CampaignConfig, entry: Entry) -> CampaignConfig:
     """The settings after an entry of the log that changes them."""
     saved, body = settings.to_json(), entry.body
     if entry.kind == "add":
@@ -41,17 +41,17 @@ def settings_after(settings: Settings, entry: Entry) -> Settings:
             saved["status_quo"] = body["name"]
     else:
         saved |= body["changes"]
-    return Settings.from_json(saved)
+    return CampaignConfig.from_json(saved)
 
 
-def settings_after_all(settings: Settings, entries: Iterable[Entry]) -> Settings:
+def settings_after_all(settings: CampaignConfig, entries: Iterable[Entry]) -> CampaignConfig:
     """The settings after all these entries, each of which changes them."""
     for entry in entries:
         settings = settings_after(settings, entry)
     return settings
 
 
-def check_new_name(settings: Settings, name: object, renamed: int | None = None) -> str:
+def check_new_name(settings: CampaignConfig, name: object, renamed: int | None = None) -> str:
     """The name of an option that is added or renamed; refused if another one has it."""
     wanted = read_option_name(name)
     others = [each for arm, each in enumerate(settings.options) if arm != renamed]
@@ -65,7 +65,7 @@ def check_new_name(settings: Settings, name: object, renamed: int | None = None)
     return wanted
 
 
-def check_addition(settings: Settings, name: str) -> None:
+def check_addition(settings: CampaignConfig, name: str) -> None:
     """Refuse an option that the policy cannot take in while it runs."""
     if not settings.is_market and not registry.takes_new_options(settings.policy):
         able = [each for each in registry.available() if registry.takes_new_options(each)]
@@ -80,13 +80,13 @@ def check_addition(settings: Settings, name: str) -> None:
     if len(settings.options) >= MOST_OPTIONS:
         raise NotPossible(f"a campaign has at most {MOST_OPTIONS} options.")
     added = {**settings.to_json(), "options": [*settings.options, name]}
-    Settings.from_json(added).check_policy()
+    CampaignConfig.from_json(added).check_policy()
 
 
 def plain_request(given: Mapping[str, Any]) -> dict[str, Any]:
     """What is asked to be changed, as JSON values; refused where it cannot be changed."""
     for name in given:
-        if name in Settings.model_fields and name not in CHANGEABLE:
+        if name in CampaignConfig.model_fields and name not in CHANGEABLE:
             raise InvalidInput(
                 f"{name} cannot be changed while a campaign runs; {', '.join(CHANGEABLE)} can."
             )
@@ -100,7 +100,7 @@ def plain_request(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def changed_fields(
-    settings: Settings, given: Mapping[str, Any]
+    settings: CampaignConfig, given: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
     """What a change sets, what that was before, and what to know about it.
 

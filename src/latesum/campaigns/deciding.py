@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 
 from latesum._checks import InvalidInput
 from latesum._sentences import Sentence, sentence
-from latesum.errors import NotPossible
 from latesum.campaigns.buckets import When
 from latesum.campaigns.caches import PolicyCache, Told
+from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.ledger import Decision, Ledger
 from latesum.campaigns.maturity import Maturity
 from latesum.campaigns.reasons import say_asked
 from latesum.campaigns.rules import RULES_VERSION, check_rules
-from latesum.campaigns.settings import Settings
 from latesum.campaigns.vocabulary import Purpose, Source
+from latesum.errors import NotPossible
 from latesum.policies import Play
 
 
@@ -144,7 +144,7 @@ def choose(
 
 
 def _people_first(
-    settings: Settings, part: Ledger, last: Decision | None, what: str
+    settings: CampaignConfig, part: Ledger, last: Decision | None, what: str
 ) -> tuple[int, Source, str] | None:
     """What people ordered or held, with its reason; None if the policy decides."""
     if part.order is not None:
@@ -243,13 +243,13 @@ def after_the_end(ledger: Ledger, bucket: int) -> Choice:
     return Choice(arm, "override", "finished", None, reason, RULES_VERSION, bucket)
 
 
-def fill_in(settings: Settings, arm: int, bucket: int) -> Choice:
+def fill_in(settings: CampaignConfig, arm: int, bucket: int) -> Choice:
     """What ran in a bucket before the first question, as it was reported afterwards."""
     reason = f"Reported afterwards: {settings.options[arm]} was shown before the first question."
     return Choice(arm, "override", "reported", None, reason, RULES_VERSION, bucket)
 
 
-def _goes_on(settings: Settings, ledger: Ledger, last: Decision | None, bucket: int) -> bool:
+def _goes_on(settings: CampaignConfig, ledger: Ledger, last: Decision | None, bucket: int) -> bool:
     if settings.align is None or last is None or ledger.order is not None:
         return False
     if ledger.hold is not None or last.source in (
@@ -261,5 +261,5 @@ def _goes_on(settings: Settings, ledger: Ledger, last: Decision | None, bucket: 
     return same and last.arm not in ledger.dropped
 
 
-def _block_name(settings: Settings) -> str:
+def _block_name(settings: CampaignConfig) -> str:
     return "week" if settings.align == "week" else f"{settings.align} buckets"

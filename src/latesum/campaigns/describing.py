@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from latesum._sentences import Sentence, joined, sentence
+from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.entries import Entry
 from latesum.campaigns.ledger import shown_of
 from latesum.campaigns.reasons import reason_of
-from latesum.campaigns.settings import Settings
 from latesum.campaigns.status import act_sentence, shown_text
 
 
-def describe_entry(entry: Entry, settings: Settings) -> str:
+def describe_entry(entry: Entry, settings: CampaignConfig) -> str:
     """What happened, for people."""
     if entry.kind == "decision":
         body = entry.body
@@ -39,7 +39,7 @@ def describe_entry(entry: Entry, settings: Settings) -> str:
     return sentence("{at:%Y-%m-%d %H:%M} UTC: {what}", at=entry.at, what=what)
 
 
-def _record(entry: Entry, settings: Settings) -> str:
+def _record(entry: Entry, settings: CampaignConfig) -> str:
     body = entry.body
     assert entry.bucket is not None
     said = list[str]()

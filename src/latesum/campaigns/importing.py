@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from latesum._sentences import sentence
-from latesum.errors import MOST_PROBLEMS, BadField, BadFile, BadRows
-from latesum.files import FileForm
-from latesum.files.table import in_row
 from latesum.campaigns.batches import CheckWanted, always_wanted, in_batches
 from latesum.campaigns.campaign import Campaign
 from latesum.campaigns.totals_file import Totals, read_totals
 from latesum.campaigns.verdicts import NO_EXCEPTIONS, Allowed, CheckedRow, Recorded, check_row
+from latesum.errors import MOST_PROBLEMS, BadField, BadFile, BadRows
+from latesum.files import FileForm
+from latesum.files.table import in_row
 
 
 class Imported(NamedTuple):

@@ -8,9 +8,9 @@ from zoneinfo import ZoneInfo
 
 from latesum._durations import duration_text
 from latesum._sentences import counted, joined, sentence
+from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.ledger import Ledger
 from latesum.campaigns.maturity import Maturity
-from latesum.campaigns.settings import Settings
 
 #: A total that grew by less than this share is noise, not growth.
 _NOISE = 0.01
@@ -61,7 +61,7 @@ def _passed(ledger: Ledger, maturity: Maturity, batches: list[datetime], without
 
 
 def _waiting(
-    settings: Settings, ledger: Ledger, maturity: Maturity, unused: list[int]
+    settings: CampaignConfig, ledger: Ledger, maturity: Maturity, unused: list[int]
 ) -> list[str]:
     """Totals that are recorded and not usable yet: what for, and until when."""
     waiting = [bucket for bucket in unused if ledger.value(bucket).total is not None]
@@ -80,7 +80,7 @@ def _waiting(
     ]
 
 
-def _unrecorded(settings: Settings, ledger: Ledger, buckets: list[int]) -> list[str]:
+def _unrecorded(settings: CampaignConfig, ledger: Ledger, buckets: list[int]) -> list[str]:
     """Buckets of which no total can be used, however long one waits: why, and what to do."""
     found = list[str]()
     values = {bucket: ledger.value(bucket) for bucket in buckets}
@@ -155,7 +155,7 @@ def usual_interval(moments: list[datetime]) -> timedelta:
     return between[len(between) // 2] if between else timedelta(0)
 
 
-def bucket_word(settings: Settings) -> str:
+def bucket_word(settings: CampaignConfig) -> str:
     """What a bucket of this campaign is called."""
     return settings.buckets.every if settings.buckets.timed else "bucket"
 
@@ -166,7 +166,7 @@ def span_since(then: datetime, now: datetime) -> str:
     return counted(round(hours / 24), "day") if hours >= 48 else counted(round(hours), "hour")
 
 
-def date_of(moment: datetime, settings: Settings) -> str:
+def date_of(moment: datetime, settings: CampaignConfig) -> str:
     """The day of a moment, in the campaign's time zone."""
     return f"{moment.astimezone(ZoneInfo(settings.zone)):%Y-%m-%d}"
 

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 from latesum._checks import InvalidInput
 from latesum.campaigns.changes import settings_after
+from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.entries import Entry
 from latesum.campaigns.reasons import reason_of
 from latesum.campaigns.rules import rules_of
-from latesum.campaigns.settings import Settings
 from latesum.campaigns.vocabulary import Purpose, RecordStatus, Source
 
 
@@ -141,7 +141,7 @@ class Order(NamedTuple):
 class Ledger:
     """Everything that the log says of a campaign without regions, up to its newest entry."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: CampaignConfig) -> None:
         #: What the campaign is set up with after the newest entry.
         self.settings = settings
         self.newest: Entry | None = None
@@ -271,7 +271,7 @@ class RegionalLedger(Ledger):
     ordered or dropped is so if it is in all regions.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: CampaignConfig) -> None:
         self._parts = {region: Ledger(settings) for region in settings.regions}
         super().__init__(settings)
         first = next(iter(self._parts.values()))
@@ -301,7 +301,7 @@ class RegionalLedger(Ledger):
         }
 
 
-def new_ledger(settings: Settings) -> Ledger:
+def new_ledger(settings: CampaignConfig) -> Ledger:
     """An empty ledger, of a campaign with or without regions."""
     return RegionalLedger(settings) if settings.regions else Ledger(settings)
 

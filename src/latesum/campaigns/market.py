@@ -11,12 +11,12 @@ import math
 from datetime import datetime
 from typing import NamedTuple
 
+from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.ledger import Ledger, Shown
 from latesum.campaigns.maturity import Maturity
 from latesum.campaigns.rules import RULES_VERSION
-from latesum.campaigns.settings import Settings
 from latesum.campaigns.vocabulary import Purpose
-from latesum.markets import MarketSettings, RegionChoice, RegionRow, decide
+from latesum.markets import MarketConfig, RegionChoice, RegionRow, decide
 
 
 class MarketRows(NamedTuple):
@@ -29,7 +29,7 @@ class MarketRows(NamedTuple):
     """
 
     rows: list[RegionRow]
-    settings: MarketSettings
+    settings: MarketConfig
     first: int
 
 
@@ -85,7 +85,7 @@ def _first_asked(ledger: Ledger, before: int | None) -> int:
     return before or (ledger.last or 0) + 1
 
 
-def _past_rows(settings: Settings, first: int) -> list[RegionRow]:
+def _past_rows(settings: CampaignConfig, first: int) -> list[RegionRow]:
     buckets = settings.buckets
     rows = []
     for place, past in enumerate(settings.history):
@@ -98,7 +98,7 @@ def _past_rows(settings: Settings, first: int) -> list[RegionRow]:
     return rows
 
 
-def _by_name(shown: Shown, settings: Settings) -> str | dict[str, float]:
+def _by_name(shown: Shown, settings: CampaignConfig) -> str | dict[str, float]:
     if isinstance(shown, int):
         return settings.options[shown]
     return {settings.options[arm]: share for arm, share in shown}
@@ -167,7 +167,7 @@ def _never_shown(
     return chosen
 
 
-def _reason(choice: RegionChoice, settings: Settings, first: int) -> str:
+def _reason(choice: RegionChoice, settings: CampaignConfig, first: int) -> str:
     until = settings.buckets.label(choice.until + first)
     if choice.purpose == "sweep":
         return f"{choice.option} until {until}: every option is tried once first."

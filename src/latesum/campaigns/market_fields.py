@@ -37,7 +37,7 @@ def newer_market_parameters() -> dict[str, int]:
     >>> newer_market_parameters().keys() == UNWRITTEN.keys()
     True
     """
-    from latesum.markets.settings import MODEL  # it takes a while to import
+    from latesum.markets.config import MODEL  # it takes a while to import
 
     return {"model": MODEL}
 

@@ -6,10 +6,10 @@ import itertools
 from datetime import datetime, timedelta
 from typing import Literal, NamedTuple
 
+from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.ledger import Ledger, Value
 from latesum.campaigns.rules import RULES_VERSION
 from latesum.campaigns.setting_fields import Curve
-from latesum.campaigns.settings import Settings
 
 #: Full buckets that are needed before a curve is fitted to them.
 FEWEST_FULL_BUCKETS = 3
@@ -163,7 +163,9 @@ def share_at(curve: Curve, age: timedelta) -> float | None:
     return curve[-1][1]
 
 
-def was_followed(value: Value, end: datetime, full_age: timedelta, settings: Settings) -> bool:
+def was_followed(
+    value: Value, end: datetime, full_age: timedelta, settings: CampaignConfig
+) -> bool:
     """Whether a total was recorded again and again, until less than a bucket before it was full.
 
     A file of the last seven days that is read every morning has each day for the last time some
@@ -175,7 +177,7 @@ def was_followed(value: Value, end: datetime, full_age: timedelta, settings: Set
 
 
 def fit_curve(
-    settings: Settings, ledger: Ledger, full_after: timedelta, now: datetime, rules: int
+    settings: CampaignConfig, ledger: Ledger, full_after: timedelta, now: datetime, rules: int
 ) -> Curve | None:
     """The curve by which this campaign's own totals filled up; None while too few are full.
 

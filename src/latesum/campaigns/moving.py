@@ -7,14 +7,14 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from latesum._checks import InvalidInput
-from latesum.errors import UnknownCampaign
 from latesum.campaigns.caches import PolicyCache
+from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.deciding import carry, choose
 from latesum.campaigns.entries import Entry
 from latesum.campaigns.ledger import decision_of, new_ledger
 from latesum.campaigns.rules import check_rules, rules_of
-from latesum.campaigns.settings import Settings
 from latesum.campaigns.store import Store, Stored
+from latesum.errors import UnknownCampaign
 
 EXPORT_VERSION = 1
 
@@ -144,7 +144,7 @@ def _find_or_create(target: Store, stored: Stored) -> Stored:
         return target.create(stored.name, stored.settings, stored.created_at)
 
 
-def replay_log(settings: Settings, entries: list[Entry]) -> list[Mismatch]:
+def replay_log(settings: CampaignConfig, entries: list[Entry]) -> list[Mismatch]:
     """Take every decision of a log again, from what was known then; those that come out otherwise.
 
     Each is taken by the version of the rules and by the settings by which it was taken; `settings` are

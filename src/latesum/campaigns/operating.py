@@ -8,8 +8,8 @@ from typing import Any
 from latesum._checks import whole_number
 from latesum.campaigns.acts import Acted, OperatorAct
 from latesum.campaigns.changes import plain_request
+from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.setting_fields import read_option_name
-from latesum.campaigns.settings import Settings
 from latesum.policies import Policy
 
 
@@ -17,7 +17,7 @@ class Operated(ABC):
     """The acts of a campaign. All of them refuse with `NotPossible` what cannot be done as things are."""
 
     @abstractmethod
-    def current_settings(self) -> Settings:
+    def current_settings(self) -> CampaignConfig:
         """What the campaign is set up with now."""
 
     @abstractmethod

@@ -16,10 +16,10 @@ from typing import Literal, NamedTuple
 
 from latesum._checks import InvalidInput
 from latesum._sentences import counted
+from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.deciding import told_plays
 from latesum.campaigns.learning import bucket_word
 from latesum.campaigns.ledger import Ledger
-from latesum.campaigns.settings import Settings
 from latesum.policies import Play
 from latesum.policies.unmix.curve import told_mean
 from latesum.policies.unmix.rows import PartRows
@@ -186,7 +186,7 @@ def _triangle(ledger: Ledger) -> dict[tuple[int, int], float]:
     return known
 
 
-def _told_by_curve(settings: Settings) -> float | None:
+def _told_by_curve(settings: CampaignConfig) -> float | None:
     """The mean delay in buckets of a curve by which totals are said to fill up."""
     curve, length = settings.curve, settings.buckets.length
     if curve is None or length is None:
@@ -207,7 +207,7 @@ def _said(
     low: float,
     high: float,
     told: float | None,
-    settings: Settings,
+    settings: CampaignConfig,
 ) -> OwnDelay:
     word = bucket_word(settings)
     limits = f"{low:.2g} to {high:.2g}" if math.isfinite(high) else f"at least {low:.2g}"

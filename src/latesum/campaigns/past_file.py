@@ -5,18 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from latesum.campaigns.batches import CheckWanted, always_wanted
+from latesum.campaigns.totals_file import read_totals
 from latesum.errors import BadFile
 from latesum.files import FileForm
 from latesum.files.presets import Dated
-from latesum.campaigns.batches import CheckWanted, always_wanted
-from latesum.campaigns.totals_file import read_totals
 
 
 class PastFile(NamedTuple):
     """A history that was read.
 
     Args:
-        rows: As `Settings.history` takes them: names with values.
+        rows: As `CampaignConfig.history` takes them: names with values.
         regions: The regions in it, in the order in which they come.
         notes: What people should know about the file.
     """

@@ -8,16 +8,16 @@ from typing import NamedTuple
 
 from latesum._checks import InvalidInput
 from latesum._sentences import sentence
-from latesum.errors import MOST_PROBLEMS, BadField, BadRows
 from latesum.campaigns.batches import CheckWanted, always_wanted, in_batches
+from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.deciding import carry, fill_in
 from latesum.campaigns.entries import Entry
 from latesum.campaigns.ledger import Decision, Ledger, Value, decision_of
 from latesum.campaigns.maturity import Maturity
-from latesum.campaigns.settings import Settings
 from latesum.campaigns.store import Draft, Writer
 from latesum.campaigns.verdicts import CheckedRow, Recorded, Refusal, judge
 from latesum.campaigns.vocabulary import Verdict
+from latesum.errors import MOST_PROBLEMS, BadField, BadRows
 
 #: What fits the stores' column; there is no later bucket anyway.
 _LARGEST_BUCKET = 2**31 - 1
@@ -53,7 +53,7 @@ class Recorder:
 
     def __init__(
         self,
-        settings: Settings,
+        settings: CampaignConfig,
         writer: Draft,
         now: datetime,
         states: dict[RegionBucket, BucketState],
@@ -262,7 +262,7 @@ def check_gap(missed: int) -> None:
         )
 
 
-def why_unknown(settings: Settings, bucket: int, now: datetime) -> str:
+def why_unknown(settings: CampaignConfig, bucket: int, now: datetime) -> str:
     """Why nothing can be recorded for a bucket."""
     label = settings.buckets.label(bucket)
     if bucket < 1:

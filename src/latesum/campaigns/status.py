@@ -10,13 +10,12 @@ from latesum import _html
 from latesum._json_values import finite
 from latesum._sentences import Sentence, counted, sentence
 from latesum._terminal import new_table
-from latesum.files import FileForm
+from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.entries import Entry
 from latesum.campaigns.health import Finding, count_visits, find_health
 from latesum.campaigns.ledger import Decision, Ledger, Shown
 from latesum.campaigns.maturity import Maturity
 from latesum.campaigns.own_delay import OwnDelay, find_own_delay
-from latesum.campaigns.settings import Settings
 from latesum.campaigns.vocabulary import (
     CampaignState,
     Place,
@@ -25,6 +24,7 @@ from latesum.campaigns.vocabulary import (
     Source,
     TotalState,
 )
+from latesum.files import FileForm
 from latesum.policies import Estimate
 
 if TYPE_CHECKING:
@@ -235,7 +235,9 @@ def make_status(campaign: Campaign, level: float) -> Status:
     )
 
 
-def _bucket_row(settings: Settings, ledger: Ledger, maturity: Maturity, bucket: int) -> BucketRow:
+def _bucket_row(
+    settings: CampaignConfig, ledger: Ledger, maturity: Maturity, bucket: int
+) -> BucketRow:
     decision, value, known = (
         ledger.decisions[bucket], ledger.value(bucket), maturity.known(bucket),
     )  # fmt: skip
@@ -251,7 +253,7 @@ def _bucket_row(settings: Settings, ledger: Ledger, maturity: Maturity, bucket: 
     )  # fmt: skip
 
 
-def shown_text(shown: Shown, settings: Settings) -> str:
+def shown_text(shown: Shown, settings: CampaignConfig) -> str:
     """What was shown, as files have it: a name, or names with shares."""
     if isinstance(shown, int):
         return settings.options[shown]
@@ -297,7 +299,7 @@ def _option_row(
 
 
 def _winner(
-    settings: Settings,
+    settings: CampaignConfig,
     ledger: Ledger,
     estimates: list[Estimate],
     visits: list[int],
@@ -340,7 +342,7 @@ def _state(ledger: Ledger) -> CampaignState:
 
 
 def _headline(
-    settings: Settings,
+    settings: CampaignConfig,
     ledger: Ledger,
     current: Decision | None,
     state: CampaignState,
@@ -397,14 +399,14 @@ def _gain(timeline: list[BucketRow], estimates: list[Estimate]) -> float | None:
     return sum((row.rounds or 0) * (means[row.arm] - equal) for row in timeline)
 
 
-def act_sentence(act: Entry, settings: Settings) -> str:
+def act_sentence(act: Entry, settings: CampaignConfig) -> str:
     """An operator's act, for people."""
     where = f" in {act.region}" if act.region else ""
     done = f"{act.body['who']} {_deed(act, settings)}{where}"
     return f"{act.at:%Y-%m-%d %H:%M} UTC: {done}: {act.body['why']}"
 
 
-def _deed(act: Entry, settings: Settings) -> str:
+def _deed(act: Entry, settings: CampaignConfig) -> str:
     body = act.body
     option = settings.options[body["option"]] if "option" in body else body.get("name", "")
     if act.kind == "rename":

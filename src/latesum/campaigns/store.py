@@ -30,7 +30,6 @@ from sqlalchemy import Connection, bindparam, delete, insert, select, update
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from latesum._checks import InvalidInput, known_name
-from latesum.errors import Deleted, Moved, ReadOnly, UnknownCampaign
 from latesum.campaigns import schema
 from latesum.campaigns.database import (
     FOLDER_VARIABLE,
@@ -41,6 +40,7 @@ from latesum.campaigns.database import (
     make_engine,
 )
 from latesum.campaigns.entries import Entry
+from latesum.errors import Deleted, Moved, ReadOnly, UnknownCampaign
 
 _campaigns, _log = schema.campaigns, schema.log
 # Made once, because to build a statement takes longer than to run it.

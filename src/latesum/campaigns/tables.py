@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Literal
 
 from latesum._json_values import finite
-from latesum.files.written import ColumnType, TableOut
 from latesum.campaigns.ledger import Ledger
 from latesum.campaigns.status import Status
+from latesum.files.written import ColumnType, TableOut
 
 TableName = Literal["buckets", "decisions", "estimates"]
 TABLES: tuple[TableName, ...] = ("buckets", "decisions", "estimates")

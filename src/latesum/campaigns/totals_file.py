@@ -17,14 +17,14 @@ from typing import Any, NamedTuple
 
 from latesum._checks import InvalidInput, shortened
 from latesum._sentences import sentence
+from latesum.campaigns.batches import CheckWanted, always_wanted, in_batches
+from latesum.campaigns.buckets import Every
+from latesum.campaigns.verdicts import Row
 from latesum.errors import MOST_PROBLEMS, BadCell, BadField, BadFile
 from latesum.files import PRESETS, FileForm
 from latesum.files.cells import Cell, is_empty, moment
 from latesum.files.presets import Dated
 from latesum.files.table import FileTable, Layout, in_row, open_table, preset_hint, shown_names
-from latesum.campaigns.batches import CheckWanted, always_wanted, in_batches
-from latesum.campaigns.buckets import Every
-from latesum.campaigns.verdicts import Row
 
 #: In characters, of a cell that is used.
 LONGEST_CELL = 1_000

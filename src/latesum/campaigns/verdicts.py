@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 
 from latesum._checks import finite_number, known_name, shortened, whole_number
 from latesum._sentences import sentence
-from latesum.errors import BadField, Conflicting, InvalidInput, UnknownBucket
 from latesum.campaigns.batches import CheckWanted, in_batches
 from latesum.campaigns.before import read_shown
 from latesum.campaigns.buckets import When
+from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.ledger import Shown, Value, said
 from latesum.campaigns.maturity import Maturity
-from latesum.campaigns.settings import Settings
 from latesum.campaigns.vocabulary import STATUSES, Verdict
+from latesum.errors import BadField, Conflicting, InvalidInput, UnknownBucket
 
 #: Limits far above anything real, so that no sum can overflow.
 MOST_ROUNDS = 10**12
@@ -117,7 +117,7 @@ class Recorded(NamedTuple):
         return self
 
 
-def check_row(row: Row | CheckedRow | Mapping[str, Any], settings: Settings) -> CheckedRow:
+def check_row(row: Row | CheckedRow | Mapping[str, Any], settings: CampaignConfig) -> CheckedRow:
     """The row with checked values, or a refusal that names the column."""
     if isinstance(row, CheckedRow):
         return row
@@ -148,7 +148,7 @@ def check_row(row: Row | CheckedRow | Mapping[str, Any], settings: Settings) -> 
     return CheckedRow(bucket, rounds, total, row.status, arm, row.by, row.allowed, region)
 
 
-def _shown(text: object, settings: Settings) -> Shown:
+def _shown(text: object, settings: CampaignConfig) -> Shown:
     shown = read_shown(text, settings.options)
     if not isinstance(shown, int) and not settings.is_market:
         raise InvalidInput(
@@ -163,7 +163,7 @@ def _shown(text: object, settings: Settings) -> Shown:
     return shown
 
 
-def _region(name: object, settings: Settings) -> str:
+def _region(name: object, settings: CampaignConfig) -> str:
     if not isinstance(name, str) or not name.strip():
         raise InvalidInput(f"say which region the row is of: {', '.join(settings.regions)}.")
     return name.strip()
@@ -180,7 +180,7 @@ def _row_of(given: Mapping[str, Any]) -> Row:
 
 def check_rows(
     rows: Iterable[Row | CheckedRow | Mapping[str, Any]],
-    settings: Settings,
+    settings: CampaignConfig,
     check_wanted: CheckWanted,
 ) -> list[CheckedRow | Refusal]:
     """The rows with checked values; a refusal is in the place of a row that has a bad one."""
@@ -256,7 +256,7 @@ def _status(row: CheckedRow, value: Value) -> str:
     return row.status
 
 
-def _check_range(row: CheckedRow, value: Value, settings: Settings) -> None:
+def _check_range(row: CheckedRow, value: Value, settings: CampaignConfig) -> None:
     rounds = value.rounds if row.rounds is None else row.rounds
     total = value.total if row.total is None else row.total
     if not rounds or total is None or row.allowed.beyond_range:

@@ -179,10 +179,10 @@ def import_file(
     How it is written is remembered with the campaign, for the next one.
     """
     from latesum._terminal import new_table, terminal
-    from latesum.files import FileForm
-    from latesum.files.sources import check_library
     from latesum.campaigns.importing import import_totals
     from latesum.campaigns.verdicts import Allowed
+    from latesum.files import FileForm
+    from latesum.files.sources import check_library
 
     allowed = Allowed(even_if_final, beyond_range, skip_unknown)
     form = FileForm.create(

@@ -135,15 +135,15 @@ def replay(
     file: Annotated[Path | None, typer.Option(help="Replay an export instead.")] = None,
 ) -> None:
     """Take every decision again from what was known then, and compare."""
+    from latesum.campaigns.config import CampaignConfig
     from latesum.campaigns.moving import exported_log, read_export, replay_log
-    from latesum.campaigns.settings import Settings
 
     if file is None:
         with opened(campaign) as found:
             settings, entries = found.first_settings, found.history()
     else:
         exported = read_export(read_text(file))
-        settings, entries = Settings.from_json(exported["settings"]), exported_log(exported)
+        settings, entries = CampaignConfig.from_json(exported["settings"]), exported_log(exported)
     mismatches = replay_log(settings, entries)
     for each in mismatches:
         print(f"{each.label}: decided {each.decided}, would be {each.now} by this version")

@@ -26,7 +26,7 @@ from latesum.cli.file_options import (
 if TYPE_CHECKING:
     from latesum.files import FileForm
 
-#: The options that are fields of `latesum.campaigns.settings.Settings`, and what they mean. A test holds them
+#: The options that are fields of `latesum.campaigns.config.CampaignConfig`, and what they mean. A test holds them
 #: equal; they are not read from the model, because every command would wait for it to be imported.
 FIELDS = {
     "options": "The options, separated by commas.",
@@ -99,8 +99,8 @@ def new_campaign(
     **given: str | None,
 ) -> None:
     """Set up a campaign. How its files are written may be said here or at the first import."""
-    from latesum.files import FileForm
     from latesum.campaigns import Campaign
+    from latesum.files import FileForm
 
     form = FileForm.create(
         columns=columns, date_format=date_format, decimal=decimal, thousands=thousands,

@@ -185,7 +185,7 @@ def safety(
         same=("policy", "law", "told", "horizon", "seed"),
     )  # fmt: skip
     print(f"Added to {values}.")
-    kind = "MarketSetting" if law == "markets" else "Setting"
+    kind = "MarketRunSpec" if law == "markets" else "RunSpec"
     for row in rows:
         for each in row.found:
             print(

@@ -12,7 +12,7 @@ from latesum._checks import InvalidInput
 from latesum._terminal import new_table, terminal
 from latesum.cli.options import Seed, read_problem
 from latesum.experiments.engine import run
-from latesum.experiments.setting import Setting, knowledge
+from latesum.experiments.spec import RunSpec, knowledge
 from latesum.policies import ODAAF, registry
 from latesum.policies.schedules import KnownBound, KnownMean, KnownVariance, Naive, Schedule
 from latesum.policies.spec import PolicySpec
@@ -121,7 +121,7 @@ def _print_limit(problem: Problem, horizon: int, runs: int, seed: int) -> None:
     )
     if runs == 0:
         return
-    setting = Setting(
+    setting = RunSpec(
         problem, PolicySpec.parse(_LABELLED), horizon, seed=seed, measures=("regret",)
     )
     (found,) = run([setting], runs).runs.values()

@@ -6,7 +6,7 @@ from latesum.experiments.engine import run
 from latesum.experiments.measures import register_measure
 from latesum.experiments.results import Results, Runs, Summary
 from latesum.experiments.run import PlayedBlock, Run
-from latesum.experiments.setting import Setting
+from latesum.experiments.spec import RunSpec
 from latesum.experiments.store import RunStore
 
 __all__ = [
@@ -14,9 +14,9 @@ __all__ = [
     "PlayedBlock",
     "Results",
     "Run",
+    "RunSpec",
     "RunStore",
     "Runs",
-    "Setting",
     "Summary",
     "compare",
     "progress_bar",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from latesum.attributed import AttributedPolicy
-from latesum.experiments.setting import AnyPolicy
+from latesum.experiments.spec import AnyPolicy
 from latesum.simulation import FieldProblem, Problem
 
 #: Policies that learn nothing, and so assume nothing about how.

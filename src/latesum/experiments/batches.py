@@ -1,8 +1,8 @@
 """Many runs of one setting in one compiled call: what a run costs Python is paid once for all of them.
 
-They are the runs that `Setting.run` makes one by one, to the last bit: the same kernels play them, with the same
+They are the runs that `RunSpec.run` makes one by one, to the last bit: the same kernels play them, with the same
 draws. A run in which something needs Python, such as a reward that comes later than its table of delays, is
-made by `Setting.run`.
+made by `RunSpec.run`.
 """
 
 from __future__ import annotations

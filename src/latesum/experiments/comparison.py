@@ -23,7 +23,7 @@ from latesum.experiments.engine import RunOptions, run
 from latesum.experiments.figures import plot_comparison
 from latesum.experiments.results import Runs, Summary, from_column, to_columns
 from latesum.experiments.run import Run
-from latesum.experiments.setting import ORDER, USUAL_MEASURES, WORLD, AnyPolicy, Setting, reports_of
+from latesum.experiments.spec import ORDER, USUAL_MEASURES, WORLD, AnyPolicy, RunSpec, reports_of
 from latesum.experiments.stats import number_text
 from latesum.experiments.store import written_aside
 from latesum.policies import Play
@@ -246,7 +246,7 @@ def simulate(
     Run(250,000 rounds, 12 blocks, regret 2,049.1)
     """
     reports = reports_of(bucket, report_lag)
-    setting = Setting(
+    setting = RunSpec(
         problem, PolicySpec.of(policy), horizon, seed=seed, reports=reports, before=before,
         history=history,
     )  # fmt: skip
@@ -332,7 +332,7 @@ def compare(
         )
     reports = reports_of(bucket, report_lag)
     settings = [
-        Setting(
+        RunSpec(
             problem,
             PolicySpec.of(policy),
             horizon, seed=seed, reports=reports, checkpoints=default_checkpoints(horizon),
@@ -363,11 +363,11 @@ def _compare_in_market(
     market: Market, policies: Mapping[str, AnyPolicy | str], horizon: int, replications: int, seed: int,
     measures: Sequence[str], how: RunOptions,
 ) -> Comparison:  # fmt: skip
-    from latesum.experiments.markets.setting import MarketSetting  # it takes a while to import
+    from latesum.experiments.markets.spec import MarketRunSpec  # it takes a while to import
 
     market = replace(market, buckets=horizon)
     settings = [
-        MarketSetting.compared(
+        MarketRunSpec.compared(
             market, policy, seed=seed, measures=measures, problem_name="market", policy_name=name
         )
         for name, policy in policies.items()

@@ -17,7 +17,7 @@ from latesum._progress import ProgressChoice, chosen_progress
 from latesum.experiments.measures import measures_of, of_many
 from latesum.experiments.results import Results, Rows
 from latesum.experiments.runners import Runner, chosen_runner
-from latesum.experiments.setting import AnySetting, Setting
+from latesum.experiments.spec import AnySetting, RunSpec
 from latesum.experiments.store import RunStore
 
 #: What a chunk should take where results are kept: little is lost with one, and handing it out
@@ -43,7 +43,7 @@ class Chunk(NamedTuple):
 def run_chunk(chunk: Chunk) -> Rows:
     """Make the runs of a chunk: a pure function, the same wherever and however often it is run."""
     setting = chunk.setting
-    if chunk.end - chunk.first >= FEWEST_TOGETHER and isinstance(setting, Setting):
+    if chunk.end - chunk.first >= FEWEST_TOGETHER and isinstance(setting, RunSpec):
         together = of_many(setting.measures)
         batches = None if together is None else setting.batches(chunk.first, chunk.end)
         if together is not None and batches is not None:
@@ -219,10 +219,10 @@ def run(
             They are not made again. A store knows that itself.
 
     >>> from latesum import Problem
-    >>> from latesum.experiments.setting import Setting
+    >>> from latesum.experiments.spec import RunSpec
     >>> from latesum.policies import PolicySpec
     >>> problem = Problem([0.2, 0.8], "uniform(0, 9)")
-    >>> one = Setting(problem, PolicySpec.parse("odaaf"), 1_000, policy_name="odaaf")
+    >>> one = RunSpec(problem, PolicySpec.parse("odaaf"), 1_000, policy_name="odaaf")
     >>> run([one], 3).summary()[0].ended_on_best
     1.0
     """

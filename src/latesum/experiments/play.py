@@ -18,7 +18,7 @@ import numpy as np
 
 from latesum._checks import whole_number
 from latesum.experiments.whole_runs import LateRun, late_run, play_whole
-from latesum.policies import Play, Policy, Block
+from latesum.policies import Block, Play, Policy
 from latesum.policies.base import Purpose, new_play
 from latesum.simulation import Reporting, World
 from latesum.simulation.buckets import BucketWorld

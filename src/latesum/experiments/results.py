@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from latesum._checks import InvalidInput, known_name
 from latesum._json_values import finite
 from latesum.experiments import stats
-from latesum.experiments.setting import AnySetting
+from latesum.experiments.spec import AnySetting
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -103,7 +103,7 @@ class Runs:
 
 @dataclass(frozen=True)
 class Results:
-    """Settings and their runs.
+    """CampaignConfig and their runs.
 
     Args:
         settings: What was run.

@@ -246,8 +246,7 @@ class Run:
 
     def __repr__(self) -> str:
         return (
-            f"Run({self.horizon:,} rounds, {len(self.plays):,} blocks, "
-            f"regret {self.regret():,.1f})"
+            f"Run({self.horizon:,} rounds, {len(self.plays):,} blocks, regret {self.regret():,.1f})"
         )
 
     def _repr_html_(self) -> str:

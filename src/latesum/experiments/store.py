@@ -29,7 +29,7 @@ import numpy as np
 from latesum._checks import InvalidInput
 from latesum._extras import require
 from latesum.experiments.results import Results, Rows, from_column, to_columns
-from latesum.experiments.setting import RUNS_VERSION, AnySetting
+from latesum.experiments.spec import RUNS_VERSION, AnySetting
 
 _PART = re.compile(r"(\d+)-(\d+)\.parquet")
 _ASIDE = ".aside-"

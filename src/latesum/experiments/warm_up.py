@@ -15,10 +15,10 @@ import numpy as np
 from latesum._compile import cache_folder
 from latesum.attributed import QPMD
 from latesum.experiments.engine import FEWEST_TOGETHER, Chunk, run_chunk
-from latesum.experiments.markets.setting import MarketSetting
+from latesum.experiments.markets.spec import MarketRunSpec
 from latesum.experiments.play import InBuckets
 from latesum.experiments.runners import InProcesses
-from latesum.experiments.setting import Setting
+from latesum.experiments.spec import RunSpec
 from latesum.markets.model import DENSE_REGIONS
 from latesum.policies import registry
 from latesum.policies.spec import PolicySpec
@@ -96,26 +96,26 @@ def _play(name: str) -> tuple[set[str], set[str]]:
 def _play_policy(name: str) -> None:
     spec = PolicySpec.parse(name)
     if name in _UNDELAYED:
-        Setting(_AT_ONCE, spec, _ROUNDS).run(0)
+        RunSpec(_AT_ONCE, spec, _ROUNDS).run(0)
         return
-    made = Setting(_LATE, spec, _ROUNDS).run(0)
+    made = RunSpec(_LATE, spec, _ROUNDS).run(0)
     if made.policy is not None:
         made.policy.explain()
         made.policy.estimates()
-        Setting(_LATE, spec, _ROUNDS, reports=InBuckets(100, 200)).run(0)
+        RunSpec(_LATE, spec, _ROUNDS, reports=InBuckets(100, 200)).run(0)
     if name == "unmix":
         from latesum.policies.unmix.visits_kernels import doubt_length
 
         doubt_length(1.0, 1.0, True)  # no short run has an arm in doubt
     if name in _TOGETHER:
-        run_chunk(Chunk(Setting(_LATE, spec, _ROUNDS), 0, FEWEST_TOGETHER))
+        run_chunk(Chunk(RunSpec(_LATE, spec, _ROUNDS), 0, FEWEST_TOGETHER))
     if name in _LONG_RUNS:
-        Setting(_VERY_LATE, spec, _ROUNDS).run(0)
+        RunSpec(_VERY_LATE, spec, _ROUNDS).run(0)
     if name in _IN_BUCKETS:
-        Setting(_LATE, spec, _ROUNDS, reports=InBuckets(100), world="buckets").run(0)
+        RunSpec(_LATE, spec, _ROUNDS, reports=InBuckets(100), world="buckets").run(0)
     if name == "round-robin":
-        Setting(_OTHER_REWARDS, spec, _ROUNDS).run(0)
-        Setting(_AMOUNTS, spec, _ROUNDS, reports=InBuckets(100), world="buckets").run(0)
+        RunSpec(_OTHER_REWARDS, spec, _ROUNDS).run(0)
+        RunSpec(_AMOUNTS, spec, _ROUNDS, reports=InBuckets(100), world="buckets").run(0)
     if name == "qpm-d":
         steps = QPMD("ucb1", n_arms=2).start(rng=np.random.default_rng(1))
         steps.observe([(steps.choose(), 1.0)])
@@ -123,8 +123,8 @@ def _play_policy(name: str) -> None:
 
 def _play_market() -> None:
     for regions in (1, 2, DENSE_REGIONS + 1):
-        MarketSetting(Market(regions=regions, buckets=8), "switchback").run(0)
-        MarketSetting(Market(regions=regions, buckets=8), "switchback(lags='same')").run(0)
+        MarketRunSpec(Market(regions=regions, buckets=8), "switchback").run(0)
+        MarketRunSpec(Market(regions=regions, buckets=8), "switchback(lags='same')").run(0)
 
 
 def _used_here() -> tuple[set[str], set[str]]:

@@ -4,17 +4,17 @@ Rows in, decisions and posteriors out: pure functions of the rows, the settings 
 to save. A revised total, a missing one or a late one is just another row.
 """
 
+from latesum.markets.config import NOT_KNOWN, NOTHING, MarketConfig, ToldDelay
 from latesum.markets.readings import Effect, Origin, Outlier, Readings, readings
 from latesum.markets.rows import RegionRow
 from latesum.markets.rule import RegionChoice, decide
-from latesum.markets.settings import NOT_KNOWN, NOTHING, MarketSettings, ToldDelay
 from latesum.markets.winner import Winner, winner
 
 __all__ = [
     "NOTHING",
     "NOT_KNOWN",
     "Effect",
-    "MarketSettings",
+    "MarketConfig",
     "Origin",
     "Outlier",
     "Readings",

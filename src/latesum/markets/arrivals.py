@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from latesum.delays import Delay
 from latesum.markets.arrival_kernels import arrived_shares, count_lags
-from latesum.markets.settings import ToldDelay
+from latesum.markets.config import ToldDelay
 
 Floats = NDArray[np.float64]
 

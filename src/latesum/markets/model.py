@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from latesum.markets import filter_kernels as kernels
 from latesum.markets.arrival_kernels import arrival_mix
 from latesum.markets.arrivals import shape_of
+from latesum.markets.config import NOT_KNOWN, NOTHING, PATTERNS, MarketConfig
 from latesum.markets.rows import FIRST_BUCKETS, Panel, before_shares
-from latesum.markets.settings import NOT_KNOWN, NOTHING, PATTERNS, MarketSettings
 
 Floats = NDArray[np.float64]
 
@@ -143,7 +143,7 @@ class Posterior:
         return rows
 
 
-def layout_of(settings: MarketSettings, own: bool) -> StateLayout:
+def layout_of(settings: MarketConfig, own: bool) -> StateLayout:
     """The states of a market.
 
     Args:
@@ -160,7 +160,7 @@ def _layouts(options: int, regions: int, pattern: str) -> tuple[StateLayout, Sta
     return same, same._replace(own=True)
 
 
-def fit(panel: Panel, settings: MarketSettings, hyper: Hyper) -> Posterior:
+def fit(panel: Panel, settings: MarketConfig, hyper: Hyper) -> Posterior:
     """The posterior after all rows of a panel.
 
     Args:
@@ -169,9 +169,9 @@ def fit(panel: Panel, settings: MarketSettings, hyper: Hyper) -> Posterior:
         hyper: The sizes of all that moves; with a `lag_spread`, each option has a lag of its own, as
             states log D_i = log D + gamma_i.
 
-    >>> from latesum.markets import MarketSettings, RegionRow
+    >>> from latesum.markets import MarketConfig, RegionRow
     >>> from latesum.markets.search import defaults
-    >>> settings = MarketSettings(("old", "new"), 90, before="old")
+    >>> settings = MarketConfig(("old", "new"), 90, before="old")
     >>> rows = [RegionRow("", day, 1000, "new" if day >= 0 else "old", 30 + 5 * (day > 1)) for day in range(-9, 9)]
     >>> panel = Panel.of(rows, settings, 9)
     >>> mean, _ = fit(panel, settings, defaults(panel, settings)).effects()
@@ -189,7 +189,7 @@ class Prepared:
         settings: The market's.
     """
 
-    def __init__(self, panel: Panel, settings: MarketSettings) -> None:
+    def __init__(self, panel: Panel, settings: MarketConfig) -> None:
         self._panel, self._settings = panel, settings
         self._before = before_shares(settings) * _early(panel.exposure)[:, None]
         self._places = _places(panel.first, panel.end, settings.pattern, settings.phase)
@@ -312,7 +312,7 @@ def _places(first: int, end: int, pattern: str, phase: int) -> NDArray[np.int64]
     return places.astype(np.int64)
 
 
-def _holidays(panel: Panel, settings: MarketSettings) -> NDArray[np.bool_] | None:
+def _holidays(panel: Panel, settings: MarketConfig) -> NDArray[np.bool_] | None:
     """Whether every bucket is a holiday; None if none is."""
     holiday = np.isin(np.arange(panel.first, panel.end), settings.holidays)
     return holiday if holiday.any() else None

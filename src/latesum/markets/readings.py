@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latesum._sentences import sentence
+from latesum.markets.config import PATTERNS, MarketConfig
 from latesum.markets.filter_kernels import CLIP
 from latesum.markets.model import Hyper, Posterior, fit
 from latesum.markets.rows import Panel, RegionRow
 from latesum.markets.rule import root_of
 from latesum.markets.search import FIRST_SEARCH, learned
-from latesum.markets.settings import PATTERNS, MarketSettings
 
 Floats = NDArray[np.float64]
 
@@ -118,7 +118,7 @@ class Readings(NamedTuple):
     warnings: tuple[str, ...]
 
 
-def readings(rows: Iterable[RegionRow], bucket: int, settings: MarketSettings) -> Readings:
+def readings(rows: Iterable[RegionRow], bucket: int, settings: MarketConfig) -> Readings:
     """What is known of a market from the rows before a bucket.
 
     Args:
@@ -126,7 +126,7 @@ def readings(rows: Iterable[RegionRow], bucket: int, settings: MarketSettings) -
         bucket: The bucket that comes next.
         settings: The market's.
 
-    >>> settings = MarketSettings(("old", "new"), 60, before="old")
+    >>> settings = MarketConfig(("old", "new"), 60, before="old")
     >>> rows = [RegionRow("", day, 9000, "old" if day % 8 < 4 else "new", 300 + 60 * (day % 8 >= 5))
     ...     for day in range(-16, 24)]
     >>> found = readings(rows, 24, settings)
@@ -136,7 +136,7 @@ def readings(rows: Iterable[RegionRow], bucket: int, settings: MarketSettings) -
     return readings_of(Panel.of(rows, settings, bucket), settings)
 
 
-def readings_of(panel: Panel, settings: MarketSettings) -> Readings:
+def readings_of(panel: Panel, settings: MarketConfig) -> Readings:
     """`readings` for the table of all rows.
 
     Args:
@@ -166,7 +166,7 @@ def readings_of(panel: Panel, settings: MarketSettings) -> Readings:
     )  # fmt: skip
 
 
-def noisy_demand(rows: Iterable[RegionRow], bucket: int, settings: MarketSettings) -> str | None:
+def noisy_demand(rows: Iterable[RegionRow], bucket: int, settings: MarketConfig) -> str | None:
     """A sentence if the demand of one stream walks so far that options can hardly be compared on it.
 
     A history is enough to know it, before anything was decided.
@@ -176,7 +176,7 @@ def noisy_demand(rows: Iterable[RegionRow], bucket: int, settings: MarketSetting
         bucket: The bucket that comes next.
         settings: The market's.
 
-    >>> settings = MarketSettings(("old", "new"), 60, before="old")
+    >>> settings = MarketConfig(("old", "new"), 60, before="old")
     >>> level = 700 * np.exp(np.cumsum(0.12 * np.random.default_rng(4).standard_normal(40)))
     >>> wild = [RegionRow("", day, 9000, "old", round(level[day])) for day in range(-40, 0)]
     >>> noisy_demand(wild, 0, settings)[:15], noisy_demand([row._replace(total=700) for row in wild], 0, settings)
@@ -186,12 +186,12 @@ def noisy_demand(rows: Iterable[RegionRow], bucket: int, settings: MarketSetting
     return _noisy(_walk(hyper, settings), settings)
 
 
-def _walk(hyper: Hyper, settings: MarketSettings) -> float:
+def _walk(hyper: Hyper, settings: MarketConfig) -> float:
     several = len(settings.regions) > 1
     return math.hypot(hyper.region_walk, hyper.common_walk if several else 0.0)
 
 
-def _noisy(walk: float, settings: MarketSettings) -> str | None:
+def _noisy(walk: float, settings: MarketConfig) -> str | None:
     if walk < NOISY_WALK or len(settings.regions) > 1:
         return None
     return sentence(
@@ -202,7 +202,7 @@ def _noisy(walk: float, settings: MarketSettings) -> str | None:
 
 
 def effects_of(
-    found: Posterior, settings: MarketSettings, region: int | None = None
+    found: Posterior, settings: MarketConfig, region: int | None = None
 ) -> tuple[Effect, ...]:
     """The options against the status quo, in a region or over all of them by size.
 
@@ -235,7 +235,7 @@ def effects_of(
     return tuple(result)
 
 
-def widening(settings: MarketSettings) -> float:
+def widening(settings: MarketConfig) -> float:
     """By how much reported sds are wider than the model's.
 
     Args:
@@ -245,7 +245,7 @@ def widening(settings: MarketSettings) -> float:
     return WIDER_WITHOUT_ROUNDS if alone else WIDER
 
 
-def _pattern(found: Posterior, settings: MarketSettings) -> tuple[float, ...]:
+def _pattern(found: Posterior, settings: MarketConfig) -> tuple[float, ...]:
     start = found.layout.first_pattern
     result: list[float] = []
     for size in PATTERNS[settings.pattern]:
@@ -255,7 +255,7 @@ def _pattern(found: Posterior, settings: MarketSettings) -> tuple[float, ...]:
     return tuple(result)
 
 
-def _origins(panel: Panel, found: Posterior, settings: MarketSettings) -> tuple[Origin, ...]:
+def _origins(panel: Panel, found: Posterior, settings: MarketConfig) -> tuple[Origin, ...]:
     result = []
     for place, region in enumerate(settings.regions):
         mean, _ = found.effects(place)
@@ -271,9 +271,7 @@ def _origins(panel: Panel, found: Posterior, settings: MarketSettings) -> tuple[
     return tuple(result)
 
 
-def _warnings(
-    panel: Panel, found: Posterior, settings: MarketSettings, walk: float
-) -> Iterable[str]:
+def _warnings(panel: Panel, found: Posterior, settings: MarketConfig, walk: float) -> Iterable[str]:
     if int(panel.known.sum()) < FIRST_SEARCH:
         yield sentence(
             "Fewer than {fewest:buckets} are known, so the noise, the drift and the delay are those that are "
@@ -314,7 +312,7 @@ def _warnings(
         )
 
 
-def _seem_to_change(panel: Panel, found: Posterior, settings: MarketSettings) -> bool:
+def _seem_to_change(panel: Panel, found: Posterior, settings: MarketConfig) -> bool:
     """Whether effects that walk explain the rows clearly better than effects that stay."""
     walking = fit(panel, replace(settings, novelty=_CHANGING), found.hyper)
     return walking.likelihood - found.likelihood > _LIKELIER

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput, finite_number, known_name
-from latesum.markets.settings import NOT_KNOWN, NOTHING, MarketSettings
+from latesum.markets.config import NOT_KNOWN, NOTHING, MarketConfig
 
 Floats = NDArray[np.float64]
 
@@ -75,7 +75,7 @@ class Panel:
         return np.asarray(np.isfinite(self.totals).any(axis=1))
 
     @classmethod
-    def of(cls, rows: Iterable[RegionRow], settings: MarketSettings, until: int) -> Panel:
+    def of(cls, rows: Iterable[RegionRow], settings: MarketConfig, until: int) -> Panel:
         """The table of all rows before a bucket.
 
         A bucket without a row is taken to have had the mean rounds of its region and to have shown
@@ -87,7 +87,7 @@ class Panel:
             until: The bucket that is decided; its row and later ones are left out, so that one log
                 serves all decisions.
 
-        >>> settings = MarketSettings(("old", "new"), 90, before="old")
+        >>> settings = MarketConfig(("old", "new"), 90, before="old")
         >>> rows = [RegionRow("", -2, 900, "old", 31), RegionRow("", 0, 1000, {"old": 0.3, "new": 0.7}, 40)]
         >>> Panel.of(rows, settings, 1).totals.ravel()
         array([31., nan, 40.])
@@ -122,7 +122,7 @@ class Panel:
         return cls(first, exposure, shares, totals)
 
 
-def before_shares(settings: MarketSettings) -> Floats:
+def before_shares(settings: MarketConfig) -> Floats:
     """The shares of the options before the first row: all equal where they are not known."""
     if settings.before == NOTHING:
         return np.zeros(len(settings.options))

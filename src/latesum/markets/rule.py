@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput, known_name, whole_number
+from latesum.markets.config import MarketConfig
 from latesum.markets.model import Posterior
 from latesum.markets.rows import Panel, RegionRow
 from latesum.markets.search import FIRST_SEARCH, posterior
-from latesum.markets.settings import MarketSettings
 
 Floats = NDArray[np.float64]
 
@@ -50,7 +50,7 @@ class RegionChoice(NamedTuple):
 def decide(
     rows: Iterable[RegionRow],
     bucket: int,
-    settings: MarketSettings,
+    settings: MarketConfig,
     *,
     barred: Mapping[str, Collection[str]] | None = None,
 ) -> dict[str, RegionChoice]:
@@ -63,7 +63,7 @@ def decide(
         barred: Options that must not be shown, by region; those in "*" in no region.
 
     >>> from latesum.markets import ToldDelay
-    >>> settings = MarketSettings(
+    >>> settings = MarketConfig(
     ...     ("old", "new"), 60, regions=("north", "south"), delay=ToldDelay(1.0), before="old")
     >>> past = [RegionRow(region, day, 1000, "old", 30) for day in range(-14, 0) for region in ("north", "south")]
     >>> choices = decide(past, 0, settings)
@@ -97,7 +97,7 @@ class ChosenOption(NamedTuple):
 def decide_panel(
     panel: Panel,
     bucket: int,
-    settings: MarketSettings,
+    settings: MarketConfig,
     allowed: NDArray[np.bool_] | None = None,
     *,
     chances: bool = True,
@@ -141,7 +141,7 @@ def decide_panel(
     return [each for each in decided if each is not None]
 
 
-def unknown_options(panel: Panel, settings: MarketSettings) -> list[int]:
+def unknown_options(panel: Panel, settings: MarketConfig) -> list[int]:
     """The options that the sweep shows: not those that a history has shown for two weeks or more in all regions.
 
     Where the sweep would not be shorter without them, it shows all: in several regions at the same time, which is
@@ -164,7 +164,7 @@ def unknown_options(panel: Panel, settings: MarketSettings) -> list[int]:
     return unknown if unknown and shorter else everything
 
 
-def sweep_of(panel: Panel, settings: MarketSettings) -> int:
+def sweep_of(panel: Panel, settings: MarketConfig) -> int:
     """How many dwells the first sweep has, given what the history has shown.
 
     Args:
@@ -176,7 +176,7 @@ def sweep_of(panel: Panel, settings: MarketSettings) -> int:
     return settings.sweep - left_out
 
 
-def swept(panel: Panel, settings: MarketSettings, number: int) -> list[int]:
+def swept(panel: Panel, settings: MarketConfig, number: int) -> list[int]:
     """What every region shows in a dwell of the sweep.
 
     Region k in order of size shows option perm[(k + j R) mod K] in dwell j, so that all options are shown
@@ -198,7 +198,7 @@ def swept(panel: Panel, settings: MarketSettings, number: int) -> list[int]:
 
 
 def _drawn(
-    found: Posterior, region: int, bucket: int, until: int, settings: MarketSettings,
+    found: Posterior, region: int, bucket: int, until: int, settings: MarketConfig,
     allowed: NDArray[np.bool_], chances: bool,
 ) -> ChosenOption:  # fmt: skip
     mean, covariance = found.effects(region)
@@ -227,7 +227,7 @@ def root_of(covariance: Floats) -> Floats:
     return root
 
 
-def _allowed(settings: MarketSettings, barred: Mapping[str, Collection[str]]) -> NDArray[np.bool_]:
+def _allowed(settings: MarketConfig, barred: Mapping[str, Collection[str]]) -> NDArray[np.bool_]:
     result = np.ones((len(settings.regions), len(settings.options)), dtype=bool)
     for region, options in barred.items():
         rows: slice | int = slice(None)

@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from latesum.markets.config import MarketConfig
 from latesum.markets.model import Hyper, Posterior, Prepared, fit
 from latesum.markets.rows import Panel
-from latesum.markets.settings import MarketSettings
 
 #: The centres of the priors, and where the search starts.
 NOISE, COMMON_WALK, REGION_WALK, SHOCKS, EFFECTS, DIFFERENCES = 0.05, 0.010, 0.007, 0.04, 0.12, 0.03
@@ -53,14 +53,14 @@ _FIRST_LAGS_OF_REGIONS = LagPrior(0.2, 0.7, 1.6)
 _REMEMBERED = 4096
 
 
-def defaults(panel: Panel, settings: MarketSettings) -> Hyper:
+def defaults(panel: Panel, settings: MarketConfig) -> Hyper:
     """Where the search starts.
 
     Args:
         panel: The rows, from which the dispersion of money is guessed.
         settings: The market's.
 
-    >>> settings = MarketSettings(("old", "new"), 90)
+    >>> settings = MarketConfig(("old", "new"), 90)
     >>> round(defaults(Panel.of([], settings, 0), settings).region_walk, 4)
     0.0122
     """
@@ -73,7 +73,7 @@ def defaults(panel: Panel, settings: MarketSettings) -> Hyper:
     )  # fmt: skip
 
 
-def learned(panel: Panel, settings: MarketSettings) -> Hyper:
+def learned(panel: Panel, settings: MarketConfig) -> Hyper:
     """The hyperparameters after all rows of a panel: a function of the rows, whatever is remembered.
 
     Args:
@@ -100,7 +100,7 @@ def learned(panel: Panel, settings: MarketSettings) -> Hyper:
     return found
 
 
-def posterior(panel: Panel, settings: MarketSettings) -> Posterior:
+def posterior(panel: Panel, settings: MarketConfig) -> Posterior:
     """The posterior after all rows of a panel, with what the weekly searches found.
 
     Args:
@@ -113,7 +113,7 @@ def posterior(panel: Panel, settings: MarketSettings) -> Posterior:
 _MEMORY: OrderedDict[bytes, Hyper] = OrderedDict()
 
 
-def _moments(panel: Panel, settings: MarketSettings) -> list[int]:
+def _moments(panel: Panel, settings: MarketConfig) -> list[int]:
     """The ends of buckets at which there is a search, in order."""
     share = _SHARE_OF_HOURS if settings.pattern == "hour" and settings.model >= 3 else 0.0
     return list(_moments_of(panel.known.tobytes(), panel.first, share))
@@ -133,7 +133,7 @@ def _moments_of(known: bytes, first: int, share: float) -> tuple[int, ...]:
     return tuple(moments)
 
 
-def _digests(panel: Panel, settings: MarketSettings, moments: list[int]) -> list[bytes]:
+def _digests(panel: Panel, settings: MarketConfig, moments: list[int]) -> list[bytes]:
     """What names the rows before each moment."""
     if not moments:
         return []
@@ -149,13 +149,13 @@ def _digests(panel: Panel, settings: MarketSettings, moments: list[int]) -> list
 
 
 @functools.lru_cache(maxsize=256)
-def _told(settings: MarketSettings, first: int) -> bytes:
+def _told(settings: MarketConfig, first: int) -> bytes:
     """What names a market, and where its rows begin."""
     law = settings.delay.law  # its `repr` is shortened
     return repr((settings, law and law.text, first)).encode()
 
 
-def _searched(panel: Panel, settings: MarketSettings, hyper: Hyper, rounds: int) -> Hyper:
+def _searched(panel: Panel, settings: MarketConfig, hyper: Hyper, rounds: int) -> Hyper:
     centre = defaults(panel, settings)
     spreads = _spreads(settings)
     steps = {"delay": _DELAY_STEP, "lag_spread": _lag_prior(settings).step}
@@ -180,13 +180,13 @@ def _searched(panel: Panel, settings: MarketSettings, hyper: Hyper, rounds: int)
     return hyper
 
 
-def _lag_prior(settings: MarketSettings) -> LagPrior:
+def _lag_prior(settings: MarketConfig) -> LagPrior:
     if len(settings.regions) == 1:
         return LAGS_OF_A_STREAM
     return LAGS_OF_REGIONS if settings.model >= 2 else _FIRST_LAGS_OF_REGIONS
 
 
-def _lags(settings: MarketSettings) -> str:
+def _lags(settings: MarketConfig) -> str:
     """What "auto" means: learned, but on one stream without visitors, where nothing can tell lags apart.
 
     There noise of demand is taken for differences of lags, at a cost of 0.06 of a split on real series.
@@ -197,7 +197,7 @@ def _lags(settings: MarketSettings) -> str:
     return "same" if blind else "learned"
 
 
-def _spreads(settings: MarketSettings) -> dict[str, float]:
+def _spreads(settings: MarketConfig) -> dict[str, float]:
     """The hyperparameters that are learned, and the sds of their logarithms."""
     names = ["noise", "region_walk", "effects"]
     if len(settings.regions) > 1:

@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from latesum._checks import finite_number
+from latesum.markets.config import MarketConfig
 from latesum.markets.model import Posterior
 from latesum.markets.readings import widening
 from latesum.markets.rows import Panel, RegionRow
 from latesum.markets.rule import root_of
 from latesum.markets.search import posterior
-from latesum.markets.settings import MarketSettings
 
 #: How sure a winner is.
 SURE_ENOUGH = 0.95
@@ -39,7 +39,7 @@ class Winner(NamedTuple):
 
 
 def winner(
-    rows: Iterable[RegionRow], bucket: int, settings: MarketSettings, *, lift: float = 0.01
+    rows: Iterable[RegionRow], bucket: int, settings: MarketConfig, *, lift: float = 0.01
 ) -> Winner:
     """The option that can be kept, if there is one already.
 
@@ -49,7 +49,7 @@ def winner(
         settings: The market's.
         lift: A difference that is too small to matter, as a share.
 
-    >>> settings = MarketSettings(("old", "new"), 60, before="old")
+    >>> settings = MarketConfig(("old", "new"), 60, before="old")
     >>> rows = [RegionRow("", day, 9000, "old" if day % 8 < 4 else "new", 300 + 60 * (day % 8 >= 5))
     ...     for day in range(-16, 24)]
     >>> winner(rows, 24, settings).option, winner(rows[:6], -10, settings).option
@@ -60,7 +60,7 @@ def winner(
 
 def winner_of(
     panel: Panel,
-    settings: MarketSettings,
+    settings: MarketConfig,
     *,
     lift: float = 0.01,
     found: Posterior | None = None,
@@ -91,7 +91,7 @@ def winner_of(
     return Winner(settings.options[leader] if named else None, float(good[leader]), waits)
 
 
-def _dwells(panel: Panel, settings: MarketSettings) -> list[int]:
+def _dwells(panel: Panel, settings: MarketConfig) -> list[int]:
     """In how many dwells each option was shown, in whichever region; a history counts as it would have been."""
     inside = panel.shares if settings.model >= 2 else panel.shares[max(0, -panel.first) :]
     return [

@@ -14,7 +14,7 @@ from latesum._json_values import finite
 from latesum.experiments.engine import Chunk, RunOptions, run, run_chunk
 from latesum.experiments.play import InBuckets
 from latesum.experiments.results import Rows
-from latesum.experiments.setting import Setting
+from latesum.experiments.spec import RunSpec
 from latesum.experiments.stats import Uncertain, mean_of, quantile_of, share_of
 from latesum.planning.beliefs import Beliefs
 from latesum.planning.candidates import Candidate
@@ -110,13 +110,13 @@ class Case(NamedTuple):
         """About what a run costs: of the policy and the campaign, so that it is the same on any machine."""
         return self.candidate.milliseconds((self.told or self.beliefs).buckets)
 
-    def setting(self, seed: tuple[int, ...], name: str) -> Setting:
+    def setting(self, seed: tuple[int, ...], name: str) -> RunSpec:
         """All that the runs depend on; the options stand in any order."""
         beliefs, told = self.beliefs, self.told or self.beliefs
         within = beliefs.lift / (beliefs.high - beliefs.low)
         measures = (f"{name}({within=})" for name in ("ends_right", "settled_after", "on_good"))
         spec = self.candidate.spec
-        return Setting(
+        return RunSpec(
             self.problem or beliefs.problem(), spec, told.horizon, seed=seed,
             reports=InBuckets(told.bucket_rounds), world="buckets", order=_ORDER, told=None,
             before=beliefs.before, history=told.history if "history" in spec.accepted else 0,
@@ -145,13 +145,13 @@ class Simulation(NamedTuple):
     seed: int
     how: RunOptions  # as `latesum.experiments.engine.run` takes it
 
-    def setting(self, case: Case, stream: int, name: str) -> Setting:
+    def setting(self, case: Case, stream: int, name: str) -> RunSpec:
         """All that the runs of a case depend on; those of another `stream` draw from another seed."""
         return case.setting((self.seed, stream), name)
 
     def rows(
         self,
-        settings: Sequence[Setting],
+        settings: Sequence[RunSpec],
         counts: Sequence[int],
         what: str,
         known: Sequence[Rows | None] | None = None,
@@ -162,7 +162,7 @@ class Simulation(NamedTuple):
             results = run(settings, counts, what=what, known=known, **self.how)
         return [runs.measured for runs in results.runs.values()]
 
-    def first_runs(self, settings: Sequence[Setting]) -> list[Rows | None]:
+    def first_runs(self, settings: Sequence[RunSpec]) -> list[Rows | None]:
         """The first run of each, made here, so that processes that are forked have compiled code from the beginning.
 
         None where runs are kept in a store, or all are made here.
@@ -173,11 +173,11 @@ class Simulation(NamedTuple):
             warnings.simplefilter("ignore")
             return [run_chunk(Chunk(setting, 0, 1)) for setting in settings]
 
-    def forecast(self, case: Case, setting: Setting, rows: Rows) -> Forecast:
+    def forecast(self, case: Case, setting: RunSpec, rows: Rows) -> Forecast:
         """What the runs of one case say."""
         return self.forecast_of(case, setting, rows, outcome_of(case, setting, rows))
 
-    def forecast_of(self, case: Case, setting: Setting, rows: Rows, outcome: Outcome) -> Forecast:
+    def forecast_of(self, case: Case, setting: RunSpec, rows: Rows, outcome: Outcome) -> Forecast:
         """The same where it is known what came of each run."""
         return _forecast(case, setting, rows, outcome, self.thresholds.percentile)
 
@@ -210,7 +210,7 @@ def _at_most(milliseconds: float, replications: int) -> int:
     return replications
 
 
-def outcome_of(case: Case, setting: Setting, rows: Rows) -> Outcome:
+def outcome_of(case: Case, setting: RunSpec, rows: Rows) -> Outcome:
     """The loss and the gain over an equal split of each run, and whether it ended well."""
     beliefs = case.beliefs
     scale = beliefs.high - beliefs.low
@@ -220,7 +220,7 @@ def outcome_of(case: Case, setting: Setting, rows: Rows) -> Outcome:
 
 
 def _forecast(
-    case: Case, setting: Setting, rows: Rows, outcome: Outcome, percentile: float
+    case: Case, setting: RunSpec, rows: Rows, outcome: Outcome, percentile: float
 ) -> Forecast:
     """Put the runs of one case together; `percentile` is the one of `worst_gain`."""
     beliefs = case.beliefs
@@ -237,7 +237,7 @@ def _forecast(
     )  # fmt: skip
 
 
-def _equal_split_loss(setting: Setting) -> float:
+def _equal_split_loss(setting: RunSpec) -> float:
     """What a split in equal parts loses against always playing the best, in scaled rewards."""
     problem = setting.problem
     assert isinstance(problem, Problem)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from latesum.experiments import stats
 from latesum.experiments.results import Rows
-from latesum.experiments.setting import Setting
+from latesum.experiments.spec import RunSpec
 from latesum.planning.answers import Case, Forecast, Outcome, Simulation, Thresholds, outcome_of
 from latesum.planning.candidates import EQUAL_SPLIT
 from latesum.planning.verdict import recommend
@@ -86,7 +86,7 @@ def _is_clearly_more(more: NDArray[np.float64], less: NDArray[np.float64]) -> bo
 @dataclass
 class _Racer:
     case: Case
-    setting: Setting
+    setting: RunSpec
     most: int
     rows: Rows | None = None
     outcome: Outcome | None = None  # of the runs that there are

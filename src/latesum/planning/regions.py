@@ -18,12 +18,12 @@ import numpy as np
 from latesum._checks import InvalidInput, finite_number, whole_number
 from latesum._sentences import counted
 from latesum._terminal import TextTable, new_table
+from latesum.experiments.engine import RunOptions, run
+from latesum.experiments.markets.spec import MarketRunSpec
+from latesum.experiments.studies.markets import AS_GOOD
 from latesum.files.form import FileForm
 from latesum.files.table import Layout, open_table
-from latesum.experiments.engine import RunOptions, run
-from latesum.experiments.markets.setting import MarketSetting
-from latesum.experiments.studies.markets import AS_GOOD
-from latesum.markets import MarketSettings, RegionRow, ToldDelay, readings
+from latesum.markets import MarketConfig, RegionRow, ToldDelay, readings
 from latesum.markets.rows import Panel
 from latesum.markets.search import FIRST_SEARCH, learned
 from latesum.simulation.market import Market
@@ -268,7 +268,7 @@ def fitted_market(
             f"the history has {len(names)} regions ({', '.join(names[:5])}), and {regions} are asked for."
         )
     known_rounds = any(row.rounds is not None for row in rows)
-    settings = MarketSettings(
+    settings = MarketConfig(
         ("today", "new"), days, regions=names, delay=late, before="today", rounds_known=known_rounds
     )
     panel = Panel.of(rows, settings, 0)
@@ -349,7 +349,7 @@ def plan_regions(
             if together or policy in ("flow", "unmix")
         ]
     settings = [
-        MarketSetting(
+        MarketRunSpec(
             law if together else alone, policy, seed, problem_name="plan", policy_name=name
         )
         for policy, together, name in tried

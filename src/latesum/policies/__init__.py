@@ -2,7 +2,7 @@
 
 from latesum._sentences import sentence
 from latesum.policies.ars_ucb import ARSUCB
-from latesum.policies.base import Estimate, Play, Policy, Block
+from latesum.policies.base import Block, Estimate, Play, Policy
 from latesum.policies.clw import CLW
 from latesum.policies.conformance import check
 from latesum.policies.fixed import FixedSplit, Oracle, RoundRobin
@@ -23,6 +23,7 @@ __all__ = [
     "ODAAFB",
     "ODAAFS",
     "ODAAFV",
+    "Block",
     "Estimate",
     "FixedSplit",
     "Flow",
@@ -35,7 +36,6 @@ __all__ = [
     "PolicySpec",
     "Restarting",
     "RoundRobin",
-    "Block",
     "Unmix",
     "available",
     "build",

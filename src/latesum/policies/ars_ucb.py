@@ -11,7 +11,7 @@ import numpy as np
 
 from latesum._checks import finite_number
 from latesum._sentences import sentence
-from latesum.policies.base import Play, Policy, Block, for_kernel, from_kernel
+from latesum.policies.base import Block, Play, Policy, for_kernel, from_kernel
 
 
 class ARSUCB(Policy):

@@ -27,27 +27,27 @@ from latesum.policies.history import check_history
 from latesum.policies.plays import (
     MOST_ROUNDS,
     PURPOSES,
+    Block,
     Estimate,
     Play,
     Purpose,
-    Block,
-    new_play,
     new_block,
+    new_play,
 )
 
 #: What policies are made of: one place to import it from.
 __all__ = [
     "MOST_ROUNDS",
     "PURPOSES",
+    "Block",
     "Estimate",
     "Play",
     "Policy",
     "Purpose",
-    "Block",
     "for_kernel",
     "from_kernel",
-    "new_play",
     "new_block",
+    "new_play",
     "say_before",
     "say_estimate",
 ]

@@ -8,7 +8,7 @@ from typing import Any
 
 from latesum._checks import finite_number, whole_number
 from latesum._sentences import sentence
-from latesum.policies.base import Play, Policy, Block
+from latesum.policies.base import Block, Play, Policy
 
 
 class CLW(Policy):

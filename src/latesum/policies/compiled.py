@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from latesum.policies.plays import PURPOSES, Play, Block, new_block
+from latesum.policies.plays import PURPOSES, Block, Play, new_block
 
 _NUMBER_OF = {purpose: number for number, purpose in enumerate(PURPOSES)}
 

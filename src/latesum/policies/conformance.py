@@ -9,7 +9,7 @@ import numpy as np
 
 from latesum._checks import InvalidInput
 from latesum.errors import NotConforming
-from latesum.policies.base import PURPOSES, Play, Policy, Block
+from latesum.policies.base import PURPOSES, Block, Play, Policy
 
 
 def check(policy: Policy, *, seed: int = 0, steps: int = 40) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from latesum._checks import InvalidInput, finite_number, whole_number
-from latesum.policies.base import MOST_ROUNDS, Play, Policy, Block, for_kernel, from_kernel
+from latesum.policies.base import MOST_ROUNDS, Block, Play, Policy, for_kernel, from_kernel
 
 
 class _PlainAverages(Policy):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from latesum._checks import finite_number, whole_number
-from latesum.policies.base import MOST_ROUNDS, Play, Policy, Purpose, Block, say_before
+from latesum.policies.base import MOST_ROUNDS, Block, Play, Policy, Purpose, say_before
 from latesum.policies.flow_balance import Floats, FlowBalance, roomier
 from latesum.policies.history import Before, check_before, check_history
 

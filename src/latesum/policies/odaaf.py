@@ -12,7 +12,7 @@ import numpy as np
 
 from latesum._checks import finite_number, known_name, whole_number
 from latesum._sentences import sentence
-from latesum.policies.base import MOST_ROUNDS, Play, Policy, Block, for_kernel, from_kernel
+from latesum.policies.base import MOST_ROUNDS, Block, Play, Policy, for_kernel, from_kernel
 from latesum.policies.schedules import (
     KnownBound,
     KnownMean,

@@ -9,7 +9,7 @@ import numpy as np
 
 from latesum._checks import InvalidInput, whole_number
 from latesum._sentences import sentence
-from latesum.policies.base import Play, Policy, Block
+from latesum.policies.base import Block, Play, Policy
 from latesum.policies.schedules import phase_rounds
 from latesum.policies.spec import PolicySpec
 

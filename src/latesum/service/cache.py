@@ -17,12 +17,12 @@ from typing import Any, NamedTuple, TypeVar
 
 from starlette.types import Receive
 
-from latesum.errors import UnknownCampaign
 from latesum.campaigns import charts
 from latesum.campaigns.campaign import Campaign
 from latesum.campaigns.ledger import Decision
 from latesum.campaigns.status import Status
 from latesum.campaigns.store import Store, Stored
+from latesum.errors import UnknownCampaign
 from latesum.service.configuration import Configuration
 from latesum.service.group_commit import GroupCommit
 from latesum.service.summaries import CampaignSummary, make_summary

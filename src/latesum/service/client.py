@@ -30,8 +30,8 @@ __all__ = ["Client", "RowVerdict", "ServiceError", "Shown", "Unreachable"]
 if TYPE_CHECKING:
     import httpx
 
-    from latesum.files import FileForm
     from latesum.campaigns.vocabulary import Purpose, Verdict
+    from latesum.files import FileForm
 
 #: The token, unless it is handed over; never an argument of a command, which others can see.
 TOKEN_VARIABLE = "LATESUM_TOKEN"

@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 
 from latesum._checks import InvalidInput
 from latesum._sentences import ProgramReader, Reader
+from latesum.campaigns.page_words import PageReader
 from latesum.errors import (
     MOST_PROBLEMS,
     BadFile,
@@ -25,7 +26,6 @@ from latesum.errors import (
     UnknownBucket,
     UnknownCampaign,
 )
-from latesum.campaigns.page_words import PageReader
 from latesum.service import sentences
 from latesum.service.logs import LOGGER
 

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from latesum.delays import parse
+from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.deciding import told_plays
 from latesum.campaigns.ledger import Ledger
-from latesum.campaigns.settings import Settings
 from latesum.campaigns.status import Status, may_be_best
+from latesum.delays import parse
 from latesum.policies import Estimate, Play, Policy
 from latesum.simulation import Problem
 
@@ -59,7 +59,7 @@ def forecast(question: Question) -> dict[str, Any]:
     `buckets` has the 10th, 50th and 90th percentile, None where it is not decided soon; `decided` the
     share of continuations that are decided within `MOST_BUCKETS`.
     """
-    settings = Settings.from_json(question.settings)
+    settings = CampaignConfig.from_json(question.settings)
     told = [Play(*each) if isinstance(each, list) else each for each in question.told]
     policy = settings.build_policy()
     for each in told:
@@ -89,7 +89,7 @@ def _percentile(decided: Sequence[int], share: float) -> int | None:
 
 
 def _continue(
-    settings: Settings,
+    settings: CampaignConfig,
     policy: Policy,
     plays: list[Play],
     dropped: set[int],
@@ -153,7 +153,7 @@ def _drawn_means(estimates: list[Estimate], rng: np.random.Generator) -> list[fl
     return means
 
 
-def _delay(settings: Settings) -> str:
+def _delay(settings: CampaignConfig) -> str:
     """The delay that the campaign was told, as a text; exponential if only its mean is known."""
     parameters = settings.written_parameters
     given = parameters.get("delay")

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 from latesum._checks import InvalidInput
 from latesum._sentences import counted
-from latesum.campaigns.settings import Settings
+from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.status import Status
 from latesum.service.cache import CachedCampaign
 from latesum.service.errors import Refused
@@ -104,7 +104,7 @@ class Forecasts:
         self._kept[cached.campaign.name] = _Kept(kept, time.monotonic(), found)
 
 
-def in_words(answer: dict[str, Any], settings: Settings, last: int) -> Decided:
+def in_words(answer: dict[str, Any], settings: CampaignConfig, last: int) -> Decided:
     """A forecast as a date with its range; of numbered buckets, as their number."""
     low, middle, high = answer["buckets"]
     simulated = f"in {answer['replications']} simulations of the rest of the campaign"

@@ -12,18 +12,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.ledger import Ledger
 from latesum.campaigns.market import market_rows
-from latesum.campaigns.settings import Settings
 from latesum.campaigns.status import Status
-from latesum.markets import MarketSettings, RegionRow
+from latesum.markets import MarketConfig, RegionRow
 from latesum.markets.arrival_kernels import arrival_mix
 from latesum.markets.arrivals import shape_of
+from latesum.markets.config import PATTERNS
 from latesum.markets.model import Posterior, StateLayout, fit
 from latesum.markets.rows import FIRST_BUCKETS, Panel, before_shares
 from latesum.markets.rule import decide_panel, root_of
 from latesum.markets.search import learned
-from latesum.markets.settings import PATTERNS
 from latesum.markets.winner import winner_of
 
 Floats = NDArray[np.float64]
@@ -91,7 +91,7 @@ def market_forecast(question: MarketQuestion) -> dict[str, Any]:
     Args:
         question: The campaign.
     """
-    campaign = Settings.from_json(question.settings)
+    campaign = CampaignConfig.from_json(question.settings)
     settings = campaign.build_market(question.first, rounds_known=question.rounds_known)
     panel = Panel.of([RegionRow(*row) for row in question.rows], settings, question.following)
     hyper = learned(panel, settings)
@@ -117,7 +117,7 @@ def market_forecast(question: MarketQuestion) -> dict[str, Any]:
 
 def _continue(
     panel: Panel,
-    settings: MarketSettings,
+    settings: MarketConfig,
     known: Posterior,
     allowed: NDArray[np.bool_],
     rng: np.random.Generator,
@@ -158,7 +158,7 @@ class _World:
     """A market drawn from what is known of one, which goes on from there."""
 
     def __init__(
-        self, known: Posterior, settings: MarketSettings, start: int, rng: np.random.Generator
+        self, known: Posterior, settings: MarketConfig, start: int, rng: np.random.Generator
     ) -> None:
         self._settings, self._rng, self._hyper = settings, rng, known.hyper
         layout = known.layout

@@ -15,7 +15,7 @@ from pydantic import (
 )
 
 from latesum.campaigns.changes import CHANGEABLE
-from latesum.campaigns.settings import Settings
+from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.vocabulary import (
     CampaignState,
     HealthLevel,
@@ -59,25 +59,25 @@ class Body(BaseModel):
 
 def _new_campaign() -> dict[str, Any]:
     """The settings of a campaign without its name, which is in the address."""
-    schema = Settings.model_json_schema()
+    schema = CampaignConfig.model_json_schema()
     del schema["properties"]["name"]
     schema["required"].remove("name")
     return {**schema, "title": "NewCampaign", "description": "A campaign to set up."}
 
 
-#: `Settings.read` checks it, so that what is refused is refused in the same words as elsewhere.
+#: `CampaignConfig.read` checks it, so that what is refused is refused in the same words as elsewhere.
 NewCampaign = Annotated[dict[str, Any], WithJsonSchema(_new_campaign())]
 
 
 def _changes() -> dict[str, Any]:
     """The settings of a campaign that can be changed."""
-    schema = Settings.model_json_schema()
+    schema = CampaignConfig.model_json_schema()
     named = {name: schema["properties"][name] for name in CHANGEABLE}
     for field in named.values():
         field.pop("default", None)
     return {
         "type": "object", "properties": named, "additionalProperties": False, "minProperties": 1,
-        "title": "Changes", "description": "Settings of a campaign, as for a new one.",
+        "title": "Changes", "description": "CampaignConfig of a campaign, as for a new one.",
     }  # fmt: skip
 
 

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any, Literal, NamedTuple, get_args
 
+from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.health import Finding, worst_level
-from latesum.campaigns.settings import Settings
 from latesum.campaigns.status import Status
 from latesum.campaigns.vocabulary import CampaignState, HealthLevel
 
@@ -61,7 +61,7 @@ class CampaignSummary(NamedTuple):
         }
 
 
-def make_summary(status: Status, settings: Settings, head: int) -> CampaignSummary:
+def make_summary(status: Status, settings: CampaignConfig, head: int) -> CampaignSummary:
     """What a list shows of a status."""
     known = [row for row in status.timeline if row.state == "known"]
     newest = max(known, key=lambda row: row.bucket).label if known else None

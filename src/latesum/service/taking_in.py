@@ -13,14 +13,14 @@ from pydantic import ValidationError
 
 from latesum._checks import shortened
 from latesum._sentences import Reader
-from latesum.errors import MOST_PROBLEMS, BadRows, MissingExtra
-from latesum.files import FileForm
-from latesum.files.table import in_row
 from latesum.campaigns.batches import CheckWanted, in_batches
 from latesum.campaigns.campaign import Campaign
 from latesum.campaigns.importing import Imported, import_totals, imported
 from latesum.campaigns.past_file import read_past
 from latesum.campaigns.verdicts import Allowed, Recorded, Row
+from latesum.errors import MOST_PROBLEMS, BadRows, MissingExtra
+from latesum.files import FileForm
+from latesum.files.table import in_row
 from latesum.service.errors import Refused, reader_at
 from latesum.service.models import MOST_ROWS, BulkRow
 from latesum.service.sentences import of_problem

@@ -10,7 +10,7 @@ from latesum._checks import InvalidInput
 from latesum._extras import require
 from latesum._figures import save
 from latesum.experiments.markets.players import SwitchbackPlayer
-from latesum.experiments.markets.setting import MarketRun
+from latesum.experiments.markets.spec import MarketRun
 from latesum.markets.readings import readings_of
 
 #: Colours that people with colour blindness tell apart (Okabe and Ito).
@@ -32,10 +32,10 @@ def draw_market(run: MarketRun, path: str | Path, *, title: str = "") -> None:
         title: What stands above it.
 
     >>> import tempfile
-    >>> from latesum.experiments.markets.setting import MarketSetting
+    >>> from latesum.experiments.markets.spec import MarketRunSpec
     >>> from latesum.simulation.market import Market
     >>> file = Path(tempfile.mkdtemp()) / "market.png"
-    >>> draw_market(MarketSetting(Market(buckets=20, history=14), "switchback").run(0), file)
+    >>> draw_market(MarketRunSpec(Market(buckets=20, history=14), "switchback").run(0), file)
     >>> file.exists()
     True
     """

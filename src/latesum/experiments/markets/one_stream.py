@@ -10,13 +10,13 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from latesum._checks import finite_number, whole_number
+from latesum.markets.config import MODEL, NOT_KNOWN, NOTHING, MarketConfig, ToldDelay
 from latesum.markets.model import Posterior
 from latesum.markets.readings import widening
 from latesum.markets.rows import Panel
 from latesum.markets.rule import decide_panel
 from latesum.markets.search import posterior
-from latesum.markets.settings import MODEL, NOT_KNOWN, NOTHING, MarketSettings, ToldDelay
-from latesum.policies.base import Play, Policy, Block
+from latesum.policies.base import Block, Play, Policy
 from latesum.policies.history import Before, check_before, check_history
 
 #: Without buckets of the problem's own, a bucket is this share of the horizon, or half a mean delay.
@@ -110,7 +110,7 @@ class Switchback(Policy):
         self._rows: list[list[Any]] = [list(part) for part in self.history]
         rng = self._rng
         self._seed = 0 if rng is None else int(rng.integers(2**31))
-        self._told: MarketSettings | None = None
+        self._told: MarketConfig | None = None
         self._found: Posterior | None = None
         self._table = _Table(self.n_arms)
 
@@ -133,7 +133,7 @@ class Switchback(Policy):
         return self.bucket if self.bucket > 1 else math.ceil(least)
 
     @property
-    def _settings(self) -> MarketSettings:
+    def _settings(self) -> MarketConfig:
         """What the rule is told: it stays the same, and every decision needs it."""
         if self._told is None:
             self._told = self._market_settings()
@@ -146,13 +146,13 @@ class Switchback(Policy):
             self._found = posterior(self._panel(), self._settings)
         return self._found
 
-    def _market_settings(self) -> MarketSettings:
+    def _market_settings(self) -> MarketConfig:
         options = tuple(map(str, range(self.n_arms)))
         before = f"{self.before}"
         if not isinstance(self.before, int):
             before = NOTHING if self.before is None else NOT_KNOWN
         size = self._size
-        return MarketSettings(
+        return MarketConfig(
             options, max(1, math.ceil(self.horizon / size)),
             delay=ToldDelay(self.mean_delay / size), before=before, pattern=self.pattern,
             lags=self.lags, seed=self._seed, model=self.model,

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from latesum._call_text import read_call
 from latesum._checks import InvalidInput, known_name
 from latesum.experiments.markets.analysts import GeoTest, SwitchbackTest
+from latesum.markets.config import NOT_KNOWN, NOTHING, MarketConfig, ToldDelay
 from latesum.markets.model import Posterior
 from latesum.markets.readings import widening
 from latesum.markets.rows import Panel
 from latesum.markets.rule import decide_panel
 from latesum.markets.search import posterior
-from latesum.markets.settings import NOT_KNOWN, NOTHING, MarketSettings, ToldDelay
 from latesum.markets.winner import winner_of
 from latesum.policies.spec import PolicySpec
 from latesum.simulation.market import Market, MarketWorld
@@ -51,7 +51,7 @@ class SwitchbackPlayer:
         stay: The dwell; None follows the told delay, 0 the true one.
         holidays: Whether holidays are told.
         winner: Whether it is looked for a winner at the end of every dwell.
-        named: Settings by their names, such as lags="own".
+        named: CampaignConfig by their names, such as lags="own".
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class SwitchbackPlayer:
         options = tuple(f"{option}" for option in range(law.options))
         truth = {"status quo": "0", "nothing": NOTHING, "other": NOT_KNOWN}[law.before]
         answers = {"truth": truth, "not known": NOT_KNOWN, "nothing": NOTHING, "wrong": options[-1]}
-        self.settings = MarketSettings(
+        self.settings = MarketConfig(
             options, law.buckets,
             regions=tuple(f"r{region}" for region in range(law.regions)),
             delay=ToldDelay(told * law.delay, sure),  # type: ignore[arg-type]
@@ -265,4 +265,4 @@ def player(text: str, world: MarketWorld, seed: int) -> Player:
 def _dwell(law: Market) -> int:
     """The dwell of the true delay."""
     names = tuple(f"{option}" for option in range(law.options))
-    return MarketSettings(names, law.buckets, delay=ToldDelay(law.delay)).dwell
+    return MarketConfig(names, law.buckets, delay=ToldDelay(law.delay)).dwell

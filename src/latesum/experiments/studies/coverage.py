@@ -18,7 +18,7 @@ import numpy as np
 from latesum._checks import known_name
 from latesum.experiments.engine import RunOptions, run
 from latesum.experiments.measures import COVERAGE_SHARES
-from latesum.experiments.setting import Setting
+from latesum.experiments.spec import RunSpec
 from latesum.policies.spec import PolicySpec
 from latesum.simulation import Beta, Problem, Reward
 
@@ -109,7 +109,7 @@ def measure_coverage(
         means, horizon = ARMS[known_name(arms, ARMS, "set of arms")]
         problem = Problem(means, DELAYS[known_name(delay, DELAYS, "delay here")])
         settings.append(
-            Setting(
+            RunSpec(
                 problem, _spec(policy, delay), horizon, seed=seed, measures=(_MEASURE,),
                 problem_name=f"{arms}, {delay}", policy_name=policy,
             )

@@ -14,9 +14,9 @@ from typing import NamedTuple, Unpack
 
 from latesum._checks import InvalidInput
 from latesum.experiments.engine import RunOptions, run
-from latesum.experiments.markets.setting import MarketSetting
+from latesum.experiments.markets.spec import MarketRunSpec
 from latesum.experiments.results import Summary
-from latesum.experiments.setting import ORDER, USUAL_MEASURES, AnySetting, Setting, reports_of
+from latesum.experiments.spec import ORDER, USUAL_MEASURES, AnySetting, RunSpec, reports_of
 from latesum.experiments.stats import number_text
 from latesum.experiments.studies.league_problems import PROBLEMS, LeagueProblem
 from latesum.policies.spec import PolicySpec
@@ -124,14 +124,14 @@ def _setting(
     return setting
 
 
-def _in_market(market: Market, text: str, seed: int) -> MarketSetting:
-    return MarketSetting(market, text, seed, USUAL_MEASURES)
+def _in_market(market: Market, text: str, seed: int) -> MarketRunSpec:
+    return MarketRunSpec(market, text, seed, USUAL_MEASURES)
 
 
-def _on_problem(played: LeagueProblem, problem: Problem, text: str, seed: int) -> Setting:
+def _on_problem(played: LeagueProblem, problem: Problem, text: str, seed: int) -> RunSpec:
     spec = PolicySpec.parse(text)
     counts_lock_ins = spec.sees == "totals" and not problem.changes
-    return Setting(
+    return RunSpec(
         problem, spec, played.horizon, seed=seed, order=ORDER,
         reports=reports_of(played.bucket, played.report_lag), before=played.before,
         told={} if played.told == 1 else {"mean_delay": played.told},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple, Unpack
 
 from latesum.experiments.engine import RunOptions, run
-from latesum.experiments.setting import ORDER, Setting, reports_of
+from latesum.experiments.spec import ORDER, RunSpec, reports_of
 from latesum.experiments.studies.league_problems import PROBLEMS, LeagueProblem
 from latesum.policies.spec import PolicySpec
 from latesum.simulation import Calendar, FieldProblem, Problem
@@ -72,7 +72,7 @@ def run_field(
             words = f"{name}, {history} days of history" if history else name
             for policy, text in POLICIES.items():
                 settings.append(
-                    Setting(
+                    RunSpec(
                         played.problem, PolicySpec.parse(text), played.horizon, seed=seed,
                         order=ORDER, reports=reports_of(played.bucket, played.report_lag),
                         before=0 if history else None, history=history * played.bucket,

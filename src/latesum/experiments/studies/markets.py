@@ -15,7 +15,7 @@ import numpy as np
 
 from latesum._checks import InvalidInput, known_name
 from latesum.experiments.engine import RunOptions, run
-from latesum.experiments.markets.setting import MarketSetting
+from latesum.experiments.markets.spec import MarketRunSpec
 from latesum.experiments.results import Rows
 from latesum.experiments.studies.market_cells import CELLS, Cell
 
@@ -101,7 +101,7 @@ def run_markets(
     if not cells:
         raise InvalidInput("none of these policies plays in one of these worlds.")
     settings = [
-        MarketSetting(
+        MarketRunSpec(
             cell.market, cell.policy, seed, problem_name=f"{cell.table}: {cell.world}",
             policy_name=cell.called,
         )

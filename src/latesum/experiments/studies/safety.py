@@ -20,9 +20,9 @@ import numpy as np
 from latesum._checks import InvalidInput, finite_number, known_name
 from latesum.delays import Delay, parse
 from latesum.experiments.engine import RunOptions, run
-from latesum.experiments.markets.setting import MarketSetting
+from latesum.experiments.markets.spec import MarketRunSpec
 from latesum.experiments.measures import harmful_gap
-from latesum.experiments.setting import DrawnProblem, Setting
+from latesum.experiments.spec import DrawnProblem, RunSpec
 from latesum.experiments.stats import rate_upper_limit
 from latesum.policies.spec import PolicySpec
 from latesum.simulation import Problem
@@ -75,9 +75,9 @@ class Safety(NamedTuple):
 
 
 class LockIn(NamedTuple):
-    """A run that locked in: `Setting.from_json(setting).run(number)` is that run.
+    """A run that locked in: `RunSpec.from_json(setting).run(number)` is that run.
 
-    In markets it is `MarketSetting.from_json(setting).run(number)`.
+    In markets it is `MarketRunSpec.from_json(setting).run(number)`.
     """
 
     number: int
@@ -132,7 +132,7 @@ def measure_safety(
             ("lock_in", [*share, "told=True"]),
         )
     )
-    setting = Setting(
+    setting = RunSpec(
         law, spec, horizon or (_WIDE_HORIZONS[1] if wide else HORIZON), seed=seed,
         measures=("regret", suspect, lock_in, told_longer),
         told={} if told in (None, 1) else {"mean_delay": told}, policy_name=policy,
@@ -164,7 +164,7 @@ def _in_markets(
         if "(" in policy:
             raise InvalidInput(f"write the factor into the policy: switchback(told={told:g}, ...).")
         policy = f"{policy}(told={told!r})"
-    setting = MarketSetting(
+    setting = MarketRunSpec(
         LAWS["markets"], policy, seed, ("regret", "market_suspect", "market_lock_in"),
         policy_name=policy,
     )  # fmt: skip
@@ -178,7 +178,7 @@ def _in_markets(
     )  # fmt: skip
 
 
-def _written_out(setting: Setting) -> Setting:
+def _written_out(setting: RunSpec) -> RunSpec:
     """The same with the rule of the policy written down, so that it means the same later."""
     spec = setting.policy
     return replace(setting, policy=PolicySpec(spec.name, {**spec.parameters, **spec.newer}))

@@ -12,9 +12,9 @@ from latesum._checks import InvalidInput, known_name
 from latesum.delays import parse as parse_delay
 from latesum.experiments.comparison import default_checkpoints
 from latesum.experiments.markets.players import OWN
-from latesum.experiments.markets.setting import MarketSetting
+from latesum.experiments.markets.spec import MarketRunSpec
 from latesum.experiments.measures import measures_of
-from latesum.experiments.setting import ORDER, USUAL_MEASURES, AnySetting, Setting, reports_of
+from latesum.experiments.spec import ORDER, USUAL_MEASURES, AnySetting, RunSpec, reports_of
 from latesum.experiments.sweeps.experiment import Experiment, ProblemEntry, Value
 from latesum.policies import registry
 from latesum.policies.spec import PolicySpec
@@ -63,7 +63,7 @@ class Grid:
     """An experiment and the settings that it stands for, with how often each is run."""
 
     experiment: Experiment
-    settings: list[Setting | MarketSetting]
+    settings: list[RunSpec | MarketRunSpec]
     replications: list[int]
     #: Where a figure over problems draws each of them.
     x: dict[str, float | None]
@@ -76,7 +76,7 @@ class Grid:
         policies = list(_policies(experiment))
         _refuse_repeated([name for _, name, _ in policies], "policies")
         measures = _measures(experiment)
-        settings: list[Setting | MarketSetting] = []
+        settings: list[RunSpec | MarketRunSpec] = []
         counts = []
         for place, name, spec in policies:
             entry = experiment.policies[place]
@@ -117,12 +117,12 @@ class Grid:
 def _setting(
     experiment: Experiment, asked: ProblemEntry, problem: Problem | str, spec: PolicySpec,
     measures: tuple[str, ...],
-) -> Setting:  # fmt: skip
+) -> RunSpec:  # fmt: skip
     if spec.name in OWN:
         raise InvalidInput(f"{spec.name} plays in markets only; name its problems.")
     horizon = asked.horizon or experiment.horizon
     lag = experiment.report_lag if asked.report_lag is None else asked.report_lag
-    return Setting(
+    return RunSpec(
         problem, _told(spec, asked.told), horizon, seed=experiment.seed,
         reports=reports_of(asked.bucket or experiment.bucket, lag),
         checkpoints=_checkpoints(experiment, horizon), measures=measures,
@@ -133,9 +133,9 @@ def _setting(
 
 def _market_setting(
     experiment: Experiment, market: Market, spec: PolicySpec, measures: tuple[str, ...]
-) -> MarketSetting:
+) -> MarketRunSpec:
     """A market has a horizon, a history and reports of its own; its options are drawn in every run."""
-    return MarketSetting.compared(market, str(spec), seed=experiment.seed, measures=measures)
+    return MarketRunSpec.compared(market, str(spec), seed=experiment.seed, measures=measures)
 
 
 def _problems(experiment: Experiment) -> Iterator[tuple[int, str, Problem | Market | str]]:

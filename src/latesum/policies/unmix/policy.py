@@ -15,9 +15,9 @@ from latesum._checks import InvalidInput, finite_number, whole_number
 from latesum._sentences import sentence
 from latesum.delays import Delay, parse, tabulated
 from latesum.policies.base import (
+    Block,
     Play,
     Policy,
-    Block,
     new_block,
     say_before,
     say_estimate,
@@ -579,9 +579,7 @@ class Unmix(Policy):
         rows = self._rows
         found = list[str]()
         if self._ramp is not None:
-            found.append(
-                "Nothing is known of the delay yet: blocks double until it can be seen."
-            )
+            found.append("Nothing is known of the delay yet: blocks double until it can be seen.")
         elif self._laws is None and rows.reported:
             mean = float(rows.theta @ rows.curve.bin_means)
             if self._told_nothing:

@@ -203,9 +203,7 @@ def decide(order, n_arms, scale, clock, horizon, told_nothing, reconsider, new_f
             present, run_length(numbers, runs), order, values, mu, counts, scale, share,
             numbers[REWARDS], tried_since, new_first, visit_twice, clock,
         )  # fmt: skip
-        rounds = block_length(
-            arm == present, counts[PLAYED, arm], counts[KNOWN, arm], scale, share
-        )
+        rounds = block_length(arm == present, counts[PLAYED, arm], counts[KNOWN, arm], scale, share)
     if silent and why == NOT_TRIED:
         # If the silence at the start was a delay, the arm's own rewards must be seen after it.
         silence = min(math.ceil(_PAST_SILENCE * numbers[SILENCE]), math.floor(share))

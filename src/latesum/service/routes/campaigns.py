@@ -10,14 +10,14 @@ from fastapi.responses import JSONResponse
 
 from latesum._checks import InvalidInput
 from latesum._json_values import finite
-from latesum.errors import MissingExtra, UnknownCampaign
 from latesum.campaigns.campaign import Campaign
+from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.describing import describe_entry
 from latesum.campaigns.entries import Entry
 from latesum.campaigns.setting_fields import NAME_PATTERN
-from latesum.campaigns.settings import Settings
 from latesum.campaigns.tables import TableName
 from latesum.campaigns.vocabulary import CampaignState
+from latesum.errors import MissingExtra, UnknownCampaign
 from latesum.service import models
 from latesum.service.cache import CachedCampaign, CampaignCache
 from latesum.service.errors import ON_ANY_ROUTE, Refused, documented
@@ -79,7 +79,7 @@ def _create(campaigns: CampaignCache, name: str, new: dict[str, Any]) -> bool:
     try:
         stored = store.find(name)
     except UnknownCampaign:
-        settings = Settings.read(given, now=clock())
+        settings = CampaignConfig.read(given, now=clock())
         try:
             Campaign.create(settings, store=store, clock=clock)
             return True
@@ -88,17 +88,17 @@ def _create(campaigns: CampaignCache, name: str, new: dict[str, Any]) -> bool:
                 stored = store.find(name)  # another process was faster
             except UnknownCampaign:  # there was one, and it was deleted
                 raise Refused(409, refused.sentence) from None
-    there = Settings.from_json(stored.settings)
+    there = CampaignConfig.from_json(stored.settings)
     if new.get("seed") is None:
         given["seed"] = there.seed
     given["parameters"] = _as_they_began(there, given.get("parameters", {}))
     written = {**there.to_json(), "parameters": there.written_parameters}
-    if Settings.read(given, now=there.start).to_json() != written:
+    if CampaignConfig.read(given, now=there.start).to_json() != written:
         raise Refused(409, f"there is a campaign {name!r} already, set up otherwise.")
     return False
 
 
-def _as_they_began(there: Settings, given: Any) -> Any:
+def _as_they_began(there: CampaignConfig, given: Any) -> Any:
     """The parameters given, with those that a campaign of an earlier version does not have.
 
     A request that is repeated after an upgrade means the same as before it.
@@ -271,7 +271,7 @@ async def history(
     return models.HistoryAnswer(entries=shown, more=len(entries) > limit)
 
 
-def _entry(settings: Settings, entry: Entry) -> models.HistoryEntry:
+def _entry(settings: CampaignConfig, entry: Entry) -> models.HistoryEntry:
     sentence = describe_entry(entry, settings)
     return models.HistoryEntry(**{**entry._asdict(), "body": finite(entry.body)}, sentence=sentence)
 

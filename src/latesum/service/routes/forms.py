@@ -10,12 +10,12 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
-from latesum.errors import UnknownCampaign
-from latesum.files.presets import PRESETS
+from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.describing import describe_entry
 from latesum.campaigns.entries import Entry
 from latesum.campaigns.page_words import Words
-from latesum.campaigns.settings import Settings
+from latesum.errors import UnknownCampaign
+from latesum.files.presets import PRESETS
 from latesum.service.routes.admin import webhooks_of
 from latesum.service.routes.page import not_found, show_page
 from latesum.service.routing import AllCampaigns, ScopedRoute, Who, needs
@@ -129,7 +129,7 @@ async def history_page(
 
 def _find_entries(campaign: Any, kind: str, search: str) -> list[tuple[Entry, str]]:
     """The entries of a kind that have the searched text in their sentence, newest first."""
-    settings: Settings = campaign.current_settings()
+    settings: CampaignConfig = campaign.current_settings()
     kinds = _GROUPS.get(kind)
     entries = [each for each in reversed(campaign.history()) if not kinds or each.kind in kinds]
     words = Words(settings.buckets.every, settings.expected_rounds, settings.range)

@@ -14,14 +14,14 @@ from fastapi.responses import HTMLResponse
 from markupsafe import Markup
 
 from latesum import _pages
-from latesum.errors import UnknownCampaign
 from latesum.campaigns import charts
 from latesum.campaigns.buckets import span_text
+from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.page_words import LABELS, PageReader
-from latesum.campaigns.settings import Settings
 from latesum.campaigns.static_page import chart_library, chart_library_version, status_section
 from latesum.campaigns.status import Status
 from latesum.campaigns.vocabulary import CampaignState
+from latesum.errors import UnknownCampaign
 from latesum.service.auth import COOKIE, read_secret
 from latesum.service.cache import CachedCampaign, CampaignCache
 from latesum.service.logs import log
@@ -151,7 +151,7 @@ _TIMES = {
 }  # fmt: skip
 
 
-def _parameters(settings: Settings) -> list[tuple[str, str]]:
+def _parameters(settings: CampaignConfig) -> list[tuple[str, str]]:
     """The parameters of the method for people: times as times, and without switches that say which rule it follows."""
     every, found = settings.buckets.every, []
     for key, value in settings.parameters.items():

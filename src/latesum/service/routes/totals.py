@@ -8,8 +8,8 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 
 from latesum._sentences import Reader
-from latesum.files import FileForm
 from latesum.campaigns.verdicts import Allowed, Row
+from latesum.files import FileForm
 from latesum.service.cache import CachedCampaign
 from latesum.service.errors import ON_ANY_ROUTE, PAGE_HEADER, Refused, documented, reader_of
 from latesum.service.models import BulkAnswer, Record, RecordAnswer, RefusedRows

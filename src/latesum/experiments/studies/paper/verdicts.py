@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from latesum.experiments.run import Run
-from latesum.experiments.setting import Setting
+from latesum.experiments.spec import RunSpec
 from latesum.experiments.studies.paper.published import READING_ERROR, bend_near, curves
 from latesum.experiments.sweeps import SweepResults
 from latesum.policies import ODAAF
@@ -123,7 +123,7 @@ def jump_times(results: SweepResults) -> list[Jumps]:
     for setting in results.settings:
         name = f"{setting.policy_name} {setting.problem_name}"
         curve = known.get(name)
-        if not isinstance(setting, Setting) or curve is None:
+        if not isinstance(setting, RunSpec) or curve is None:
             continue
         if not isinstance(setting.prepared[1], ODAAF):
             continue

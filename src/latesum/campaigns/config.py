@@ -36,20 +36,20 @@ from latesum.campaigns.market_fields import (
 from latesum.policies import Policy, registry
 
 if TYPE_CHECKING:
-    from latesum.markets import MarketSettings
+    from latesum.markets import MarketConfig
 
 TimeBasis = Literal["arrival", "decision"]
 
 _Span = {"type": "string", "maxLength": 100, "examples": ["36 hours"]}
 
 
-class Settings(BaseModel):
-    """What a campaign is set up with. `Settings.read` checks it and refuses in sentences.
+class CampaignConfig(BaseModel):
+    """What a campaign is set up with. `CampaignConfig.read` checks it and refuses in sentences.
 
     The field `parameters` takes the horizon and the delays in time ("90 days") or in buckets
     ("3 buckets") too; they become rounds by `expected_rounds`.
 
-    >>> settings = Settings.read({
+    >>> settings = CampaignConfig.read({
     ...     "name": "banner", "options": ["red", "blue"], "policy": "odaaf", "every": "day",
     ...     "parameters": {"horizon": "90 days", "mean_delay": "36 hours"}, "start": "2026-03-01",
     ...     "expected_rounds": 5000, "time_basis": "arrival",
@@ -162,7 +162,7 @@ class Settings(BaseModel):
     )
 
     @classmethod
-    def read(cls, given: Mapping[str, Any], *, now: datetime | None = None) -> Settings:
+    def read(cls, given: Mapping[str, Any], *, now: datetime | None = None) -> CampaignConfig:
         """Check everything that a campaign is set up with, or refuse it in a sentence.
 
         Args:
@@ -211,7 +211,7 @@ class Settings(BaseModel):
                 f"the policy cannot be built with these parameters: {error}."
             ) from None
 
-    def changed_by(self, given: Mapping[str, Any]) -> Settings:
+    def changed_by(self, given: Mapping[str, Any]) -> CampaignConfig:
         """The settings with other values in some fields, read as those of a new campaign are.
 
         The policy is not built; `check_policy` does that.
@@ -312,19 +312,19 @@ class Settings(BaseModel):
         parameters = {**extra, **self.written_parameters, "n_arms": self.n_options}
         return registry.build(self.policy, **parameters)
 
-    def build_market(self, first: int = 1, *, rounds_known: bool = True) -> MarketSettings:
+    def build_market(self, first: int = 1, *, rounds_known: bool = True) -> MarketConfig:
         """What the model of markets is told of the campaign.
 
         Args:
             first: The bucket that is the model's bucket 0: the first that was asked for.
             rounds_known: Whether the rounds of buckets are reported.
         """
-        from latesum.markets import NOT_KNOWN, NOTHING, MarketSettings, ToldDelay
+        from latesum.markets import NOT_KNOWN, NOTHING, MarketConfig, ToldDelay
 
         told, quo = self.written_parameters, self.status_quo
         is_option = quo in self.options
         pattern, phase = pattern_of(self.buckets, first)
-        return MarketSettings(
+        return MarketConfig(
             self.options,
             told["horizon"],
             self.regions or ("",),
@@ -381,7 +381,7 @@ class Settings(BaseModel):
         }
 
     @classmethod
-    def from_json(cls, saved: Mapping[str, Any]) -> Settings:
+    def from_json(cls, saved: Mapping[str, Any]) -> CampaignConfig:
         """The opposite of `to_json`; nothing is checked again, since time zones and policies change."""
         buckets = Buckets.from_json(saved["buckets"])
         kept = {

@@ -73,7 +73,7 @@ class ToldDelay:
 
 
 @dataclass(frozen=True)
-class MarketSettings:
+class MarketConfig:
     """All that decisions depend on besides the rows.
 
     Args:
@@ -99,7 +99,7 @@ class MarketSettings:
         seed: What the draws come from.
         model: The version of the model; 1 is that of campaigns that began before there was another.
 
-    >>> settings = MarketSettings(("old", "new"), 90, regions=("north", "south"), before="old")
+    >>> settings = MarketConfig(("old", "new"), 90, regions=("north", "south"), before="old")
     >>> settings.reference
     'old'
     """
@@ -159,7 +159,7 @@ class MarketSettings:
 
         Twice the mean delay where the horizon has room for it: five sweeps over all options.
 
-        >>> MarketSettings(("a", "b", "c"), 90, delay=ToldDelay(2.0)).dwell
+        >>> MarketConfig(("a", "b", "c"), 90, delay=ToldDelay(2.0)).dwell
         4
         """
         if self.stay is not None:
@@ -178,7 +178,7 @@ class MarketSettings:
 
         Where totals are reported late it is longer, so that something of each dwell is known at its end.
 
-        >>> MarketSettings(("a", "b", "c"), 90, regions=("north", "south")).sweep
+        >>> MarketConfig(("a", "b", "c"), 90, regions=("north", "south")).sweep
         2
         """
         needed = math.ceil(len(self.options) / len(self.regions))

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from latesum._checks import InvalidInput, whole_number
 from latesum.experiments.markets.players import Player, SwitchbackPlayer, player
 from latesum.experiments.measures import measures_of, register_measure
-from latesum.experiments.setting import LAWS
+from latesum.experiments.spec import LAWS
 from latesum.simulation.market import Market, MarketWorld
 
 Floats = NDArray[np.float64]
@@ -40,7 +40,7 @@ _QUANTILES = (1.6448536269514722, 1.959963984540054)
 
 
 @dataclass(frozen=True, eq=False)
-class MarketSetting:
+class MarketRunSpec:
     """A policy in a law of markets.
 
     Args:
@@ -53,7 +53,7 @@ class MarketSetting:
         problem_name: What the law is called in tables; no part of the digest.
         policy_name: What the policy is called in tables; no part of the digest.
 
-    >>> setting = MarketSetting(Market(buckets=28), "half-time-test")
+    >>> setting = MarketRunSpec(Market(buckets=28), "half-time-test")
     >>> run = setting.run(0)
     >>> 0 < run.lost < 1
     True
@@ -76,7 +76,7 @@ class MarketSetting:
     @classmethod
     def compared(
         cls, market: Market, policy: object, *, measures: Sequence[str] = (), **named: Any
-    ) -> MarketSetting:
+    ) -> MarketRunSpec:
         """A setting that keeps what every comparison keeps, with regret after each bucket.
 
         Args:
@@ -85,7 +85,7 @@ class MarketSetting:
             measures: What is kept beside regret, `ended_on_best` and `switches`.
             named: Further fields.
 
-        >>> MarketSetting.compared(Market(buckets=14), "flow").checkpoint_rounds[-3:]
+        >>> MarketRunSpec.compared(Market(buckets=14), "flow").checkpoint_rounds[-3:]
         array([12, 13, 14])
         """
         if not isinstance(policy, str):
@@ -125,14 +125,14 @@ class MarketSetting:
         return data
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> MarketSetting:
+    def from_json(cls, data: Mapping[str, Any]) -> MarketRunSpec:
         """The opposite of `to_json`.
 
         Args:
             data: What it gave.
 
-        >>> setting = MarketSetting(Market(regions=2), "switchback", 7)
-        >>> MarketSetting.from_json(setting.to_json()).digest == setting.digest
+        >>> setting = MarketRunSpec(Market(regions=2), "switchback", 7)
+        >>> MarketRunSpec.from_json(setting.to_json()).digest == setting.digest
         True
         """
         law = data["market"] if isinstance(data["market"], str) else Market(**data["market"])
@@ -159,7 +159,7 @@ class MarketSetting:
         """Refuse now what a run would refuse."""
         player(self.policy, self._start(0), 0)
 
-    def shortened(self, rounds: int) -> MarketSetting:
+    def shortened(self, rounds: int) -> MarketRunSpec:
         """The same with fewer buckets, for measuring how long a run takes.
 
         Args:

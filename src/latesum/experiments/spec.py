@@ -102,7 +102,7 @@ class AnySetting(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Setting:
+class RunSpec:
     """A policy on a problem, how it is played, and what is kept of a run.
 
     Args:
@@ -127,10 +127,10 @@ class Setting:
         problem_name: What the problem is called in tables; no part of the digest.
         policy_name: What the policy is called in tables; no part of the digest.
 
-    >>> setting = Setting(Problem([0.2, 0.8], "uniform(0, 9)"), PolicySpec.parse("odaaf"), 5_000)
+    >>> setting = RunSpec(Problem([0.2, 0.8], "uniform(0, 9)"), PolicySpec.parse("odaaf"), 5_000)
     >>> setting.run(0)
     Run(5,000 rounds, 3 blocks, regret 234.6)
-    >>> Setting.from_json(setting.to_json()).digest == setting.digest
+    >>> RunSpec.from_json(setting.to_json()).digest == setting.digest
     True
     """
 
@@ -212,7 +212,7 @@ class Setting:
         return data
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Setting:
+    def from_json(cls, data: Mapping[str, Any]) -> RunSpec:
         """The opposite of `to_json`.
 
         Args:
@@ -270,7 +270,7 @@ class Setting:
             first: The number of the first run.
             end: One past the number of the last.
 
-        >>> setting = Setting(Problem([0.2, 0.8], "uniform(0, 9)"), PolicySpec.parse("odaaf"), 5_000)
+        >>> setting = RunSpec(Problem([0.2, 0.8], "uniform(0, 9)"), PolicySpec.parse("odaaf"), 5_000)
         >>> [len(runs) for runs in setting.batches(0, 100)]
         [100]
         """
@@ -308,7 +308,7 @@ class Setting:
             return False
         return can_play_together(*self.prepared, self.horizon)
 
-    def shortened(self, rounds: int) -> Setting:
+    def shortened(self, rounds: int) -> RunSpec:
         """The same cut off after some rounds, for measuring how long a run takes.
 
         Args:
@@ -448,7 +448,7 @@ class Setting:
             policy: AnyPolicy = self._spec_for(problem, self.before).build()
         return problem, policy
 
-    def drawn(self, number: int) -> Setting:
+    def drawn(self, number: int) -> RunSpec:
         """The setting of one run, with the problem that a law draws for it written out.
 
         Its run of the same number is the same run: so it can be replayed without the law.
