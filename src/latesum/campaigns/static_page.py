@@ -44,12 +44,12 @@ def status_html(status: Status, phase_of: dict[int, int] | None = None) -> str:
     from markupsafe import Markup
 
     return _pages.render(
-        "live/templates/file.html",
+        "campaigns/templates/file.html",
         status=status,
-        style=Markup(_pages.read("live/static/page.css")),
+        style=Markup(_pages.read("campaigns/static/page.css")),
         content=Markup(status_section(status, phase_of or {})),
         library=Markup(chart_library().read_text(encoding="utf-8")),
-        script=Markup(_pages.read("live/static/charts.js")),
+        script=Markup(_pages.read("campaigns/static/charts.js")),
     )
 
 
@@ -74,7 +74,7 @@ def status_section(
     """
     drawn = _market_drawings(status, last) if status.market else _drawings(status, phase_of, last)
     return _pages.render(
-        "live/templates/status.html",
+        "campaigns/templates/status.html",
         status=status,
         n_colours=charts.N_COLOURS,
         lag=_lag(status),

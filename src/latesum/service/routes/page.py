@@ -43,9 +43,9 @@ _POLICY = (
 _HEADERS = {"content-security-policy": _POLICY, "cache-control": "no-store"}
 #: The style and scripts by their names, with their places and kinds.
 _STATIC = {
-    "page.css": ("live/static/page.css", "text/css"),
+    "page.css": ("campaigns/static/page.css", "text/css"),
     "forms.css": ("service/static/forms.css", "text/css"),
-    "charts.js": ("live/static/charts.js", "text/javascript"),
+    "charts.js": ("campaigns/static/charts.js", "text/javascript"),
     "page.js": ("service/static/page.js", "text/javascript"),
     "forms.js": ("service/static/forms.js", "text/javascript"),
 }
