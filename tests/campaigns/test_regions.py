@@ -353,7 +353,8 @@ def test_it_is_said_that_effects_are_taken_to_stay(make, clock):
     campaign.decide_all()
     found = {each.code: each for each in campaign.health()}
     assert found["effects that stay"].level == "note"
-    assert "take another policy, such as guarded" in found["effects that stay"].sentence
+    assert "finish the campaign then and start a new one" in found["effects that stay"].sentence
+    assert "guarded" not in found["effects that stay"].sentence
     campaign.change(parameters={"novelty": 0.01}, **ME)
     assert "effects that stay" not in {each.code for each in campaign.health()}
 

@@ -198,7 +198,7 @@ def test_where_effects_change_another_policy_is_recommended_and_it_is_said_why()
     found = plan(**few, changing=True)
     tried = {answer.candidate.label for answer in found.answers}
     assert "switchback" not in tried
-    assert "guarded" in tried
+    assert "guarded" not in tried  # it does not follow rates that change
     assert found.recommended.candidate.label == "unmix"
     assert "switchback is not tried, because it takes the options' effects to stay" in " ".join(
         found.assumed

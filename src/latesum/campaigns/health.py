@@ -343,8 +343,8 @@ def _comparison(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
                 sentence(
                     "switchback takes the options' effects to stay as they are: where they change during the "
                     "campaign, it can end on an option that is no longer the best. Where options are new to "
-                    "people, say so{change:aside}; for rates that go on changing, take another policy, such as "
-                    "guarded.",
+                    "people, say so{change:aside}. No policy here follows rates that go on changing: finish the campaign then and "
+                    "start a new one.",
                     kind="effects that stay",
                     change="--parameter novelty=0.01",
                 ),

@@ -44,8 +44,8 @@ _WITH_BUTTONS = {
     "the policy could not choose: press “Decide now”, or let a program ask, once in every {word}.",
     "bring in totals": "Bring in totals",
     "effects that stay": "The method takes the options' effects to stay as they are: where they change during the "
-    "campaign, it can end on an option that is no longer the best. Where options are new to people, say so; for rates "
-    "that go on changing, take another method, such as guarded.",
+    "campaign, it can end on an option that is no longer the best. Where options are new to people, say so. No method "
+    "here follows rates that go on changing: finish the campaign then and start a new one.",
     "weekdays": "Options are compared on different days, so a good weekday may be taken for a good option; periods of "
     "whole weeks avoid that.",
     "rounds not as expected": "A {word} has {mean:visitors} on average, not {expected:,} as expected. Delays given in time "

@@ -283,8 +283,8 @@ def _warnings(panel: Panel, found: Posterior, settings: MarketConfig, walk: floa
     if not settings.novelty and _seem_to_change(panel, found, settings):
         yield (
             "The options' effects seem to change over time, and this policy takes them to stay: it can end on "
-            "an option that is no longer the best. Tell it novelty, or take a policy for rates that change, such "
-            "as guarded."
+            "an option that is no longer the best. Tell it novelty, or finish "
+            "the campaign and start a new one."
         )
     told = settings.delay.mean
     if not 0.67 < found.hyper.delay / told < 1.5:

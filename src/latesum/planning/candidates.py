@@ -20,7 +20,7 @@ _SWITCHBACK_BUCKETS = (28, 200)
 #: About what a run costs in milliseconds of one core, and how much more for each of its buckets. This is declared, not measured while a
 #: plan is made, so that a plan has the same runs on any machine.
 _COSTS = {
-    _STREAM: (0.0, 0.6), "unmix": (8.0, 0.06), "unmix-untold": (0.0, 2.0), "guarded": (1.0, 0.06), "flow": (1.0, 0.04),
+    _STREAM: (0.0, 0.6), "unmix": (8.0, 0.06), "unmix-untold": (0.0, 2.0), "flow": (1.0, 0.04),
     "odaaf": (3.0, 0.0), "odaaf-b": (3.0, 0.0), "odaaf-v": (3.0, 0.0), "fixed-split": (2.5, 0.0), "round-robin": (2.5, 0.0),
 }  # fmt: skip
 #: Of any other: the world alone costs this much if a decision is taken in every bucket.
@@ -77,9 +77,6 @@ def candidates_for(beliefs: Beliefs) -> list[Candidate]:
     }  # fmt: skip
     about = "optimistic; learns the means and the delay together"
     found = [("unmix", "unmix", told, about)]
-    if beliefs.changing:
-        about = "restarts where rates seem to have changed"
-        found.append(("guarded", "guarded", told, about))
     if delay.bound is not None:
         about = "the paper's phases, knowing the mean and the bound of the delay"
         found.append(("odaaf-b", "odaaf-b", {**told, "delay_bound": delay.bound}, about))
@@ -125,7 +122,7 @@ def _switchback(beliefs: Beliefs) -> Candidate | None:
 def chosen_candidates(beliefs: Beliefs, labels: Sequence[str] | None) -> list[Candidate]:
     """Those of the candidates that are asked for, and other policies, written as text.
 
-    A policy that is no candidate, such as "guarded" or "package.module:Class", is told what is
+    A policy that is no candidate, such as "flow" or "package.module:Class", is told what is
     believed.
     """
     candidates = candidates_for(beliefs)

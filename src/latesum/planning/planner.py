@@ -84,7 +84,7 @@ def plan(
         ended_well: The share of runs that must end on the best option or within the lift.
         percentile: The percentile at which the gain over an equal split must be above 0.
         longer: "Go, but" allows a run at most this many times as long.
-        policies: What is tried: labels of candidates, and other policies as text, such as "guarded"
+        policies: What is tried: labels of candidates, and other policies as text, such as "flow"
             or "package.module:Class"; all candidates without.
         check_beliefs: Whether to find out what happens if beliefs are wrong.
         replications: The runs of each policy at most; the recommended one has as many as its cost allows.
