@@ -13,7 +13,6 @@ import contextlib
 import json
 import os
 import random
-import select
 import signal
 import sys
 import tempfile
@@ -154,8 +153,11 @@ def log_of(address):
         return [entry[1:] for entry in store.log(store.find("killed").id)]
 
 
-def run_killed(address, moments, rng, *, longest=0.15):
-    """Kill workers at random moments; what was acknowledged, and the last day reached."""
+def run_killed(address, moments, rng, *, longest=0.15, most_answers=12):
+    """Kill workers at random moments; what was acknowledged, and the last day reached.
+
+    A moment is a number of answers and a time after them, so that days go by on a slow machine too.
+    """
     acknowledged, day = [], 1
     for _ in range(moments):
         reading, writing = os.pipe()
@@ -166,25 +168,19 @@ def run_killed(address, moments, rng, *, longest=0.15):
                 work(address, day, day + 10_000, lambda line, pipe=writing: _send(pipe, line))
             os._exit(1)
         os.close(writing)
-        _first_word(reading)
-        time.sleep(rng.random() * longest)
-        os.kill(worker, signal.SIGKILL)
-        os.waitpid(worker, 0)
         with os.fdopen(reading) as pipe:
-            lines = [json.loads(line) for line in pipe if line.endswith("\n")]
+            lines = [json.loads(pipe.readline()) for _ in range(rng.randint(1, most_answers))]
+            time.sleep(rng.random() * longest)
+            os.kill(worker, signal.SIGKILL)
+            os.waitpid(worker, 0)
+            lines += [json.loads(line) for line in pipe if line.endswith("\n")]
         acknowledged += lines
-        if lines:
-            day = lines[-1][0]  # the next worker sends this day's operations again
+        day = lines[-1][0]  # the next worker sends this day's operations again
     return acknowledged, day
 
 
 def _send(pipe, line):
     os.write(pipe, (json.dumps(line) + "\n").encode())
-
-
-def _first_word(pipe):
-    """Wait until the worker is at work, so that moments are not all in its start."""
-    select.select([pipe], [], [], 300)
 
 
 def warm_up(address):

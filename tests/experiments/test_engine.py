@@ -1,5 +1,7 @@
 """The engine: shared runs, counted progress, and names that do not collide."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -112,6 +114,17 @@ def test_two_settings_of_one_name_are_refused():
         run([setting("flow")], [1, 2])
     with pytest.raises(InvalidInput, match="the number of replications"):
         run([setting("flow")], 0)
+
+
+def test_a_summary_has_what_was_measured():
+    spec = setting("flow", measures=("regret", "switches"))
+    (row,) = run([spec], 3).summary()
+    assert row.mean > 0
+    assert row.switches >= 1
+    assert row.to_json()["ended_on_best"] is None
+    other = dataclasses.replace(spec, measures=("switches",))
+    with pytest.raises(InvalidInput, match='add "regret" to their measures'):
+        run([other], 3).summary()
 
 
 def test_results_are_found_by_name():

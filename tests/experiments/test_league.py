@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from latesum import Problem
+from latesum import InvalidInput, Problem
 from latesum.experiments.spec import ORDER, RunSpec, arm_order
 from latesum.experiments.studies.league import (
     ENTRANTS,
@@ -48,6 +48,16 @@ def test_every_policy_meets_every_problem_that_it_can_play(tmp_path):
     )
 
 
+@pytest.mark.parametrize(
+    "text", ["no-such-policy", "flow(no_such_parameter=3)", "no_such_module:Mine"]
+)
+def test_a_misspelt_entrant_is_refused_before_any_run(tmp_path, text):
+    entrants = {**FEW, "mine": Entrant(text, 4)}
+    with pytest.raises(InvalidInput, match="'mine' can play none of the problems"):
+        run_league(tmp_path, replications=4, problems=SMALL, entrants=entrants)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_it_resumes_and_gives_the_same_table(tmp_path):
     made = []
     for _ in range(2):
@@ -85,13 +95,14 @@ def test_policies_are_told_what_the_problem_says(tmp_path):
     settings = {
         (name, text): _setting(name, played, text, text, 1)
         for name, played in (("told", told), ("other", other))
-        for text in ("flow", "odaaf", "qpm-d")
+        for text in ("flow", "odaaf")
     }
-    met = {key: each and each.met_by(0)[1] for key, each in settings.items()}
+    met = {key: each.met_by(0)[1] for key, each in settings.items()}
     assert met["told", "flow"].mean_delay == met["told", "odaaf"].mean_delay == 10
     assert met["other", "flow"].mean_delay == 20
     assert (met["told", "flow"].before, met["other", "flow"].before) == (None, "other")
-    assert met["other", "qpm-d"] is None  # it begins with nothing under way
+    with pytest.raises(InvalidInput):  # it begins with nothing in flight
+        _setting("other", other, "qpm-d", "qpm-d", 1)
     # What ran before arrives in the first rounds, whatever the policy was told of it.
     first = {key: settings[key].run(0).plays[0] for key in settings if key[1] != "qpm-d"}
     assert first["other", "odaaf"].total - first["told", "odaaf"].total >= 10
@@ -117,7 +128,8 @@ def test_in_a_market_policies_of_one_stream_and_the_tests_stand_in_one_table(tmp
     # One that sees which arm paid cannot play, and the tests play in markets only.
     assert [row.summary.policy for row in rows] == ["flow", "odaaf", "switchback", "half-time test"]
     assert all(row.summary.mean > 0 for row in rows)
-    assert _setting("x", PROBLEMS["two close arms"], "geo test", "geo-test", 1) is None
+    with pytest.raises(InvalidInput):
+        _setting("x", PROBLEMS["two close arms"], "geo test", "geo-test", 1)
 
 
 def test_the_problems_are_those_of_the_notes_and_more():

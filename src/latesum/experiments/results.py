@@ -33,8 +33,8 @@ class Summary(NamedTuple):
         percentile_95: What 95% of the runs stay below.
         percentile_99: What 99% of the runs stay below.
         worst: The largest regret.
-        ended_on_best: The share of runs that ended on the best arm.
-        switches: How often the arm changed, on average.
+        ended_on_best: The share of runs that ended on the best arm; NaN where it was not measured.
+        switches: How often the arm changed, on average; NaN where it was not measured.
     """
 
     problem: str
@@ -92,18 +92,35 @@ class Runs:
             problem: What the problem is called there.
             policy: What the policy is called there.
         """
+        if "regret" not in self.measured:
+            raise InvalidInput(
+                f"the runs of {policy!r} on {problem!r} have no regret to sum up; "
+                'add "regret" to their measures.'
+            )
         final = self.regrets[:, -1]
         median, percentile_95, percentile_99 = np.quantile(final, [0.5, 0.95, 0.99]).tolist()
         return Summary(
-            problem, policy, len(final), float(final.mean()), float(stats.standard_error(final)),
-            median, percentile_95, percentile_99, float(final.max()),
-            float(self.ended_on_best.mean()), float(self.switches.mean()),
-        )  # fmt: skip
+            problem,
+            policy,
+            len(final),
+            float(final.mean()),
+            float(stats.standard_error(final)),
+            median,
+            percentile_95,
+            percentile_99,
+            float(final.max()),
+            self._mean_of("ended_on_best"),
+            self._mean_of("switches"),
+        )
+
+    def _mean_of(self, measure: str) -> float:
+        values = self.measured.get(measure)
+        return float("nan") if values is None else float(values.mean())
 
 
 @dataclass(frozen=True)
 class Results:
-    """CampaignConfig and their runs.
+    """Run specifications and their runs.
 
     Args:
         settings: What was run.

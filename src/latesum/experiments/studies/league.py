@@ -8,6 +8,7 @@ listed.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, Unpack
@@ -85,12 +86,14 @@ def run_league(
     >>> [row.summary.policy for row in rows]
     ['odaaf', 'qpm-d UCB1']
     """
-    settings = [
-        setting
-        for problem, played in problems.items()
-        for name, entrant in entrants.items()
-        if (setting := _setting(problem, played, name, entrant.text, seed)) is not None
-    ]
+    for name, entrant in entrants.items():
+        _refuse_misspelt(name, entrant.text, {**problems, **PROBLEMS})
+    settings = []
+    for problem, played in problems.items():
+        for name, entrant in entrants.items():
+            # A policy that needs what a problem does not have stays away from it.
+            with suppress(InvalidInput):
+                settings.append(_setting(problem, played, name, entrant.text, seed))
     counts = [entrants[setting.policy_name].replications for setting in settings]
     if replications is not None:
         counts = [min(count, replications) for count in counts]
@@ -107,20 +110,28 @@ def run_league(
     return made
 
 
-def _setting(
-    problem: str, played: LeagueProblem, name: str, text: str, seed: int
-) -> AnySetting | None:
-    """A policy on a problem, or None where it cannot be told what it must know, or cannot play."""
-    try:
-        setting = (
-            _in_market(played.problem, text, seed)
-            if isinstance(played.problem, Market)
-            else _on_problem(played, played.problem, text, seed)
-        )
-        setting = replace(setting, problem_name=problem, policy_name=name)
-        setting.check()
-    except InvalidInput:
-        return None
+def _refuse_misspelt(name: str, text: str, problems: dict[str, LeagueProblem]) -> None:
+    """Refuse an entrant that can play none of the problems, with the first reason."""
+    reasons = []
+    for problem, played in problems.items():
+        try:
+            _setting(problem, played, name, text, seed=1)
+        except InvalidInput as refusal:
+            reasons.append(refusal)
+        else:
+            return
+    raise InvalidInput(f"{name!r} can play none of the problems: {reasons[0]}")
+
+
+def _setting(problem: str, played: LeagueProblem, name: str, text: str, seed: int) -> AnySetting:
+    """A policy on a problem; refused where the problem lacks what the policy must know."""
+    setting = (
+        _in_market(played.problem, text, seed)
+        if isinstance(played.problem, Market)
+        else _on_problem(played, played.problem, text, seed)
+    )
+    setting = replace(setting, problem_name=problem, policy_name=name)
+    setting.check()
     return setting
 
 
