@@ -169,7 +169,7 @@ def test_every_python_that_is_there(wheel, disk):
     # Looked for here: asking each of them for its version would take seconds of every collection.
     for version, python in sorted(_pythons().items()):
         environment = Environment(disk / version, python)
-        environment.install(f"{wheel}[cli,lab,plots]")
+        environment.install(f"{wheel}[cli,experiments,plots]")
         environment.python(SHORT)
         # Every policy and baseline, built and run: signatures differ between versions of Python.
         environment.latesum("demo", "--replications", "1")

@@ -66,7 +66,7 @@ SURFACE = [
     "policies",
     "simulate",
     "theory",
-    "world",
+    "simulation",
 ]
 
 #: Exceptions that are caught inside their room and never reach a user.
@@ -142,7 +142,7 @@ def test_rooms_show_only_names_that_are_there():
         "campaigns",
         "planning",
         "policies",
-        "world",
+        "simulation",
     ):
         module = importlib.import_module(f"latesum.{room}")
         assert [name for name in module.__all__ if not hasattr(module, name)] == []
