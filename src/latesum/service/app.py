@@ -93,7 +93,7 @@ def create_app(store: Store, configuration: Configuration | None = None) -> Fast
         # As they are: included, each would be built once more for every application.
         app.router.routes.extend(router.routes)
     set_up_errors(app, _methods_of)
-    app.state.holders = holders = Holders(store, configuration, workers.readers)
+    app.state.holders = holders = Holders(store, configuration, workers.tokens)
     app.add_middleware(
         AuthMiddleware, holders=holders, metrics=metrics, configuration=configuration
     )

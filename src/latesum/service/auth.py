@@ -52,6 +52,9 @@ COOKIE = "latesum"
 OPEN = ("/livez",)
 _SAFE = ("GET", "HEAD", "OPTIONS")
 _LONGEST_LOGIN = 2_000
+#: In bytes and seconds: the body of a request that needs none, and a login's time without a token.
+_MAX_UNUSED_BODY = 10_000
+_MAX_SHORT_SECONDS = 3.0
 #: Keys whose requests are counted for a rate limit.
 _MOST_REMEMBERED = 10_000
 #: In bytes; a body is read and checked in the loop that answers all requests, unless it is an upload.
@@ -175,6 +178,7 @@ class AuthMiddleware:
         self._metrics = metrics
         self._largest = configuration.largest_body
         self._body_seconds = configuration.body_seconds
+        self._short_seconds = min(_MAX_SHORT_SECONDS, configuration.body_seconds)
         self._limit = RateLimit(configuration.requests_per_second)
         self._unauthenticated = RateLimit(configuration.unauthenticated_per_second)
 
@@ -235,11 +239,13 @@ class AuthMiddleware:
         if by_cookie and method not in _SAFE and not _from_our_page(headers):
             return error_answer(403, "only the service's own page may act by cookie."), receive
         scope["token"] = token
+        upload = method not in _SAFE and _LARGE.fullmatch(path) is not None
+        largest, seconds = min(self._largest, _LARGEST_UNLESS_UPLOAD), self._body_seconds
         if method in _SAFE:
-            return None, receive
-        upload = _LARGE.fullmatch(path) is not None
-        largest = self._largest if upload else min(self._largest, _LARGEST_UNLESS_UPLOAD)
-        body = await _read_body(receive, headers, largest, self._body_seconds)
+            largest, seconds = min(largest, _MAX_UNUSED_BODY), self._short_seconds
+        elif upload:
+            largest = self._largest
+        body = await _read_body(receive, headers, largest, seconds)
         if body is None:
             sentence = f"the body is larger than {largest:,} bytes" + (
                 "; send it in parts." if upload else "."
@@ -266,7 +272,7 @@ class AuthMiddleware:
             return _slow_down(wait)
         if not _same_origin(headers):
             return error_answer(403, "only the service's own page may log in.")
-        body = await _read_body(receive, headers, _LONGEST_LOGIN, self._body_seconds)
+        body = await _read_body(receive, headers, _LONGEST_LOGIN, self._short_seconds)
         if body is None:
             return error_answer(413, "that is too long for a token.", connection="close")
         secret = parse_qs(body.decode("latin-1")).get("token", [""])[0].strip()

@@ -29,6 +29,8 @@ _LONGEST_READING = 60.0
 _MOST_LINES = 20
 #: Files that a process needs for all else: its store, its logs, its threads.
 _OTHER_FILES = 128
+#: Bytes of a request's head; a parser that is fed more holds up everyone.
+_MAX_HEAD_BYTES = 64 * 1024
 #: Connections that may wait to be accepted. They are accepted all at once, so each needs a file.
 _MOST_WAITING = 1024
 
@@ -244,6 +246,8 @@ def guarded_protocol(gate: Gate) -> type[asyncio.Protocol]:
         since = 0.0
         answered = False
         _entered = False
+        _in_head = True
+        _head_bytes = 0
 
         def connection_made(self, transport: asyncio.Transport) -> None:
             super().connection_made(transport)
@@ -259,12 +263,22 @@ def guarded_protocol(gate: Gate) -> type[asyncio.Protocol]:
             super().connection_lost(exc)
 
         def data_received(self, data: bytes) -> None:
-            if self._entered:
-                super().data_received(data)
+            if not self._entered:
+                return
+            self._head_bytes += len(data)
+            super().data_received(data)
+            # Only now: what came with the end of a head is a body.
+            if self._in_head and self._head_bytes > _MAX_HEAD_BYTES:
+                self._refuse("431 Request Header Fields Too Large", "the head is too long.")
 
         def on_headers_complete(self) -> None:
+            self._in_head = False
             gate.begin(self)
             super().on_headers_complete()
+
+        def on_message_complete(self) -> None:
+            self._in_head, self._head_bytes = True, 0
+            super().on_message_complete()
 
         def on_response_complete(self) -> None:
             super().on_response_complete()
@@ -273,10 +287,12 @@ def guarded_protocol(gate: Gate) -> type[asyncio.Protocol]:
                 gate.wait(self)
 
         def send_400_response(self, msg: str) -> None:
-            answer = ErrorAnswer(error="this is not a request in HTTP/1.1.", details=[])
-            body = answer.model_dump_json().encode()
+            self._refuse("400 Bad Request", "this is not a request in HTTP/1.1.")
+
+        def _refuse(self, status: str, sentence: str) -> None:
+            body = ErrorAnswer(error=sentence, details=[]).model_dump_json().encode()
             head = (
-                "HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\n"
+                f"HTTP/1.1 {status}\r\ncontent-type: application/json\r\n"
                 f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
             )
             self.transport.write(head.encode() + body)

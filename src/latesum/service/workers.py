@@ -179,6 +179,8 @@ class Workers:
         self.readers = ThreadPoolExecutor(2, "reader")
         #: For what no one waits for.
         self.background = ThreadPoolExecutor(2, "background")
+        #: For who holds a token: no request waits for another one's status to be let in.
+        self.tokens = ThreadPoolExecutor(1, "tokens")
         self.uploads = Uploads()
         self._under_way = {self.writers: 0, self.readers: 0, self.background: 0}
 
@@ -203,3 +205,4 @@ class Workers:
         self.writers.shutdown(wait=True)
         self.readers.shutdown(wait=True)
         self.background.shutdown(wait=True)
+        self.tokens.shutdown(wait=True)

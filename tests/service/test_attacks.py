@@ -1,0 +1,113 @@
+"""Attacks with and without a token: each is refused early, and others are answered meanwhile."""
+
+import asyncio
+import contextlib
+import socket
+import threading
+
+import httpx
+import pytest
+from service_process import ServiceProcess
+from service_settings import SETTINGS
+
+from latesum.campaigns import Store
+from latesum.service import Tokens
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    """A service in a process of its own, and a token that may only read."""
+    address = tmp_path_factory.mktemp("served") / "campaigns.db"
+    with Store(address) as store:
+        secret = Tokens(store).new("shop", "read")
+    with ServiceProcess(address) as service:
+        yield service, secret
+
+
+def connect(service):
+    host, port = service.url.removeprefix("http://").split(":")
+    return socket.create_connection((host, int(port)), timeout=60)
+
+
+@pytest.mark.parametrize(
+    ("start", "more"),
+    [
+        (b"GET /livez HTTP/1.1\r\nX-Long: ", b"x" * 65_536),
+        (b"GET /livez HTTP/1.1\r\nHost: a\r\n", b"a: b\r\n" * 10_000),
+        (b"GET /", b"x" * 65_536),
+    ],
+    ids=["one header", "many headers", "address"],
+)
+def test_a_head_without_end_is_cut_off(served, start, more):
+    service, _ = served
+    sent = 0
+    with contextlib.suppress(ConnectionError), connect(service) as endless:
+        endless.sendall(start)
+        while sent < 16_000_000:  # it is closed long before
+            endless.sendall(more)
+            sent += len(more)
+    assert sent < 16_000_000
+    assert httpx.get(f"{service.url}/livez", timeout=60).status_code == 200
+
+
+def test_a_large_body_that_comes_with_its_head_is_no_long_head(served):
+    service, secret = served
+    with connect(service) as talking:
+        body = b"x" * 200_000
+        head = (
+            "POST /v1/campaigns/banner/totals HTTP/1.1\r\nHost: a\r\nContent-Type: text/csv\r\n"
+            f"Authorization: Bearer {secret}\r\nContent-Length: {len(body)}\r\n\r\n"
+        )
+        talking.sendall(head.encode() + body)
+        assert talking.recv(100).startswith(b"HTTP/1.1 403")  # a read token may not write
+
+
+@pytest.mark.parametrize("path", ["/login", "/v1/campaigns"])
+def test_a_body_that_never_comes_is_not_waited_for_long(served, path):
+    service, secret = served
+    method = "POST" if path == "/login" else "GET"
+    with connect(service) as waiting:
+        waiting.sendall(
+            f"{method} {path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {secret}\r\n"
+            "Content-Length: 50\r\n\r\nab".encode()
+        )
+        said = b"".join(iter(lambda: waiting.recv(10_000), b"")).decode()
+    assert said.startswith("HTTP/1.1 408")
+    assert "took longer than 3 s" in said
+
+
+def test_the_body_of_a_get_is_limited(service):
+    reader = service.as_("read")
+    announced = reader.get(
+        "/v1/campaigns", headers={"Content-Length": "100000000000"}, content=b"x"
+    )
+    assert announced.status_code == 413
+
+    def in_parts():  # without a length that could be looked at beforehand
+        for _ in range(100):
+            yield b"x" * 1000
+
+    assert reader.get("/v1/campaigns", content=in_parts()).status_code == 413
+    assert reader.get("/v1/campaigns", content=b"x" * 100).status_code == 200
+
+
+def test_tokens_are_looked_up_while_statuses_take_long(make_service):
+    """All threads that make statuses are busy, and another token is let in nevertheless."""
+    service = make_service(tokens_kept=0.0)
+    service.as_("operate").put(
+        "/v1/campaigns/daily", json={**SETTINGS, "every": "day", "start": "2026-03-02"}
+    )
+    done = threading.Event()
+    readers = service.app.state.campaigns.workers.readers
+
+    async def hold_up():
+        for _ in range(8):
+            asyncio.get_running_loop().run_in_executor(readers, done.wait, 120)
+
+    service.stranger.portal.call(hold_up)
+    try:
+        assert service.as_("record").get("/v1/campaigns/daily/option").status_code == 200
+        assert service.as_("read").get("/readyz").status_code == 200
+        assert not done.is_set()
+    finally:
+        done.set()
