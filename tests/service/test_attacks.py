@@ -111,3 +111,21 @@ def test_tokens_are_looked_up_while_statuses_take_long(make_service):
         assert not done.is_set()
     finally:
         done.set()
+
+
+def test_no_file_of_the_working_folder_is_run(make_service, tmp_path, monkeypatch):
+    """A large file is read by another process, which imports modules such as csv."""
+    (tmp_path / "csv.py").write_text(
+        f"from pathlib import Path\nPath({str(tmp_path / 'was run')!r}).touch()\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    service = make_service()
+    operator = service.as_("operate")
+    operator.put("/v1/campaigns/banner", json=SETTINGS)
+    operator.get("/v1/campaigns/banner/option")
+    file = "bucket,total\n" + "1,7\n" * 9_000
+    answer = operator.post(
+        "/v1/campaigns/banner/totals", content=file, headers={"Content-Type": "text/csv"}
+    )
+    assert answer.status_code == 200, answer.text
+    assert not (tmp_path / "was run").exists()

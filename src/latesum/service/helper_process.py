@@ -82,8 +82,9 @@ class HelperProcess:
         self._asked = self._unwanted = False
         process = self._process
         if process is None or process.returncode is not None:
+            # -P: no file of the folder that the service was started in is imported.
             process = self._process = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", self._module, stdin=asyncio.subprocess.PIPE,
+                sys.executable, "-P", "-m", self._module, stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
             )  # fmt: skip
         assert process.stdin is not None
