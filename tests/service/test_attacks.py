@@ -2,7 +2,10 @@
 
 import asyncio
 import contextlib
+import json
+import logging
 import socket
+import sqlite3
 import threading
 
 import httpx
@@ -12,6 +15,7 @@ from service_settings import SETTINGS
 
 from latesum.campaigns import Store
 from latesum.service import Tokens
+from latesum.service.logs import LOGGER, JsonLines
 
 
 @pytest.fixture(scope="module")
@@ -129,3 +133,32 @@ def test_no_file_of_the_working_folder_is_run(make_service, tmp_path, monkeypatc
     )
     assert answer.status_code == 200, answer.text
     assert not (tmp_path / "was run").exists()
+
+
+@pytest.fixture
+def lines():
+    """The lines of the log, as they would be written."""
+    written = []
+
+    class Keep(logging.Handler):
+        def emit(self, record):
+            written.append(JsonLines().format(record))
+
+    handler = Keep()
+    LOGGER.addHandler(handler)
+    yield written
+    LOGGER.removeHandler(handler)
+
+
+def test_a_failing_store_does_not_put_secrets_into_the_log(service, lines):
+    with sqlite3.connect(service.store.url.database) as broken:
+        broken.execute(
+            "CREATE TRIGGER failing BEFORE INSERT ON webhooks "
+            "BEGIN SELECT RAISE(ABORT, 'disk I/O error'); END"
+        )
+    address = "https://hooks.example.com/secret-path"
+    answer = service.as_("admin").post("/v1/webhooks", json={"name": "chat", "address": address})
+    assert answer.status_code == 503
+    failed = [json.loads(line) for line in lines if "the store failed" in line]
+    assert "INSERT INTO webhooks" in failed[0]["trace"]
+    assert "secret-path" not in "".join(lines)

@@ -84,7 +84,10 @@ def is_read_only(url: URL) -> bool:
 
 
 def make_engine(url: URL, *, read_only: bool = False) -> Engine:
-    """An engine whose transactions are what the contract of a store needs."""
+    """An engine whose transactions are what the contract of a store needs.
+
+    Its errors go to logs, so they never hold the parameters of a statement: some are secrets.
+    """
     try:
         if url.drivername == "sqlite" and read_only:
             place = Path(str(url.database)).absolute()
@@ -100,13 +103,16 @@ def make_engine(url: URL, *, read_only: bool = False) -> Engine:
                 "sqlite://",
                 creator=lambda: sqlite3.connect(file, uri=True, check_same_thread=False),
                 poolclass=NullPool,
+                hide_parameters=True,
             )
         if url.drivername == "sqlite":
-            engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS})
+            engine = create_engine(
+                url, connect_args={"timeout": BUSY_SECONDS}, hide_parameters=True
+            )
             event.listen(engine, "connect", _set_up_sqlite)
             event.listen(engine, "begin", _begin_sqlite)
             return engine
-        return create_engine(url, pool_pre_ping=True)
+        return create_engine(url, pool_pre_ping=True, hide_parameters=True)
     except (NoSuchModuleError, ImportError) as error:  # pragma: no cover - checked before
         raise InvalidInput(f"the store cannot be opened: {error}.") from None
 
