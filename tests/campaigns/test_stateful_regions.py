@@ -67,7 +67,10 @@ class Model:
                     self.count(region)
         rows = list(self.rows(bucket))
         barred = {region: [self.names[arm] for arm in self.gone[region]] for region in REGIONS}
-        choices = markets.decide(rows, bucket - 1, self.settings(), barred=barred)
+        asked = [
+            each - 1 for each, (_, source) in self.decided["north"].items() if source != "carried"
+        ]
+        choices = markets.decide(rows, bucket - 1, self.settings(), barred=barred, asked=asked)
         chosen = self.never_shown(rows, choices)
         for region, choice in choices.items():
             arm = chosen.get(region, self.names.index(choice.option))

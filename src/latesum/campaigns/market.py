@@ -26,11 +26,13 @@ class MarketRows(NamedTuple):
         rows: What was shown and came in, with the history; bucket 0 is the campaign's `first`.
         settings: The market's.
         first: The first bucket that was asked for, in the campaign's count.
+        asked: The buckets that were asked for, counted from `first`.
     """
 
     rows: list[RegionRow]
     settings: MarketConfig
     first: int
+    asked: list[int]
 
 
 class MarketChoice(NamedTuple):
@@ -53,7 +55,8 @@ def market_rows(
         rules: The version of the rules by which totals are read.
     """
     settings = ledger.settings
-    first = _first_asked(ledger, before)
+    asked = _asked(ledger, before)
+    first = asked[0] if asked else before or (ledger.last or 0) + 1
     counts = settings.parameters.get("amounts", "counts") == "counts"
     rows = _past_rows(settings, first)
     rounds_known = any(row.rounds is not None for row in rows)
@@ -69,20 +72,21 @@ def market_rows(
                 total = max(total, 0.0)  # by refunds or noise; the model counts sales
             shown = _by_name(part.shares(bucket), settings)
             rows.append(RegionRow(region, bucket - first, rounds, shown, total))
-    return MarketRows(rows, settings.build_market(first, rounds_known=rounds_known), first)
+    market = settings.build_market(first, rounds_known=rounds_known)
+    return MarketRows(rows, market, first, [bucket - first for bucket in asked])
 
 
-def _first_asked(ledger: Ledger, before: int | None) -> int:
-    """The first bucket that was decided and not merely reported or carried on until then."""
-    asked = [
-        bucket
-        for part in ledger.parts.values()
-        for bucket, decision in part.decisions.items()
-        if decision.source not in ("reported", "carried") and (before is None or bucket < before)
-    ]
-    if asked:
-        return min(asked)
-    return before or (ledger.last or 0) + 1
+def _asked(ledger: Ledger, before: int | None) -> list[int]:
+    """The buckets that were decided and not merely reported or carried on."""
+    return sorted(
+        {
+            bucket
+            for part in ledger.parts.values()
+            for bucket, decision in part.decisions.items()
+            if decision.source not in ("reported", "carried", "finished")
+            and (before is None or bucket < before)
+        }
+    )
 
 
 def _past_rows(settings: CampaignConfig, first: int) -> list[RegionRow]:
@@ -116,7 +120,9 @@ def choose_all(ledger: Ledger, bucket: int, found: MarketRows) -> dict[str, Mark
     barred = {
         region: [options[arm] for arm in part.dropped] for region, part in ledger.parts.items()
     }
-    choices = decide(found.rows, bucket - found.first, found.settings, barred=barred)
+    choices = decide(
+        found.rows, bucket - found.first, found.settings, barred=barred, asked=found.asked
+    )
     new = _never_shown(ledger, found, choices)
     chosen = {}
     for region, choice in choices.items():

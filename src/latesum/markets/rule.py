@@ -53,6 +53,7 @@ def decide(
     settings: MarketConfig,
     *,
     barred: Mapping[str, Collection[str]] | None = None,
+    asked: Iterable[int] | None = None,
 ) -> dict[str, RegionChoice]:
     """What every region shows in a bucket: a pure function of the rows before it, and the settings.
 
@@ -61,6 +62,8 @@ def decide(
         bucket: The bucket that is decided, from 0 on.
         settings: The market's.
         barred: Options that must not be shown, by region; those in "*" in no region.
+        asked: The earlier buckets for which a decision was asked for; None for all of them. A decision
+            that was due in another bucket is taken in the next of these.
 
     >>> from latesum.markets import ToldDelay
     >>> settings = MarketConfig(
@@ -80,7 +83,9 @@ def decide(
     return {
         region: RegionChoice(settings.options[option], purpose, until, chance)
         for region, (option, purpose, until, chance) in zip(
-            settings.regions, decide_panel(panel, bucket, settings, allowed), strict=True
+            settings.regions,
+            decide_panel(panel, bucket, settings, allowed, asked=asked),
+            strict=True,
         )
     }
 
@@ -102,6 +107,7 @@ def decide_panel(
     *,
     chances: bool = True,
     found: Posterior | None = None,
+    asked: Iterable[int] | None = None,
 ) -> list[ChosenOption]:
     """`decide` for the table of all rows before a bucket, without names.
 
@@ -112,15 +118,15 @@ def decide_panel(
         allowed: What may be shown, by region and option.
         chances: Whether the chance to be best is computed; it takes longer than the decision.
         found: The posterior of the rows, where it is known already; otherwise it is computed if it is needed.
+        asked: The earlier buckets for which a decision was asked for; None for all of them.
     """
     n_regions, n_options = len(settings.regions), len(settings.options)
     if allowed is None:
         allowed = np.ones((n_regions, n_options), dtype=bool)
-    dwell = settings.dwell
-    number, within = divmod(bucket, dwell)
-    until = (number + 1) * dwell
+    number, begun = _present_dwell(bucket, settings.dwell, asked)
+    until = begun + settings.dwell
     decided: list[ChosenOption | None] = [None] * n_regions
-    if within and panel.end == bucket and panel.first < bucket:
+    if begun < bucket and panel.end == bucket and panel.first < bucket:
         for region in range(n_regions):
             shown = int(np.argmax(panel.shares[-1, region]))
             if allowed[region, shown]:
@@ -139,6 +145,21 @@ def decide_panel(
         for region in left:
             decided[region] = _drawn(found, region, bucket, until, settings, allowed, chances)
     return [each for each in decided if each is not None]
+
+
+def _present_dwell(bucket: int, dwell: int, asked: Iterable[int] | None) -> tuple[int, int]:
+    """The number of the dwell that a bucket is in, and the bucket in which it began.
+
+    A dwell begins with the first question after the one before it is over.
+    """
+    if asked is None:
+        number = bucket // dwell
+        return number, number * dwell
+    begun = list[int]()
+    for each in [*sorted(each for each in asked if each < bucket), bucket]:
+        if not begun or each >= begun[-1] + dwell:
+            begun.append(each)
+    return len(begun) - 1, begun[-1]
 
 
 def unknown_options(panel: Panel, settings: MarketConfig) -> list[int]:

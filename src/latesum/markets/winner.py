@@ -92,9 +92,14 @@ def winner_of(
 
 
 def _dwells(panel: Panel, settings: MarketConfig) -> list[int]:
-    """In how many dwells each option was shown, in whichever region; a history counts as it would have been."""
+    """In how many dwells each option was shown, in whichever region; a history counts as it would have been.
+
+    A dwell that was longer than usual, because no one asked at its end, is one.
+    """
     inside = panel.shares if settings.model >= 2 else panel.shares[max(0, -panel.first) :]
-    return [
-        len(np.unique(np.flatnonzero(inside[:, :, option].max(axis=1) > 0.5) // settings.dwell))
-        for option in range(len(settings.options))
-    ]
+    found = []
+    for option in range(len(settings.options)):
+        shown = np.flatnonzero(inside[:, :, option].max(axis=1) > 0.5)
+        runs = np.split(shown, np.flatnonzero(np.diff(shown) > 1) + 1)
+        found.append(sum(max(1, len(run) // settings.dwell) for run in runs if len(run)))
+    return found

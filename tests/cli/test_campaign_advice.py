@@ -1,0 +1,65 @@
+"""What a campaign advises, day by day, from the command line."""
+
+import json
+from datetime import date, timedelta
+
+import pytest
+
+START = date(2026, 3, 2)
+
+
+@pytest.fixture
+def morning(campaign):
+    """Run a campaign command on the morning of a day, counted from the start."""
+    return lambda day, *arguments: campaign(*map(str, arguments), day=label(day))
+
+
+def label(day):
+    """A day, counted from the start, as people write it."""
+    return (START + timedelta(days=day)).isoformat()
+
+
+def ask(morning, day):
+    """What `next` answers on a day, with the totals of all days before it."""
+    code, out, err = morning(day, "next", "--json")
+    assert code == 0, err
+    return json.loads(out)
+
+
+def test_a_decision_that_was_due_is_taken_at_the_next_question(morning):
+    """Asked on the days between its decision days, switchback still changes the option."""
+    morning(
+        0, "new", "offers", "--options", "free shipping,a gift", "--policy", "switchback",
+        "--start", label(0), "--late", "about 1 day", "--run-for", "60 days",
+        "--status-quo", "free shipping", "--time-basis", "arrival", "--expected-rounds", 5000, "--seed", 1,
+    )  # fmt: skip
+    first = ask(morning, 0)
+    until = date.fromisoformat(first["reason"].split("until ")[1][:10])
+    due = (until - START).days
+    late = ask(morning, due + 1)  # no one asked on the day itself
+    assert late["option"] != first["option"]
+    assert "goes on" not in late["reason"]
+    # The new choice stays as long as any other, and is decided on again at the first question after that.
+    assert ask(morning, 2 * due)["option"] == late["option"]
+    assert "goes on" not in ask(morning, 2 * due + 2)["reason"]
+    code, out, _ = morning(2 * due + 2, "replay")
+    assert code == 0, out
+
+
+def test_asked_every_second_day_all_options_are_shown(morning, tmp_path):
+    """Thirty days, asked on odd ones only, with a whole report before each question."""
+    morning(
+        0, "new", "offers", "--options", "free shipping,a gift", "--policy", "switchback",
+        "--start", label(0), "--late", "about 1 day", "--run-for", "60 days",
+        "--status-quo", "free shipping", "--time-basis", "arrival", "--expected-rounds", 5000, "--seed", 3,
+    )  # fmt: skip
+    shown = [ask(morning, 0)["option"]]
+    report = tmp_path / "report.csv"
+    for day in range(1, 30, 2):
+        report.write_text(
+            "\n".join(["date,rounds,total", *(f"{label(each)},5000,150" for each in range(day))])
+        )
+        assert morning(day, "import", report)[0] == 0
+        shown.append(ask(morning, day)["option"])
+    assert set(shown) == {"free shipping", "a gift"}
+    assert shown[1] != shown[0] or shown[2] != shown[0]
