@@ -63,3 +63,53 @@ def test_asked_every_second_day_all_options_are_shown(morning, tmp_path):
         shown.append(ask(morning, day)["option"])
     assert set(shown) == {"free shipping", "a gift"}
     assert shown[1] != shown[0] or shown[2] != shown[0]
+
+
+def test_next_announces_the_winner_and_finish_keeps_it(morning, tmp_path):
+    """One option sells four times as much: `next` says so, no finding doubts it, and `finish` needs no reason."""
+    morning(
+        0, "new", "offers", "--options", "free shipping,a gift", "--policy", "unmix", "--start", label(0),
+        "--late", "1 hour", "--run-for", "60 days", "--status-quo", "free shipping",
+        "--time-basis", "arrival", "--expected-rounds", 5000,
+    )  # fmt: skip
+    code, _, err = morning(0, "finish")
+    assert code == 2
+    assert "no winner is named yet" in err
+    winner, day = ask(morning, 0)["winner"], 0
+    assert winner is None
+    while winner is None and day < 40:
+        shown = ask(morning, day)["option"]
+        total = 1200 if shown == "a gift" else 300
+        day += 1
+        assert morning(day, "record", label(day - 1), "--rounds", 5000, "--total", total)[0] == 0
+        winner = ask(morning, day)["winner"]
+    assert winner == "a gift"
+    assert "The winner is a gift" in morning(day, "next")[1]
+    status = json.loads(morning(day, "status", "--json")[1])
+    assert status["winner"] == "a gift"
+    assert "second period" not in morning(day, "status")[1]
+    assert "seen once" not in [each["code"] for each in ask(morning, day)["health"]]
+    code, _, err = morning(day, "finish", "free shipping")
+    assert code == 2
+    assert "the winner is a gift" in err
+    assert morning(day, "finish")[1] == "Finished with a gift.\n"
+    said = ask(morning, day + 1)
+    assert (said["option"], said["source"], said["winner"]) == ("a gift", "finished", None)
+
+
+def test_switchback_announces_its_winner(morning, tmp_path):
+    """The same for the model of a market."""
+    morning(
+        0, "new", "offers", "--options", "free shipping,a gift", "--policy", "switchback",
+        "--start", label(0), "--late", "2 hours", "--run-for", "60 days",
+        "--status-quo", "free shipping", "--time-basis", "arrival", "--expected-rounds", 5000, "--seed", 1,
+    )  # fmt: skip
+    rows = ["date,rounds,total"]
+    for day in range(16):
+        shown = ask(morning, day)["option"]
+        rows.append(f"{label(day)},5000,{600 if shown == 'a gift' else 300}")
+        (tmp_path / "report.csv").write_text("\n".join(rows))
+        assert morning(day + 1, "import", tmp_path / "report.csv")[0] == 0
+    assert ask(morning, 16)["winner"] == "a gift"
+    assert "The winner is a gift" in morning(16, "next")[1]
+    assert morning(16, "finish")[0] == 0

@@ -27,7 +27,7 @@ from latesum.campaigns.deciding import (
     told_plays,
 )
 from latesum.campaigns.entries import Entry
-from latesum.campaigns.health import Finding, find_health
+from latesum.campaigns.health import Finding, find_health, without_doubts
 from latesum.campaigns.ledger import Decision, Ledger, decision_of, new_ledger
 from latesum.campaigns.operating import Operated
 from latesum.campaigns.own_delay import find_own_delay
@@ -485,6 +485,13 @@ class Campaign(Operated):
             return rows[0].arm if last is None else self.ledger().decisions[last].arm
         return max(known, key=lambda each: each.mean or 0.0).arm
 
+    def winner(self) -> str | None:
+        """The option that can be kept, once there is one; `status().why_no_winner` says why there is none."""
+        from latesum.campaigns.status import find_winner
+
+        with self._lock:
+            return find_winner(self)[0]
+
     def explain(self, bucket: When | None = None) -> list[str]:
         """Why things are as they are: now, or when the decision for a bucket was taken.
 
@@ -561,7 +568,9 @@ class Campaign(Operated):
     def health(self) -> list[Finding]:
         """What is wrong or worrying now, the worst first, each with what to do about it."""
         with self._lock:
-            return find_health(self._refreshed(), self.clock(), self.store.free_bytes())
+            found = find_health(self._refreshed(), self.clock(), self.store.free_bytes())
+            doubtful = len(without_doubts(found)) < len(found)
+            return without_doubts(found) if doubtful and self.winner() is not None else found
 
     def alarm(self) -> str | None:
         """What must be seen to now, such as that nothing is learned, and what to do; None if nothing."""

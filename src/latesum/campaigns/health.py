@@ -93,6 +93,11 @@ def find_health(
     return sorted(found, key=lambda finding: rank[finding.level])
 
 
+def without_doubts(findings: list[Finding]) -> list[Finding]:
+    """The findings once a winner is named: that is not done before the doubt it would be asked to wait for is over."""
+    return [each for each in findings if each.code != "seen once"]
+
+
 def _noisy_demand(ledger: Ledger, now: datetime) -> Iterator[Finding]:
     """One stream that is too noisy for a comparison: known from the history, before the first decision."""
     if not ledger.settings.is_market or len(ledger.parts) > 1:

@@ -187,6 +187,17 @@ def view_market(ledger: Ledger, now: datetime, before: int | None = None) -> Mar
     )
 
 
+def market_winner(ledger: Ledger, now: datetime) -> Winner:
+    """Whether there is a winner, by what is known now.
+
+    Args:
+        ledger: What the log adds up to.
+        now: The time.
+    """
+    found = market_rows(ledger, now)
+    return winner(found.rows, (ledger.last or 0) + 1 - found.first, found.settings)
+
+
 def effect_sentence(effect: Effect, reference: str) -> str:
     """An option's effect in words: `a gift: +6% (0% to +12%) against ten off, best with 61%.`"""
     if effect.option == reference:

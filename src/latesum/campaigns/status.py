@@ -12,7 +12,7 @@ from latesum._sentences import Sentence, counted, sentence
 from latesum._terminal import new_table
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.entries import Entry
-from latesum.campaigns.health import Finding, count_visits, find_health
+from latesum.campaigns.health import Finding, count_visits, find_health, without_doubts
 from latesum.campaigns.ledger import Decision, Ledger, Shown
 from latesum.campaigns.maturity import Maturity
 from latesum.campaigns.own_delay import OwnDelay, find_own_delay
@@ -30,6 +30,7 @@ from latesum.policies import Estimate
 if TYPE_CHECKING:
     from latesum.campaigns.campaign import Campaign
     from latesum.campaigns.market_view import MarketView
+    from latesum.markets import Winner
 
 
 class BucketRow(NamedTuple):
@@ -180,14 +181,8 @@ def make_status(campaign: Campaign, level: float) -> Status:
     market = campaign.market() if settings.is_market else None
     visits = [sum(each) for each in zip(*map(count_visits, ledger.parts.values()), strict=True)]
     estimates, leading = campaign.estimates(level), campaign.leading()
-    if market is None:
-        policy = campaign.policy()
-        commits = policy.ask().purpose == "commit"
-        winner, why_not = _winner(settings, ledger, estimates, visits, leading, commits)
-        explanation = policy.explain()
-    else:
-        winner, why_not = _market_winner(market)
-        explanation = market.sentences()
+    winner, why_not = find_winner(campaign, level, market)
+    explanation = campaign.policy().explain() if market is None else market.sentences()
     options = [
         _option_row(each, timeline, visits, ledger, estimates[leading], winner)
         for each in estimates
@@ -195,6 +190,8 @@ def make_status(campaign: Campaign, level: float) -> Status:
     current = None if ledger.last is None else ledger.decisions[ledger.last]
     state = _state(ledger)
     health = find_health(ledger, now, campaign.store.free_bytes())
+    if winner is not None:
+        health = without_doubts(health)
     return Status(
         name=settings.name,
         state=state,
@@ -260,21 +257,6 @@ def shown_text(shown: Shown, settings: CampaignConfig) -> str:
     return " ".join(f"{settings.options[arm]}:{share:g}" for arm, share in shown)
 
 
-def _market_winner(market: MarketView) -> tuple[str | None, str | None]:
-    found = market.winner
-    if found.option is not None:
-        return found.option, None
-    if found.waits_for:
-        return None, (
-            "No winner is named before every option in the race was shown in two periods; "
-            f"{_list(list(found.waits_for))} {'was' if len(found.waits_for) == 1 else 'were'} not."
-        )
-    return None, (
-        f"No winner yet: the best option is as good as any with a chance of {found.chance:.0%}; it "
-        "takes 95%."
-    )
-
-
 def _option_row(
     estimate: Estimate,
     timeline: list[BucketRow],
@@ -298,20 +280,29 @@ def _option_row(
     )  # fmt: skip
 
 
-def _winner(
-    settings: CampaignConfig,
-    ledger: Ledger,
-    estimates: list[Estimate],
-    visits: list[int],
-    leading: int,
-    commits: bool,
+def find_winner(
+    campaign: Campaign, level: float = 0.95, market: MarketView | None = None
 ) -> tuple[str | None, str | None]:
-    best = estimates[leading]
+    """The option that can be kept, or None with why none is named yet.
+
+    Args:
+        campaign: The campaign.
+        level: The confidence level of the intervals that are compared.
+        market: What the model of `switchback` finds, where that is known already.
+    """
+    ledger = campaign.ledger()
+    if ledger.settings.is_market:
+        from latesum.campaigns.market_view import market_winner
+
+        return _market_winner(market.winner if market else market_winner(ledger, campaign.clock()))
+    estimates, leading = campaign.estimates(level), campaign.leading()
+    visits, best = count_visits(ledger), estimates[leading]
     surviving = [
         each
         for each in estimates
         if each.arm == leading or (each.arm not in ledger.dropped and may_be_best(each, best))
     ]
+    commits = campaign.policy().ask().purpose == "commit"
     if best.mean is None or not (commits or len(surviving) == 1):
         return None, "No winner yet: the options are still too close, or too little is known."
     seldom = [each.name for each in surviving if visits[each.arm] < 2]
@@ -321,6 +312,20 @@ def _winner(
             f"shown in two periods; {_list(seldom)} {'was' if len(seldom) == 1 else 'were'} not."
         )
     return best.name, None
+
+
+def _market_winner(found: Winner) -> tuple[str | None, str | None]:
+    if found.option is not None:
+        return found.option, None
+    if found.waits_for:
+        return None, (
+            "No winner is named before every option in the race was shown in two periods; "
+            f"{_list(list(found.waits_for))} {'was' if len(found.waits_for) == 1 else 'were'} not."
+        )
+    return None, (
+        f"No winner yet: the best option is as good as any with a chance of {found.chance:.0%}; it "
+        "takes 95%."
+    )
 
 
 def may_be_best(estimate: Estimate, best: Estimate) -> bool:

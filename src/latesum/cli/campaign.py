@@ -61,14 +61,21 @@ def next_option(
         if wanted is not None:
             decisions = {wanted: decisions[wanted]}
         health = found.health()
+        winner = None if found.ledger().finished else found.winner()
         if as_json:
             alarm = next((each.sentence for each in health if each.level == "alarm"), None)
             told = [{**each._asdict(), "at": each.at.isoformat()} for each in decisions.values()]
             said = {"regions": told} if found.settings.regions else told[0]
-            said |= {"alarm": alarm, "health": [each._asdict() for each in health]}
+            said |= {
+                "winner": winner,
+                "alarm": alarm,
+                "health": [each._asdict() for each in health],
+            }
             print(json.dumps(said, indent=2))
         else:
             _say_decisions(list(decisions.values()))
+            if winner is not None:
+                print(f"The winner is {winner}: `latesum campaign finish` keeps it from now on.")
             for each in health:
                 if each.level != "note":  # `status` has those too
                     print(f"{'ALARM:' if each.level == 'alarm' else '!'} {each.sentence}")

@@ -120,13 +120,23 @@ def rename(
 
 
 def finish(
-    why: Why,
     option: Annotated[str | None, typer.Argument(help="By default the best so far.")] = None,
+    why: Annotated[
+        str | None, typer.Option(help="Why; not needed to finish with the winner.")
+    ] = None,
     campaign: CampaignName = None,
     who: Who = None,
 ) -> None:
     """End the campaign: from now on `next` always answers this option."""
     with opened(campaign) as found:
+        if why is None:
+            winner = found.winner()
+            if winner is None or option not in (None, winner):
+                raise InvalidInput(
+                    "say why the campaign ends, with --why: "
+                    + (f"the winner is {winner}." if winner else "no winner is named yet.")
+                )
+            option, why = winner, f"{winner} is the winner"
         print(f"Finished with {found.finish(option, who=user(who), why=why).option}.")
 
 
