@@ -10,6 +10,7 @@ this user are. `latesum warm-up` fills it.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import logging
@@ -17,7 +18,7 @@ import os
 import sys
 import tempfile
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -72,6 +73,39 @@ def _cache_base() -> Path:
     return Path("~/.cache").expanduser()
 
 
+@functools.cache
+def _compile_timer() -> Any:
+    from numba.core import event
+
+    timer = event.TimingListener()
+    event.register("numba:compile", timer)
+    return timer
+
+
+def compile_seconds() -> float:
+    """How long this process has been compiling kernels so far."""
+    if "numba" not in sys.modules:
+        return 0.0
+    timer = _compile_timer()
+    return float(timer.duration) if timer.done else 0.0
+
+
+@contextlib.contextmanager
+def reported_compilation(report: Callable[[], None]) -> Iterator[None]:
+    """Call `report` in this block whenever this process begins to compile a kernel."""
+    from numba.core import event
+
+    class Reporter(event.Listener):  # type: ignore[misc]
+        def on_start(self, _: Any) -> None:
+            report()
+
+        def on_end(self, _: Any) -> None:
+            pass
+
+    with event.install_listener("numba:compile", Reporter()):
+        yield
+
+
 def compiled(function: Function) -> Function:
     """Compile `function` with Numba, without the GIL and without fastmath, cached on disk."""
     return _compiled(function, counts_references=True)
@@ -82,6 +116,7 @@ def _compiled(function: Function, counts_references: bool) -> Function:
     from numba.core import config
     from numba.core.options import DefaultOptions
 
+    _compile_timer()
     folder = cache_folder()
     before = config.CACHE_DIR
     if folder is not None:

@@ -1,4 +1,4 @@
-"""How far a long computation is: a bar in a notebook, a line that renews itself on a terminal.
+"""Progress of a long computation: a bar in a notebook, a line that renews itself on a terminal, lines in a log.
 
 In a notebook the bar is one HTML element whose display is renewed; it needs no widgets.
 """
@@ -13,13 +13,18 @@ from typing import Any
 
 from latesum._durations import rough_text
 
-#: Called from time to time with what is done, of all there is to do, and what it is.
+#: Called from time to time with what is done, of all there is to do, and what it is. All is 0
+#: where nobody knows how much there is to do, as while kernels compile.
 Progress = Callable[[int, int, str], None]
 #: As it is asked for: a function, or whether there is a bar.
 ProgressChoice = Progress | bool | None
 
+#: What is reported while kernels compile.
+COMPILING = "compiling kernels"
 #: Seconds between two drawings: more often is not seen, and would fill the notebook's file.
 _EVERY = 0.2
+#: Reports that something is done before an estimate is shown: one alone may be of a slow start.
+_MIN_REPORTS = 2
 
 
 def progress_bar(now: Callable[[], float] = time.monotonic) -> Progress:
@@ -38,56 +43,88 @@ def progress_bar(now: Callable[[], float] = time.monotonic) -> Progress:
     """
     draw = _in_notebook() or _on_terminal()
     clock = TimeLeft(now)
-    drawn, doing = clock.moment, None
+    drawn, doing = clock.time, None
 
     def show(done: int, total: int, what: str) -> None:
         nonlocal drawn, doing
         left = clock(done, total, what)
-        if what == doing and done < total and clock.moment - drawn < _EVERY:
+        if what == doing and done < total and clock.time - drawn < _EVERY:
             return
-        drawn, doing = clock.moment, what
+        drawn, doing = clock.time, what
         draw(done, total, what, left)
 
     return show
 
 
-class TimeLeft:
-    """How long the rest takes, if it goes on as it went since the beginning.
+def progress_lines(now: Callable[[], float] = time.monotonic) -> Progress:
+    """Lines of a log on standard error: at most one in five seconds, with an estimate of the rest.
 
-    What is begun with nothing done begins then; otherwise it began when something else was last heard of, or
-    with the clock.
+    Args:
+        now: The clock, in seconds.
+
+    >>> from itertools import count
+    >>> show = progress_lines(count(0, 10).__next__)
+    >>> show(1, 4, "runs"), show(2, 4, "runs")
+    (None, None)
+    """
+    clock = TimeLeft(now)
+    said, doing = clock.time, None
+
+    def show(done: int, total: int, what: str) -> None:
+        nonlocal said, doing
+        left = clock(done, total, what)
+        if not total and what != doing:
+            print(f"{what} ...", file=sys.stderr, flush=True)
+        elif left is not None and clock.time - said >= max(5, clock.since / 10):
+            said = clock.time
+            print(f"{what}: {_share(done, total)}{_rest(left)}", file=sys.stderr, flush=True)
+        doing = what
+
+    return show
+
+
+def command_progress() -> Progress:
+    """What commands show: a bar where someone looks on, otherwise lines of a log."""
+    return progress_bar() if sys.stderr.isatty() else progress_lines()
+
+
+class TimeLeft:
+    """Estimate of the remaining time: the rest goes on as it went since the first report.
+
+    The clock starts anew with every other thing that is done. There is no estimate before two
+    reports that something is done.
 
     Args:
         now: The clock, in seconds.
 
     >>> from itertools import count
     >>> clock = TimeLeft(count(0, 10).__next__)     # every look at it takes ten seconds
-    >>> clock(0, 4, "runs"), clock(1, 4, "runs"), clock.since
-    (None, 30.0, 10)
+    >>> clock(0, 4, "runs"), clock(1, 4, "runs"), clock(2, 4, "runs"), clock.since
+    (None, None, 20.0, 20)
     """
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
-        self.moment = self._started = now()
+        self.time = self._started = now()
         self._doing: str | None = None
+        self._reports = self._done_at_start = 0
 
     @property
     def since(self) -> float:
         """For how long it has been going on."""
-        return self.moment - self._started
+        return self.time - self._started
 
     def __call__(self, done: int, total: int, what: str) -> float | None:
-        """About how many seconds are left; None where nothing is done yet.
-
-        Args:
-            done: What is done.
-            total: What there is to do.
-            what: What it is.
-        """
-        before, self.moment = self.moment, self._now()
+        """About how many seconds are left; None where that cannot be said yet."""
+        self.time = self._now()
         if what != self._doing:
-            self._started, self._doing = self.moment if done == 0 else before, what
-        return self.since / done * (total - done) if done else None
+            self._started, self._doing = self.time, what
+            self._reports, self._done_at_start = 0, done
+        self._reports += done > 0
+        since_start = done - self._done_at_start
+        if self._reports < _MIN_REPORTS or since_start <= 0:
+            return None
+        return self.since / since_start * (total - done)
 
 
 def chosen_progress(progress: ProgressChoice) -> Progress | None:
@@ -115,8 +152,9 @@ def _in_notebook() -> _Draw | None:
 
     def draw(done: int, total: int, what: str, left: float | None) -> None:
         nonlocal handle
+        share = f'value="{done}" max="{total}" ' if total else ""
         said = HTML(
-            f'<progress value="{done}" max="{total}" style="width: 20em"></progress> '
+            f'<progress {share}style="width: 20em"></progress> '
             f"{escape(what)}: {_share(done, total)}{_rest(left)}"
         )
         if handle is None:
@@ -131,16 +169,17 @@ def _on_terminal() -> _Draw:
     def draw(done: int, total: int, what: str, left: float | None) -> None:
         if not sys.stderr.isatty():
             return
-        cells = round(30 * done / total) if total else 30
-        line = f"{what} [{'█' * cells}{' ' * (30 - cells)}] {_share(done, total)}{_rest(left)}"
-        end = "\n" if done >= total else ""
+        cells = round(30 * done / total) if total else 0
+        bar = f"[{'█' * cells}{' ' * (30 - cells)}] " if total else ""
+        end = "\n" if total and done >= total else ""
+        line = f"{what} {bar}{_share(done, total)}{_rest(left)}"
         print(f"\r\x1b[K{line}", end=end, file=sys.stderr, flush=True)
 
     return draw
 
 
 def _share(done: int, total: int) -> str:
-    return f"{done / total:.0%}" if total else "100%"
+    return f"{done / total:.0%}" if total else "..."
 
 
 def _rest(left: float | None) -> str:

@@ -1,6 +1,9 @@
 """The engine: shared runs, counted progress, and names that do not collide."""
 
 import dataclasses
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -61,7 +64,7 @@ class Simulated:
         for number, chunk in enumerate(tasks):
             spent = self._seconds[chunk.setting.policy.name] * (chunk.end - chunk.first)
             self.now += spent
-            yield number, job(chunk)._replace(seconds=spent)
+            yield number, job(chunk)._replace(seconds=spent, compiling=0.0)
 
 
 def test_progress_counts_work_where_it_was_measured(tmp_path, monkeypatch):
@@ -96,7 +99,7 @@ def test_the_time_left_is_right_within_a_factor_of_two_after_a_twentieth(
 
     def look(done, total, what):
         left, spent = clock(done, total, what), worker.now - 1600
-        if whole / 20 <= spent < whole * 0.999:
+        if left is not None and whole / 20 <= spent < whole * 0.999:
             ratios.append(left / (whole - spent))
 
     store = RunStore(tmp_path) if kept else None
@@ -105,6 +108,49 @@ def test_the_time_left_is_right_within_a_factor_of_two_after_a_twentieth(
     assert len(ratios) > 20
     assert max(ratios) < 2
     assert min(ratios) > 0.5
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_an_estimate_is_never_made_of_compilation_time(kept, tmp_path, monkeypatch):
+    """A worker compiles for 300 s with its first run; all runs together take 6 s."""
+    monkeypatch.setattr(engine, "_seconds_per_run", lambda each: 0.1)
+
+    class Compiling(Simulated):
+        def __call__(self, job, tasks):
+            for number, made in super().__call__(job, tasks):
+                compiling = 0.0 if number else 300.0
+                self.now += compiling
+                yield number, made._replace(compiling=compiling)
+
+    worker, seen = Compiling({"flow": 0.1}), []
+    clock = TimeLeft(lambda: worker.now)
+    run(
+        [setting("flow")], 60, store=RunStore(tmp_path) if kept else None, runner=worker,
+        progress=lambda *said: seen.append((*said, clock(*said))),
+    )  # fmt: skip
+    estimates = [left for *_, left in seen]
+    assert max(left for left in estimates if left is not None) < 12
+    at_start, compiling = (
+        [name for _, _, name, _ in seen].index(each) for each in ("runs", "compiling kernels")
+    )
+    assert at_start < compiling
+    assert estimates[: compiling + 2] == [None] * (compiling + 2)
+
+
+def test_while_kernels_compile_it_is_said(tmp_path):
+    """A process with an empty cache of kernels says so before it counts the first run."""
+    code = (
+        "from latesum import Problem, compare\n"
+        "seen = []\n"
+        "compare(Problem([0.2, 0.8], 'uniform(0, 10)'), {'rr': 'round-robin'}, 500, replications=4,\n"
+        "        seed=1, progress=lambda *said: seen.append(said))\n"
+        "print(seen[0], seen[-1])"
+    )
+    made = subprocess.run(
+        [sys.executable, "-c", code], env=os.environ | {"LATESUM_CACHE_DIR": str(tmp_path)},
+        check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    assert made.stdout.strip() == "(0, 0, 'compiling kernels') (4, 4, 'runs')"
 
 
 def test_two_settings_of_one_name_are_refused():

@@ -194,7 +194,9 @@ def test_a_bar_in_a_notebook_is_one_display_that_is_renewed(monkeypatch):
         show(done, 4, "runs <x>")
     assert len(said) == 3
     assert 'value="1" max="4"' in said[0]
-    assert "runs &lt;x&gt;: 25%, about 3 s left" in said[0]
+    assert "runs &lt;x&gt;: 25%" in said[0]
+    assert "left" not in said[0]  # one chunk is no basis for an estimate
+    assert "runs &lt;x&gt;: 50%, about 2 s left" in said[1]
     assert said[-1].endswith("100%")
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import sys
-import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from latesum.cli.options import plain_lines, say
+from latesum._progress import progress_lines
+from latesum.cli.options import say
 
 if TYPE_CHECKING:
     from latesum._progress import Progress
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def live_answer() -> Iterator[tuple[Progress, OnAnswer]]:
     """What shows how far a plan is, and what shows its present answer; both are gone when it is done."""
     if not sys.stderr.isatty():
-        yield plain_lines(time.monotonic), lambda answer: say(_first_up(str(answer)))
+        yield progress_lines(), lambda answer: say(_first_up(str(answer)))
         return
     from rich.console import Console, Group
     from rich.live import Live

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,7 +15,7 @@ from latesum._call_text import split_list
 from latesum._checks import InvalidInput, whole_number
 from latesum._durations import rough_text
 from latesum._extras import need
-from latesum._progress import TimeLeft
+from latesum._progress import command_progress
 from latesum.simulation import Problem
 
 if TYPE_CHECKING:
@@ -132,12 +131,15 @@ def working(
     from latesum.experiments.runners import chosen_runner
 
     try:
-        shown = progress_bar() if progress is None else contextlib.nullcontext(progress)
-        with chosen_runner(workers, dask) as runner, shown as show:
+        with chosen_runner(workers, dask) as runner:
             yield {
-                "workers": workers, "runner": runner, "store": folder, "again": again,
-                "progress": show, "announce": announcer(workers),
-            }  # fmt: skip
+                "workers": workers,
+                "runner": runner,
+                "store": folder,
+                "again": again,
+                "progress": progress or command_progress(),
+                "announce": announcer(workers),
+            }
     except KeyboardInterrupt:
         if folder is None:
             raise
@@ -156,50 +158,3 @@ def working(
             f"{what}: {error.strerror or error}; what is done is kept, run the same command again "
             "when that is mended."
         ) from None
-
-
-@contextlib.contextmanager
-def progress_bar() -> Iterator[Progress]:
-    """A progress bar on a terminal; a line from time to time where there is none."""
-    if not sys.stderr.isatty():
-        yield plain_lines(time.monotonic)
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bars
-
-    columns = (
-        TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn(),
-    )  # fmt: skip
-    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
-        tasks: dict[str, TaskID] = {}
-
-        def show(done: int, total: int, what: str) -> None:
-            if what not in tasks:  # a bar and a clock of its own for each thing that is done
-                for task in tasks.values():
-                    bars.update(task, visible=False)
-                tasks[what] = bars.add_task(what, total=total)
-            bars.update(tasks[what], completed=done, total=total)
-
-        yield show
-
-
-def plain_lines(now: Callable[[], float]) -> Progress:
-    """Lines for a log: at most one in five seconds, with how long it takes from there.
-
-    >>> from itertools import count
-    >>> show = plain_lines(count(0, 10).__next__)
-    >>> show(1, 4, "runs"), show(2, 4, "runs")      # the clock of what is new begins with it
-    (None, None)
-    """
-    clock = TimeLeft(now)
-    said = clock.moment
-
-    def show(done: int, total: int, what: str) -> None:
-        nonlocal said
-        left = clock(done, total, what)
-        if left is not None and clock.moment - said >= max(5, clock.since / 10):
-            said = clock.moment
-            say(f"{what}: {done / total:.0%}, about {rough_text(left)} left")
-
-    return show

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, TypedDict
@@ -12,8 +14,9 @@ from typing import NamedTuple, TypedDict
 import numpy as np
 
 from latesum._checks import InvalidInput, whole_number
+from latesum._compile import compile_seconds, reported_compilation
+from latesum._progress import COMPILING, ProgressChoice, chosen_progress
 from latesum._progress import Progress as Progress
-from latesum._progress import ProgressChoice, chosen_progress
 from latesum.experiments.measures import measures_of, of_many
 from latesum.experiments.results import Results, Rows
 from latesum.experiments.runners import Runner, chosen_runner
@@ -30,6 +33,8 @@ _CHUNKS_PER_WORKER = 16
 FEWEST_TOGETHER = 4
 #: A run that takes longer than this is measured on a tenth of its rounds.
 _LONG_RUN = 0.5
+#: The rounds of a run that is made to compile what it needs.
+_SHORT_RUN = 1000
 
 
 class Chunk(NamedTuple):
@@ -64,14 +69,16 @@ class Timed(NamedTuple):
     """The runs of a chunk, and how many seconds they took where they were made."""
 
     rows: Rows
-    seconds: float
+    seconds: float  # without those of compiling
+    compiling: float = 0.0
 
 
 def run_timed(chunk: Chunk) -> Timed:
     """`run_chunk`, with how long it took."""
-    started = time.perf_counter()
+    started, compiling = time.perf_counter(), compile_seconds()
     rows = run_chunk(chunk)
-    return Timed(rows, time.perf_counter() - started)
+    compiling = compile_seconds() - compiling
+    return Timed(rows, time.perf_counter() - started - compiling, compiling)
 
 
 class _Pace:
@@ -155,6 +162,7 @@ def todo(
     store: RunStore,
     *,
     again: bool = False,
+    progress: Progress | None = None,
 ) -> Todo:
     """Find out what is missing in a store, and measure one short run of each setting that is.
 
@@ -171,7 +179,8 @@ def todo(
         if again:
             store.forget(setting)
         if missing := store.missing(setting, count):
-            work.append(Work(setting, missing, _seconds_per_run(setting)))
+            with _compilation_shown(progress):
+                work.append(Work(setting, missing, _seconds_per_run(setting)))
     return Todo(sum(counts), work)
 
 
@@ -213,7 +222,7 @@ def run(
         announce: With a store, called with what there is to do before it is begun.
         progress: True for a bar, in a notebook or on a terminal; or a function that is called as
             `progress(done, all, what)` from time to time. The numbers are runs, or milliseconds of work
-            where it was measured how long the runs of each setting take.
+            where it was measured how long the runs of each setting take; both are 0 while kernels compile.
         what: What `progress` is told that this is.
         known: The first runs of each setting, as far as they were made already; None where there are none.
             They are not made again. A store knows that itself.
@@ -233,7 +242,7 @@ def run(
         if store is None:
             return Results.of(settings, _in_memory(settings, counts, runner, progress, what, known))
         store = store if isinstance(store, RunStore) else RunStore(store)
-        left = todo(settings, counts, store, again=again)
+        left = todo(settings, counts, store, again=again, progress=progress)
         if announce:
             announce(left)
         if left.work:
@@ -275,14 +284,16 @@ def _in_memory(
     parts: dict[tuple[int, int], Rows] = {}
     total = sum(left)
     pace = _Pace({str(place): runs for place, runs in enumerate(left)})
+    if progress or runner.workers > 1:
+        _prepare([each for each, count in zip(settings, left, strict=True) if count], progress)
     if progress and chunks:
         progress(0, total, what)
-    for number, (rows, seconds) in runner(run_timed, chunks):
+    for number, made in runner(run_timed, chunks):
         place, first, end = places[number]
-        parts[place, first] = rows
-        share = pace.done(str(place), end - first, seconds)
+        parts[place, first] = made.rows
+        share = pace.done(str(place), end - first, made.seconds)
         if progress:
-            progress(round(share * total), total, what)
+            _report(progress, share, total, what, made.compiling)
     made = [[parts[place, first] for _, first, _ in cut] for place, cut in enumerate(by_setting)]
     return [
         _joined(([] if rows is None else [rows]) + more)
@@ -316,12 +327,19 @@ def _into(
     pace = _Pace(runs, measured)
     if progress and chunks:
         progress(0, total, what)
-    for number, (rows, seconds) in runner(run_timed, chunks):
+    for number, made in runner(run_timed, chunks):
         chunk = chunks[number]
-        store.write_part(chunk.setting, chunk.first, rows)
-        share = pace.done(chunk.setting.digest, chunk.end - chunk.first, seconds)
+        store.write_part(chunk.setting, chunk.first, made.rows)
+        share = pace.done(chunk.setting.digest, chunk.end - chunk.first, made.seconds)
         if progress:
-            progress(round(share * total), total, what)
+            _report(progress, share, total, what, made.compiling)
+
+
+def _report(progress: Progress, share: float, total: int, what: str, compiling: float) -> None:
+    """Report the share that is done; time that a worker spent compiling starts the clock anew."""
+    if compiling > _LONG_RUN:
+        progress(0, 0, COMPILING)
+    progress(round(share * total), total, what)
 
 
 def _runs_per_chunk(seconds_per_run: float) -> int:
@@ -339,7 +357,7 @@ def _seconds_per_run(setting: AnySetting) -> float:
     """How long one run takes, measured on one after a first that compiles what it needs."""
     if setting.digest not in _measured:
         tenth = max(1, setting.horizon // 10)
-        run_chunk(Chunk(setting.shortened(min(tenth, 1000)), 0, 1))
+        _shortest(setting)
         seconds = _seconds(setting.shortened(tenth))
         if 10 * seconds > _LONG_RUN:
             # By how much a run ten times as long costs more: at most tenfold, often next to nothing.
@@ -351,6 +369,26 @@ def _seconds_per_run(setting: AnySetting) -> float:
 
 
 def _seconds(setting: AnySetting) -> float:
-    started = time.perf_counter()
-    run_chunk(Chunk(setting, 0, 1))
-    return time.perf_counter() - started
+    return run_timed(Chunk(setting, 0, 1)).seconds
+
+
+_prepared: set[tuple[str, str]] = set()
+
+
+def _prepare(settings: Sequence[AnySetting], progress: Progress | None) -> None:
+    """Make a short run of each setting here: kernels are compiled before there are workers."""
+    with _compilation_shown(progress):
+        for setting in settings:
+            if (key := (setting.problem_name, setting.policy_name)) not in _prepared:
+                _prepared.add(key)
+                _shortest(setting)
+
+
+def _shortest(setting: AnySetting) -> None:
+    run_chunk(Chunk(setting.shortened(min(max(1, setting.horizon // 10), _SHORT_RUN)), 0, 1))
+
+
+def _compilation_shown(progress: Progress | None) -> AbstractContextManager[None]:
+    if progress is None:
+        return contextlib.nullcontext()
+    return reported_compilation(lambda: progress(0, 0, COMPILING))

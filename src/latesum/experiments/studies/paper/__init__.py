@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Unpack
 
 from latesum._checks import known_name
+from latesum._progress import chosen_progress
 from latesum.experiments.engine import RunOptions, todo
 from latesum.experiments.runners import OnDask
 from latesum.experiments.store import RunStore
@@ -99,7 +100,8 @@ def run_paper(
     again, announce = how.pop("again", False), how.pop("announce", None)
     settings = [setting for grid in asked.values() for setting in grid.settings]
     counts = [count for grid in asked.values() for count in grid.replications]
-    left = todo(settings, counts, RunStore(folder), again=again)
+    progress = chosen_progress(how.get("progress"))
+    left = todo(settings, counts, RunStore(folder), again=again, progress=progress)
     if announce:
         announce(left)
     results = {
