@@ -5,7 +5,7 @@ import pytest
 from delay_samples import FAMILIES
 from scipy import stats
 
-from latesum.delays.fitting.averages import averages_of, from_averages
+from latesum.delays.curves import averages_of, from_averages
 
 
 def test_the_averages_are_kept_and_nothing_rises():

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from delay_samples import FAMILIES
 
-from latesum.delays.fitting import fading
-from latesum.delays.fitting.mack import Growth
+from latesum.delays.fitting import chain_ladder
+from latesum.delays.fitting.chain_ladder import Growth
 
 
 def seen_for_25_lags(law):
@@ -20,17 +20,17 @@ def seen_for_25_lags(law):
 
 def test_an_exponential_tail_is_found_exactly():
     arrived, growth, beyond, later = seen_for_25_lags(FAMILIES["exponential"])
-    found = fading.fading(arrived[None], fading.clear_steps(arrived, growth))
+    found = chain_ladder.fading(arrived[None], chain_ladder.clear_steps(arrived, growth))
     assert (found.beyond[0], found.later[0]) == pytest.approx((beyond, later), rel=1e-9)
 
 
 @pytest.mark.parametrize("name", ["gamma", "Weibull", "half-normal", "lognormal", "Lomax"])
 def test_a_tail_that_bends_is_nearer_than_without_its_curvature(name, monkeypatch):
     arrived, growth, beyond, later = seen_for_25_lags(FAMILIES[name])
-    steps = fading.clear_steps(arrived, growth)
-    bent = fading.fading(arrived[None], steps)
-    monkeypatch.setattr(fading, "_CURVATURE", 1e-4)
-    straight = fading.fading(arrived[None], steps)
+    steps = chain_ladder.clear_steps(arrived, growth)
+    bent = chain_ladder.fading(arrived[None], steps)
+    monkeypatch.setattr(chain_ladder, "_CURVATURE", 1e-4)
+    straight = chain_ladder.fading(arrived[None], steps)
     for found, line, true in (
         (bent.beyond, straight.beyond, beyond),
         (bent.later, straight.later, later),
@@ -41,8 +41,8 @@ def test_a_tail_that_bends_is_nearer_than_without_its_curvature(name, monkeypatc
 
 def test_a_resampled_tail_has_beliefs_around_that_of_the_data():
     arrived, growth, beyond, _ = seen_for_25_lags(FAMILIES["exponential"])
-    steps = fading.clear_steps(arrived, growth)
-    drawn = fading.fading(np.tile(arrived, (400, 1)), steps, np.random.default_rng(1)).beyond
+    steps = chain_ladder.clear_steps(arrived, growth)
+    drawn = chain_ladder.fading(np.tile(arrived, (400, 1)), steps, np.random.default_rng(1)).beyond
     # The data are the same in all rows: what varies is how far the curvature is believed.
     assert np.median(drawn) == pytest.approx(beyond, rel=0.05)
     low, high = np.quantile(drawn, [0.025, 0.975])
@@ -53,7 +53,7 @@ def test_a_resampled_tail_has_beliefs_around_that_of_the_data():
 def test_growth_that_has_ended_has_no_tail():
     arrived = np.append(np.linspace(0.5, 1.0, 10), np.ones(15))
     growth = Growth(arrived[1:] / arrived[:-1], np.zeros(24), np.full(24, 1e-4), np.full(24, 30.0))
-    found = fading.fading(arrived[None], fading.clear_steps(arrived, growth))
+    found = chain_ladder.fading(arrived[None], chain_ladder.clear_steps(arrived, growth))
     assert found.beyond[0] == 0
 
 
@@ -62,5 +62,5 @@ def test_growth_that_does_not_fade_leaves_as_much_again_or_what_came_last(per_la
     """Of even steps over 24 lags the last eight count: 3% is the limit between the two."""
     arrived = 1 - per_lag * np.arange(24, -1, -1.0)
     growth = Growth(arrived[1:] / arrived[:-1], np.zeros(24), np.full(24, 1e-5), np.full(24, 30.0))
-    found = fading.fading(arrived[None], fading.clear_steps(arrived, growth))
+    found = chain_ladder.fading(arrived[None], chain_ladder.clear_steps(arrived, growth))
     assert found.beyond[0] == pytest.approx(beyond)

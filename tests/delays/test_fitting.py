@@ -16,8 +16,8 @@ import pytest
 from scipy import stats
 
 from latesum import InvalidInput, Problem, delays
+from latesum.delays.curves import POINTS, averages_of
 from latesum.delays.fitting import result
-from latesum.delays.fitting.averages import POINTS, averages_of
 
 FALSE_ALARM = 0.001
 
@@ -278,8 +278,10 @@ def test_a_csv_file_that_cannot_be_used_is_refused(tmp_path, text, says):
 def test_the_tail_is_warned_of():
     rng = np.random.default_rng(5)
     source, _ = single(exponential(10), 500, lambda _, n: np.full(n, 25.0))(rng)
-    fitted = delays.fit(source)
+    fitted = delays.fit(source, unit="hour")
     assert "the tail is longer than the data" in fitted.warnings[0]
+    assert "are beyond 25 hours;" in fitted.warnings[0]
+    assert f"({fitted.curve.tail:.4g} hours later on average)" in fitted.warnings[0]
     # The mean of what is known: no censored delay counts for more than where it was lost.
     assert fitted.restricted_mean == pytest.approx(np.minimum(source["delay"], 25.0).mean())
     assert fitted.mean.value == pytest.approx(

@@ -17,7 +17,7 @@ GERMAN = (
 
 def test_a_german_file_is_read_like_any_other(tmp_path):
     file = tmp_path / "verzug.csv"
-    file.write_bytes(GERMAN.replace("nein", "no").encode("utf-8-sig"))
+    file.write_bytes(GERMAN.encode("utf-8-sig"))
     form = FileForm.create(columns="delay=Verzug,censored=Zensiert")
     fitted = delays.fit(file, form=form)
     assert fitted.mean == delays.fit([1234.5, 12.25, 0.5]).mean
@@ -28,6 +28,14 @@ def test_a_german_file_is_read_like_any_other(tmp_path):
         delays.fit(file, column="verzug", censored="ZENSIERT").mean
         == delays.fit([1234.5, 12.25, 0.5]).mean
     )
+
+
+@pytest.mark.parametrize("marks", [("WAHR", "FALSCH"), ("Vrai", "Faux"), ("sí", "no")])
+def test_marks_are_read_as_spreadsheets_of_other_languages_write_them(tmp_path, marks):
+    file = tmp_path / "delays.csv"
+    file.write_text("delay,censored\n1,{1}\n2,{1}\n5,{1}\n4,{0}\n".format(*marks), encoding="utf-8")
+    data = {"delay": [1, 2, 5, 4], "censored": [False, False, False, True]}
+    assert delays.fit(file).mean == delays.fit(data).mean
 
 
 @pytest.mark.parametrize(

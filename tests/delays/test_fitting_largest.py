@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from latesum import InvalidInput, delays
-from latesum.delays.fitting.curve import Curve
+from latesum.delays.curves import Curve
 from latesum.planning.words import Lateness
 
 

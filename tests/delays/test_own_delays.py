@@ -12,7 +12,6 @@ import pytest
 from latesum import Problem, compare, delays
 from latesum._checks import InvalidInput
 from latesum._registry import DELAYS
-from latesum.delays.families import UniformDelay
 from latesum.errors import NotConforming
 from latesum.simulation.buckets import quantile
 
@@ -203,8 +202,19 @@ def test_what_makes_no_delay_is_refused(monkeypatch):
         delays.parse("mixture((1, number()))")
 
 
-class _Slow(UniformDelay):
-    """A law of one's own that keeps the text of its family."""
+class _Slow(delays.Delay):
+    """A law of one's own that has the text of a family."""
+
+    def __init__(self, low, high):
+        self.low, self.high = low, high
+
+    @property
+    def text(self):
+        return f"uniform({self.low}, {self.high})"
+
+    @property
+    def bound(self):
+        return self.high
 
     def survival(self, k):
         return np.where(np.asarray(k) >= self.high, 0.0, 1.0)

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from latesum import InvalidInput, delays
-from latesum.delays.fitting import result, tails
-from latesum.delays.fitting.averages import POINTS, averages_of
-from latesum.delays.fitting.mack import growth_of, mean_error
+from latesum.delays.curves import POINTS, averages_of
+from latesum.delays.fitting import result
+from latesum.delays.fitting.chain_ladder import growth_of, mean_error
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -202,7 +202,7 @@ def test_tails_in_hindsight(years, most, judged, monkeypatch, keep):
 
 def test_tails_that_would_be_refused(monkeypatch, keep):
     """All eight: 0.0038, 0.0125 and 0.0514, against 0.0048, 0.0094 and 0.0259. So refusing is right."""
-    monkeypatch.setattr(tails, "MOST_UNSEEN", 0.9)
+    monkeypatch.setattr(result, "MAX_UNSEEN", 0.9)
     monkeypatch.setattr(result, "RESAMPLES", 2)
     for years, most in ((2, 0.015), (3, 0.06)):
         ours = [hindsight(name, years) for name in HINDSIGHT]

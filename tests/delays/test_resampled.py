@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from latesum.delays.fitting.curve import Curve
-from latesum.delays.fitting.resampled import Curves
+from latesum.delays.curves import Curve
 
 
 @pytest.mark.parametrize("largest", [None, 30.0])
@@ -15,16 +14,15 @@ def test_each_row_is_a_curve(largest):
     alive[:, 0] = 1.0
     alive[:5, -1] = 0.0
     tails = None if largest is not None else rng.uniform(1, 9, 20)
-    curves = Curves(times, alive, tails, largest)
+    curves = Curve(times, alive, tails, largest)
     at = np.linspace(-1, 40, 60)
-    for make in ("earliest", "latest", "widest", "with_even_rest"):
+    for make in ("earliest", "latest", "widest"):
         many = getattr(curves, make)()
         for row in range(20):
             one = Curve(times, alive[row], None if tails is None else tails[row], largest)
-            if make != "with_even_rest":
-                one = getattr(one, make)()
-            assert many.means()[row] == pytest.approx(one.mean)
-            assert many.variances()[row] == pytest.approx(one.variance, abs=1e-9)
+            one = getattr(one, make)()
+            assert many.mean[row] == pytest.approx(one.mean)
+            assert many.variance[row] == pytest.approx(one.variance, abs=1e-9)
             for share in (0.1, 0.5, 0.9, 0.99):
-                assert many.quantiles(share)[row] == pytest.approx(one.quantile(share))
-            assert many.survivals(at)[row] == pytest.approx(one.survival(at))
+                assert many.quantile(share)[row] == pytest.approx(one.quantile(share))
+            assert many.survival(at)[row] == pytest.approx(one.survival(at))

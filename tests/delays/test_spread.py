@@ -7,7 +7,6 @@ import pytest
 
 from latesum import delays
 from latesum.delays import Delay, parse
-from latesum.delays.spread import summed_spread
 
 TEXTS = [
     "constant(0)", "constant(7)", "uniform(0, 100)", "uniform(30, 31)", "geometric(0)", "geometric(12)",
@@ -37,10 +36,23 @@ def test_the_spread_is_how_far_apart_two_draws_are(text):
     assert abs(apart.mean() - delay.spread) <= ERRORS * error + 1e-9
 
 
-@pytest.mark.parametrize("text", [*TEXTS, "poisson(3000)", "pareto(1.05, 4)", "pareto(8, 900)"])
-def test_closed_forms_are_the_sum(text):
-    delay = parse(text)
-    assert delay.spread == pytest.approx(summed_spread(delay.survival, delay.bound), rel=1e-4)
+@pytest.mark.parametrize("mean", [0.3, 8, 3000])
+def test_the_sum_is_the_closed_form_of_a_family(mean):
+    """Uniform, geometric, exponential (Gini's mean difference), Poisson and Pareto (by zeta)."""
+    from scipy.special import ive, zeta
+
+    assert delays.geometric(mean).spread == pytest.approx(2 * mean * (1 + mean) / (1 + 2 * mean))
+    stay = math.exp(-1 / mean)
+    assert delays.exponential(mean).spread == pytest.approx(2 * stay / (1 - stay**2))
+    bessel = 2 * mean * (ive(0, 2 * mean) + ive(1, 2 * mean))
+    assert delays.poisson(mean).spread == pytest.approx(bessel)
+    high = math.ceil(mean)
+    assert delays.uniform(0, high).spread == pytest.approx(high * (high + 2) / 3 / (high + 1))
+    for shape in (1.05, 1.5, 3.5):
+        scale = mean * (shape - 1)
+        sums = [scale**power * zeta(power, scale) for power in (shape, 2 * shape)]
+        expected = 2 * (sums[0] - sums[1])
+        assert delays.pareto(shape, mean).spread == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -93,4 +105,4 @@ def test_a_heavy_tail_with_a_mean_has_a_finite_one(power):
 def test_it_is_at_most_twice_the_mean_and_does_not_move_with_the_delay():
     for text in TEXTS:
         assert parse(text).spread <= 2 * parse(text).mean + 1e-9
-    assert delays.uniform(500, 600).spread == delays.uniform(0, 100).spread
+    assert delays.uniform(500, 600).spread == pytest.approx(delays.uniform(0, 100).spread)

@@ -13,7 +13,7 @@ import pytest
 
 MODULE = """
 from latesum.policies import RoundRobin, Block
-from latesum.delays.families import UniformDelay
+from latesum.delays import Delay, uniform
 
 
 class Backwards(RoundRobin):
@@ -36,14 +36,23 @@ class Impostor(RoundRobin):
     kind = "impostor-kind"
 
 
-class Twice(UniformDelay):
+class Twice(Delay):
     def __init__(self, half):
-        super().__init__(0, 2 * half)
-        self._half = half
+        self._half, self._law = half, uniform(0, 2 * half)
 
     @property
     def text(self):
         return f"twice({self._half})"
+
+    @property
+    def bound(self):
+        return 2 * self._half
+
+    def survival(self, k):
+        return self._law.survival(k)
+
+    def draw(self, count, rng):
+        return self._law.draw(count, rng)
 
 
 def first_arm(run):

@@ -161,3 +161,10 @@ def test_the_weekly_pattern_fits_the_buckets():
 def test_nonsense_is_refused(change, says):
     with pytest.raises(InvalidInput, match=says):
         read_beliefs(**{**ASKED, **change})
+
+
+def test_a_fit_says_how_many_delays_it_is_of_and_its_warnings_end_no_sentence():
+    bins = {"from": [0, 1, 2], "to": [1, 2, None], "count": [700, 250, 50]}
+    late = Lateness.read(delays.fit(bins, unit="day"))
+    assert late.said == "fitted to a histogram of 1,000 delays"
+    assert late.assumption.endswith("days later on average), which the data cannot show")

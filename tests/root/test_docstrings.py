@@ -1,4 +1,4 @@
-"""The docstrings of all that users use list the parameters; functions have an example.
+"""Docstrings of what users use: there is one, and a list of parameters is complete; functions have an example.
 
 flake8 with pydoclint (`make lint`) sees that a list agrees with its signature wherever there is one.
 Here stands who must have one: what `dir(latesum)` shows, what its rooms export, and their methods.
@@ -83,16 +83,16 @@ def _parameters(value):
 
 
 @pytest.mark.parametrize("name", sorted({**FUNCTIONS, **METHODS}))
-def test_a_function_lists_its_parameters(name):
+def test_a_list_of_parameters_is_that_of_the_function(name):
     value = {**FUNCTIONS, **METHODS}[name]
     assert value.__doc__
-    assert _listed(value) == _parameters(value)
+    assert _listed(value) in ([], _parameters(value))
 
 
 @pytest.mark.parametrize("name", sorted({**CONSTRUCTORS, **RECORDS}))
-def test_a_class_lists_the_parameters_of_its_constructor(name):
+def test_a_list_of_parameters_is_that_of_the_constructor(name):
     value = {**CONSTRUCTORS, **RECORDS}[name]
-    assert _listed(value) == _parameters(value)
+    assert _listed(value) in ([], _parameters(value))
 
 
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))

@@ -52,7 +52,7 @@ def _as_a_third_arm(problem, mean):
 def test_the_pipeline_is_that_of_a_world_in_which_it_was_really_played(name, runs, monkeypatch):
     problem, before, long_enough, plan, largest = CASES[name]
     if largest is not None:
-        monkeypatch.setattr(base, "LARGEST_TABLE", largest)
+        monkeypatch.setattr(base, "MAX_TABLE", largest)
         fresh = Problem(problem.arms, problem.delay.text)
         if isinstance(problem, FieldProblem):
             fresh = FieldProblem(problem.arms, problem.delay.text, calendar=problem.calendar)

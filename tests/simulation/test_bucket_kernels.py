@@ -8,17 +8,15 @@ import pytest
 from scipy import stats
 
 from latesum import Problem, delays
-from latesum.delays.families import UniformDelay
-from latesum.delays.tabulated import curve_survival
 from latesum.simulation import Discrete
 from latesum.simulation.bucket_kernels import _delay_at
-from latesum.simulation.buckets import BucketWorld, _for_kernel
+from latesum.simulation.buckets import BucketWorld
 
 CURVES = [
     "constant(0)", "constant(7)", "uniform(0, 0)", "uniform(0, 9)", "uniform(3, 30)", "geometric(6)",
     "exponential(0.3)", "exponential(25)", "tabulated([5, 5, 60], [0, 0.2, 0.9], 30)",
     "tabulated([0, 2.5, 2.5, 8, 20], [0.1, 0.3, 0.5, 0.5, 1])", "tabulated([4, 9], [1, 1])",
-    "tabulated([3], [0.25], 11)",
+    "tabulated([3], [0.25], 11)", "tabulated([2, 5, 10], [0, 0.9, 0.9], 20)",
 ]  # fmt: skip
 BUCKET, BUCKETS = 4, 3
 
@@ -26,17 +24,14 @@ BUCKET, BUCKETS = 4, 3
 @pytest.mark.parametrize("text", CURVES)
 def test_a_curve_that_is_rounded_up_is_the_delay(text):
     delay = delays.parse(text)
-    times, alive, tail = delay.drawn_curve
     k = np.arange(0, 200)
-    assert curve_survival(times, alive, tail or None, k.astype(float)) == pytest.approx(
-        delay.survival(k), abs=1e-12
-    )
+    assert delay.curve.survival(k.astype(float)) == pytest.approx(delay.survival(k), abs=1e-12)
 
 
 @pytest.mark.parametrize("text", CURVES)
 def test_the_delay_at_a_level_is_the_first_that_is_exceeded_more_rarely(text):
     delay = delays.parse(text)
-    times, alive, tail = delay.drawn_curve
+    times, alive, tail = delay.curve.times, delay.curve.alive, delay.curve.tail or 0.0
     for level in [*np.linspace(1e-3, 1 - 1e-3, 333), 1e-9]:
         found = _delay_at(level, times, alive, tail)
         assert delay.survival(found) <= level + 1e-12
@@ -45,16 +40,7 @@ def test_the_delay_at_a_level_is_the_first_that_is_exceeded_more_rarely(text):
 
 @pytest.mark.parametrize("text", ["poisson(3)", "half_normal(1, 2)", "pareto(3, 9)"])
 def test_what_is_no_curve_has_none(text):
-    assert delays.parse(text).drawn_curve is None
-
-
-def test_draws_of_ones_own_are_not_replaced_by_the_curve_of_the_family():
-    class Late(UniformDelay):
-        def draw(self, count, rng):
-            return np.full(count, self.high)
-
-    assert _for_kernel(delays.uniform(0, 4)) is not None
-    assert _for_kernel(Late(0, 4)) is None
+    assert delays.parse(text).curve is None
 
 
 def exact_law(reward, delay, buckets):

@@ -216,7 +216,7 @@ def small_tables(monkeypatch):
 
     def set_to(case: Case) -> Problem:
         if case.largest_table is not None:
-            monkeypatch.setattr(base, "LARGEST_TABLE", case.largest_table)
+            monkeypatch.setattr(base, "MAX_TABLE", case.largest_table)
             monkeypatch.setattr(cohorts_module, "SHORTEST", case.largest_table)
         if case.tail_share is not None:
             monkeypatch.setattr(base, "_TAIL_SHARE", case.tail_share)

@@ -98,7 +98,7 @@ def test_constant_delays_arrive_to_the_round(pays, largest_table, rounds, delay,
     expected = np.zeros(rounds + more)
     expected[delay : delay + rounds] = 1
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(base, "LARGEST_TABLE", largest_table)
+        patch.setattr(base, "MAX_TABLE", largest_table)
         problem = Problem([pays, Constant(0)], delays.constant(delay))
         by_block, by_round, step_by_step = start(problem), start(problem), start(problem)
     assert by_block.play(0, rounds) == expected[:rounds].sum()

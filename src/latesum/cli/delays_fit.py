@@ -15,6 +15,7 @@ from latesum._terminal import new_table, terminal
 from latesum.cli.describe import show_delay
 from latesum.cli.file_options import Columns, DateFormat, Decimal, Sheet, SkipLines, Thousands
 from latesum.delays import FittedDelay
+from latesum.delays.fitting.result import plural
 from latesum.files import FileForm
 
 
@@ -84,7 +85,7 @@ def delays_command(
 
 
 def _show(fitted: FittedDelay) -> None:
-    title = f"Delays from {fitted.observations:,} observations ({fitted.kind}), in {fitted.unit}s"
+    title = f"Delays from {fitted.basis}, in {plural(fitted.unit)}"
     table = new_table(title, ["", "estimate", f"{fitted.level:.0%} limits"])
     rows = {"mean": fitted.mean, "variance": fitted.variance}
     rows |= {f"{share:.0%} arrive within": row for share, row in fitted.quantiles.items()}

@@ -10,22 +10,20 @@
 """
 
 from latesum.delays.base import Clipped, Delay, Truncated
+from latesum.delays.composite import empirical, mixture, tabulated
 from latesum.delays.conformance import check
-from latesum.delays.fitting import FittedDelay, fit
-from latesum.delays.laws import (
+from latesum.delays.families import (
     constant,
-    empirical,
     exponential,
     geometric,
     half_normal,
-    mixture,
     negative_binomial,
     pareto,
     poisson,
-    tabulated,
     truncated_normal,
     uniform,
 )
+from latesum.delays.fitting import FittedDelay, fit
 from latesum.delays.parsing import available, parse, register
 
 __all__ = [

@@ -17,20 +17,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from latesum import _html
 from latesum._checks import InvalidInput, whole_number
-from latesum.delays.spread import summed_spread
+from latesum.delays.curves import Curve, Floats
 from latesum.delays.sums import CHUNK, sum_over_rounds
 
-Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 #: A table of an unbounded delay ends where less than this share of the delays is larger ...
 _TAIL_SHARE = 1e-7
 #: ... or here, whichever comes first. Larger delays are drawn directly: none is cut off.
-LARGEST_TABLE = 4096
+MAX_TABLE = 4096
 #: Cells that [0, 1) is cut into for draws by table; a power of two, so that the cell is exact.
 _CELLS = 1 << 14
 #: The largest bound of a delay whose whole law compiled code is told.
-LARGEST_LAW = 1 << 20
+MAX_LAW = 1 << 20
 #: Larger than any campaign: a delay beyond it is stored as this many rounds.
 FOREVER = 1 << 62
 
@@ -53,18 +52,6 @@ class Table(NamedTuple):
     cdf: Floats  # P(delay <= k); the last entry is infinite when no delay is larger
     guide: Integers  # where to start searching: guide[g] is the first k with cdf[k] > g / size
     tail: Floats  # P(delay > spread * 2**k); empty when no delay is larger than `spread`
-
-
-class DrawnCurve(NamedTuple):
-    """A law on the real numbers that gives a delay when it is rounded up: for draws by compiled code.
-
-    P(more than `times[i]`) is `alive[i]`, with straight lines between; a time given twice is a jump, and so is a first
-    entry of `alive` below 1. What is left at the last time is exponential with the mean `tail` from there on.
-    """
-
-    times: Floats
-    alive: Floats
-    tail: float  # 0 where nothing is left
 
 
 class Delay(ABC):
@@ -98,12 +85,12 @@ class Delay(ABC):
         """
 
     @property
-    def drawn_curve(self) -> DrawnCurve | None:
-        """The law that this delay is, rounded up, where straight lines and an exponential tail say it exactly.
+    def curve(self) -> Curve | None:
+        """The law on the real line that is this delay when rounded up, where a `Curve` says it exactly.
 
         >>> from latesum import delays
-        >>> delays.uniform(1, 4).drawn_curve
-        DrawnCurve(times=array([0., 4.]), alive=array([1., 0.]), tail=0.0)
+        >>> delays.uniform(1, 4).curve
+        Curve(times=array([0., 4.]), alive=array([1., 0.]), tail=None, largest=None)
         """
         return None
 
@@ -170,11 +157,12 @@ class Delay(ABC):
         >>> delays.constant(50).spread, round(delays.exponential(50).spread, 1)
         (0.0, 50.0)
         """
-        return self._summed_spread
+        return self._spread
 
     @functools.cached_property
-    def _summed_spread(self) -> float:
-        return summed_spread(self.survival, self.bound)
+    def _spread(self) -> float:
+        """The sum over k of 2 P(tau > k) P(tau <= k)."""
+        return sum_over_rounds(self.survival, self.bound, lambda _, alive: 2 * alive * (1 - alive))
 
     def pmf(self, k: ArrayLike) -> Floats:
         """P(delay = k).
@@ -255,10 +243,10 @@ class Delay(ABC):
     def table(self) -> Table:
         """The table that the block simulator draws from."""
         bound = self.bound
-        if bound is not None and bound <= LARGEST_TABLE:
+        if bound is not None and bound <= MAX_TABLE:
             spread, bounded = bound, True
         else:
-            spread, bounded = min(max(self.quantile(1 - _TAIL_SHARE), 1), LARGEST_TABLE), False
+            spread, bounded = min(max(self.quantile(1 - _TAIL_SHARE), 1), MAX_TABLE), False
         cdf = self.cdf(np.arange(spread + 1))
         if bounded:
             cdf[-1] = np.inf
@@ -274,40 +262,15 @@ class Delay(ABC):
         """The same law for compiled code (`latesum.delays.law_kernels`); None where it knows none."""
         from latesum.delays.law_kernels import TABLE, Law
 
-        numbers = self._law()
-        # A family's formula is not that of a class that changes its survival.
-        if numbers is not None and self.has_from_one_class("_law", "survival"):
-            return Law(*numbers, table=np.zeros(0))
-        if self.bound is None or self.bound > LARGEST_LAW:
+        if self.bound is None or self.bound > MAX_LAW:
             return None
         return Law(TABLE, 0.0, 0.0, table=self.survival(np.arange(self.bound)))
 
-    def _law(self) -> tuple[int, float, float] | None:
-        """Its kind and two numbers, where compiled code knows its formula."""
-        return None
-
-    def has_from_one_class(self, name: str, other: str) -> bool:
-        """Whether one class defines both methods; a class that changes one of them makes the other untrue.
-
-        Args:
-            name: A method.
-            other: Another one.
-
-        >>> from latesum import delays
-        >>> delays.uniform(1, 4).has_from_one_class("draw", "survival")
-        True
-        """
-        classes = type(self).__mro__
-        first, second = (
-            next(each for each in classes if method in vars(each)) for method in (name, other)
-        )
-        return first is second
-
     def fits_table(self) -> bool:
         """Whether next to no delay lies beyond the table."""
-        return self.table.spread < LARGEST_TABLE
+        return self.table.spread < MAX_TABLE
 
-    def _draw_by_table(self, count: int, rng: np.random.Generator) -> Integers:
+    def draw_by_table(self, count: int, rng: np.random.Generator) -> Integers:
         """Draw by inverse transform; for a family whose own way of drawing costs more.
 
         Most cells of [0, 1) lie within one delay of the table. The levels in the others are looked

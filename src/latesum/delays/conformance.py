@@ -8,7 +8,8 @@ from collections.abc import Callable
 import numpy as np
 
 from latesum._checks import InvalidInput, whole_number
-from latesum.delays.base import Delay, Floats, Integers
+from latesum.delays.base import Delay, Integers
+from latesum.delays.curves import Floats
 from latesum.delays.parsing import parse
 from latesum.errors import NotConforming
 

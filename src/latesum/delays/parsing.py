@@ -55,8 +55,8 @@ def register(name: str, function: Law) -> None:
 def available() -> list[str]:
     """The names that `parse` knows.
 
-    >>> available()[:3]
-    ['constant', 'uniform', 'geometric']
+    >>> {"constant", "uniform", "geometric"} <= set(available())
+    True
     """
     return DELAYS.names()
 

@@ -12,9 +12,10 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Floats = NDArray[np.float64]
+from latesum.delays.curves import Floats
+
 Survival = Callable[[ArrayLike], Floats]
 #: What is added for round k, from k and P(tau > k).
 Term = Callable[[Floats, Floats], Floats]

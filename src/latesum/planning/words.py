@@ -12,11 +12,11 @@ import numpy as np
 from latesum import _durations, delays
 from latesum._checks import InvalidInput, finite_number
 from latesum.delays import Delay
-from latesum.delays.base import LARGEST_TABLE
+from latesum.delays.base import MAX_TABLE
+from latesum.delays.composite import Tabulated
+from latesum.delays.curves import Curve, exponential_pieces
 from latesum.delays.fitting import FittedDelay
-from latesum.delays.fitting.curve import Curve, exponential_pieces
-from latesum.delays.fitting.tails import MOST_UNSEEN
-from latesum.delays.tabulated import Tabulated
+from latesum.delays.fitting.result import MAX_UNSEEN
 
 _INSIDE = re.compile(
     rf"(?P<number>{_durations.NUMBER})\s*(?P<unit>{_durations.UNIT})\b", re.IGNORECASE
@@ -187,8 +187,8 @@ class Lateness:
             raise InvalidInput(
                 "say the time unit of the fitted delays (delay_unit), such as hour or day."
             ) from None
-        said = f"fitted to {fitted.observations:,} {fitted.kind} rows"
-        return cls(said, " ".join(fitted.warnings), fitted.curve.scaled(hours))
+        assumption = " ".join(fitted.warnings).removesuffix(".")
+        return cls(f"fitted to {fitted.basis}", assumption, fitted.curve.scaled(hours))
 
     @classmethod
     def _from_quantiles(cls, pairs: list[tuple[float, float]], said: str) -> Lateness:
@@ -198,10 +198,10 @@ class Lateness:
             raise InvalidInput(
                 f"quantiles must increase, in share and in time, up to 100%: not {said!r}."
             )
-        if 1 - shares[-1] > MOST_UNSEEN:
+        if 1 - shares[-1] > MAX_UNSEEN:
             raise InvalidInput(
                 f"only {shares[-1]:.0%} of the delays are accounted for in {said!r}: nothing "
-                f"supports a tail. Say by when at least {1 - MOST_UNSEEN:.0%} have arrived."
+                f"supports a tail. Say by when at least {1 - MAX_UNSEEN:.0%} have arrived."
             )
         alive = 1 - shares
         knots, levels = exponential_pieces(times, alive)
@@ -219,7 +219,7 @@ class Lateness:
         """The delay in rounds, `factor` times as long."""
         scale = rounds_per_hour * factor
         if isinstance(self._source, Curve):
-            return self._source.to_delay(scale)
+            return Tabulated.from_curve(self._source, scale)
         if isinstance(self._source, Delay):
             return self._source if factor == 1 else _rescaled(self._source, factor)
         written = _INSIDE.sub(lambda match: _rounds(match, scale), self._source)
@@ -236,7 +236,7 @@ def _rescaled(delay: Delay, factor: float) -> Delay:
     if isinstance(delay, Tabulated):
         return delay.scaled(factor)
     last = delay.bound if delay.bound is not None else delay.quantile(1 - 1e-6)
-    if last <= LARGEST_TABLE:
+    if last <= MAX_TABLE:
         knots = np.arange(last + 1)
     else:
         shares = np.concatenate([np.linspace(0, 0.99, 100), 1 - np.geomspace(0.01, 1e-6, 200)])
@@ -246,9 +246,9 @@ def _rescaled(delay: Delay, factor: float) -> Delay:
     largest = None if delay.bound is None else float(last)
     curve = Curve(np.repeat(knots, 2).astype(np.float64), alive, largest=largest)
     if curve.unseen > 0:
-        beyond = (delay.mean - curve.restricted_mean) / curve.unseen
+        beyond = (delay.mean - float(curve.restricted_mean)) / float(curve.unseen)
         curve = Curve(curve.times, curve.alive, max(beyond, 1.0))
-    return curve.to_delay(factor)
+    return Tabulated.from_curve(curve, factor)
 
 
 def _read_within(said: str) -> list[tuple[float, float]]:

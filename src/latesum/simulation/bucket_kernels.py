@@ -39,7 +39,7 @@ class DueBuckets(NamedTuple):
 
 @compiled
 def _delay_at(level, times, alive, tail):
-    """The whole delay that is exceeded with the probability `level`, by a curve as `delays.base.DrawnCurve` has it."""
+    """The whole delay that is exceeded with the probability `level`, by a curve as `delays.curves.Curve` has it."""
     last = len(alive) - 1
     if level > alive[0]:
         return math.ceil(times[0])

@@ -21,7 +21,8 @@ import numpy as np
 from latesum._checks import InvalidInput
 from latesum._draws import SharedGenerator
 from latesum.delays import Delay
-from latesum.delays.base import DrawnCurve, Integers
+from latesum.delays.base import Integers
+from latesum.delays.curves import Curve
 from latesum.simulation.field import FieldProblem, with_mean
 from latesum.simulation.problem import Problem, as_reward, refuse_endless
 from latesum.simulation.rewards import Bernoulli, Discrete, Floats, Reward
@@ -37,7 +38,7 @@ class _CurveParts(NamedTuple):
 
     starts: Integers
     longer: Floats
-    curve: DrawnCurve
+    curve: Curve
 
 
 class BucketWorld:
@@ -212,7 +213,8 @@ class BucketWorld:
         if pays is not None and parts is not None and (words := self.draws.words()) is not None:
             count = _kernel()(
                 words, self._due, end, self._bucket, after, after + near, pays.chance, pays.amounts,
-                pays.cumulative, parts.starts, parts.longer, *parts.curve,
+                pays.cumulative, parts.starts, parts.longer, parts.curve.times, parts.curve.alive,
+                float(parts.curve.tail or 0.0),
             )  # fmt: skip
             self.draws.drawn()
             return arrived + pays.draw_sum(count, self.draws)
@@ -318,8 +320,8 @@ def _kernel() -> Callable[..., int]:
 
 @functools.lru_cache(maxsize=256)
 def _for_kernel(delay: Delay) -> _CurveParts | None:
-    curve = delay.drawn_curve
-    if curve is None or not delay.has_from_one_class("drawn_curve", "draw"):
+    curve = delay.curve
+    if curve is None:
         return None
     starts = _blocks(delay, longest(delay))
     return _CurveParts(starts, delay.survival(starts), curve)
@@ -346,7 +348,7 @@ def _bucket_tables(problem: Problem) -> Any:
         np.concatenate([each.curve.times for each in parts]),
         np.concatenate([each.curve.alive for each in parts]),
         points,
-        np.array([float(each.curve.tail) for each in parts]),
+        np.array([float(each.curve.tail or 0.0) for each in parts]),
     )
 
 

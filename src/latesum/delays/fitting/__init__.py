@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from latesum._checks import InvalidInput, finite_number, known_name
-from latesum.delays.fitting.columns import Columns, Source, read_columns
+from latesum.delays.fitting.data import Columns, Source, read_columns
 from latesum.delays.fitting.result import Estimated, FittedDelay, Limited, finish
 from latesum.files import FileForm
 
@@ -100,7 +100,7 @@ def _estimated(
 ) -> tuple[Estimated, str]:
     """The estimate, and the unit of time that it is in."""
     if kind == "single":
-        from latesum.delays.fitting.single import fit_single
+        from latesum.delays.fitting.kaplan_meier import fit_single
 
         delays = columns.numbers(column, at_least=0)
         marks = np.zeros(len(delays), dtype=bool)
@@ -118,7 +118,7 @@ def _estimated(
         return fit_histogram(starts, ends, counts, largest), unit or "time unit"
     buckets, dates = columns.times("bucket")
     if kind == "triangle":
-        from latesum.delays.fitting.triangle import fit_triangle
+        from latesum.delays.fitting.chain_ladder import fit_triangle
 
         as_of, _ = columns.times("as_of")
         totals = columns.numbers("total")

@@ -1,15 +1,12 @@
-"""A histogram of delays whose last bin may be open, as advertising platforms give it."""
+"""Histogram: the delay from counts in bins, the last of which may be open."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from latesum._checks import InvalidInput
-from latesum.delays.base import Floats
-from latesum.delays.fitting.curve import Curve, smooth_pieces
-from latesum.delays.fitting.resampled import Curves
+from latesum.delays.curves import Curve, Floats, smooth_pieces
 from latesum.delays.fitting.result import Estimated
-from latesum.delays.fitting.tails import check_unseen, tail_warning
 
 #: The pace of the tail is that of the last closed bins which hold this share of what reached them.
 _SHARE_FOR_PACE = 0.4
@@ -28,7 +25,6 @@ def fit_histogram(starts: Floats, ends: Floats, counts: Floats, largest: float |
         raise InvalidInput("the histogram holds no delays that have ended.")
     is_open = bool(np.isinf(ends[-1]))
     edges = np.append(starts, ends[-1])[: len(starts) + (0 if is_open else 1)]
-    until = float(edges[-1])
 
     def alive_of(shares: Floats) -> Floats:
         """What is left at each edge; along the last axis."""
@@ -43,22 +39,19 @@ def fit_histogram(starts: Floats, ends: Floats, counts: Floats, largest: float |
         return np.array([_pace_of_the_end(edges, each) for each in alive])
 
     shares = counts / total
-    unseen = float(shares[-1]) if is_open else 0.0
-    check_unseen(unseen, until, largest)
     alive = alive_of(shares)
     pace = paces(alive[None])
     tail = None if pace is None else float(pace[0])
     curve = Curve(*smooth_pieces(edges, alive), tail, largest)
 
-    def resample(rng: np.random.Generator, number: int) -> Curves:
+    def resample(rng: np.random.Generator, number: int) -> Curve:
         drawn = alive_of(rng.multinomial(int(total), shares, size=number) / int(total))
-        return Curves(*smooth_pieces(edges, drawn), paces(drawn), largest)
+        return Curve(*smooth_pieces(edges, drawn), paces(drawn), largest)
 
-    warnings = tail_warning(unseen, until, largest, curve.tail)
     # Where in its bin a delay is, no histogram says: the limits allow another way to spread them.
     other = Curve(edges, alive, tail, largest)
-    numbers = np.full(len(curve.times), total)
-    return Estimated(curve, resample, int(total), largest, warnings, other=other, numbers=numbers)
+    basis, numbers = f"a histogram of {int(total):,} delays", np.full(len(curve.times), total)
+    return Estimated(curve, resample, basis, int(total), [], other=other, numbers=numbers)
 
 
 def _pace_of_the_end(edges: Floats, alive: Floats) -> float:

@@ -1,4 +1,4 @@
-"""What a fit gives: numbers with limits, a delay for `Problem`, a picture, and warnings."""
+"""The result of a fit: numbers with confidence limits, a delay for `Problem`, a picture, and warnings."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from latesum._checks import InvalidInput, finite_number
-from latesum.delays.base import Delay, Floats
-from latesum.delays.fitting.curve import Curve
-from latesum.delays.fitting.limits import quantile_limits
-from latesum.delays.fitting.resampled import Curves
+from latesum._figures import figure_class, save
+from latesum.delays.base import Delay
+from latesum.delays.composite import Tabulated
+from latesum.delays.curves import Curve, Floats
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,6 +23,11 @@ RESAMPLES = 400
 #: Another curve that the data allow widens the limits by this share of its distance: it is further
 #: from the estimate than the truth is.
 _OTHER_SHARE = 0.25
+#: If a larger share than this comes after the last observed time, no assumption about the tail is
+#: better than a guess: the fit is refused unless the largest delay is given.
+MAX_UNSEEN = 0.2
+#: A smaller share than this needs no warning.
+_NEGLIGIBLE = 1e-4
 
 
 class Limited(NamedTuple):
@@ -34,17 +39,16 @@ class Limited(NamedTuple):
 
 
 class Estimated(NamedTuple):
-    """What each kind of data makes of itself.
-
-    `resample` draws the curves that other data of the same size might have given; `other` is a curve
-    that the same data allow as well, and widens the limits, on both sides, by its distance.
-    """
+    """The estimate from one kind of data, before its confidence limits."""
 
     curve: Curve
-    resample: Callable[[np.random.Generator, int], Curves]
+    #: Draws the curves that other data of the same size might have given.
+    resample: Callable[[np.random.Generator, int], Curve]
+    #: What the data are, such as "1,000 single delays".
+    basis: str
     observations: int
-    bound: float | None
     warnings: list[str]
+    #: A curve that the same data allow as well: its distance widens the limits, on both sides.
     other: Curve | None = None
     #: The quantiles of the normal distribution are replaced by Student's, with this number
     #: of degrees of freedom, where it is given.
@@ -73,7 +77,8 @@ class FittedDelay:
     Args:
         kind: What the data are, as for `fit`.
         unit: The name of the time unit.
-        observations: The number of rows in the data.
+        basis: What the data are, such as "1,000 single delays".
+        observations: The number of delays, or of totals.
         level: The level of the confidence limits.
         mean: The mean delay.
         variance: The variance of the delay.
@@ -93,6 +98,7 @@ class FittedDelay:
 
     kind: str
     unit: str
+    basis: str
     observations: int
     level: float
     mean: Limited
@@ -127,7 +133,7 @@ class FittedDelay:
         700
         """
         scale = finite_number(rounds_per_unit, "the rounds per time unit", above=0)
-        return self.curve.to_delay(scale)
+        return Tabulated.from_curve(self.curve, scale)
 
     def plot(self, path: str | Path | None = None) -> Figure:
         """The share that has arrived over time, with its limits; written to `path` if given.
@@ -135,9 +141,24 @@ class FittedDelay:
         Args:
             path: The file to write, if any.
         """
-        from latesum.delays.fitting.picture import draw_fit
-
-        return draw_fit(self, path)
+        figure = figure_class()(figsize=(7.2, 4.2), layout="constrained")
+        axes = figure.subplots()
+        grid, low, high = self.band
+        times = np.linspace(0, grid[-1], 600)
+        axes.plot(times, 1 - self.curve.survival(times), color="#0072B2", label="arrived")
+        axes.fill_between(grid, 1 - high, 1 - low, color="#0072B2", alpha=0.2, linewidth=0)
+        axes.axvline(self.mean.value, color="#D55E00", label=f"mean {self.mean.value:.4g}")
+        axes.axvspan(self.mean.low, self.mean.high, color="#D55E00", alpha=0.15, linewidth=0)
+        if self.unseen > 0:
+            axes.axvline(self.observed_until, color="black", linestyle=":", label="the data end")
+        axes.set_xlim(left=0)
+        axes.set_ylim(0, 1.02)
+        axes.set_xlabel(f"delay in {plural(self.unit)}")
+        axes.set_ylabel("share that has arrived")
+        axes.set_title(f"{self.basis}, {self.level:.0%} limits", fontsize=9)
+        axes.grid(True, alpha=0.3)
+        axes.legend(fontsize=8)
+        return save(figure, path)
 
     def to_json(self) -> dict[str, Any]:
         """The numbers as JSON values; `delay` is in the data's time unit, for `delays.parse`."""
@@ -157,16 +178,13 @@ class FittedDelay:
             "observed_until": self.observed_until,
             "unseen": self.unseen,
             "warnings": list(self.warnings),
-            "delay": self.curve.to_delay(1.0).text,
+            "delay": Tabulated.from_curve(self.curve, 1.0).text,
         }
 
     def __str__(self) -> str:
         rows = [("mean", self.mean), ("variance", self.variance)]
         rows += [(f"{share:.0%} within", row) for share, row in self.quantiles.items()]
-        lines = [
-            f"Delays from {self.observations:,} {self.kind} rows, in units of one {self.unit}; "
-            f"{self.level:.0%} limits"
-        ]
+        lines = [f"Delays from {self.basis}, in {plural(self.unit)}; {self.level:.0%} limits"]
         lines += [
             f"{name:>12} {row.value:10.4g}  {row.low:.4g} to {row.high:.4g}" for name, row in rows
         ]
@@ -186,58 +204,121 @@ def finish(estimated: Estimated, kind: str, unit: str, level: float, seed: int) 
     if not 0 < level < 1:
         raise InvalidInput(f"the confidence level must be between 0 and 1, not {level!r}.")
     curve = estimated.curve
+    _refuse_unseen(curve)
     drawn = estimated.resample(np.random.default_rng(seed), RESAMPLES)
     early, late = drawn.earliest(), drawn.latest()
-    grid = np.linspace(0.0, max(curve.quantile(0.999), float(curve.times[-1])), 120)
+    grid = np.linspace(0.0, max(float(curve.quantile(0.999)), float(curve.times[-1])), 120)
     sides = ((1 - level) / 2, (1 + level) / 2)
-    low = np.quantile(early.survivals(grid), sides[0], axis=0)
-    high = np.quantile(late.survivals(grid), sides[1], axis=0)
+    low = np.quantile(early.survival(grid), sides[0], axis=0)
+    high = np.quantile(late.survival(grid), sides[1], axis=0)
     degrees, other = estimated.degrees, estimated.other or curve
-    inside = _OTHER_SHARE * abs(other.mean - curve.mean)
+    inside = _OTHER_SHARE * abs(float(other.mean - curve.mean))
     stretch = estimated.stretch * _students(level, degrees) / _students(level, None)
-    if estimated.skew:
-        low_mean = _skew_limits(curve.earliest().mean, early.means(), level, stretch)[0]
-        high_mean = _skew_limits(curve.latest().mean, late.means(), level, stretch)[1]
-    else:
-        low_mean = _log_limits(curve.earliest().mean, early.means(), level, degrees)[0]
-        high_mean = _log_limits(curve.latest().mean, late.means(), level, degrees)[1]
-    mean = Limited(curve.mean, max(low_mean - inside, 0.0), high_mean + inside + estimated.later)
+
+    def limits_of_mean(estimate: Curve, resampled: Curve) -> tuple[float, float]:
+        if estimated.skew:
+            return _skew_limits(float(estimate.mean), resampled.mean, level, stretch)
+        return _log_limits(float(estimate.mean), resampled.mean, level, degrees)
+
+    low_mean = limits_of_mean(curve.earliest(), early)[0]
+    high_mean = limits_of_mean(curve.latest(), late)[1]
+    mean = Limited(
+        float(curve.mean), max(low_mean - inside, 0.0), high_mean + inside + estimated.later
+    )
     variance = Limited(
-        curve.variance,
-        _log_limits(curve.earliest().variance, early.variances(), level)[0],
-        _log_limits(curve.widest().variance, drawn.widest().variances(), level)[1],
+        float(curve.variance),
+        _log_limits(float(curve.earliest().variance), early.variance, level)[0],
+        _log_limits(float(curve.widest().variance), drawn.widest().variance, level)[1],
     )
     quantiles = {}
     numbers = estimated.numbers
-    exact = {} if numbers is None else quantile_limits(curve, numbers, QUANTILES, level)
+    exact = {} if numbers is None else _exact_limits(curve, numbers, level)
     for share in QUANTILES:
-        value = curve.quantile(share)
-        inside = _OTHER_SHARE * abs(other.quantile(share) - value)
+        value = float(curve.quantile(share))
+        inside = _OTHER_SHARE * abs(float(other.quantile(share)) - value)
         lowest, highest = _quantile_limits(estimated, early, late, share, level, exact.get(share))
         below = stretch * max(value - lowest, 0.0) + inside
         above = stretch * max(highest - value, 0.0) + inside
         most = np.inf if curve.largest is None else curve.largest
         quantiles[share] = Limited(value, max(value - below, 0.0), min(value + above, most))
-    # With a largest delay these are the errors of the placement that is reported.
-    completed = drawn.with_even_rest()
     return FittedDelay(
-        kind, unit, estimated.observations, level, mean, variance, quantiles, estimated.bound,
-        curve.largest_seen, curve.restricted_mean, float(curve.times[-1]), curve.unseen,
-        tuple(estimated.warnings), curve, (grid, low, high),
-        float(completed.means().std(ddof=1)), estimated.formula_error,
-    )  # fmt: skip
+        kind=kind,
+        unit=unit,
+        basis=estimated.basis,
+        observations=estimated.observations,
+        level=level,
+        mean=mean,
+        variance=variance,
+        quantiles=quantiles,
+        bound=curve.largest,
+        largest_seen=curve.largest_seen,
+        restricted_mean=float(curve.restricted_mean),
+        observed_until=float(curve.times[-1]),
+        unseen=float(curve.unseen),
+        warnings=(*_tail_warning(curve, unit), *estimated.warnings),
+        curve=curve,
+        band=(grid, low, high),
+        mean_error=float(drawn.mean.std(ddof=1)),
+        mack_error=estimated.formula_error,
+    )
+
+
+def plural(unit: str) -> str:
+    """The plural of a unit of time, such as "hour" or "bucket of 3 days".
+
+    >>> plural("hour"), plural("days"), plural("bucket of 3 days")
+    ('hours', 'days', 'buckets of 3 days')
+    """
+    noun, *rest = unit.split(" of ", maxsplit=1)
+    return " of ".join([noun if noun.endswith("s") else f"{noun}s", *rest])
+
+
+def _refuse_unseen(curve: Curve) -> None:
+    """Refuse a tail that no data supports."""
+    until = float(curve.times[-1])
+    if curve.largest is not None:
+        if curve.largest < until:
+            raise InvalidInput(
+                f"the largest delay {curve.largest:g} is below {until:g}, which the data show."
+            )
+    elif curve.unseen > MAX_UNSEEN:
+        raise InvalidInput(
+            f"{curve.unseen:.0%} of the delays are longer than {until:g}, where the data end: no "
+            "data supports a tail. Observe for longer, or say with largest=... when all have arrived."
+        )
+
+
+def _tail_warning(curve: Curve, unit: str) -> list[str]:
+    """What the reader should know about the tail, in a sentence, if there is one."""
+    if curve.unseen <= _NEGLIGIBLE:
+        return []
+    units = plural(unit)
+    start = (
+        f"the tail is longer than the data: {curve.unseen:.1%} of the delays are beyond "
+        f"{curve.times[-1]:.4g} {units}"
+    )
+    if curve.largest is not None:
+        return [f"{start}; the limits allow them anywhere up to {curve.largest:g} {units}."]
+    return [
+        f"{start}; they are taken to go on at the pace seen before ({curve.tail:.4g} {units} later "
+        "on average), which the data cannot show."
+    ]
 
 
 def _quantile_limits(
-    estimated: Estimated, early: Curves, late: Curves, share: float, level: float,
+    estimated: Estimated,
+    early: Curve,
+    late: Curve,
+    share: float,
+    level: float,
     exact: tuple[float | None, float | None] | None,
-) -> tuple[float, float]:  # fmt: skip
+) -> tuple[float, float]:
     """Exact limits as far as there are any, and otherwise resampled ones."""
     low, high = exact or (None, None)
     if low is None:
-        low = float(np.quantile(early.quantiles(share), (1 - level) / 2))
+        low = float(np.quantile(early.quantile(share), (1 - level) / 2))
     if high is None:
-        high = float(np.quantile(late.quantiles(share), (1 + level) / 2))
+        high = float(np.quantile(late.quantile(share), (1 + level) / 2))
         if estimated.curve.largest is not None:
             high = estimated.curve.largest  # the data do not exclude it
     return low, high
@@ -265,7 +346,41 @@ def _skew_limits(value: float, drawn: Floats, level: float, stretch: float) -> t
 
 def _students(level: float, degrees: float | None) -> float:
     """Within how many standard errors an estimate is with this probability; normal without degrees."""
-    from scipy import stats
+    from scipy.special import ndtri, stdtrit  # scipy.stats takes a second to import
 
     share = (1 + level) / 2
-    return float(stats.norm.ppf(share) if degrees is None else stats.t.ppf(share, degrees))
+    return float(ndtri(share) if degrees is None else stdtrit(degrees, share))
+
+
+def share_limits(alive: Floats, numbers: Floats, level: float) -> tuple[Floats, Floats]:
+    """Clopper and Pearson's limits of the share `alive` out of `numbers`, at the points of a curve.
+
+    >>> low, high = share_limits(np.array([0.5]), np.array([10.0]), 0.95)
+    >>> round(float(low[0]), 4), round(float(high[0]), 4)
+    (0.1871, 0.8129)
+    """
+    from scipy.special import betaincinv
+
+    side = (1 - level) / 2
+    count, rest = numbers * alive, numbers * (1 - alive)
+    low = np.where(count > 0, betaincinv(np.maximum(count, 1e-9), rest + 1, side), 0.0)
+    high = np.where(rest > 0, betaincinv(count + 1, np.maximum(rest, 1e-9), 1 - side), 1.0)
+    return np.minimum.accumulate(low), np.maximum.accumulate(high[::-1])[::-1]
+
+
+def _exact_limits(
+    curve: Curve, numbers: Floats, level: float
+) -> dict[float, tuple[float | None, float | None]]:
+    """The limits of quantiles; None where the data end before that limit.
+
+    A quantile is above a time if and only if the share left there is above 1 - p. So the limits of the
+    quantile are where the limits of the share cross 1 - p. Those are Clopper and Pearson's, of a
+    binomial number out of the number of delays; where some are censored, out of the number that
+    would give the variance of Greenwood's formula.
+    """
+    low, high = (Curve(curve.times, limit) for limit in share_limits(curve.alive, numbers, level))
+
+    def within(limit: Curve, share: float) -> float | None:
+        return float(limit.quantile(share)) if limit.unseen <= 1 - share + 1e-12 else None
+
+    return {share: (within(low, share), within(high, share)) for share in QUANTILES}

@@ -1,4 +1,4 @@
-"""Only totals, around a known stop or start: their shortfall is enough for the mean delay.
+"""Step: the delay from totals alone, around a known stop or start; their shortfall gives its mean.
 
 If options that earned L per bucket are stopped, what still arrives afterwards is L times the mean
 delay in buckets, in expectation and whatever the delay's shape, given that they had run for longer
@@ -10,13 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from latesum._checks import InvalidInput
-from latesum.delays.base import Floats
-from latesum.delays.fitting.averages import averages_of, from_averages
-from latesum.delays.fitting.curve import Curve
-from latesum.delays.fitting.resampled import Curves
+from latesum.delays.curves import Curve, Floats, averages_of, from_averages
 from latesum.delays.fitting.result import Estimated
 
-_FEWEST_LEVEL = 5
+_MIN_LEVEL = 5
 #: A curve that is made to fall follows resampled data less closely than other data: the limits of
 #: quantiles that are found in this way are too short by about this factor.
 _STRETCH = 1.15
@@ -41,10 +38,10 @@ def fit_step(
     else:
         level_from = after[-max(len(after) // 3, 1) :]
         after = after[: -len(level_from)]
-    if len(level_from) < _FEWEST_LEVEL or len(after) < 1:
+    if len(level_from) < _MIN_LEVEL or len(after) < 1:
         where = "before the stop" if stopped else "after the totals have settled"
         raise InvalidInput(
-            f"the level of the totals needs at least {_FEWEST_LEVEL} buckets {where}, and at least "
+            f"the level of the totals needs at least {_MIN_LEVEL} buckets {where}, and at least "
             f"one bucket after the {what}; there are {len(level_from)} and {len(after)}."
         )
     level = float(level_from.mean())
@@ -55,7 +52,7 @@ def fit_step(
     # How much a bucket's total varies, as a multiple of what it is.
     dispersion = float(level_from.var(ddof=1)) / (level + max(background, 0.0))
 
-    def resample(rng: np.random.Generator, number: int) -> Curves:
+    def resample(rng: np.random.Generator, number: int) -> Curve:
         error = np.sqrt(level_from.var(ddof=1) / len(level_from))
         levels = np.maximum(level + rng.normal(size=number) * error, level / 100)
         # Around the curve that was found: around the data, their noise would be there twice.
@@ -63,7 +60,7 @@ def fit_step(
         fitted = fitted if stopped else level - fitted
         spread = np.sqrt(dispersion * np.maximum(fitted + background, 0.0))
         seen = fitted + rng.normal(size=(number, len(after))) * spread
-        return Curves(*_curves(_missing(seen, levels[:, None], stopped)))
+        return Curve(*_curves(_missing(seen, levels[:, None], stopped)))
 
     times, alive = _curves(_missing(after[None], level, stopped))
     curve = Curve(times, alive[0])
@@ -85,10 +82,17 @@ def fit_step(
         ):
             warnings.append("the level of the totals is not steady, so the mean may be off.")
     degrees = float(len(level_from) - 1)
-    return Estimated(
-        curve, resample, len(totals), None, warnings, degrees=degrees, stretch=_STRETCH,
+    estimated = Estimated(
+        curve,
+        resample,
+        f"{len(totals):,} totals around a {what}",
+        len(totals),
+        warnings,
+        degrees=degrees,
+        stretch=_STRETCH,
         later=max(missing, 0.0) * _pace_of_the_end(curve, missing),
-    ), width  # fmt: skip
+    )
+    return estimated, width
 
 
 def _missing(seen: Floats, level: Floats | float, stopped: bool) -> Floats:

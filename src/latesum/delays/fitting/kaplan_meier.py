@@ -1,4 +1,4 @@
-"""Single delays, some of them right-censored: the Kaplan-Meier estimate."""
+"""Kaplan-Meier: the delay from single delays, some of them right-censored."""
 
 from __future__ import annotations
 
@@ -6,20 +6,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput
-from latesum.delays.base import Floats
-from latesum.delays.fitting.curve import Curve, steps
-from latesum.delays.fitting.limits import effective_numbers
-from latesum.delays.fitting.resampled import Curves
+from latesum.delays.curves import Curve, Floats, steps
 from latesum.delays.fitting.result import Estimated
-from latesum.delays.fitting.tails import check_unseen, tail_warning
 
 #: More different times than this are put into at most this number of groups, at their means.
-_MOST_TIMES = 4000
+_MAX_TIMES = 4000
 #: The longest stay single: in a heavy tail a few make up much of the mean and most of the variance.
 _LONGEST = 1000
 #: The pace of the tail is that of the last quarter of the events, and of this many at least.
 _LAST_SHARE = 0.25
-_FEWEST_EVENTS = 10
+_MIN_EVENTS = 10
 
 
 def fit_single(delays: Floats, censored: NDArray[np.bool_], largest: float | None) -> Estimated:
@@ -27,30 +23,27 @@ def fit_single(delays: Floats, censored: NDArray[np.bool_], largest: float | Non
     if (~censored).sum() < 2:
         raise InvalidInput("at least 2 delays must have been seen to their end.")
     times, events, lost = _grouped(delays, censored)
-
     curve = _kaplan_meier(times, events, lost, largest)
-    until, unseen = float(times[-1]), _unseen(times, events, lost)
-    check_unseen(unseen, until, largest)
     counts = np.concatenate([events, lost])
     total = int(counts.sum())
 
-    def resample(rng: np.random.Generator, number: int) -> Curves:
+    def resample(rng: np.random.Generator, number: int) -> Curve:
         drawn = rng.multinomial(total, counts / total, size=number).astype(np.float64)
         none = drawn[:, : len(times)].sum(axis=1) < 1
         drawn[none] = counts
         return _kaplan_meiers(times, drawn[:, : len(times)], drawn[:, len(times) :], largest)
 
-    warnings = tail_warning(unseen, until, largest, curve.tail)
-    if not unseen and not warnings:
+    warnings = []
+    if not curve.unseen:
         ordered = np.sort(delays)
         top = max(1, len(ordered) // 100)
         if len(ordered) >= 100 and ordered[-top:].sum() > 0.25 * ordered.sum():
-            warnings = [
+            warnings.append(
                 "the longest 1% of the delays make up more than a quarter of the mean: the tail is "
                 "heavy, and longer delays than any seen here are to be expected."
-            ]
-    numbers = _numbers(curve, times, events, lost)
-    return Estimated(curve, resample, len(delays), largest, warnings, numbers=numbers)
+            )
+    basis, numbers = f"{len(delays):,} single delays", _numbers(curve, times, events, lost)
+    return Estimated(curve, resample, basis, len(delays), warnings, numbers=numbers)
 
 
 def _numbers(curve: Curve, times: Floats, events: Floats, lost: Floats) -> Floats:
@@ -64,13 +57,35 @@ def _numbers(curve: Curve, times: Floats, events: Floats, lost: Floats) -> Float
     return np.where(place >= 0, found[np.maximum(place, 0)], at_risk[0])
 
 
+def effective_numbers(alive: Floats, events: Floats, at_risk: Floats, total: float) -> Floats:
+    """How many delays without censoring would show the share left at each time as well.
+
+    At each time the share `alive` is left, `events` ended, and `at_risk` had not ended before.
+
+    >>> alive, ones = np.array([0.75, 0.5, 0.25, 0.0]), np.ones(4)
+    >>> effective_numbers(alive, ones, np.array([4.0, 3.0, 2.0, 1.0]), 4.0).round(9).tolist()
+    [4.0, 4.0, 4.0, 4.0]
+    """
+    left = at_risk * (at_risk - events)
+    terms = np.divide(events, left, out=np.zeros_like(events), where=left > 0)
+    relative = np.cumsum(terms)  # the variance of log(alive), by Greenwood
+    inner = (alive > 0) & (relative > 0)
+    found = np.full(len(alive), np.nan)
+    found[inner] = (1 - alive[inner]) / (alive[inner] * relative[inner])
+    if not inner.any():
+        return np.full(len(alive), total)
+    # Before the first end all are there, and after the last nothing is left to learn.
+    last = np.maximum.accumulate(np.where(inner, np.arange(len(found)), -1))
+    return np.asarray(np.where(last < 0, total, np.minimum(found[last], total)))
+
+
 def _grouped(delays: Floats, censored: NDArray[np.bool_]) -> tuple[Floats, Floats, Floats]:
     """The different times, and how many events and how many losses there were at each."""
     times, place = np.unique(delays, return_inverse=True)
-    if len(times) > _MOST_TIMES:
+    if len(times) > _MAX_TIMES:
         # Half of the groups have equal sizes; half get smaller with what is left, so that the
         # quantiles near 1 stay where they are.
-        number, half = len(times), (_MOST_TIMES - _LONGEST) // 2
+        number, half = len(times), (_MAX_TIMES - _LONGEST) // 2
         even = np.linspace(0, number - _LONGEST, half)
         fine = number - np.geomspace(number, _LONGEST, half)
         ends = np.arange(number - _LONGEST, number)
@@ -95,10 +110,6 @@ def _survival(events: Floats, lost: Floats) -> Floats:
     return alive
 
 
-def _unseen(times: Floats, events: Floats, lost: Floats) -> float:
-    return float(_survival(events, lost)[-1])
-
-
 def _kaplan_meier(times: Floats, events: Floats, lost: Floats, largest: float | None) -> Curve:
     alive = _survival(events, lost)
     happened = events > 0
@@ -110,35 +121,29 @@ def _kaplan_meier(times: Floats, events: Floats, lost: Floats, largest: float | 
         knots, levels = np.append(knots, until), np.append(levels, alive[-1])
     if largest is not None:
         return Curve(knots, levels, largest=largest)
-    return Curve(knots, levels, _pace_of_the_end(times, events, lost))
+    return Curve(knots, levels, float(_paces_of_the_end(times, events[None], lost[None])[0]))
 
 
-def _kaplan_meiers(times: Floats, events: Floats, lost: Floats, largest: float | None) -> Curves:
+def _kaplan_meiers(times: Floats, events: Floats, lost: Floats, largest: float | None) -> Curve:
     """The same for many draws of the counts, one per row."""
     alive = _survival(events, lost)
+    if largest is not None:
+        return Curve(*steps(times, alive), largest=largest)
     paces = _paces_of_the_end(times, events, lost)
     # Where a draw ends before the last time, what it did not see to the end goes on at its pace.
     last = len(times) - 1 - np.argmax((events + lost)[:, ::-1] > 0, axis=1)
-    if largest is None:
-        alive = alive * np.exp(-np.maximum(times - times[last][:, None], 0.0) / paces[:, None])
-    knots, _ = steps(times, alive[0])
-    before = np.concatenate([np.ones((len(alive), 1)), alive[:, :-1]], axis=1)
-    levels = np.stack([before, alive], axis=2).reshape(len(alive), -1)
-    levels = np.concatenate([np.ones((len(alive), 1)), levels], axis=1)
-    return Curves(knots, levels, paces if largest is None else None, largest)
-
-
-def _pace_of_the_end(times: Floats, events: Floats, lost: Floats) -> float:
-    """How long the last delays went on for: exposure over events, late in the data."""
-    return float(_paces_of_the_end(times, events[None], lost[None])[0])
+    alive = alive * np.exp(-np.maximum(times - times[last][:, None], 0.0) / paces[:, None])
+    return Curve(*steps(times, alive), paces)
 
 
 def _paces_of_the_end(times: Floats, events: Floats, lost: Floats) -> Floats:
+    """How long the last delays went on for: exposure over events, late in the data; one per row."""
+
     def from_the_end(values: Floats) -> Floats:
         return np.asarray(np.cumsum(values[:, ::-1], axis=1)[:, ::-1])
 
     all_events = events.sum(axis=1)
-    wanted = np.maximum(_LAST_SHARE * all_events, np.minimum(_FEWEST_EVENTS, all_events))
+    wanted = np.maximum(_LAST_SHARE * all_events, np.minimum(_MIN_EVENTS, all_events))
     ended = from_the_end(events)
     place = np.maximum((ended >= wanted[:, None]).sum(axis=1) - 1, 0)
     rows = np.arange(len(events))

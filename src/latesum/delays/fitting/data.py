@@ -1,4 +1,4 @@
-"""What a fit needs, by the names of columns: from a file, a mapping, or a plain list."""
+"""Data of a fit: columns by their names, from a file, a mapping, or a plain list."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ from typing import Any
 import numpy as np
 
 from latesum._checks import InvalidInput, shortened
-from latesum.delays.base import Floats
+from latesum.delays.curves import Floats
 from latesum.errors import BadCell, BadFile
 from latesum.files import FileForm
 from latesum.files.cells import is_empty, moment, number
 from latesum.files.table import Layout, open_table
 
 Source = str | Path | Mapping[str, Sequence[Any]] | Sequence[float]
+#: Marks as programs write them, and as spreadsheets do in German, French and Spanish.
+_TRUE = ("true", "yes", "1", "1.0", "wahr", "ja", "vrai", "oui", "verdadero", "sí", "si")
+_FALSE = ("false", "no", "0", "0.0", "falsch", "nein", "faux", "non", "falso")
 _BUCKET = ("bucket", "date", "day", "hour", "week", "time")
 
 
@@ -95,8 +98,7 @@ class Columns:
 
     def truths(self, name: str) -> np.ndarray[Any, np.dtype[np.bool_]]:
         """A column of marks: true or false, yes or no, 1 or 0."""
-        known = {"true": True, "yes": True, "1": True, "1.0": True}
-        known |= {"false": False, "no": False, "0": False, "0.0": False}
+        known = dict.fromkeys(_TRUE, True) | dict.fromkeys(_FALSE, False)
         marks = []
         for row, value in enumerate(self.take(name)):
             whole = isinstance(value, float | np.bool_) and np.isfinite(value)

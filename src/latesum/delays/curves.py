@@ -1,0 +1,282 @@
+"""Survival curves: straight lines between points, and an exponential tail.
+
+The shape of everything that is known of a delay by points: a tabulated delay, an estimate from
+data, and the curves that resampled data give (many curves with times in common).
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+#: Points per bucket of a curve from averages: both ends and the middle.
+POINTS = 3
+
+
+@dataclass(frozen=True)
+class Curve:
+    """P(delay > times[i]) is alive[..., i], with straight lines between; a time given twice is a jump.
+
+    A first entry of `alive` below 1 is a jump at the first time. What is left at the last time comes
+    exponentially later, by `tail` on average; or, where the `largest` delay is known, at an even
+    pace up to there. `mean`, `variance`, `quantile` and `survival` are with that assumption,
+    `restricted_mean` and `unseen` without. Many curves have one row of `alive` and one tail each.
+
+    >>> curve = Curve(np.array([0.0, 2.0, 6.0]), np.array([1.0, 0.5, 0.0]))
+    >>> float(curve.mean), float(curve.quantile(0.5))
+    (2.5, 2.0)
+    >>> cut = Curve(np.array([0.0, 2.0]), np.array([1.0, 0.5]), largest=6.0)
+    >>> float(cut.mean), float(cut.restricted_mean), float(cut.unseen)
+    (2.5, 1.5, 0.5)
+    >>> both = Curve(curve.times, np.array([[1.0, 0.5, 0.0], [1.0, 1.0, 0.0]]))
+    >>> both.mean.tolist(), both.quantile(0.5).tolist()
+    ([2.5, 4.0], [2.0, 4.0])
+    """
+
+    times: Floats
+    alive: Floats
+    tail: Floats | float | None = None
+    largest: float | None = None
+
+    @property
+    def mean(self) -> Floats:
+        return self.completed._moments[0]
+
+    @property
+    def variance(self) -> Floats:
+        first, second = self.completed._moments
+        return np.maximum(second - first**2, 0.0)
+
+    @property
+    def restricted_mean(self) -> Floats:
+        """The mean of the delay or the last time, whichever is less: what needs no tail."""
+        return Curve(self.times, self.alive)._moments[0]
+
+    @property
+    def unseen(self) -> Floats:
+        """The share that comes after the last time."""
+        return np.asarray(self.alive[..., -1])
+
+    @property
+    def largest_seen(self) -> float:
+        """The last time at which something arrived, of a single curve."""
+        return float(self.times[int(np.argmax(self.alive <= self.alive[-1] + 1e-12))])
+
+    def quantile(self, share: float) -> Floats:
+        """The time by which this share has arrived."""
+        whole = self.completed
+        times, alive, left = whole.times, np.atleast_2d(whole.alive), 1 - share
+        below = alive <= left + 1e-12
+        place, rows = np.argmax(below, axis=1), np.arange(len(alive))
+        before = np.maximum(place - 1, 0)
+        high, low = alive[rows, before], alive[rows, place]
+        part = np.divide(high - left, high - low, out=np.ones_like(high), where=high > low)
+        found = times[before] + np.clip(part, 0.0, 1.0) * (times[place] - times[before])
+        found = np.where(place == 0, times[0], found)
+        beyond = ~below[:, -1]
+        if beyond.any():
+            assert whole.tail is not None
+            later = whole.tail * np.log(np.maximum(alive[:, -1], 1e-300) / max(left, 1e-300))
+            found = np.where(beyond, times[-1] + later, found)
+        return np.asarray(found.reshape(self.alive.shape[:-1]))
+
+    def survival(self, at: Floats) -> Floats:
+        """P(delay > at); continuous from the right where there is a jump."""
+        whole = self.completed
+        times, alive, tail = whole.times, whole.alive, whole.tail
+        place = np.searchsorted(times, at, side="right")
+        left, right = np.maximum(place - 1, 0), np.minimum(place, len(times) - 1)
+        width = times[right] - times[left]
+        part = np.where(width > 0, (at - times[left]) / np.where(width > 0, width, 1.0), 0.0)
+        inside = alive[..., left] + part * (alive[..., right] - alive[..., left])
+        inside = np.where(place == 0, 1.0, inside)
+        if tail is None:
+            return inside
+        unseen = whole.unseen
+        if alive.ndim > 1:
+            tail, unseen = np.asarray(tail)[:, None], unseen[:, None]
+        later = unseen * np.exp(-np.maximum(at - times[-1], 0.0) / tail)
+        return np.where(at >= times[-1], later, inside)
+
+    def scaled(self, factor: float) -> Curve:
+        """The same in another unit of time."""
+        tail = None if self.tail is None else self.tail * factor
+        largest = None if self.largest is None else self.largest * factor
+        return Curve(self.times * factor, self.alive, tail, largest)
+
+    def earliest(self) -> Curve:
+        """All that is unseen comes right after the data end: the smallest that `largest` allows."""
+        return self._with_rest(np.zeros_like(self.unseen))
+
+    def latest(self) -> Curve:
+        """All that is unseen comes at `largest`."""
+        return self._with_rest(self.unseen)
+
+    def widest(self) -> Curve:
+        """The unseen share is where the variance is the largest: at both ends, the same amount at each.
+
+        With p of it moved from the end of the data U to the largest delay L, the variance is a
+        parabola in p, and highest where the mean is half-way between U and L.
+        """
+        until = float(self.times[-1])
+        if self.largest is None or self.largest <= until:
+            return self
+        middle = (self.largest + until) / 2
+        moved = (middle - self.restricted_mean) / (self.largest - until)
+        return self._with_rest(np.clip(moved, 0.0, self.unseen))
+
+    def _with_rest(self, at_largest: Floats) -> Curve:
+        """The unseen share in two jumps, where the data end and at `largest`."""
+        if self.largest is None:
+            return self
+        until = float(self.times[-1])
+        largest = max(self.largest, until)
+        rest = np.stack([at_largest, at_largest, np.zeros_like(at_largest)], axis=-1)
+        times = np.append(self.times, [until, largest, largest])
+        return Curve(times, np.concatenate([self.alive, rest], axis=-1))
+
+    @functools.cached_property
+    def completed(self) -> Curve:
+        """With what is assumed up to `largest` as one more point."""
+        if self.largest is None:
+            return self
+        times = np.append(self.times, max(self.largest, float(self.times[-1])))
+        none = np.zeros((*self.alive.shape[:-1], 1))
+        return Curve(times, np.concatenate([self.alive, none], axis=-1))
+
+    @functools.cached_property
+    def _moments(self) -> tuple[Floats, Floats]:
+        """E[T] and E[T^2]: the integrals of straight lines, as weights of their ends."""
+        before, after, width = self.times[:-1], self.times[1:], np.diff(self.times)
+        plain = np.append(width, 0.0) / 2 + np.append(0.0, width) / 2
+        squared = np.append(width * (2 * before + after), 0.0) / 3
+        squared += np.append(0.0, width * (before + 2 * after)) / 3
+        first = self.times[0] + self.alive @ plain
+        second = self.times[0] ** 2 + self.alive @ squared
+        if self.tail is not None:
+            first = first + self.unseen * self.tail
+            second = second + 2 * self.unseen * self.tail * (self.times[-1] + self.tail)
+        return np.asarray(first), np.asarray(second)
+
+
+def steps(times: Floats, alive: Floats) -> tuple[Floats, Floats]:
+    """A step function, which falls to alive[..., i] at times[i], as points with jumps.
+
+    >>> [list(map(float, part)) for part in steps(np.array([2.0]), np.array([0.0]))]
+    [[0.0, 2.0, 2.0], [1.0, 1.0, 0.0]]
+    """
+    one = np.ones((*alive.shape[:-1], 1))
+    before = np.concatenate([one, alive[..., :-1]], axis=-1)
+    doubled = np.stack([before, alive], axis=-1).reshape(*alive.shape[:-1], -1)
+    return np.append(0.0, np.repeat(times, 2)), np.concatenate([one, doubled], axis=-1)
+
+
+def smooth_pieces(times: Floats, alive: Floats, pieces: int = 8) -> tuple[Floats, Floats]:
+    """More points between the given ones, with a hazard that changes smoothly.
+
+    The logarithm of the share is interpolated by cubic pieces that never rise (Fritsch and Carlson).
+    Where nothing is left at the end of an interval, the line in it stays straight. `alive` may have one
+    row per curve.
+
+    >>> times, alive = smooth_pieces(np.array([0.0, 1.0, 2.0]), np.exp([0.0, -1.0, -2.0]), 2)
+    >>> times.tolist(), np.log(alive).round(12).tolist()
+    ([0.0, 0.5, 1.0, 1.5, 2.0], [0.0, -0.5, -1.0, -1.5, -2.0])
+    """
+    from scipy.interpolate import PchipInterpolator
+
+    rows = np.atleast_2d(alive)
+    parts = np.arange(1, pieces + 1) / pieces
+    fine = np.append(times[0], (times[:-1, None] + parts * np.diff(times)[:, None]).ravel())
+    found = np.empty((len(rows), len(fine)))
+    left = (rows > 0).sum(axis=1)
+    for known in np.unique(left):
+        same = left == known
+        levels = rows[same]
+        if known < 3:
+            found[same] = [exponential_pieces(times, each, pieces)[1] for each in levels]
+            continue
+        inside = fine <= times[known - 1]
+        smooth = PchipInterpolator(times[:known], np.log(levels[:, :known]), axis=1)
+        drawn = np.ones((len(levels), len(fine)))
+        drawn[:, inside] = np.minimum(np.exp(smooth(fine[inside])), 1.0)
+        # From the last that is left, straight down to the next, where nothing is.
+        end = times[min(known, len(times) - 1)]
+        width = max(float(end - times[known - 1]), 1e-300)
+        line = np.clip(1 - (fine[~inside] - times[known - 1]) / width, 0.0, 1.0)
+        drawn[:, ~inside] = levels[:, known - 1 : known] * line
+        found[same] = np.minimum.accumulate(drawn, axis=1)
+    return fine, found.reshape((*np.shape(alive)[:-1], len(fine)))
+
+
+def exponential_pieces(times: Floats, alive: Floats, pieces: int = 8) -> tuple[Floats, Floats]:
+    """More points between the given ones, with a constant hazard in each interval.
+
+    Where nothing is left at the end of an interval, the line in it stays straight.
+    """
+    all_times, all_alive = [times[:1]], [alive[:1]]
+    for start, end, before, after in zip(times, times[1:], alive, alive[1:], strict=False):
+        parts = np.arange(1, pieces + 1) / pieces
+        all_times.append(start + parts * (end - start))
+        if after > 0:
+            all_alive.append(before * (after / before) ** parts)
+        else:
+            all_alive.append(before + parts * (after - before))
+    return np.concatenate(all_times), np.concatenate(all_alive)
+
+
+def from_averages(averages: Floats, after: Floats | float) -> tuple[Floats, Floats]:
+    """Points of a curve whose mean over x from l to l + 1 is averages[l]; these must not rise.
+
+    The integral of the curve is known at the ends of all buckets. Its derivative there, from the four
+    averages around, is the curve itself, with an error of the fourth order; between, two straight
+    lines keep the average. Where neighbors forbid a smooth curve the values at the ends are limited,
+    as in the piecewise parabolic method for gas flows (P. Colella and P. Woodward, J. Comput. Phys.
+    54, 1984): nothing rises, and a jump stays one.
+
+    Args:
+        averages: The averages; one row per curve, or one curve.
+        after: The average that follows, per curve.
+
+    >>> times, alive = from_averages(np.array([7.0, 5.0, 3.0]) / 8, 1 / 8)
+    >>> times.tolist(), (8 * alive).round(9).tolist()
+    ([0.0, 0.5, 1.0, 1.0, 1.5, 2.0, 2.0, 2.5, 3.0], [8.0, 7.0, 6.0, 6.0, 5.0, 4.0, 4.0, 3.0, 2.0])
+    """
+    many = np.atleast_2d(averages)
+    rows, number = many.shape
+    following = np.broadcast_to(np.asarray(after, dtype=np.float64), rows)[:, None]
+    # The curve begins at 1, half a bucket before the middle of the first: twice as far for a slope.
+    drops = np.concatenate(
+        [2 * (1 - many[:, :1]), many[:, :-1] - many[:, 1:], many[:, -1:] - following], axis=1
+    )
+    before, beyond = drops[:, :-1], drops[:, 1:]
+    slopes = np.minimum((before + beyond) / 2, 2 * np.minimum(before, beyond))
+    ends = many[:, :-1] - beyond[:, :-1] / 2 + (slopes[:, 1:] - slopes[:, :-1]) / 6
+    first = np.minimum(many[:, :1] + np.minimum(before[:, :1] / 2, beyond[:, :1] / 2), 1.0)
+    last = many[:, -1:] - np.minimum(before[:, -1:] / 2, beyond[:, -1:])
+    if number > 2:  # the parabola through the first three averages, at its beginning
+        smooth = (11 * many[:, :1] - 7 * many[:, 1:2] + 2 * many[:, 2:3]) / 6
+        first = np.clip(smooth, many[:, :1], 1.0)
+    left, right = np.concatenate([first, ends], axis=1), np.concatenate([ends, last], axis=1)
+    # The middle keeps the average; it must be between both ends.
+    right = np.maximum(right, np.minimum(4 * many - 3 * left, many))
+    left = np.minimum(left, np.maximum(4 * many - 3 * right, many))
+    right = np.maximum(right, np.minimum(4 * many - 3 * left, many))
+    middle = np.clip(2 * many - (left + right) / 2, right, left)
+    places = np.arange(number, dtype=np.float64)[:, None] + np.linspace(0.0, 1.0, POINTS)
+    alive = np.stack([left, middle, right], axis=2).reshape(rows, -1)
+    return places.ravel(), alive.reshape((*np.shape(averages)[:-1], POINTS * number))
+
+
+def averages_of(alive: Floats) -> Floats:
+    """The averages over buckets of a curve that `from_averages` made.
+
+    >>> averages_of(from_averages(np.array([0.9, 0.5, 0.2, 0.1]), 0.0)[1]).round(12).tolist()
+    [0.9, 0.5, 0.2, 0.1]
+    """
+    points = alive.reshape((*alive.shape[:-1], -1, POINTS))
+    return np.asarray(points @ (np.array([1.0, 2.0, 1.0]) / 4))

@@ -1,0 +1,349 @@
+"""Chain ladder: the delay from a reporting triangle, what was known of each bucket's total, and when.
+
+The total of a bucket is dated by the decision, and grows as late rewards come in. With the delay X in
+buckets, a play at a random moment of its bucket, and the total read at the end of a bucket, the
+share not yet seen after l buckets is the integral of P(X > x) from l to l + 1. So these shares sum
+to the mean delay, whatever its shape: nothing is lost by the bucket's width.
+
+The growth from one lag to the next is a factor f, the sum of the later totals over that of the
+earlier ones. In Mack's model a total C grows to f C on average, with the variance sigma^2 C, and
+factors of different lags are uncorrelated. T. Mack, "Distribution-free calculation of the standard
+error of chain ladder reserve estimates", ASTIN Bulletin 23 (1993).
+
+After the last lag, growth is taken to fade as a generalized Pareto tail does: exponentially, or a
+little faster or slower. The logarithms of the last steps are fitted by a line and its curvature. A
+curvature of nothing is the exponential tail; others are believed as far as the data show them, given
+that in most tails the curvature over the squared slope is below a fifth or so: 0.14 for a Pareto
+tail of index 6, -0.1 for a normal one at three standard deviations. Resampling draws this belief
+anew each time, so that the limits allow other tails where the data do not decide.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latesum._checks import InvalidInput
+from latesum.delays.curves import Curve, Floats, from_averages
+from latesum.delays.fitting.result import Estimated
+
+#: A step of growth is estimated from at least this number of buckets, and from this share of them.
+_MIN_BUCKETS = 3
+_SHARE_OF_BUCKETS = 0.1
+#: Limits from some dozens of buckets that are drawn again are too short by about this factor.
+_STRETCH = 1.1
+#: Draws that leave more than this unseen say nothing.
+_MAX_UNSEEN = 0.9
+#: Growth in the last lags below this share of the total is no growth.
+NO_GROWTH = 0.001
+#: From this number of steps on, it can be seen how growth fades.
+MIN_STEPS = 3
+#: How growth fades is read from this share of the steps, the last ones, ...
+_LATE_SHARE = 0.5
+#: ... joined until each has grown by this number of standard errors, ...
+_CLEAR_GROWTH = 2.0
+#: ... and with this relative error beside their own: no tail follows a formula exactly.
+_SHAPE_ERROR = 0.1
+#: The standard deviation of curvature / slope^2 before data are seen, and its largest values.
+_CURVATURE = 0.12
+_MIN_BENT, _MAX_BENT = -0.5, 0.23
+#: Growth above this share of the total that does not fade leaves the tail quite unknown.
+_STILL_GROWING = 0.03
+#: Growth that falls by less than this per lag does not fade.
+_SLOWEST = 0.98
+
+
+def fit_triangle(
+    buckets: Floats, as_of: Floats, totals: Floats, largest: float | None
+) -> tuple[Estimated, float]:
+    """From rows (bucket, as-of, total); also returns the width of a bucket."""
+    different = np.unique(buckets)
+    if len(different) < _MIN_BUCKETS:
+        raise InvalidInput(f"a triangle needs at least {_MIN_BUCKETS} different buckets.")
+    width = float(np.diff(different).min())
+    lags = np.rint((as_of - buckets) / width).astype(np.int64)
+    if (lags < 0).any():
+        row = int(np.argmax(lags < 0)) + 1
+        raise InvalidInput(f"row {row}: a total cannot be known before its bucket begins.")
+    _refuse_repeated(buckets, lags, totals)
+    triangle = np.full((len(different), int(lags.max()) + 1), np.nan)
+    triangle[np.searchsorted(different, buckets), lags] = totals
+    depth = _supported_depth(triangle)
+    if depth < 1:
+        raise InvalidInput(
+            f"fewer than {_MIN_BUCKETS} buckets have a total that is known at two as-of times in "
+            "a row, so their growth is not seen; add buckets, or look at each for longer."
+        )
+    triangle = triangle[:, : _supported_depth(triangle, fewest=1) + 1]
+    steps = np.diff(_arrived(growth_of(triangle[:, : depth + 1])))
+    few = triangle.shape[1] - 1 < MIN_STEPS
+    if largest is None and few and steps[-1] >= NO_GROWTH:
+        raise InvalidInput(
+            f"the totals still grow at an age of {depth} bucket{'s' if depth > 1 else ''}, the last "
+            f"that {_MIN_BUCKETS} buckets show: no data supports a tail. Add buckets, observe for "
+            "longer, or say with largest=... when all have arrived."
+        )
+    wanted = None if largest is None else largest / width
+    growth = growth_of(triangle)
+    arrived = _arrived(growth)
+    late = clear_steps(arrived, growth)
+    whole = _chains(arrived[None], late, depth, wanted)
+    tail = None if whole.tail is None or whole.unseen[0] <= 0 else float(np.asarray(whole.tail)[0])
+    curve = Curve(whole.times, whole.alive[0], tail, wanted)
+
+    def resample(rng: np.random.Generator, number: int) -> Curve:
+        """Buckets drawn with replacement, the data first; those that leave nearly all unseen are left out."""
+        even = np.full(len(triangle), 1 / len(triangle))
+        counts = rng.multinomial(len(triangle), even, number).astype(np.float64)
+        drawn = _arrived(_filled(growth_of(triangle, counts), growth, rng))
+        found = _chains(np.concatenate([arrived[None], drawn]), late, depth, wanted, rng)
+        kept = np.flatnonzero(found.unseen <= _MAX_UNSEEN)
+        tails = None if found.tail is None else np.asarray(found.tail)[kept]
+        return Curve(found.times, found.alive[kept], tails, wanted)
+
+    rows = int(np.isfinite(triangle).sum())
+    degrees = float(len(different) - 1)
+    shares = arrived / (1 + fading(arrived[None], late).beyond[0])
+    by_formula = mean_error(growth, shares[: depth + 1])
+    estimated = Estimated(
+        curve,
+        resample,
+        f"{rows:,} totals in a reporting triangle",
+        rows,
+        [],
+        degrees=degrees,
+        skew=True,
+        stretch=_STRETCH,
+        formula_error=by_formula,
+    )
+    return estimated, width
+
+
+def _refuse_repeated(buckets: Floats, lags: NDArray[np.int64], totals: Floats) -> None:
+    seen: dict[tuple[float, int], tuple[int, float]] = {}
+    for row, (bucket, lag, total) in enumerate(zip(buckets, lags, totals, strict=True), start=1):
+        first, known = seen.setdefault((float(bucket), int(lag)), (row, float(total)))
+        if known != total:
+            raise InvalidInput(
+                f"rows {first} and {row} give different totals for one bucket at one as-of time; "
+                "keep the right one."
+            )
+
+
+def _supported_depth(triangle: Floats, fewest: int | None = None) -> int:
+    """The largest lag up to which every step of growth is seen in enough buckets."""
+    if fewest is None:
+        fewest = max(_MIN_BUCKETS, round(_SHARE_OF_BUCKETS * len(triangle)))
+    both = _both_known(triangle).sum(axis=0)
+    enough = both >= fewest
+    return int(np.argmin(enough)) if not enough.all() else len(enough)
+
+
+def _both_known(triangle: Floats) -> NDArray[np.bool_]:
+    known = np.isfinite(triangle)
+    both: NDArray[np.bool_] = known[:, 1:] & known[:, :-1]
+    return both
+
+
+def _filled(drawn: Growth, data: Growth, rng: np.random.Generator) -> Growth:
+    """What was drawn, where buckets vary; with Mack's error where fewer than three show a step."""
+    relative = np.nan_to_num(data.errors / np.maximum(data.factors, 1e-300))
+    noise = np.exp(np.minimum(relative, 1.0) * rng.standard_normal(drawn.factors.shape))
+    few = (data.buckets < _MIN_BUCKETS) | (drawn.buckets < 1)
+    return drawn._replace(factors=np.where(few, data.factors * noise, drawn.factors))
+
+
+def _arrived(growth: Growth) -> Floats:
+    """The share of the last lag's total that is known at each lag: the chain-ladder estimate."""
+    # Where there was nothing before, nothing had arrived.
+    back = np.where(np.isfinite(growth.factors), 1 / np.maximum(growth.factors, 1e-300), 0.0)
+    back = np.where(growth.factors == 0, 1.0, back)
+    shares = np.cumprod(back[..., ::-1], axis=-1)[..., ::-1]
+    shares = np.concatenate([shares, np.ones((*shares.shape[:-1], 1))], axis=-1)
+    # Restatements may take some back; an arrived share that falls again is no delay.
+    falling = np.clip(shares, 0.0, 1.0)[..., ::-1]
+    monotone: Floats = np.minimum.accumulate(falling, axis=-1)[..., ::-1]
+    return monotone
+
+
+def _chains(
+    arrived: Floats,
+    late: GrowthSteps,
+    depth: int,
+    largest: float | None,
+    rng: np.random.Generator | None = None,
+) -> Curve:
+    """The curves up to the lag `depth`; later lags, which few buckets show, are a part of the tail."""
+    tail = fading(arrived, late, rng)
+    alive = np.maximum(1 - arrived / (1 + tail.beyond[:, None]), 0.0)
+    alive[tail.beyond == 0, -1] = 0.0
+    unseen = alive[:, depth]
+    # alive[l] is the mean of P(delay > x) over x from l to l + 1.
+    times, levels = from_averages(alive[:, :depth], unseen)
+    times, levels = np.append(times, depth), np.column_stack([levels, unseen])
+    if largest is not None:
+        return Curve(times, levels, None, largest)
+    # The tail has the mean of what later lags show and what is beyond them.
+    later = alive[:, depth:-1].sum(axis=1) + alive[:, -1] * tail.later
+    tails = np.divide(later, unseen, out=np.ones_like(later), where=unseen > 0)
+    return Curve(times, levels, np.maximum(tails, 1e-12), largest)
+
+
+class Growth(NamedTuple):
+    """The factor of each step from a lag to the next, and its uncertainty."""
+
+    factors: Floats  # the later totals over the earlier ones
+    sigmas: Floats  # Mack's sigma of each step: how much single buckets vary
+    errors: Floats  # the standard error of each factor
+    buckets: Floats  # the number of buckets that show each step
+
+
+def growth_of(triangle: Floats, weights: Floats | None = None) -> Growth:
+    """The growth that a triangle shows: one row per bucket, one column per lag, NaN if not known.
+
+    `weights` say how many times each bucket counts; one row of them per weighting gives one row of
+    each result per weighting.
+
+    >>> growth = growth_of(np.array([[1.0, 2.0], [2.0, 3.0], [1.0, np.nan]]))
+    >>> round(float(growth.factors[0]), 3), round(float(growth.errors[0]), 3)
+    (1.667, 0.236)
+    """
+    both = np.isfinite(triangle[:, 1:]) & np.isfinite(triangle[:, :-1])
+    before = np.where(both, triangle[:, :-1], 0.0)
+    after = np.where(both, triangle[:, 1:], 0.0)
+    times = np.ones(len(triangle)) if weights is None else weights
+    sums, later, buckets = times @ before, times @ after, times @ both.astype(np.float64)
+    factors = np.divide(later, sums, out=np.full(sums.shape, np.nan), where=sums > 0)
+    spread = _spread(before, after, factors, weights)
+    variances = np.divide(spread, buckets - 1, out=np.full(sums.shape, np.nan), where=buckets > 1)
+    for step in range(2, sums.shape[-1]):  # one bucket shows no variance: Mack's rule for the last
+        two, one = variances[..., step - 2], variances[..., step - 1]
+        fallen = np.divide(one**2, two, out=np.full(np.shape(one), np.inf), where=two > 0)
+        shown = np.minimum(np.minimum(fallen, one), two)
+        variances[..., step] = np.where(buckets[..., step] == 1, shown, variances[..., step])
+    errors = np.sqrt(np.divide(variances, sums, out=np.full(sums.shape, np.nan), where=sums > 0))
+    return Growth(factors, np.sqrt(variances), errors, buckets)
+
+
+def _spread(before: Floats, after: Floats, factors: Floats, weights: Floats | None) -> Floats:
+    """The sum over buckets of (after - f before)^2 / before, of those that begin with something."""
+    begun = before > 0
+    if weights is None:
+        squares = (after - factors * before) ** 2
+        return np.asarray(
+            np.divide(squares, before, out=np.zeros_like(before), where=begun).sum(axis=0)
+        )
+    # Multiplied out, for all weightings at once; some digits are lost, and resampling needs few.
+    squares = np.divide(after**2, before, out=np.zeros_like(before), where=begun)
+    mixed = weights @ np.where(begun, after, 0.0)
+    return np.maximum(
+        weights @ squares - 2 * factors * mixed + factors**2 * (weights @ before), 0.0
+    )
+
+
+def mean_error(growth: Growth, arrived: Floats) -> float | None:
+    """The standard error of the mean delay in buckets, with what comes after the last lag as given.
+
+    The mean is the sum over lags of 1 - arrived, and arrived at lag l is one over the product of the factors
+    from l on. So the logarithm of factor j moves the mean by the sum of what has arrived up to lag j.
+    """
+    steps = len(arrived) - 1
+    relative = growth.errors[:steps] / growth.factors[:steps]
+    moved = np.cumsum(arrived[:-1])
+    known = np.isfinite(relative) | (moved == 0)
+    if not known.all():
+        return None
+    return float(np.sqrt((np.where(moved > 0, moved * relative, 0.0) ** 2).sum()))
+
+
+class Fading(NamedTuple):
+    """What comes after the last lag, one entry per triangle."""
+
+    beyond: Floats  # as a multiple of what has arrived by the last lag
+    later: Floats  # the sum over the lags from there of the share of it that has not arrived
+
+
+class GrowthSteps(NamedTuple):
+    """The last steps of a triangle, joined until each is clear: the same for all that is resampled."""
+
+    starts: Floats
+    ends: Floats
+    errors: Floats  # relative ones
+
+    @property
+    def middles(self) -> Floats:
+        return (self.starts + self.ends - 1) / 2
+
+
+def clear_steps(arrived: Floats, growth: Growth) -> GrowthSteps:
+    """Which of the last steps to join, and how sure each of the joined ones is."""
+    steps = np.diff(arrived)
+    errors = np.nan_to_num(growth.errors / growth.factors, posinf=0.0) * arrived[1:]
+    joined: list[tuple[int, int, float, float]] = []  # from, to, growth, its squared error
+    start, grown, square = 0, 0.0, 0.0
+    for place, (step, error) in enumerate(zip(steps, errors, strict=True)):
+        grown, square = grown + float(step), square + float(error) ** 2
+        if grown > 0 and grown > _CLEAR_GROWTH * np.sqrt(square):
+            joined.append((start, place + 1, grown, square))
+            start, grown, square = place + 1, 0.0, 0.0
+    if joined and start < len(steps):
+        first, _, before, more = joined.pop()
+        joined.append((first, len(steps), before + grown, more + square))
+    late = joined[-max(MIN_STEPS, round(_LATE_SHARE * len(joined))) :]
+    starts, ends, heights, squares = np.array(late, dtype=np.float64).reshape(-1, 4).T
+    return GrowthSteps(starts, ends, np.sqrt(squares) / heights)
+
+
+def fading(arrived: Floats, steps: GrowthSteps, rng: np.random.Generator | None = None) -> Fading:
+    """What comes after the last lag, by the last `steps` of the data; `rng` draws beliefs of the curvature.
+
+    `arrived` is the share of the last lag's total at each lag, one row per triangle, the data first.
+    """
+    grown = np.diff(arrived, axis=1)
+    last = grown[:, -max(1, grown.shape[1] // 3) :].sum(axis=1)
+    # Unless it is seen to fade, all that is known is that it has not ended.
+    beyond = np.where(last > _STILL_GROWING, 1.0, last)
+    each = np.full(len(arrived), 2.0)
+    if len(steps.middles) >= 2:
+        level, slope, bent = _fitted(arrived, steps, rng)
+        fades = slope < np.log(_SLOWEST)
+        ratio = np.exp(np.where(fades, slope, -1.0))
+        shape = bent / (1 - bent)  # of the generalised Pareto tail with this slope and curvature
+        beyond = np.where(fades, np.exp(level) / (1 - ratio) * (1 + shape), beyond)
+        each = np.where(fades, (1 + shape) / (1 - shape) / (1 - ratio), each)
+    none = last < NO_GROWTH
+    return Fading(np.where(none, 0.0, beyond), np.where(none, 0.0, each))
+
+
+def _fitted(
+    arrived: Floats, steps: GrowthSteps, rng: np.random.Generator | None
+) -> tuple[Floats, Floats, Floats]:
+    """The logarithm of the first step after the last lag, its slope, and curvature / slope^2."""
+    rows, number = len(arrived), len(steps.middles)
+    ends, starts = steps.ends.astype(int), steps.starts.astype(int)
+    heights = (arrived[:, ends] - arrived[:, starts]) / (ends - starts)
+    # In a draw a step may vanish: it is then a small part of what it is in the data.
+    heights = np.log(np.maximum(heights, 0.05 * heights[0]))
+    away = steps.middles - (arrived.shape[1] - 1)
+    weights = 1 / (_SHAPE_ERROR**2 + steps.errors**2)
+    line = np.column_stack([np.ones(number), away])
+    slope = float(_solved(line, weights, np.zeros((2, 2)), heights[:1], 0.0)[0, 1])
+    typical = _CURVATURE * max(slope**2, 1e-6)
+    belief = np.zeros((rows, 1))
+    if rng is not None:
+        belief = typical * rng.standard_normal((rows, 1))
+    penalty = np.diag([0.0, 0.0, typical**-2])
+    found = _solved(np.column_stack([line, away**2 / 2]), weights, penalty, heights, belief)
+    slopes = np.minimum(found[:, 1], -1e-9)
+    return found[:, 0], found[:, 1], np.clip(found[:, 2] / slopes**2, _MIN_BENT, _MAX_BENT)
+
+
+def _solved(
+    columns: Floats, weights: Floats, penalty: Floats, values: Floats, belief: Floats | float
+) -> Floats:
+    """Weighted least squares, with a penalty for the distance of the last coefficient to `belief`."""
+    right = (values * weights) @ columns
+    right[:, -1:] += penalty[-1, -1] * belief
+    return np.asarray(np.linalg.solve((columns.T * weights) @ columns + penalty, right.T).T)
