@@ -127,6 +127,38 @@ def test_what_cannot_be_reached_has_a_fallback(service):
     assert len(waits) == asked  # it was not asked again so soon
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        httpx.Response(302, headers={"location": "https://login.example"}),
+        httpx.Response(200, html="<html>Back soon</html>"),
+        httpx.Response(200, json={"something": "else"}),
+        httpx.Response(404, html="<html>No such site</html>"),
+        httpx.Response(500, json={"error": "the service made an error.", "details": []}),
+    ],
+    ids=["redirect", "page", "other json", "page 404", "500"],
+)
+def test_what_is_no_answer_of_the_service_has_a_fallback(answer):
+    with Client("http://x", "t", transport=httpx.MockTransport(lambda _: answer)) as client:
+        assert client.option("banner", fallback="red") == Shown("red", fallback=True)
+        with pytest.raises(ServiceError):
+            client.option("banner")
+
+
+def test_a_page_in_place_of_an_answer_is_said():
+    page = httpx.Response(200, html="<html>Back soon</html>")
+    with (
+        Client("http://x", "t", transport=httpx.MockTransport(lambda _: page)) as lost,
+        pytest.raises(Unreachable, match="200 with text/html"),
+    ):
+        lost.status("banner")
+
+
+def test_a_refusal_is_raised_although_there_is_a_fallback(client):
+    with pytest.raises(ServiceError, match="no campaign 'other'"):
+        client.option("other", fallback="red")
+
+
 def test_a_fallback_does_not_wait_for_a_service_that_only_listens(monkeypatch):
     """It takes connections and never answers; after the time for an answer the fallback is shown."""
     silent = socket.create_server(("127.0.0.1", 0))

@@ -145,9 +145,9 @@ class Client:
             campaign: Its name.
             bucket: Which bucket; the present one without.
             region: Which region, in a campaign that has some.
-            fallback: What is returned, within a second, when the service cannot be reached, so that an
-                application always has something to show. For the next second the service is not
-                asked again.
+            fallback: What is returned, within a second, when the service does not answer as it
+                should, so that an application always has something to show. For the next second the
+                service is not asked again. A refusal, such as of a token, is raised nevertheless.
         """
         kept = self._kept.get((campaign, region)) if bucket is None else None
         if kept is not None and time.monotonic() < kept[0]:
@@ -158,18 +158,18 @@ class Client:
         path = _path(campaign, "option")
         if fallback is None:
             answer = self._send("GET", path, params=parameters)
+            shown = _shown(answer)
         else:
             if time.monotonic() < self._down_until:
                 return Shown(fallback, fallback=True)
             try:
                 answer = self._send_within(_FALLBACK_AFTER, "GET", path, params=parameters)
-            except Unreachable:
+                shown = _shown(answer)
+            except ServiceError as error:
+                if error.status < 500:
+                    raise
                 self._down_until = time.monotonic() + _DOWN_FOR
                 return Shown(fallback, fallback=True)
-        found = answer.json()
-        ends = None if found["ends"] is None else datetime.fromisoformat(found["ends"])
-        named = ("option", "bucket", "label", "purpose", "reason")
-        shown = Shown(**{name: found[name] for name in named}, ends=ends)
         if bucket is None:
             self._kept[campaign, region] = (time.monotonic() + _max_age(answer), shown)
         return shown
@@ -371,7 +371,11 @@ class Client:
     # Sending.
 
     def _json(self, method: str, path: str, **sent: Any) -> Any:
-        return self._send(method, path, **sent).json()
+        answer = self._send(method, path, **sent)
+        try:
+            return answer.json()
+        except ValueError:
+            raise _not_the_service(answer) from None
 
     def _send_within(self, seconds: float, method: str, path: str, **sent: Any) -> httpx.Response:
         """The answer, or `Unreachable` if there is none after these seconds.
@@ -413,11 +417,11 @@ class Client:
                 last = str(error) or type(error).__name__
                 continue
             if answer.status_code in _AGAIN:
-                last = _sentence(answer)[0]
+                last = str(_refusal(answer))
                 pause = max(pause, min(_retry_after(answer), _LONGEST_PAUSE))
                 continue
-            if answer.status_code >= 400:
-                raise ServiceError(answer.status_code, *_sentence(answer))
+            if not answer.is_success:
+                raise _refusal(answer)
             return answer
         raise Unreachable(503, f"the service was asked {attempt + 1} times: {last}.", [])
 
@@ -447,12 +451,31 @@ def _max_age(answer: httpx.Response) -> float:
     return 0.0
 
 
-def _sentence(answer: httpx.Response) -> tuple[str, list[str]]:
+def _shown(answer: httpx.Response) -> Shown:
+    """The option that was answered."""
     try:
         found = answer.json()
-        return str(found["error"]), list(found.get("details", []))
+        ends = None if found["ends"] is None else datetime.fromisoformat(found["ends"])
+        named = ("option", "bucket", "label", "purpose", "reason")
+        return Shown(**{name: found[name] for name in named}, ends=ends)
     except (ValueError, KeyError, TypeError):
-        return f"the service answered {answer.status_code}", []
+        raise _not_the_service(answer) from None
+
+
+def _refusal(answer: httpx.Response) -> ServiceError:
+    """What to raise for an answer that is no success."""
+    try:
+        found = answer.json()
+        return ServiceError(answer.status_code, str(found["error"]), list(found["details"]))
+    except (ValueError, KeyError, TypeError):
+        return _not_the_service(answer)
+
+
+def _not_the_service(answer: httpx.Response) -> Unreachable:
+    """Something else has answered, such as a proxy with a page of its own."""
+    kind = answer.headers.get("content-type", "no content")
+    said = f"{answer.status_code} with {kind}"
+    return Unreachable(503, f"the address was answered with {said}, not by the service.", [])
 
 
 def _retry_after(answer: httpx.Response) -> float:
