@@ -388,3 +388,24 @@ def test_a_stream_that_is_too_noisy_is_warned_of_before_the_first_decision(make)
         assert len(said) == (name == "wild")
         assert all("Use regions." in each.sentence and each.level == "warning" for each in said)
         assert all(each.sentence in campaign.status().warnings for each in said)
+
+
+def test_a_status_beside_one_who_renames_an_option_shows_one_state(tmp_path):
+    """Whenever this process looks at its clock, another one renames an option."""
+    now = datetime(2026, 3, 2, 9, tzinfo=UTC)
+    address = tmp_path / "campaigns.db"
+    other = Campaign.create(**GIVEN, store=address, clock=lambda: now)
+    other.decide_all()
+    names = ["a gift", "a present"]
+
+    def renaming_clock():
+        other.rename(names[0], names[1], **ME)
+        names.reverse()
+        return now
+
+    with other, Campaign.open("offers", store=address, clock=renaming_clock) as campaign:
+        for _ in range(2):
+            status = campaign.status()
+            assert {row.option for row in status.timeline} <= {row.name for row in status.options}
+            shown = {row.name for row in campaign.estimates()}
+            assert len(shown & {"a gift", "a present"}) == 1

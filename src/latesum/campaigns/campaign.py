@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, overload
@@ -114,6 +114,7 @@ class Campaign(Operated):
         self._lock = threading.RLock()
         self._states: _States | None = None
         self._ledgers = LedgerCache(store, stored.id, self.first_settings)
+        self._reading: Ledger | None = None
         self._policies = PolicyCache()
 
     @classmethod
@@ -188,6 +189,20 @@ class Campaign(Operated):
         ledger = self._ledgers.refresh()
         self.settings = ledger.settings
         return ledger
+
+    @contextlib.contextmanager
+    def _one_reading(self) -> Iterator[Ledger]:
+        """What the log adds up to, read once for all that is looked up within the block.
+
+        Another process may rename an option between two readings; an answer must not mix both.
+        """
+        with self._lock:
+            outer = self._reading
+            self._reading = self._refreshed() if outer is None else outer
+            try:
+                yield self._reading
+            finally:
+                self._reading = outer
 
     # Deciding.
 
@@ -441,8 +456,7 @@ class Campaign(Operated):
             raise NotPossible(
                 "switchback keeps no state; `market()` says what it is told and finds."
             )
-        with self._lock:
-            ledger = self._refreshed()
+        with self._one_reading() as ledger:
             told = told_plays(ledger, self.clock())
             return self._policies.after(ledger.settings, told).copy()
 
@@ -452,8 +466,8 @@ class Campaign(Operated):
 
         if not self.settings.is_market:
             raise NotPossible(f"{self.settings.policy} has no model of a market; switchback has.")
-        with self._lock:
-            return view_market(self._refreshed(), self.clock())
+        with self._one_reading() as ledger:
+            return view_market(ledger, self.clock())
 
     def estimates(self, level: float = 0.95) -> list[Estimate]:
         """What is believed of each option, per round in the campaign's own unit.
@@ -461,35 +475,36 @@ class Campaign(Operated):
         Args:
             level: The confidence level of the intervals.
         """
-        if self.settings.is_market:
-            return self.market().estimates(self.ledger(), level)
-        rescale = self.settings.per_round
-        return [
-            each._replace(
-                mean=None if each.mean is None else rescale(each.mean),
-                low=rescale(each.low),
-                high=rescale(each.high),
-            )
-            for each in self.policy().estimates(level)
-        ]
+        with self._one_reading() as ledger:
+            if self.settings.is_market:
+                return self.market().estimates(ledger, level)
+            rescale = self.settings.per_round
+            return [
+                each._replace(
+                    mean=None if each.mean is None else rescale(each.mean),
+                    low=rescale(each.low),
+                    high=rescale(each.high),
+                )
+                for each in self.policy().estimates(level)
+            ]
 
     def leading(self) -> int:
         """The option that looks best now, of those that may still be shown."""
-        if self.settings.is_market:
-            return self.market().leading(self.ledger())
-        rows = [each for each in self.policy().estimates() if each.arm not in self.ledger().dropped]
-        known = [each for each in rows if each.mean is not None and each.active]
-        known = known or [each for each in rows if each.mean is not None]
-        if not known:
-            last = self.ledger().last
-            return rows[0].arm if last is None else self.ledger().decisions[last].arm
-        return max(known, key=lambda each: each.mean or 0.0).arm
+        with self._one_reading() as ledger:
+            if self.settings.is_market:
+                return self.market().leading(ledger)
+            rows = [each for each in self.policy().estimates() if each.arm not in ledger.dropped]
+            known = [each for each in rows if each.mean is not None and each.active]
+            known = known or [each for each in rows if each.mean is not None]
+            if not known:
+                return rows[0].arm if ledger.last is None else ledger.decisions[ledger.last].arm
+            return max(known, key=lambda each: each.mean or 0.0).arm
 
     def winner(self) -> str | None:
         """The option that can be kept, once there is one; `status().why_no_winner` says why there is none."""
         from latesum.campaigns.status import find_winner
 
-        with self._lock:
+        with self._one_reading():
             return find_winner(self)[0]
 
     def explain(self, bucket: When | None = None) -> list[str]:
@@ -498,8 +513,7 @@ class Campaign(Operated):
         Args:
             bucket: The bucket, if not now.
         """
-        with self._lock:
-            ledger = self._refreshed()
+        with self._one_reading() as ledger:
             if self.settings.is_market:
                 return self._explain_market(ledger, bucket)
             if bucket is None:
@@ -542,7 +556,7 @@ class Campaign(Operated):
         """
         from latesum.campaigns.status import make_status
 
-        with self._lock:
+        with self._one_reading():
             return make_status(self, level)
 
     def _repr_html_(self) -> str:
@@ -567,8 +581,8 @@ class Campaign(Operated):
 
     def health(self) -> list[Finding]:
         """What is wrong or worrying now, the worst first, each with what to do about it."""
-        with self._lock:
-            found = find_health(self._refreshed(), self.clock(), self.store.free_bytes())
+        with self._one_reading() as ledger:
+            found = find_health(ledger, self.clock(), self.store.free_bytes())
             doubtful = len(without_doubts(found)) < len(found)
             return without_doubts(found) if doubtful and self.winner() is not None else found
 
@@ -582,8 +596,8 @@ class Campaign(Operated):
 
     def ledger(self) -> Ledger:
         """What the log adds up to now."""
-        with self._lock:
-            return self._refreshed()
+        with self._one_reading() as ledger:
+            return ledger
 
     def ledger_before(self, sequence: int) -> Ledger:
         """What the log added up to before one of its entries.
