@@ -1,5 +1,6 @@
 """A service in this process, and clients with tokens of each scope."""
 
+import logging
 import shutil
 import sys
 import warnings
@@ -11,9 +12,11 @@ from latesum.campaigns import Store
 from latesum.service import SCOPES, Configuration, Tokens
 from latesum.service.app import create_app
 from latesum.service.auth import COOKIE
+from latesum.service.logs import LOGGER, JsonLines
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from receiver import Receiver
 from service_settings import SETTINGS
 
 with warnings.catch_warnings():
@@ -113,6 +116,31 @@ def daily(operator):
     settings = {**SETTINGS, "every": "day", "start": "2026-03-02"}
     assert operator.put("/v1/campaigns/daily", json=settings).status_code == 201
     return "/v1/campaigns/daily"
+
+
+@pytest.fixture
+def lines():
+    """The lines of the log, as they would be written."""
+    written = []
+
+    class Keep(logging.Handler):
+        def emit(self, record):
+            written.append(JsonLines().format(record))
+
+    handler = Keep()
+    LOGGER.addHandler(handler)
+    before = LOGGER.level
+    LOGGER.setLevel(logging.DEBUG)
+    yield written
+    LOGGER.removeHandler(handler)
+    LOGGER.setLevel(before)
+
+
+@pytest.fixture
+def receiver():
+    made = Receiver()
+    yield made
+    made.close()
 
 
 CHROMIUM = next(

@@ -1,17 +1,15 @@
 """Alerts reach their receivers at least once, signed, and only where they may go."""
 
 import asyncio
-import contextlib
 import hashlib
 import hmac
-import http.server
 import ipaddress
 import json
 import socket
-import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from receiver import Receiver
 from service_settings import SETTINGS
 from sqlalchemy import update
 
@@ -25,58 +23,6 @@ from latesum.service.summaries import CampaignSummary
 from latesum.service.webhooks import Webhooks, check_address, resolve
 
 HERE = (ipaddress.ip_network("127.0.0.0/8"),)
-
-
-class Receiver:
-    """Takes what is posted to it, and answers with `status`."""
-
-    def __init__(self, bound=None):
-        self.status = 200
-        self.taken = []
-        self.wait = threading.Event()
-        receiver = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_POST(self):
-                body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-                receiver.taken.append((dict(self.headers), body, self.path))
-                if receiver.status == 0:  # never
-                    receiver.wait.wait(120)
-                    return
-                self.send_response(receiver.status)
-                if 300 <= receiver.status < 400:
-                    self.send_header("Location", f"http://127.0.0.1:{receiver.port}/elsewhere")
-                self.end_headers()
-                if receiver.status == 202:  # a lying one: its answer never ends
-                    with contextlib.suppress(OSError):
-                        while not receiver.wait.wait(0.01):
-                            self.wfile.write(b"x" * 1000)
-
-            def log_message(self, *_):
-                pass
-
-        here = ("127.0.0.1", 0)
-        self.server = http.server.ThreadingHTTPServer(
-            here, Handler, bind_and_activate=bound is None
-        )
-        if bound is not None:
-            self.server.socket.close()
-            self.server.socket, self.server.server_address = bound, bound.getsockname()
-            self.server.server_activate()
-        self.port = self.server.server_address[1]
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-    def close(self):
-        self.wait.set()
-        self.server.shutdown()
-        self.server.server_close()
-
-
-@pytest.fixture
-def receiver():
-    made = Receiver()
-    yield made
-    made.close()
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import json
-import logging
 import socket
 import sqlite3
 import threading
@@ -15,7 +14,6 @@ from service_settings import SETTINGS
 
 from latesum.campaigns import Store
 from latesum.service import Tokens
-from latesum.service.logs import LOGGER, JsonLines
 
 
 @pytest.fixture(scope="module")
@@ -133,21 +131,6 @@ def test_no_file_of_the_working_folder_is_run(make_service, tmp_path, monkeypatc
     )
     assert answer.status_code == 200, answer.text
     assert not (tmp_path / "was run").exists()
-
-
-@pytest.fixture
-def lines():
-    """The lines of the log, as they would be written."""
-    written = []
-
-    class Keep(logging.Handler):
-        def emit(self, record):
-            written.append(JsonLines().format(record))
-
-    handler = Keep()
-    LOGGER.addHandler(handler)
-    yield written
-    LOGGER.removeHandler(handler)
 
 
 def test_a_failing_store_does_not_put_secrets_into_the_log(service, lines):

@@ -1,14 +1,10 @@
 """Without a token every request is refused, and with one what is beyond its scope."""
 
 import json
-import logging
 from pathlib import Path
-
-import pytest
 
 from latesum.service.app import ROUTERS
 from latesum.service.auth import COOKIE
-from latesum.service.logs import LOGGER, JsonLines
 from latesum.service.routing import scope_of
 
 ROUTES = [route for router in ROUTERS for route in router.routes]
@@ -298,24 +294,6 @@ def test_an_administrator_makes_and_revokes_tokens_and_ends_sessions(service):
     assert admin.post(f"/v1/sessions/{session['id']}/end").status_code == 204
     assert browser.get("/readyz").status_code == 401
     assert admin.post(f"/v1/sessions/{session['id']}/end").status_code == 404
-
-
-@pytest.fixture
-def lines():
-    """The lines of the log, as they would be written."""
-    written = []
-
-    class Keep(logging.Handler):
-        def emit(self, record):
-            written.append(JsonLines().format(record))
-
-    handler = Keep()
-    LOGGER.addHandler(handler)
-    before = LOGGER.level
-    LOGGER.setLevel(logging.DEBUG)
-    yield written
-    LOGGER.removeHandler(handler)
-    LOGGER.setLevel(before)
 
 
 def test_the_log_is_json_and_holds_no_secret(service, campaign, lines):

@@ -61,6 +61,25 @@ def worst_level(findings: list[Finding]) -> HealthLevel | None:
     return next((level for level in levels if any(f.level == level for f in findings)), None)
 
 
+def unreadable(error: Exception) -> Finding:
+    """The finding about a campaign that cannot be opened, such as one whose policy is missing here.
+
+    Args:
+        error: What was raised.
+
+    >>> unreadable(ValueError("there is no policy 'mine'")).sentence
+    "This campaign cannot be read here, so nothing is decided for it: there is no policy 'mine'."
+    """
+    said = str(error).rstrip(".") or type(error).__name__
+    if not isinstance(error, ValueError):
+        said = f"{type(error).__name__}: {said}"
+    return Finding(
+        "unreadable",
+        "alarm",
+        f"This campaign cannot be read here, so nothing is decided for it: {said}.",
+    )
+
+
 def find_health(
     ledger: Ledger,
     now: datetime,

@@ -28,8 +28,10 @@ STATUSES: tuple[RecordStatus, ...] = get_args(RecordStatus)
 Verdict = Literal["new", "same", "revised", "conflicting", "too late", "unknown bucket"]
 #: How far a bucket's total is: the bucket runs, its total is awaited, known, or missing.
 TotalState = Literal["running", "pending", "known", "missing"]
-#: How a campaign is.
-CampaignState = Literal["not begun", "running", "held", "overridden", "finished", "archived"]
+#: How a campaign is; one that is unreadable is in the store, and cannot be opened here.
+CampaignState = Literal[
+    "not begun", "running", "held", "overridden", "finished", "archived", "unreadable"
+]
 #: How bad a finding about a campaign is.
 HealthLevel = Literal["alarm", "warning", "note"]
 #: How an option does beside the others.

@@ -107,8 +107,11 @@ def check(
     as_json: AsJson = False,
 ) -> None:
     """Exit with 1 and say why if a campaign is not well; silent otherwise. For cron and mail."""
+    from sqlalchemy.exc import DBAPIError
+
     from latesum._checks import known_name
     from latesum.campaigns import Campaign
+    from latesum.campaigns.health import unreadable
 
     known_name(level, ("alarm", "warning"), "level of health")
     counting = ("alarm",) if level == "alarm" else ("alarm", "warning")
@@ -117,7 +120,12 @@ def check(
         there = [store.find(campaign)] if campaign is not None else store.campaigns()
         for stored in there:
             if stored.moved_to is None and not stored.archived:
-                health = Campaign.open(stored.name, store=store, clock=clock).health()
+                try:
+                    health = Campaign(store, stored, clock, owns_store=False).status().health
+                except DBAPIError:
+                    raise
+                except Exception as error:  # the others are looked at nevertheless
+                    health = [unreadable(error)]
                 found += [(stored.name, each) for each in health if each.level in counting]
     if as_json:
         rows = [{"campaign": name, **each._asdict()} for name, each in found]
@@ -289,26 +297,35 @@ def list_campaigns(
     as_json: AsJson = False,
 ) -> None:
     """The campaigns there are, with what is wrong with each."""
+    from sqlalchemy.exc import DBAPIError
+
     from latesum._terminal import new_table, terminal
     from latesum.campaigns import Campaign
+    from latesum.campaigns.health import unreadable
 
     with opened_store() as store:
         rows: list[dict[str, Any]] = []
         for stored in store.campaigns():
             if stored.archived and not everything:
                 continue
-            found = Campaign(store, stored, clock, owns_store=False)
-            settings = found.current_settings()
             row: dict[str, Any] = {
-                "name": stored.name,
-                "state": f"moved to {stored.moved_to}",
-                "alarm": None,
-            }
-            row |= {"policy": settings.policy, "options": ", ".join(settings.options), "health": []}
-            if stored.moved_to is None:
-                seen = found.status()
-                row |= {"state": seen.state, "alarm": seen.alarm}
-                row["health"] = [each._asdict() for each in seen.health]
+                "name": stored.name, "state": f"moved to {stored.moved_to}", "alarm": None,
+                "policy": "", "options": "", "health": [],
+            }  # fmt: skip
+            try:
+                found = Campaign(store, stored, clock, owns_store=False)
+                settings = found.current_settings()
+                row |= {"policy": settings.policy, "options": ", ".join(settings.options)}
+                if stored.moved_to is None:
+                    seen = found.status()
+                    row |= {"state": seen.state, "alarm": seen.alarm}
+                    row["health"] = [each._asdict() for each in seen.health]
+            except DBAPIError:
+                raise
+            except Exception as error:  # the others are listed nevertheless
+                finding = unreadable(error)
+                row |= {"state": "unreadable", "alarm": finding.sentence}
+                row["health"] = [finding._asdict()]
             rows.append(row)
         if as_json:
             print(json.dumps(rows, indent=2))
@@ -318,7 +335,7 @@ def list_campaigns(
             column.justify = "left"
         for row in rows:
             worst = [each["code"] for each in row["health"] if each["level"] != "note"][:1]
-            state = ", ".join([row["state"], *worst])
+            state = ", ".join(dict.fromkeys([row["state"], *worst]))
             table.add_row(row["name"], state, row["policy"], row["options"])
         if rows:
             terminal().print(table)

@@ -7,7 +7,6 @@ moment, and several processes have a cache each.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import time
 import zlib
@@ -15,17 +14,22 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple, TypeVar
 
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as StoreBusy
 from starlette.types import Receive
 
+from latesum._checks import InvalidInput
 from latesum.campaigns import charts
 from latesum.campaigns.campaign import Campaign
 from latesum.campaigns.ledger import Decision
 from latesum.campaigns.status import Status
-from latesum.campaigns.store import Store, Stored
+from latesum.campaigns.store import Head, Store, Stored
 from latesum.errors import UnknownCampaign
 from latesum.service.configuration import Configuration
+from latesum.service.errors import Refused
 from latesum.service.group_commit import GroupCommit
-from latesum.service.summaries import CampaignSummary, make_summary
+from latesum.service.logs import LOGGER
+from latesum.service.summaries import CampaignSummary, make_summary, unreadable_summary
 from latesum.service.taking_in import Taken, Upload
 from latesum.service.workers import Workers
 
@@ -207,6 +211,8 @@ class CampaignCache:
         self.configuration = configuration
         self.workers = workers
         self._opened: dict[str, CachedCampaign] = {}
+        #: What was last logged of campaigns that cannot be read.
+        self._unreadable: dict[str, str] = {}
 
     async def of(self, name: str) -> CachedCampaign:
         """The campaign of this name."""
@@ -222,7 +228,8 @@ class CampaignCache:
         """What a list shows of every campaign that was not moved away, oldest first."""
         heads = await self.workers.run(self.workers.readers, self.store.heads)
         here = [each for each in heads if not each.moved and (archived or not each.archived)]
-        return [await (await self.of(each.name)).summary(each.head) for each in here]
+        found = [await self._summary(each) for each in here]
+        return [each for each in found if each is not None]
 
     async def renew_summaries(self, pause: float) -> list[CampaignSummary]:
         """Make every summary anew, with pauses, so that those who wait for something come first."""
@@ -230,10 +237,33 @@ class CampaignCache:
         found = []
         for each in heads:
             if not each.moved and not each.archived:
-                with contextlib.suppress(UnknownCampaign):  # it was deleted meanwhile
-                    cached = await self.of(each.name)
-                    found.append(await cached.renew_summary(each.head))
+                summary = await self._summary(each, renew=True)
+                if summary is not None:
+                    found.append(summary)
                 await asyncio.sleep(pause)
+        return found
+
+    async def _summary(self, head: Head, *, renew: bool = False) -> CampaignSummary | None:
+        """The summary of a campaign, of one that cannot be read too; None if it was deleted meanwhile."""
+        try:
+            cached = await self.of(head.name)
+            found = await (cached.renew_summary if renew else cached.summary)(head.head)
+        except UnknownCampaign:
+            return None
+        except (DBAPIError, StoreBusy, Refused):
+            raise  # the store fails or the service is busy; that is no matter of one campaign
+        except Exception as error:
+            found = unreadable_summary(head.name, head.head, error)
+            if self._unreadable.get(head.name) != found.headline:
+                self._unreadable[head.name] = found.headline
+                fields = {"campaign": head.name, "problem": found.headline}
+                expected = isinstance(error, InvalidInput)
+                LOGGER.error(
+                    "campaign cannot be read", exc_info=None if expected else error,
+                    extra={"fields": fields},
+                )  # fmt: skip
+        else:
+            self._unreadable.pop(head.name, None)
         return found
 
     async def all(self) -> list[CachedCampaign]:

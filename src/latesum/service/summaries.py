@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any, Literal, NamedTuple, get_args
 
 from latesum.campaigns.config import CampaignConfig
-from latesum.campaigns.health import Finding, worst_level
+from latesum.campaigns.health import Finding, unreadable, worst_level
 from latesum.campaigns.status import Status
 from latesum.campaigns.vocabulary import CampaignState, HealthLevel
 
@@ -72,6 +72,15 @@ def make_summary(status: Status, settings: CampaignConfig, head: int) -> Campaig
         settings.buckets.every, status.alarm, status.health,
         tuple(ShownNow(*which, number) for which, number in counted.most_common()),
         len(status.regions), status.winner, status.n_buckets, newest, head,
+    )  # fmt: skip
+
+
+def unreadable_summary(name: str, head: int, error: Exception) -> CampaignSummary:
+    """What a list shows of a campaign that cannot be read."""
+    finding = unreadable(error)
+    return CampaignSummary(
+        name, "unreadable", finding.sentence, (), "", "number", finding.sentence, [finding], (), 0,
+        None, 0, None, head,
     )  # fmt: skip
 
 

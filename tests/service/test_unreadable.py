@@ -1,0 +1,84 @@
+"""One campaign that cannot be read is a line with an alarm, and harms nobody else."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from service_settings import SETTINGS
+
+POLICY = """
+from latesum.policies import RoundRobin
+
+class Mine(RoundRobin):
+    kind = 'mine'
+"""
+
+
+@pytest.fixture
+def unreadable(tmp_path):
+    """Make a campaign where there is a policy of one's own, which is not there for the service."""
+
+    def make(store):
+        (tmp_path / "own").mkdir()
+        (tmp_path / "own" / "minepol.py").write_text(POLICY)
+        new = [
+            *(sys.executable, "-m", "latesum.cli", "campaign", "--store", store.url.database),
+            *("new", "byown", "--policy", "minepol:Mine", "--options", "red,blue"),
+            *("--every", "number", "--expected-rounds", "1000", "--time-basis", "arrival"),
+        ]
+        environment = {**os.environ, "PYTHONPATH": str(tmp_path / "own")}
+        made = subprocess.run(new, env=environment, capture_output=True, text=True, check=False)
+        assert made.returncode == 0, made.stderr
+
+    return make
+
+
+def test_others_are_listed_beside_it(service, campaign, unreadable, lines):
+    unreadable(service.store)
+    reader = service.as_("read")
+    listed = {each["name"]: each for each in reader.get("/v1/campaigns").json()["campaigns"]}
+    assert listed["banner"]["state"] == "not begun"
+    assert listed["byown"]["state"] == "unreadable"
+    assert "minepol" in listed["byown"]["alarm"]
+    page = reader.get("/", headers={"Accept": "text/html"})
+    assert page.status_code == 200
+    assert "cannot be read here" in page.text
+    metrics = reader.get("/metrics")
+    assert 'campaign="byown",code="unreadable",level="alarm"' in metrics.text
+    errors = [json.loads(line) for line in lines if '"level": "error"' in line]
+    assert [each["campaign"] for each in errors] == ["byown"]  # once, however often it is looked at
+    assert reader.get("/v1/campaigns/byown").status_code == 422
+
+
+def test_alerts_are_sent_for_it_and_for_others(make_service, unreadable, clock, receiver):
+    service = make_service(webhook_networks=("127.0.0.0/8",), watch_every=0.05, send_every=0.05)
+    admin = service.as_("admin")
+    body = {"name": "own", "address": f"http://127.0.0.1:{receiver.port}/hook"}
+    assert admin.post("/v1/webhooks", json=body).status_code == 201
+    unreadable(service.store)
+    settings = {**SETTINGS, "every": "day", "start": "2026-03-02"}
+    assert admin.put("/v1/campaigns/daily", json=settings).status_code == 201
+    admin.get("/v1/campaigns/daily/option")
+    clock.pass_by(days=5)
+    said = set()
+    for _ in range(3000):
+        said = {json.loads(taken[1])["campaign"] for taken in receiver.taken}
+        if said == {"byown", "daily"}:
+            break
+        receiver.wait.wait(0.02)
+    assert said == {"byown", "daily"}
+
+
+def test_commands_show_it_and_the_others(latesum, service, campaign, unreadable):
+    unreadable(service.store)
+    place = ("campaign", "--store", service.store.url.database)
+    code, said, _ = latesum(*place, "list")
+    assert code == 0
+    assert "banner" in said
+    assert "ALARM: byown: This campaign cannot be read here" in said
+    code, said, _ = latesum(*place, "check")
+    assert code == 1
+    assert said.startswith("byown: ALARM: This campaign cannot be read")
+    assert latesum(*place, "check", "banner")[0] == 0
