@@ -310,7 +310,6 @@ def test_json_is_plain():
     ("source", "options", "says"),
     [
         ({"lag": [1, 2]}, {}, "no column 'delay'; it has: lag"),
-        ({"delay": [1, 2], "done": [0, 1]}, {"censored": "open"}, "no column 'open'; it has: delay, done"),
         ({"delay": [1, -2]}, {}, "row 2"),
         ({"delay": [1.0, 2.0, 3.0, 3.0], "censored": [0, 0, 1, 1]}, {}, "no data supports a tail"),
         ({"from": [0, 1], "to": [1, None], "count": [3, 7]}, {}, "no data supports a tail"),

@@ -28,8 +28,6 @@ def delays_command(
         str | None, typer.Option(help="single, histogram, triangle or step; seen by its columns.")
     ] = None,
     unit: Annotated[str | None, typer.Option(help="The unit of time of the file.")] = None,
-    column: Annotated[str, typer.Option(help="The column of single delays.")] = "delay",
-    censored: Annotated[str, typer.Option(help='Marks "longer than this".')] = "censored",
     largest: Annotated[float | None, typer.Option(help="The largest delay, if known.")] = None,
     stopped_at: Annotated[
         str | None, typer.Option(help="First bucket with all options off.")
@@ -68,7 +66,7 @@ def delays_command(
         skip_lines=skip_lines, sheet=sheet,
     )  # fmt: skip
     fitted = delays.fit(
-        file, kind=given, unit=unit, column=column, censored=censored, largest=largest,
+        file, kind=given, unit=unit, largest=largest,
         stopped_at=stopped_at, started_at=started_at, background=background, level=level,
         form=form,
     )  # fmt: skip

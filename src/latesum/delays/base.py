@@ -26,8 +26,6 @@ Integers = NDArray[np.int64]
 _TAIL_SHARE = 1e-7
 #: ... or here, whichever comes first. Larger delays are drawn directly: none is cut off.
 MAX_TABLE = 4096
-#: Cells that [0, 1) is cut into for draws by table; a power of two, so that the cell is exact.
-_CELLS = 1 << 14
 #: The largest bound of a delay whose whole law compiled code is told.
 MAX_LAW = 1 << 20
 #: Larger than any campaign: a delay beyond it is stored as this many rounds.
@@ -69,24 +67,15 @@ class Delay(ABC):
 
     @abstractmethod
     def survival(self, k: ArrayLike) -> Floats:
-        """P(delay > k) for whole k; 1 for negative k.
-
-        Args:
-            k: One number or an array of them.
-        """
+        """P(delay > k) for whole k; 1 for negative k."""
 
     @abstractmethod
     def draw(self, count: int, rng: np.random.Generator) -> Integers:
-        """Draw `count` delays.
-
-        Args:
-            count: The number of delays.
-            rng: The generator to draw from.
-        """
+        """Draw `count` delays."""
 
     @property
     def curve(self) -> Curve | None:
-        """The law on the real line that is this delay when rounded up, where a `Curve` says it exactly.
+        """The law on the real line that gives this delay when rounded up, where it is a `Curve`.
 
         >>> from latesum import delays
         >>> delays.uniform(1, 4).curve
@@ -103,7 +92,7 @@ class Delay(ABC):
         return f"delays.{self.short_text}"
 
     def _repr_html_(self) -> str:
-        """As a notebook shows it: moments, quantiles, and the share that has arrived over rounds."""
+        """For notebooks: moments, quantiles, and the share that has arrived over rounds."""
         median, late, latest = self.quantiles([0.5, 0.95, 0.99]).tolist()
         end = max(self.bound if self.bound is not None else 2 * latest, 1)
         rounds = np.unique(np.linspace(0, min(end, 4 * latest + 1), 161).astype(np.int64))
@@ -119,10 +108,13 @@ class Delay(ABC):
             _html.heading(repr(self))
             + _html.facts(pairs)
             + _html.curve(
-                rounds.tolist(), arrived.tolist(), label="the share that has arrived over rounds",
-                ends=("0", f"{rounds[-1]:,} rounds"), top=f"{arrived[-1]:.1%} arrived",
+                rounds.tolist(),
+                arrived.tolist(),
+                label="the share that has arrived over rounds",
+                ends=("0", f"{rounds[-1]:,} rounds"),
+                top=f"{arrived[-1]:.1%} arrived",
             )
-        )  # fmt: skip
+        )
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Delay) and self._identity == other._identity
@@ -132,7 +124,7 @@ class Delay(ABC):
 
     @property
     def _identity(self) -> tuple[Any, ...]:
-        """What equal delays share. The text is not enough: a class of one's own may inherit that of a family."""
+        """What equal delays share; another class may have the text of a family."""
         return type(self), self.text
 
     @property
@@ -165,35 +157,20 @@ class Delay(ABC):
         return sum_over_rounds(self.survival, self.bound, lambda _, alive: 2 * alive * (1 - alive))
 
     def pmf(self, k: ArrayLike) -> Floats:
-        """P(delay = k).
-
-        Args:
-            k: One number or an array of them.
-        """
+        """P(delay = k)."""
         k = np.asarray(k)
         return self.survival(k - 1) - self.survival(k)
 
     def cdf(self, k: ArrayLike) -> Floats:
-        """P(delay <= k).
-
-        Args:
-            k: One number or an array of them.
-        """
+        """P(delay <= k)."""
         return 1.0 - self.survival(k)
 
     def quantile(self, share: float) -> int:
-        """The smallest k with P(delay <= k) >= share.
-
-        Args:
-            share: A share between 0 and 1.
-        """
+        """The smallest k with P(delay <= k) >= share."""
         return int(self.quantiles([share])[0])
 
     def quantiles(self, shares: ArrayLike) -> Integers:
         """The quantiles of several shares at once.
-
-        Args:
-            shares: Shares between 0 and 1.
 
         >>> from latesum import delays
         >>> delays.uniform(1, 4).quantiles([0.25, 0.5, 1.0])
@@ -203,40 +180,24 @@ class Delay(ABC):
         return self._first_below(levels, np.full(levels.shape, -1, dtype=np.int64))
 
     def clipped(self, largest: int) -> Clipped:
-        """The same delay with larger ones replaced by `largest`.
-
-        Args:
-            largest: The largest delay that is left.
-        """
+        """The same delay with larger ones replaced by `largest`."""
         return Clipped(self, largest)
 
     def truncated(self, largest: int) -> Truncated:
-        """The same delay with larger ones drawn again.
-
-        Args:
-            largest: The largest delay that is left.
-        """
+        """The same delay with larger ones drawn again."""
         return Truncated(self, largest)
 
     def expected_outstanding(self, rounds: int) -> float:
         """How many of `rounds` consecutive plays have not arrived at their end, on average.
 
         This is the sum of P(delay > i) over i < rounds, which is E[min(delay, rounds)].
-
-        Args:
-            rounds: The number of plays.
         """
         rounds = whole_number(rounds, "rounds")
         end = rounds if self.bound is None else min(rounds, self.bound)
         return sum_over_rounds(self.survival, end, _plain)
 
     def draw_beyond(self, k: Integers, rng: np.random.Generator) -> Integers:
-        """Draw one delay for each entry of `k`, given that it is larger than that.
-
-        Args:
-            k: What each delay exceeds.
-            rng: The generator to draw from.
-        """
+        """Draw one delay for each entry of `k`, given that it is larger than that."""
         return self._first_below(self.survival(k) * (1.0 - rng.random(len(k))), k)
 
     @functools.cached_property
@@ -259,7 +220,7 @@ class Delay(ABC):
 
     @functools.cached_property
     def law(self) -> Any:
-        """The same law for compiled code (`latesum.delays.law_kernels`); None where it knows none."""
+        """The law for compiled code (`latesum.delays.law_kernels`); None where it knows none."""
         from latesum.delays.law_kernels import TABLE, Law
 
         if self.bound is None or self.bound > MAX_LAW:
@@ -269,30 +230,6 @@ class Delay(ABC):
     def fits_table(self) -> bool:
         """Whether next to no delay lies beyond the table."""
         return self.table.spread < MAX_TABLE
-
-    def draw_by_table(self, count: int, rng: np.random.Generator) -> Integers:
-        """Draw by inverse transform; for a family whose own way of drawing costs more.
-
-        Most cells of [0, 1) lie within one delay of the table. The levels in the others are looked
-        up one by one, and those beyond the table drawn anew.
-        """
-        first, shared = self._cells
-        levels = rng.random(count)
-        cells = (levels * _CELLS).astype(np.intp)
-        drawn: Integers = first[cells]
-        unsure = np.flatnonzero(shared[cells])
-        drawn[unsure] = np.searchsorted(self.table.cdf, levels[unsure], side="right")
-        spread = self.table.spread
-        beyond = unsure[drawn[unsure] > spread]
-        drawn[beyond] = self.draw_beyond(np.full(len(beyond), spread), rng)
-        return drawn
-
-    @functools.cached_property
-    def _cells(self) -> tuple[Integers, NDArray[np.bool_]]:
-        """The delay at the start of each cell, and whether the cell holds more than that one."""
-        starts = np.arange(_CELLS + 1) / _CELLS
-        first = np.searchsorted(self.table.cdf, starts, side="right").astype(np.int64)
-        return first[:-1], (first[:-1] != first[1:]) | (first[:-1] > self.table.spread)
 
     def _first_below(self, level: Floats, after: Integers) -> Integers:
         """The smallest j > after with P(delay > j) < level: inverse transform by bisection."""
@@ -357,12 +294,7 @@ class _Limited(Delay):
 
 
 class Clipped(_Limited):
-    """A delay whose values above `largest` become `largest`.
-
-    Args:
-        parent: The delay that is clipped.
-        largest: The largest value that is left.
-    """
+    """A delay whose values above `largest` become `largest`."""
 
     _how = "clipped"
 
@@ -375,12 +307,7 @@ class Clipped(_Limited):
 
 
 class Truncated(_Limited):
-    """A delay drawn again whenever it is above `largest`.
-
-    Args:
-        parent: The delay that is drawn.
-        largest: The largest value that is kept.
-    """
+    """A delay drawn again whenever it is above `largest`."""
 
     _how = "truncated"
 
@@ -389,8 +316,8 @@ class Truncated(_Limited):
         self._beyond = float(parent.survival(self._largest))
         if self._beyond >= 1:
             raise InvalidInput(
-                f"{parent.short_text} is never as small as {self._largest}, so it cannot be truncated "
-                "there; choose a larger number."
+                f"{parent.short_text} is never as small as {self._largest}, so it cannot be "
+                "truncated there; choose a larger number."
             )
 
     def survival(self, k: ArrayLike) -> Floats:

@@ -312,7 +312,8 @@ class Tabulated(Delay):
     @functools.cached_property
     def _moments(self) -> tuple[float, float]:
         # Sums over k of P(delay > k) and of (2k + 1) P(delay > k), piece by piece: on the whole
-        # numbers of a straight line P(delay > k) is start + slope * j with j = 0, 1, ..., count - 1.
+        # numbers of a straight line P(delay > k) is start + slope * j with j = 0, 1, ..., count -
+        # 1.
         alive = 1 - self._shares
         knots = np.append(0.0, self._times)
         left, right = np.append(1.0, alive[:-1]), np.append(1.0, alive[1:])  # 1 at the beginning

@@ -105,7 +105,7 @@ def _check_draws_beyond(delay: Delay, seed: int) -> None:
     drawn = delay.draw_beyond(np.full(_DRAWS, after), np.random.default_rng(seed))
     _require(
         not _far_from(drawn, lambda k: np.maximum(1 - delay.survival(k) / alive, 0.0)),
-        f"what draw_beyond of {delay.text} draws does not have the law that is left beyond {after}.",
+        f"what draw_beyond of {delay.text} draws does not have the law beyond {after}.",
     )
 
 

@@ -20,12 +20,13 @@ POINTS = 3
 
 @dataclass(frozen=True)
 class Curve:
-    """P(delay > times[i]) is alive[..., i], with straight lines between; a time given twice is a jump.
+    """P(delay > times[i]) is alive[..., i], with straight lines between.
 
-    A first entry of `alive` below 1 is a jump at the first time. What is left at the last time comes
-    exponentially later, by `tail` on average; or, where the `largest` delay is known, at an even
-    pace up to there. `mean`, `variance`, `quantile` and `survival` are with that assumption,
-    `restricted_mean` and `unseen` without. Many curves have one row of `alive` and one tail each.
+    A time given twice is a jump. A first entry of `alive` below 1 is a jump at the first time.
+    What is left at the last time comes exponentially later, by `tail` on average; or, where the
+    `largest` delay is known, at an even pace up to there. `mean`, `variance`, `quantile` and
+    `survival` are with that assumption, `restricted_mean` and `unseen` without. Many curves have
+    one row of `alive` and one tail each.
 
     >>> curve = Curve(np.array([0.0, 2.0, 6.0]), np.array([1.0, 0.5, 0.0]))
     >>> float(curve.mean), float(curve.quantile(0.5))
@@ -118,7 +119,7 @@ class Curve:
         return self._with_rest(self.unseen)
 
     def widest(self) -> Curve:
-        """The unseen share is where the variance is the largest: at both ends, the same amount at each.
+        """The unseen share is placed where the variance is the largest.
 
         With p of it moved from the end of the data U to the largest delay L, the variance is a
         parabola in p, and highest where the mean is half-way between U and L.
@@ -179,9 +180,9 @@ def steps(times: Floats, alive: Floats) -> tuple[Floats, Floats]:
 def smooth_pieces(times: Floats, alive: Floats, pieces: int = 8) -> tuple[Floats, Floats]:
     """More points between the given ones, with a hazard that changes smoothly.
 
-    The logarithm of the share is interpolated by cubic pieces that never rise (Fritsch and Carlson).
-    Where nothing is left at the end of an interval, the line in it stays straight. `alive` may have one
-    row per curve.
+    The logarithm of the share is interpolated by cubic pieces that never rise (Fritsch and
+    Carlson). Where nothing is left at the end of an interval, the line in it stays straight.
+    `alive` may have one row per curve.
 
     >>> times, alive = smooth_pieces(np.array([0.0, 1.0, 2.0]), np.exp([0.0, -1.0, -2.0]), 2)
     >>> times.tolist(), np.log(alive).round(12).tolist()
@@ -232,11 +233,11 @@ def exponential_pieces(times: Floats, alive: Floats, pieces: int = 8) -> tuple[F
 def from_averages(averages: Floats, after: Floats | float) -> tuple[Floats, Floats]:
     """Points of a curve whose mean over x from l to l + 1 is averages[l]; these must not rise.
 
-    The integral of the curve is known at the ends of all buckets. Its derivative there, from the four
-    averages around, is the curve itself, with an error of the fourth order; between, two straight
-    lines keep the average. Where neighbors forbid a smooth curve the values at the ends are limited,
-    as in the piecewise parabolic method for gas flows (P. Colella and P. Woodward, J. Comput. Phys.
-    54, 1984): nothing rises, and a jump stays one.
+    The integral of the curve is known at the ends of all buckets. Its derivative there, from the
+    four averages around, is the curve itself, with an error of the fourth order; between, two
+    straight lines keep the average. Where neighbors forbid a smooth curve the values at the ends
+    are limited, as in the piecewise parabolic method for gas flows (P. Colella and P. Woodward, J.
+    Comput. Phys. 54, 1984): nothing rises, and a jump stays one.
 
     Args:
         averages: The averages; one row per curve, or one curve.

@@ -1,4 +1,4 @@
-"""The families of delays: each a function that gives its formulas. Continuous ones are rounded up."""
+"""Families of delays: each a function that gives its formulas. Continuous ones are rounded up."""
 
 from __future__ import annotations
 
@@ -275,15 +275,12 @@ def truncated_normal(location: float, sd: float) -> Delay:
         return as_floats(ndtr((location - np.maximum(k, 0.0)) / sd) / ndtr(location / sd))
 
     def draw(count: int, rng: np.random.Generator) -> Integers:
-        if made.fits_table():
-            return made.draw_by_table(count, rng)
         from scipy.special import ndtr, ndtri
 
         above = (1.0 - rng.random(count)) * ndtr(location / sd)
         return _rounded_up(np.maximum(location - sd * ndtri(above), 0.0))
 
-    made = Family(_text("truncated_normal", location, sd), survival, draw)
-    return made
+    return Family(_text("truncated_normal", location, sd), survival, draw)
 
 
 @law

@@ -91,7 +91,7 @@ def parse(text: str | Delay) -> Delay:
 
 @functools.lru_cache(maxsize=1024)
 def text_of(delay: Delay) -> str:
-    """The text under which a delay is written and its results are kept; that of another delay is refused.
+    """The text under which results of a delay are kept; that of another delay is refused.
 
     A text that cannot be read is no danger: such a delay is known to this process alone.
 
@@ -107,9 +107,10 @@ def text_of(delay: Delay) -> str:
         return delay.text
     if again != delay:
         raise InvalidInput(
-            f"the text of a {type(delay).__name__} delay, {delay.short_text!r}, is that of another delay, so that results "
-            "of one would be taken for results of the other: give it a `text` that reads back as itself, see "
-            "latesum.delays.check (or, if it names a file that has changed, read the file again)."
+            f"the text of a {type(delay).__name__} delay, {delay.short_text!r}, is that of another "
+            "delay, so that results of one would be taken for results of the other: give it a "
+            "`text` that reads back as itself, see latesum.delays.check (or, if it names a file that "
+            "has changed, read the file again)."
         )
     return delay.text
 

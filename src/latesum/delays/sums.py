@@ -1,9 +1,9 @@
 """Sums over all rounds of a law given by its survival function, however long its tail is.
 
-A delay's moments are such sums: E[tau] is the sum over k of P(tau > k), E[tau^2] that of (2k + 1) P(tau > k). The first
-million rounds are added one by one. Beyond them blocks of rounds are added by Simpson's rule, and a block in which two halves
-give another sum than the whole is cut in two. So a sum takes some milliseconds for a tail of any length, and where it
-diverges it says so.
+A delay's moments are such sums: E[tau] is the sum over k of P(tau > k), E[tau^2] that of (2k + 1)
+P(tau > k). The first million rounds are added one by one. Beyond them blocks of rounds are added
+by Simpson's rule, and a block in which two halves give another sum than the whole is cut in two.
+So a sum takes some milliseconds for a tail of any length, and where it diverges it says so.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ def _in_blocks(survival: Survival, term: Term, start: float, end: float, before:
     """The sum over k from `start` to `end`, the last one left out."""
     steps = math.ceil(math.log(end / start) / math.log(_GROWTH))
     edges = np.unique(np.floor(np.append(np.geomspace(start, end, steps + 1)[:-1], end)))
-    # A block holds `4 q` rounds from `low` on, so that its quarters are whole; up to three rounds that are left over
-    # at its end are added one by one.
+    # A block holds `4 q` rounds from `low` on, so that its quarters are whole; up to three rounds
+    # that are left over at its end are added one by one.
     low, quarter = edges[:-1], np.floor(np.diff(edges) / 4)
     rest = np.concatenate([low + 4 * quarter + j for j in range(3)])
     rest = rest[rest < np.tile(edges[1:], 3)]
@@ -128,8 +128,9 @@ def _summed(survival: Survival, term: Term, k: Floats) -> float:
 def _rest(survival: Survival, term: Term, power: int) -> float:
     """What comes beyond the last round that is looked at, by the integral test.
 
-    There the tail is taken for a power of k, the one by which it falls over the last doubling; the sum from K on of k^-p is
-    between K^(1 - p) / (p - 1) and that and its first term, which is no more than 2^-62 of it.
+    There the tail is taken for a power of k, the one by which it falls over the last doubling; the
+    sum from K on of k^-p is between K^(1 - p) / (p - 1) and that and its first term, which is no
+    more than 2^-62 of it.
     """
     half, last = (float(survival(np.array([at]))[0]) for at in (_LAST / 2, _LAST))
     if last <= 0:

@@ -7,8 +7,12 @@ from typing import Any, Literal
 import numpy as np
 
 from latesum._checks import InvalidInput, finite_number, known_name
+from latesum.delays.fitting.chain_ladder import fit_triangle
 from latesum.delays.fitting.data import Columns, Source, read_columns
-from latesum.delays.fitting.result import Estimated, FittedDelay, Limited, finish
+from latesum.delays.fitting.histogram import fit_histogram
+from latesum.delays.fitting.kaplan_meier import fit_single
+from latesum.delays.fitting.result import FittedDelay, Limited, finish
+from latesum.delays.fitting.step import fit_step
 from latesum.files import FileForm
 
 __all__ = ["FittedDelay", "Limited", "fit"]
@@ -22,8 +26,6 @@ def fit(
     *,
     kind: Kind | None = None,
     unit: str | None = None,
-    column: str = "delay",
-    censored: str = "censored",
     largest: float | None = None,
     stopped_at: Any = None,
     started_at: Any = None,
@@ -37,7 +39,7 @@ def fit(
     What the data hold is seen by their columns, or said with `kind`:
 
     - "single": `delay`, and `censored` (true where only "longer than this" is known: the reward is
-      certain to come and has not come yet); Kaplan-Meier. Other names: `column`, `censored`.
+      certain to come and has not come yet); Kaplan-Meier.
     - "histogram": `from`, `to`, `count`; an empty last `to` is an open bin.
     - "triangle": `bucket`, `as_of`, `total`: what was known at the end of bucket `as_of` of the
       rewards of decisions in `bucket`. Numbers or dates.
@@ -49,8 +51,6 @@ def fit(
         kind: What the data are: "single", "histogram", "triangle" or "step"; by default their
             columns say it.
         unit: The name of the time unit, for tables; buckets that are dates have theirs.
-        column: The name of the column `delay` of single delays.
-        censored: The name of the column `censored` of single delays.
         largest: The largest delay possible, where it is known. It replaces assumptions about a tail
             that the data do not show, and the limits then allow what is unseen anywhere up to
             there. Totals around a step do not take it.
@@ -65,76 +65,46 @@ def fit(
     >>> round(fitted.mean.value, 2), fitted.mean.low < fitted.mean.value < fitted.mean.high
     (6.8, True)
     """
-    columns = read_columns(source, form, column, censored)
+    columns = read_columns(source, form)
     if columns.is_empty:
         raise InvalidInput(f"{columns.where} has no rows.")
-    step = stopped_at is not None or started_at is not None
     if kind is None:
-        kind = _seen_kind(columns, step)
+        kind = _seen_kind(columns, stopped_at is not None or started_at is not None)
     known_name(kind, KINDS, "kind of delay data")
     if largest is not None:
         largest = finite_number(largest, "the largest delay", above=0)
-        if kind == "step":
-            raise InvalidInput(
-                "totals around a step show the mean and nothing of a tail, so the largest delay is "
-                "not used; leave it out."
+    if kind == "single":
+        delays = columns.numbers("delay", at_least=0)
+        censored = np.zeros(len(delays), dtype=bool)
+        if "censored" in columns:
+            censored = columns.truths("censored")
+        estimated = fit_single(delays, censored, largest)
+    elif kind == "histogram":
+        starts, ends = columns.numbers("from", at_least=0), _open_ends(columns)
+        estimated = fit_histogram(starts, ends, columns.numbers("count", at_least=0), largest)
+    else:
+        buckets, dates = columns.times("bucket")
+        totals = columns.numbers("total")
+        if kind == "triangle":
+            as_of, _ = columns.times("as_of")
+            estimated, width = fit_triangle(buckets, as_of, totals, largest)
+        else:
+            if largest is not None:
+                raise InvalidInput(
+                    "totals around a step show the mean and nothing of a tail, so the largest "
+                    "delay is not used; leave it out."
+                )
+            if (stopped_at is None) == (started_at is None):
+                raise InvalidInput("totals alone need stopped_at or started_at: one of the two.")
+            stopped = stopped_at is not None
+            at = columns.one_time(
+                stopped_at if stopped else started_at, "the time of the step", dates=dates
             )
-    estimated, named = _estimated(
-        columns, kind, unit, column, censored, largest, stopped_at, started_at, background
-    )
+            estimated, width = fit_step(buckets, totals, at, stopped=stopped, background=background)
+        unit = _bucket_unit(width, dates, unit)
     if columns.note is not None:
         estimated = estimated._replace(warnings=[*estimated.warnings, columns.note])
-    return finish(estimated, kind, named, level, seed)
-
-
-def _estimated(
-    columns: Columns,
-    kind: Kind,
-    unit: str | None,
-    column: str,
-    censored: str,
-    largest: float | None,
-    stopped_at: Any,
-    started_at: Any,
-    background: float,
-) -> tuple[Estimated, str]:
-    """The estimate, and the unit of time that it is in."""
-    if kind == "single":
-        from latesum.delays.fitting.kaplan_meier import fit_single
-
-        delays = columns.numbers(column, at_least=0)
-        marks = np.zeros(len(delays), dtype=bool)
-        if censored in columns:
-            marks = columns.truths(censored)
-        elif censored != "censored":
-            columns.take(censored)
-        return fit_single(delays, marks, largest), unit or "time unit"
-    if kind == "histogram":
-        from latesum.delays.fitting.histogram import fit_histogram
-
-        starts = columns.numbers("from", at_least=0)
-        ends = _open_ends(columns)
-        counts = columns.numbers("count", at_least=0)
-        return fit_histogram(starts, ends, counts, largest), unit or "time unit"
-    buckets, dates = columns.times("bucket")
-    if kind == "triangle":
-        from latesum.delays.fitting.chain_ladder import fit_triangle
-
-        as_of, _ = columns.times("as_of")
-        totals = columns.numbers("total")
-        estimated, width = fit_triangle(buckets, as_of, totals, largest)
-        return estimated, _bucket_unit(width, dates, unit)
-    from latesum.delays.fitting.step import fit_step
-
-    if (stopped_at is None) == (started_at is None):
-        raise InvalidInput("totals alone need stopped_at or started_at: one of the two.")
-    at = stopped_at if stopped_at is not None else started_at
-    totals = columns.numbers("total")
-    estimated, width = fit_step(
-        buckets, totals, columns.one_time(at, "the time of the step", dates=dates),
-        stopped=stopped_at is not None, background=background,
-    )  # fmt: skip
-    return estimated, _bucket_unit(width, dates, unit)
+    return finish(estimated, kind, unit or "time unit", level, seed)
 
 
 def _seen_kind(columns: Columns, step: bool) -> Kind:
@@ -146,8 +116,8 @@ def _seen_kind(columns: Columns, step: bool) -> Kind:
         return "histogram"
     if "bucket" in columns and "total" in columns:
         raise InvalidInput(
-            f"{columns.where} holds totals only: say with stopped_at or started_at when all options were "
-            "stopped or started."
+            f"{columns.where} holds totals only: say with stopped_at or started_at when all "
+            "options were stopped or started."
         )
     return "single"
 

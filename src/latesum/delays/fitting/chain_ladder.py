@@ -1,9 +1,10 @@
-"""Chain ladder: the delay from a reporting triangle, what was known of each bucket's total, and when.
+"""Chain ladder: the delay from a reporting triangle.
 
-The total of a bucket is dated by the decision, and grows as late rewards come in. With the delay X in
-buckets, a play at a random moment of its bucket, and the total read at the end of a bucket, the
-share not yet seen after l buckets is the integral of P(X > x) from l to l + 1. So these shares sum
-to the mean delay, whatever its shape: nothing is lost by the bucket's width.
+A triangle says what was known of each bucket's total, and when. The total of a bucket is dated by
+the decision, and grows as late rewards come in. With the delay X in buckets, a play at a random
+moment of its bucket, and the total read at the end of a bucket, the share not yet seen after l
+buckets is the integral of P(X > x) from l to l + 1. So these shares sum to the mean delay,
+whatever its shape: nothing is lost by the bucket's width.
 
 The growth from one lag to the next is a factor f, the sum of the later totals over that of the
 earlier ones. In Mack's model a total C grows to f C on average, with the variance sigma^2 C, and
@@ -12,10 +13,10 @@ error of chain ladder reserve estimates", ASTIN Bulletin 23 (1993).
 
 After the last lag, growth is taken to fade as a generalized Pareto tail does: exponentially, or a
 little faster or slower. The logarithms of the last steps are fitted by a line and its curvature. A
-curvature of nothing is the exponential tail; others are believed as far as the data show them, given
-that in most tails the curvature over the squared slope is below a fifth or so: 0.14 for a Pareto
-tail of index 6, -0.1 for a normal one at three standard deviations. Resampling draws this belief
-anew each time, so that the limits allow other tails where the data do not decide.
+curvature of nothing is the exponential tail; others are believed as far as the data show them,
+given that in most tails the curvature over the squared slope is below a fifth or so: 0.14 for a
+Pareto tail of index 6, -0.1 for a normal one at three standard deviations. Resampling draws this
+belief anew each time, so that the limits allow other tails where the data do not decide.
 """
 
 from __future__ import annotations
@@ -81,9 +82,9 @@ def fit_triangle(
     few = triangle.shape[1] - 1 < MIN_STEPS
     if largest is None and few and steps[-1] >= NO_GROWTH:
         raise InvalidInput(
-            f"the totals still grow at an age of {depth} bucket{'s' if depth > 1 else ''}, the last "
-            f"that {_MIN_BUCKETS} buckets show: no data supports a tail. Add buckets, observe for "
-            "longer, or say with largest=... when all have arrived."
+            f"the totals still grow at an age of {depth} bucket{'s' if depth > 1 else ''}, the "
+            f"last that {_MIN_BUCKETS} buckets show: no data supports a tail. Add buckets, observe "
+            "for longer, or say with largest=... when all have arrived."
         )
     wanted = None if largest is None else largest / width
     growth = growth_of(triangle)
@@ -94,7 +95,7 @@ def fit_triangle(
     curve = Curve(whole.times, whole.alive[0], tail, wanted)
 
     def resample(rng: np.random.Generator, number: int) -> Curve:
-        """Buckets drawn with replacement, the data first; those that leave nearly all unseen are left out."""
+        """The data first, then buckets drawn with replacement that leave not nearly all unseen."""
         even = np.full(len(triangle), 1 / len(triangle))
         counts = rng.multinomial(len(triangle), even, number).astype(np.float64)
         drawn = _arrived(_filled(growth_of(triangle, counts), growth, rng))
@@ -175,7 +176,7 @@ def _chains(
     largest: float | None,
     rng: np.random.Generator | None = None,
 ) -> Curve:
-    """The curves up to the lag `depth`; later lags, which few buckets show, are a part of the tail."""
+    """The curves up to the lag `depth`; later lags, which few buckets show, are in the tail."""
     tail = fading(arrived, late, rng)
     alive = np.maximum(1 - arrived / (1 + tail.beyond[:, None]), 0.0)
     alive[tail.beyond == 0, -1] = 0.0
@@ -246,8 +247,9 @@ def _spread(before: Floats, after: Floats, factors: Floats, weights: Floats | No
 def mean_error(growth: Growth, arrived: Floats) -> float | None:
     """The standard error of the mean delay in buckets, with what comes after the last lag as given.
 
-    The mean is the sum over lags of 1 - arrived, and arrived at lag l is one over the product of the factors
-    from l on. So the logarithm of factor j moves the mean by the sum of what has arrived up to lag j.
+    The mean is the sum over lags of 1 - arrived, and arrived at lag l is one over the product of
+    the factors from l on. So the logarithm of factor j moves the mean by the sum of what has
+    arrived up to lag j.
     """
     steps = len(arrived) - 1
     relative = growth.errors[:steps] / growth.factors[:steps]
@@ -266,7 +268,7 @@ class Fading(NamedTuple):
 
 
 class GrowthSteps(NamedTuple):
-    """The last steps of a triangle, joined until each is clear: the same for all that is resampled."""
+    """The last steps of a triangle, joined until each is clear; the same for all draws."""
 
     starts: Floats
     ends: Floats
@@ -297,9 +299,10 @@ def clear_steps(arrived: Floats, growth: Growth) -> GrowthSteps:
 
 
 def fading(arrived: Floats, steps: GrowthSteps, rng: np.random.Generator | None = None) -> Fading:
-    """What comes after the last lag, by the last `steps` of the data; `rng` draws beliefs of the curvature.
+    """What comes after the last lag, by the last steps; `rng` draws beliefs of the curvature.
 
-    `arrived` is the share of the last lag's total at each lag, one row per triangle, the data first.
+    `arrived` is the share of the last lag's total at each lag, one row per triangle, the data
+    first.
     """
     grown = np.diff(arrived, axis=1)
     last = grown[:, -max(1, grown.shape[1] // 3) :].sum(axis=1)
@@ -343,7 +346,7 @@ def _fitted(
 def _solved(
     columns: Floats, weights: Floats, penalty: Floats, values: Floats, belief: Floats | float
 ) -> Floats:
-    """Weighted least squares, with a penalty for the distance of the last coefficient to `belief`."""
+    """Weighted least squares with a quadratic penalty around `belief` for the last coefficient."""
     right = (values * weights) @ columns
     right[:, -1:] += penalty[-1, -1] * belief
     return np.asarray(np.linalg.solve((columns.T * weights) @ columns + penalty, right.T).T)

@@ -154,16 +154,8 @@ def _days(found: datetime.datetime) -> float:
     return local.toordinal() + (local - midnight) / datetime.timedelta(days=1)
 
 
-def read_columns(
-    source: Source, form: FileForm | None = None, column: str = "delay", censored: str = "censored"
-) -> Columns:
+def read_columns(source: Source, form: FileForm | None = None) -> Columns:
     """The columns of a CSV, Excel or Parquet file, of a mapping, or of a plain list.
-
-    Args:
-        source: Where they are.
-        form: How a file is written, where that cannot be seen.
-        column: The name of the column of single delays.
-        censored: The name of the column with the marks of those that go on.
 
     >>> read_columns([1, 2]).values
     {'delay': [1, 2]}
@@ -172,7 +164,7 @@ def read_columns(
         raise InvalidInput("rows of delays are not added up; leave add_up out.")
     if isinstance(source, str | Path):
         said = FileForm() if form is None else form.after(FileForm())
-        return _read_file(Path(source), said, column, censored)
+        return _read_file(Path(source), said)
     if form is not None and not form.says_nothing:
         raise InvalidInput(
             "how a file is written is said, and there is no file; leave the form out."
@@ -182,24 +174,18 @@ def read_columns(
         if len({len(each) for each in values.values()}) > 1:
             raise InvalidInput("the columns must all have the same length.")
         return Columns(values)
-    return Columns({column.lower(): list(source)})
+    return Columns({"delay": list(source)})
 
 
-def _read_file(path: Path, form: FileForm, column: str, censored: str) -> Columns:
+def _read_file(path: Path, form: FileForm) -> Columns:
     if not path.is_file():
         raise InvalidInput(f"there is no file {path}.")
-    names = ("from", "to", "count", "as_of", "total")
+    names = ("delay", "censored", "from", "to", "count", "as_of", "total", "rounds")
     layout = Layout(
-        fields={
-            column.lower(): (column.lower(),),
-            censored.lower(): (censored.lower(),),
-            "bucket": _BUCKET,
-            **{name: (name,) for name in names},
-            "rounds": ("rounds",),
-        },
-        keys=(column.lower(), "bucket", "from"),
+        fields={"bucket": _BUCKET, **{name: (name,) for name in names}},
+        keys=("delay", "bucket", "from"),
         enough=(
-            frozenset({column.lower()}),
+            frozenset({"delay"}),
             frozenset({"from", "to", "count"}),
             frozenset({"bucket", "total"}),
         ),

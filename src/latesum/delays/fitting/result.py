@@ -1,4 +1,4 @@
-"""The result of a fit: numbers with confidence limits, a delay for `Problem`, a picture, and warnings."""
+"""Result of a fit: numbers with confidence limits, a delay for `Problem`, a picture, warnings."""
 
 from __future__ import annotations
 
@@ -60,7 +60,8 @@ class Estimated(NamedTuple):
     #: Out of how many delays each point of the curve was found, where that is known: the limits of
     #: quantiles are then those of binomial shares, not resampled ones.
     numbers: Floats | None = None
-    #: What may come after the data end and is not in the curve: by how much it would raise the mean.
+    #: What may come after the data end and is not in the curve: by how much it would raise the
+    #: mean.
     later: float = 0.0
     #: The standard error of the mean where a formula gives one.
     formula_error: float | None = None
@@ -70,9 +71,9 @@ class Estimated(NamedTuple):
 class FittedDelay:
     """A delay estimated from data, in the time unit of the data.
 
-    `largest_seen`, `observed_until`, `unseen` and `restricted_mean` need no assumption about the tail.
-    If the largest delay was given, the limits of all other numbers allow the unseen share anywhere
-    between the end of the data and there.
+    `largest_seen`, `observed_until`, `unseen` and `restricted_mean` need no assumption about the
+    tail. If the largest delay was given, the limits of all other numbers allow the unseen share
+    anywhere between the end of the data and there.
 
     Args:
         kind: What the data are, as for `fit`.
@@ -118,8 +119,8 @@ class FittedDelay:
     def delay(self, rounds_per_unit: float = 1.0) -> Delay:
         """The delay that `Problem` takes, in rounds.
 
-        It has the quantiles, the variance and the bound reported here, rounded up to whole rounds. A
-        bound is there only if the largest delay was given: a policy that needs one, such as
+        It has the quantiles, the variance and the bound reported here, rounded up to whole rounds.
+        A bound is there only if the largest delay was given: a policy that needs one, such as
         ODAAF-B, asks for it.
 
         Args:
@@ -284,7 +285,8 @@ def _refuse_unseen(curve: Curve) -> None:
     elif curve.unseen > MAX_UNSEEN:
         raise InvalidInput(
             f"{curve.unseen:.0%} of the delays are longer than {until:g}, where the data end: no "
-            "data supports a tail. Observe for longer, or say with largest=... when all have arrived."
+            "data supports a tail. Observe for longer, or say with largest=... when all have "
+            "arrived."
         )
 
 
@@ -337,7 +339,7 @@ def _log_limits(
 
 
 def _skew_limits(value: float, drawn: Floats, level: float, stretch: float) -> tuple[float, float]:
-    """The same where a tail that is not seen makes the upper limit further off than the lower one."""
+    """The same where an unseen tail makes the upper limit further off than the lower one."""
     low, middle, high = np.quantile(drawn, [(1 - level) / 2, 0.5, (1 + level) / 2])
     if value <= 0 or low <= 0:
         return min(float(low), value), max(float(high), value)
@@ -345,7 +347,7 @@ def _skew_limits(value: float, drawn: Floats, level: float, stretch: float) -> t
 
 
 def _students(level: float, degrees: float | None) -> float:
-    """Within how many standard errors an estimate is with this probability; normal without degrees."""
+    """The two-sided quantile of Student's t, or of the normal distribution without degrees."""
     from scipy.special import ndtri, stdtrit  # scipy.stats takes a second to import
 
     share = (1 + level) / 2
@@ -373,9 +375,9 @@ def _exact_limits(
 ) -> dict[float, tuple[float | None, float | None]]:
     """The limits of quantiles; None where the data end before that limit.
 
-    A quantile is above a time if and only if the share left there is above 1 - p. So the limits of the
-    quantile are where the limits of the share cross 1 - p. Those are Clopper and Pearson's, of a
-    binomial number out of the number of delays; where some are censored, out of the number that
+    A quantile is above a time if and only if the share left there is above 1 - p. So the limits of
+    the quantile are where the limits of the share cross 1 - p. Those are Clopper and Pearson's, of
+    a binomial number out of the number of delays; where some are censored, out of the number that
     would give the variance of Greenwood's formula.
     """
     low, high = (Curve(curve.times, limit) for limit in share_limits(curve.alive, numbers, level))

@@ -101,7 +101,7 @@ def _missing(seen: Floats, level: Floats | float, stopped: bool) -> Floats:
 
 
 def _curves(missing: Floats) -> tuple[Floats, Floats]:
-    """The shares missing in each bucket after the step, made to fall: averages of curves, one per row.
+    """The shares missing in each bucket after the step, made to fall: one curve per row.
 
     Pooling neighbours that rise keeps their sum, and the sum is the mean delay.
     """
@@ -118,7 +118,7 @@ def _curves(missing: Floats) -> tuple[Floats, Floats]:
 
 
 def _pace_of_the_end(curve: Curve, missing: float) -> float:
-    """How much later the share that is missing at the end comes, if it goes on to fall as it fell by two thirds."""
+    """How much later the missing share comes, if it goes on to fall as by its last two thirds."""
     fallen = 3 * max(missing, 0.0)
     if not 0 < fallen < 1:
         return 0.0
