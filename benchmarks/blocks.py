@@ -17,7 +17,7 @@ from collections.abc import Callable
 import numba
 import numpy as np
 
-from latesum import ODAAF, Problem
+from latesum import ODAAFB, Problem
 from latesum._terminal import new_table, terminal
 from latesum.experiments import RunSpec
 from latesum.experiments.comparison import default_checkpoints
@@ -45,7 +45,7 @@ def play_round_by_round(  # type: ignore[no-untyped-def]
     return total, now
 
 
-def run_loop(policy: ODAAF, horizon: int, seed: int) -> None:
+def run_loop(policy: ODAAFB, horizon: int, seed: int) -> None:
     """One run of the plain loop."""
     rng = np.random.default_rng(seed)
     policy = policy.fresh()
@@ -70,7 +70,7 @@ def main() -> None:
     problem = Problem(ARMS, DELAY)
     short, long = 250_000, 10**9
     policies = {
-        horizon: ODAAF.bounded(2, horizon, mean_delay=MEAN_DELAY, delay_bound=BOUND)
+        horizon: ODAAFB(2, horizon, mean_delay=MEAN_DELAY, delay_bound=BOUND)
         for horizon in (short, long)
     }
     settings = {

@@ -27,7 +27,7 @@ import versions
 
 import attributed
 import delays
-from latesum import ODAAF, Flow, Problem
+from latesum import ODAAFB, Flow, Problem
 from latesum._terminal import TextColumn, TextTable, terminal
 from latesum.attributed import QPMD
 from latesum.experiments import RunSpec
@@ -99,7 +99,7 @@ def longer_horizon(count: int) -> float:
     """How many times as long a run of ODAAF-B takes with a horizon of a billion rounds."""
     sides = []
     for horizon in (LONG, HORIZON):
-        policy = ODAAF.bounded(2, horizon, mean_delay=50, delay_bound=100)
+        policy = ODAAFB(2, horizon, mean_delay=50, delay_bound=100)
         setting = RunSpec(Problem(TWO_ARMS, DELAY), PolicySpec.of(policy), horizon)
         sides.append(lambda turn, setting=setting: [setting.run(turn + n) for n in range(30)])
     return ratio(sides, count)

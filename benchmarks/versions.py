@@ -34,7 +34,7 @@ CASES = {
 }
 _WORKER = """
 import sys, tempfile, time
-from latesum import ODAAF, Flow, Problem, Unmix, compare, plan
+from latesum import ODAAFB, Flow, Problem, Unmix, compare, plan
 from latesum.attributed import QPMD
 try:
     from latesum.experiments.studies.paper import run_paper
@@ -43,18 +43,13 @@ except ImportError:  # an earlier version
 
 two = Problem([0.5, 0.6], "uniform(0, 100)")
 ten = Problem([0.6] + [0.5] * 9, "uniform(0, 100)")
-bounded = ODAAF.bounded(2, 250_000, mean_delay=50, delay_bound=100)
-try:
-    Flow(2, 250_000, mean_delay=50, thinned=False)
-    rule = {"thinned": False}
-except TypeError:  # an earlier version, which has no other
-    rule = {}
-flow, flow10 = (Flow(arms, 250_000, mean_delay=50, **rule) for arms in (2, 10))
+bounded = ODAAFB(2, 250_000, mean_delay=50, delay_bound=100)
+flow, flow10 = (Flow(arms, 250_000, mean_delay=50) for arms in (2, 10))
 qpmd = QPMD("ucb1", n_arms=2)
 unmix = Unmix(2, 250_000, mean_delay=50)
 asked = dict(options=3, rate=0.03, lift="15%", traffic="6000 per day", run_for="10 weeks",
              late="half within 4 hours, 95% within 4 days")
-candidates = ["flow(thinned=False)" if rule else "flow", "odaaf", "ars-ucb", "quarter test",
+candidates = ["flow", "odaaf", "ars-ucb", "quarter test",
               "half test", "equal split"]
 
 

@@ -265,26 +265,9 @@ def _yardstick(rows: Sequence[Row], problem: str) -> list[float]:
     return [float(labelled["mean"]) + count * visit for count in range(3)]
 
 
-def flow_rules(rows: Sequence[Row]) -> str:
-    """Flow's index, and the one before it."""
-    rules = ("Flow(thinned=False)", "Flow")
-    lines = []
-    for problem in dict.fromkeys(row["problem"] for row in rows):
-        found = {row["policy"]: row for row in _of_problem(rows, problem)}
-        runs = int(found["Flow"]["runs"])
-        cells = []
-        for rule in rules:
-            row = found[rule]
-            wrong = round(runs * (1 - float(row["ended_on_best"]))) if problem == NEAR_ONE else 0
-            text = _regret(row)
-            cells.append(f"{text}; {wrong or 'none'} end wrong" if problem == NEAR_ONE else text)
-        lines.append([problem, f"{runs:,}", *cells])
-    return _markdown(["", "runs", "`thinned=False`", "thinned"], lines)
-
-
 def flow_policies(rows: Sequence[Row]) -> str:
     """Policies built on the flow balance: mean regret ± standard error, and the 99th percentile."""
-    policies = ("Flow", "FlowLookahead", "ODAAFS", "Guarded")
+    policies = ("Flow", "FlowLookahead")
     problems = [each for each in dict.fromkeys(row["problem"] for row in rows) if each != NEAR_ONE]
     lines = []
     for policy in policies:
@@ -890,7 +873,7 @@ TABLES: dict[str, tuple[str, Callable[[Sequence[Row]], str]]] = {
     "safety": ("safety", lock_ins),
     "safety-short": ("safety", lock_ins_in_short),
     "safety-usual": ("safety", all_lock_ins("usual")),
-    "safety-wide": ("safety", all_lock_ins("wide", ("flow", "flow(thinned=False)"))),
+    "safety-wide": ("safety", all_lock_ins("wide", ("flow",))),
     "safety-unmix": ("safety", all_lock_ins("wide", ("unmix",))),
     "coverage": ("coverage", misses),
     "coverage-flow": ("coverage", misses_of_worst(("flow-lookahead", "flow"))),
@@ -918,7 +901,6 @@ TABLES: dict[str, tuple[str, Callable[[Sequence[Row]], str]]] = {
     "spreads": ("", spreads),
     "price": ("price", prices),
     "yardstick": ("flow", yardstick),
-    "flow-rules": ("flow", flow_rules),
     "flow-policies": ("flow", flow_policies),
     "told-before": ("before", told_before),
     "parts": ("parts", parts),
@@ -934,11 +916,7 @@ VALUES: dict[str, tuple[str, Callable[[Sequence[Row]], str]]] = {
         "league",
         price_of_anonymity("two arms, exponential(50)", "two arms, uniform(0, 100)"),
     ),
-    "guarded-wrong-line": ("flow", ended_wrong("Guarded", "10lin")),
-    "unthinned-wrong": ("flow", ended_wrong("Flow(thinned=False)", NEAR_ONE)),
     "flow-wrong": ("flow", ended_wrong("Flow", NEAR_ONE)),
-    "guarded-wrong": ("flow", ended_wrong("Guarded", NEAR_ONE)),
-    "odaaf-s-wrong": ("flow", ended_wrong("ODAAFS", NEAR_ONE)),
     "two-visits-price": ("flow", price_of_two_visits),
     "beyond-constant": ("price", beyond_labels("constant")),
     "beyond-exponential": ("price", beyond_labels("exponential")),

@@ -2,7 +2,7 @@
 
     python examples/theory/price_of_anonymity.py --out docs/images/price.png
     python docs/tables.py --take price-results    # into docs/results and the pages
-    python examples/theory/price_of_anonymity.py --policy "odaaf-s" --runs 400 --out mine.png
+    python examples/theory/price_of_anonymity.py --policy "odaaf" --runs 400 --out mine.png
 
 All delays have a mean of about 50 rounds. Left: one visit to an arm, in rounds that another arm's late
 rewards cover. Its mean is estimated from the totals of every five rounds by generalised least squares, with

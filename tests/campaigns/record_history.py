@@ -294,17 +294,7 @@ STORIES = {
     "early": early_campaign,
     "restated": restated_campaign,
     "curve": curve_campaign,
-    # The last one again, by the rule of Flow that came later:
-    "thinned": curve_campaign,
     "changed": changed_campaign,
-    # The first one again, by the rule of Unmix that had second opinions and did not look again:
-    "reconsidered": eventful_campaign,
-    # And by the rule that looked again, and doubted no more later than at first:
-    "doubting": eventful_campaign,
-    # And by the rule whose doubt grew, and did not reach delays of four times what was told:
-    "growing": eventful_campaign,
-    # And by the rule whose doubt reached them, and that had all arms in doubt visited where nothing was told:
-    "reaching": eventful_campaign,
     "regions": regions_campaign,
     "stream": stream_campaign,
     # And again, by the second version of the markets' model:

@@ -106,7 +106,7 @@ def test_after_an_option_is_added_all_others_keep_what_was_learned(new_campaign,
     assert [each.mean for each in after[:3]] == pytest.approx([each.mean for each in before])
 
 
-@pytest.mark.parametrize("policy", ["odaaf", "flow", "ars-ucb", "odaaf-s"])
+@pytest.mark.parametrize("policy", ["odaaf", "flow", "ars-ucb"])
 def test_a_drop_is_undone(new_campaign, clock, policy):
     parameters = dict(policies())[policy]
     campaign = new_campaign(policy=policy, parameters=parameters)

@@ -16,7 +16,7 @@ from latesum.campaigns.outlook import percent
 from latesum.campaigns.page_words import PageReader, Words
 from latesum.campaigns.reasons import reason_of, say_asked
 from latesum.campaigns.static_page import status_html
-from latesum.policies import ODAAF, ODAAFS, Flow, Restarting, RoundRobin, Unmix, registry
+from latesum.policies import ODAAF, Flow, RoundRobin, Unmix, registry
 from latesum.policies.base import say_estimate
 
 SHARES = (0.0, 1.0)
@@ -51,8 +51,7 @@ def test_a_sentence_is_a_text_and_keeps_its_data():
     "policy",
     [
         Flow(2, 100_000, mean_delay=10, before="other"), Unmix(2, 100_000, mean_delay=10, before="other"),
-        Unmix(2, 100_000), ODAAF(2, 100_000, mean_delay=10), ODAAFS(2, 100_000, mean_delay=10),
-        Restarting(lambda horizon: ODAAF(2, horizon, mean_delay=5)),
+        Unmix(2, 100_000), ODAAF(2, 100_000, mean_delay=10),
     ],
     ids=lambda policy: policy.kind,
 )  # fmt: skip

@@ -369,7 +369,6 @@ def test_a_campaign_keeps_to_the_model_by_which_it_began(make):
     )
     assert settings.build_market().model == MODEL
     assert older.build_market().model == 1
-    assert older.written_parameters == {**settings.parameters, "model": 1}
 
 
 def test_a_stream_that_is_too_noisy_is_warned_of_before_the_first_decision(make):

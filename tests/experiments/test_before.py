@@ -10,7 +10,6 @@ from latesum import (
     Calendar,
     FieldProblem,
     Flow,
-    Guarded,
     InvalidInput,
     Problem,
     compare,
@@ -93,7 +92,7 @@ def test_only_what_is_played_after_the_start_counts():
 def test_the_same_world_whether_the_policy_is_told_or_not():
     """`before` is what the world does; what a policy is told is its own parameter."""
     problem = Problem([0.2, 0.6], "constant(50)")
-    policies = {"told": Guarded(2, 400, mean_delay=50, before=1), "not": ODAAF(2, 400, 50)}
+    policies = {"told": Flow(2, 400, mean_delay=50, before=1), "not": ODAAF(2, 400, 50)}
     for policy in policies.values():
         run = simulate(problem, policy, 400, seed=3, before=1.0)
         assert run.blocks[0].total >= 50  # all that was under way arrives

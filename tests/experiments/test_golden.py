@@ -34,20 +34,11 @@ def _played(problem, name):
     return {"regret": round(run.regret(), 6), "blocks": blocks}
 
 
-#: Rules of earlier versions, by which campaigns that began under them go on.
-EARLIER = [
-    "flow(thinned=False)",
-    "unmix(reconsider=False)",
-    "unmix-untold(reconsider=False)",
-    "unmix(look_again=False)",
-    "unmix(doubt_reaches=False)",
-    "unmix-untold(doubt_reaches=False)",
-]
 NAMES = [name for name in available(None) if name != "improved-ucb"]
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)
-@pytest.mark.parametrize("name", NAMES + EARLIER)
+@pytest.mark.parametrize("name", NAMES)
 def test_recorded_runs_do_not_change(problem, name):
     played = _played(PROBLEMS[problem], name)
     recorded = json.loads(GOLDEN.read_text()) if GOLDEN.exists() else {}

@@ -110,7 +110,7 @@ def test_every_policy_of_the_protocol_sees_pending_rounds():
     assert max(Once.pending) >= 45
 
 
-@pytest.mark.parametrize("name", ["flow", "unmix", "odaaf-b", "guarded", "ars-ucb", "round-robin"])
+@pytest.mark.parametrize("name", ["flow", "unmix", "odaaf-b", "ars-ucb", "round-robin"])
 @pytest.mark.parametrize("reports", [(1, 60), (40, 100)], ids=["blocks", "buckets"])
 def test_the_copy_that_decides_again_is_as_good_as_a_new_one(name, reports, monkeypatch):
     setting = RunSpec(PROBLEM, PolicySpec.parse(name), 1_000, reports=reports_of(*reports))

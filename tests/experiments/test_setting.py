@@ -25,8 +25,7 @@ from latesum.attributed import DUCB, QPMD
 from latesum.experiments import RunSpec
 from latesum.experiments.play import InBuckets, Poor
 from latesum.experiments.spec import ORDER
-from latesum.policies import PolicySpec, Restarting, RoundRobin
-from latesum.policies.odaaf import ODAAF
+from latesum.policies import PolicySpec, RoundRobin
 
 FLOW = PolicySpec("flow")
 PLAIN = Problem([0.3, 0.6], "uniform(0, 9)")
@@ -116,13 +115,6 @@ def test_what_cannot_be_written_runs_in_memory_and_is_refused_for_a_folder(tmp_p
     assert len(compare(problem, policy, 500, replications=2, seed=1).runs["flow"]) == 2
     with pytest.raises(InvalidInput, match="cannot be written to a file"):
         compare(problem, policy, 500, replications=2, seed=1, store=tmp_path / "kept")
-
-
-def test_a_policy_that_no_name_stands_for_runs_in_memory():
-    policy = Restarting(lambda horizon: ODAAF(2, horizon, mean_delay=5), [300, 700])
-    result = compare(PLAIN, {"again": policy}, 1_000, replications=2, seed=1, workers=2)
-    expected = simulate(PLAIN, policy, 1_000, seed=1, number=1).regret()
-    assert result.runs["again"].regrets[1, -1] == expected
 
 
 def test_a_class_that_was_changed_meanwhile_is_not_taken_for_the_old_one():

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from latesum import ODAAF, InvalidInput, Problem, RoundRobin, simulate
+from latesum import ODAAF, ODAAFB, InvalidInput, Problem, RoundRobin, simulate
 from latesum.attributed import QPMD
 from latesum.policies import FixedSplit
 
 PROBLEM = Problem([0.5, 0.6], "uniform(0, 100)")
-POLICY = ODAAF.bounded(2, 250_000, mean_delay=50, delay_bound=100)
+POLICY = ODAAFB(2, 250_000, mean_delay=50, delay_bound=100)
 
 
 def test_the_readme_run():

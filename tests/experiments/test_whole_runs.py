@@ -15,11 +15,7 @@ from latesum.policies import purpose_kernels as purposes
 from latesum.policies.base import PURPOSES
 from latesum.simulation import Calendar, FieldProblem, Reporting, cohorts, kernels
 
-SPECS = (
-    "odaaf", "odaaf(order='leader first')", "odaaf-b", "odaaf-b(bridge=False)", "odaaf-v",
-    "naive", "flow", "flow(thinned=False)", "flow(index='ucb1', caution=0)", "flow(index='kl-ucb')",
-    "ars-ucb", "ars-ucb(growth=1.3)", "fixed-split", "round-robin", "oracle", "unmix", "unmix-untold",
-)  # fmt: skip
+SPECS = ("flow", "flow(index='ucb1', caution=0)", "flow(index='kl-ucb')", "unmix", "unmix-untold")
 PROBLEMS = {
     "two arms": Problem([0.5, 0.6], "uniform(0, 100)"),
     "without delay": Problem([0.0, 0.7, 1.0], "constant(0)"),

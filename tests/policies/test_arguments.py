@@ -14,9 +14,7 @@ from latesum.policies import (
     Block,
     FixedSplit,
     Flow,
-    Guarded,
     NaiveODAAF,
-    Restarting,
     RoundRobin,
     build,
     check,
@@ -57,23 +55,15 @@ def test_parameters_are_json_and_build_the_same_policy(name):
 def test_repr_is_what_one_would_type():
     assert repr(Flow(2, 250_000, mean_delay=50)) == "Flow(2, 250000, mean_delay=50.0)"
     assert repr(Flow(2, mean_delay=50, caution=0)) == "Flow(2, mean_delay=50.0, caution=0.0)"
-    assert repr(Guarded(2, 1_000, mean_delay=5)) == "Guarded(2, 1000, mean_delay=5.0)"
     assert repr(RoundRobin(3, block=50)) == "RoundRobin(3, block=50)"
-    bounded = ODAAF.bounded(2, 9_000, 5, 9, order="leader first")
+    bounded = ODAAFB(2, 9_000, 5, 9, order="leader first")
     assert repr(bounded) == "ODAAFB(2, 9000, mean_delay=5, delay_bound=9, order='leader first')"
     named = FixedSplit(2, 100, shares=(0.25, 0.75), names=("old", "new"))
     assert repr(named) == "FixedSplit(2, 100, shares=[0.25, 0.75], names=['old', 'new'])"
-    restarting = Restarting(lambda horizon: ODAAF(2, horizon, mean_delay=5), [300, 700])
-    assert repr(restarting) == (
-        "Restarting(lambda horizon: ODAAF(2, horizon, mean_delay=5), [300, 700])"
-    )
 
 
 def test_what_was_left_out_stays_left_out():
     """A default that depends on other arguments is worked out anew, not frozen."""
-    assert Guarded(2, mean_delay=5).guard == 5
-    assert Guarded(2, mean_delay=5).parameters["guard"] is None
-    assert ODAAFB(2, 9_000, 5, 9).bridge is True
     assert ODAAFB(2, 9_000, 5, 9).parameters["bridge"] is None
     assert "names" not in RoundRobin(2).parameters
 
@@ -82,9 +72,9 @@ def test_what_was_left_out_stays_left_out():
     ("build_one", "kind"),
     [
         (lambda: ODAAF(2, 1_000, 5), "odaaf"),
-        (lambda: ODAAF.bounded(2, 1_000, 5, 9), "odaaf-b"),
-        (lambda: ODAAF.variance(2, 1_000, 5, 9), "odaaf-v"),
-        (lambda: ODAAF.naive(2, 1_000, 9), "naive"),
+        (lambda: ODAAFB(2, 1_000, 5, 9), "odaaf-b"),
+        (lambda: ODAAFV(2, 1_000, 5, 9), "odaaf-v"),
+        (lambda: NaiveODAAF(2, 1_000, 9), "naive"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:phase")
@@ -93,7 +83,6 @@ def test_every_kind_of_odaaf_is_a_class(build_one, kind):
     assert isinstance(policy, ODAAF)
     assert type(policy).kind == kind
     assert type(from_state(policy.to_state())) is type(policy)
-    assert (ODAAF.bounded, ODAAF.variance, ODAAF.naive) == (ODAAFB, ODAAFV, NaiveODAAF)
 
 
 class Half(Policy):

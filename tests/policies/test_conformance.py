@@ -2,10 +2,10 @@
 
 import pytest
 
-from latesum.policies import Restarting, build, check
+from latesum.policies import build, check
 from latesum.policies.conformance import CHECKS, NotConforming
 from latesum.policies.fixed import Oracle, RoundRobin
-from latesum.policies.odaaf import ODAAF
+from latesum.policies.odaaf import ODAAF, ODAAFB
 from latesum.policies.registry import accepted_parameters, available
 
 TOLD = {
@@ -28,15 +28,11 @@ POLICIES = {name: _policy(name) for name in available()} | {
     "odaaf, many phases": ODAAF(2, 10**6, mean_delay=0),
     "odaaf, few rounds": ODAAF(2, 3, mean_delay=50),
     "odaaf with a bridge": ODAAF(4, 20_000, mean_delay=5, bridge=True, names=list("wxyz")),
-    "odaaf-b, leader first": ODAAF.bounded(
+    "odaaf-b, leader first": ODAAFB(
         3, 9_000, mean_delay=5, delay_bound=9, order="leader first", first_tolerance=1
     ),
     "odaaf, leader first without a bridge": ODAAF(
         3, 9_000, mean_delay=5, bridge=False, order="leader first", first_tolerance=1
-    ),
-    "restarting": Restarting(lambda horizon: ODAAF(2, horizon, mean_delay=5)),
-    "restarting, given horizons": Restarting(
-        lambda horizon: build("clw", n_arms=2, horizon=horizon, delay_bound=5), [300, 700]
     ),
 }
 
@@ -53,8 +49,7 @@ class _Impure(RoundRobin):
     """Asks for another arm every time it is asked."""
 
     def _next(self):
-        plan = self._state.plan
-        plan[0] = (plan[0] + 1) % self.n_arms
+        self._arm = (self._arm + 1) % self.n_arms
         return super()._next()
 
 
@@ -63,7 +58,7 @@ class _Counting(RoundRobin):
 
     def tell(self, arm, rounds, total=None, purpose=None, number=None):
         super().tell(arm, rounds, total, purpose, number)
-        self._state.sums[arm] += 1.0
+        self._sums[arm] += 1.0
 
 
 class _Forgetful(RoundRobin):
@@ -71,9 +66,8 @@ class _Forgetful(RoundRobin):
 
     def to_state(self):
         state = super().to_state()
-        for sums in (state["learned"][0][2],):
-            sums[:] = [0.0] * len(sums)
-        return state
+        learned = {**state["learned"], "_sums": [0.0] * self.n_arms}
+        return {**state, "learned": learned}
 
 
 class _Stubborn(RoundRobin):
@@ -90,10 +84,10 @@ class _Remembering(RoundRobin):
     """Keeps what it learned when it should be fresh."""
 
     def _reset(self):
-        before = getattr(self, "_state", None)
+        before = getattr(self, "_sums", None)
         super()._reset()
         if before is not None:
-            self._state = self._state._replace(sums=before.sums)
+            self._sums = before
 
 
 @pytest.mark.parametrize("broken", [_Impure, _Counting, _Forgetful, _Stubborn, _Remembering])

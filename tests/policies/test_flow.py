@@ -16,7 +16,6 @@ PARAMETERS = [
     {"n_arms": 3, "horizon": 5_000, "mean_delay": 10},
     {"n_arms": 2, "mean_delay": 20.3, "index": "ucb1"},
     {"n_arms": 5, "horizon": 1_000, "mean_delay": 0, "caution": 0},
-    {"n_arms": 4, "horizon": 5_000, "mean_delay": 10, "thinned": False},
     {"n_arms": 3, "horizon": 200, "mean_delay": 100, "index": "kl-ucb"},
     {"n_arms": 2, "mean_delay": 0.3, "names": ["yes", "no"]},
 ]
@@ -68,7 +67,7 @@ def kl_upper(p, allowance):
     return low
 
 
-def written_out(order, horizon, mean_delay, world, thinned, beta=0.25):
+def written_out(order, horizon, mean_delay, world, beta=0.25):
     """FLOW with matrices, counts of transitions and no cleverness: the plays, runs merged."""
     n_arms = len(order)
     s, n, f, b = np.zeros((4, n_arms))
@@ -108,9 +107,6 @@ def written_out(order, horizon, mean_delay, world, thinned, beta=0.25):
             x = max(1, horizon / (n_arms * counts[one]))
             g = math.log(x * (1 + math.log(x) ** 2))
             mean = max(means[one], stretched[one])
-            if not thinned:
-                values.append(kl_upper(mean, g / counts[one]))
-                continue
             terms = n[one] + mean_delay * b[one]  # the total is a sum of so many, from 0 to 1
             most = terms * kl_upper(s[one] / terms, g / terms)
             values.append(min(max(mean, 0), 1) + (most - s[one]) / own[one])
@@ -119,15 +115,14 @@ def written_out(order, horizon, mean_delay, world, thinned, beta=0.25):
 
 
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("thinned", [True, False])
 @pytest.mark.parametrize(
     ("means", "delay", "told"),
     [([0.5, 0.6], "exponential(50)", 50), ([0.3, 0.4, 0.5, 0.55], "uniform(0, 40)", 20)],
 )
-def test_it_plays_as_the_algorithm_written_out(means, delay, told, thinned, seed):
+def test_it_plays_as_the_algorithm_written_out(means, delay, told, seed):
     problem, horizon = Problem(means, delay), 60_000
     rng = np.random.default_rng(seed)
-    policy = Flow(len(means), horizon, mean_delay=told, thinned=thinned, rng=rng)
+    policy = Flow(len(means), horizon, mean_delay=told, rng=rng)
     order = np.random.default_rng(seed).permutation(len(means)).tolist()
     world = problem.start(rng=np.random.default_rng(100 + seed))
     plays = []
@@ -139,19 +134,12 @@ def test_it_plays_as_the_algorithm_written_out(means, delay, told, thinned, seed
         else:
             plays.append([arm, rounds])
     other_world = problem.start(rng=np.random.default_rng(100 + seed))
-    assert plays == written_out(order, horizon, told, other_world, thinned)
-
-
-def test_without_delay_the_thinned_index_is_the_other_one():
-    problem = Problem([0.4, 0.5, 0.55], "constant(0)")
-    policies = [Flow(3, 30_000, mean_delay=0, thinned=thinned) for thinned in (True, False)]
-    runs = [simulate(problem, policy, 30_000, seed=4).plays for policy in policies]
-    assert runs[0] == runs[1]
+    assert plays == written_out(order, horizon, told, other_world)
 
 
 @pytest.mark.parametrize("runs", [15, pytest.param(60, marks=pytest.mark.slow)])
 def test_near_one_with_long_delays_it_ends_on_the_best_arm(runs):
-    """The rule before ended on the wrong arm in about one run of twenty: four of 60 do."""
+    """An index that takes leaks for certain ends on the wrong arm in about one run of twenty."""
     problem, horizon = Problem([0.95, 0.97], "exponential(5000)"), 2_000_000
 
     def wrong(policy):
@@ -161,20 +149,6 @@ def test_near_one_with_long_delays_it_ends_on_the_best_arm(runs):
         ]  # fmt: skip
 
     assert wrong(Flow(2, horizon, mean_delay=5000)) == []
-    if runs == 60:
-        assert len(wrong(Flow(2, horizon, mean_delay=5000, thinned=False))) >= 1
-
-
-def test_a_state_of_an_earlier_version_goes_on_by_the_rule_before():
-    state = Flow(2, 5_000, mean_delay=10, thinned=False).to_state()
-    del state["parameters"]["thinned"]
-    assert not Flow.from_state(state).thinned
-    assert Flow.from_state(Flow(2, 5_000, mean_delay=10).to_state()).thinned
-
-
-def test_thinned_is_true_or_false():
-    with pytest.raises(InvalidInput, match="thinned is True or False"):
-        Flow(2, mean_delay=10, thinned="no")
 
 
 @pytest.mark.parametrize("name", TARGETS)

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from latesum import InvalidInput, Problem, simulate
-from latesum.policies import ODAAF, Block, Flow, Restarting, RoundRobin, check, from_state
+from latesum.policies import ODAAF, Block, Flow, RoundRobin, check, from_state
 from latesum.policies.base import Play, Policy
 
 
@@ -137,22 +137,7 @@ def test_leader_first_needs_no_bridge():
         policy.tell(asked.arm, asked.rounds, (0.5, 0.6)[asked.arm] * asked.rounds)
     assert arms == [0, 1, 1, 0]
     assert numbers == [1, 2, 3, 4]
-    assert policy._state.blocks.tolist() == [2, 2]
-
-
-def test_a_restart_begins_a_block_of_its_own_without_a_bridge():
-    policy = Restarting(lambda horizon: RoundRobinUntil(2, horizon), [100, 100])
-    policy.tell(0, 100, 50.0)
-    assert policy.ask() == Block(0, 100, "learn", 2)
-    policy.tell(0, 10, 5.0)
-    assert policy._inner.rounds_told == 10
-
-
-class RoundRobinUntil(RoundRobin):
-    """Round-robin that has a horizon, and blocks as long."""
-
-    def __init__(self, n_arms, horizon):
-        super().__init__(n_arms, block=horizon)
+    assert policy._blocks == [2, 2]
 
 
 @pytest.mark.parametrize("number", [0, -1, 1.5, "2"])

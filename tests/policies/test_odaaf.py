@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from latesum import InvalidInput
-from latesum.policies import ODAAF, from_state
+from latesum.policies import ODAAF, ODAAFB, ODAAFV, NaiveODAAF, from_state
 from latesum.policies.base import Play
 
 
@@ -24,7 +24,7 @@ def _follow(policy, means, until):
 
 
 def test_the_paper_setting_block_by_block():
-    policy = ODAAF.bounded(2, 250_000, mean_delay=50, delay_bound=100)
+    policy = ODAAFB(2, 250_000, mean_delay=50, delay_bound=100)
     assert [block[:3] for block in _follow(policy, (0.5, 0.6), 250_000)] == [
         (0, 1076, "learn"), (1, 1076, "learn"), (1, 1076, "bridge"),
         (0, 1670, "learn"), (1, 1670, "learn"), (1, 1670, "bridge"),
@@ -43,7 +43,7 @@ def test_without_a_bridge_phases_follow_each_other():
 
 
 def test_leader_first_from_the_second_phase_on():
-    policy = ODAAF.bounded(2, 250_000, 25, 50, first_tolerance=1, order="leader first")
+    policy = ODAAFB(2, 250_000, 25, 50, first_tolerance=1, order="leader first")
     blocks = _follow(policy, (0.5, 0.6), 10_000)
     assert [(s.arm, s.purpose) for s in blocks[:6]] == [
         (0, "learn"), (1, "learn"), (1, "bridge"), (1, "learn"), (0, "learn"), (1, "bridge"),
@@ -126,11 +126,11 @@ def test_no_arm_is_learned_from_more_than_the_phase_needs(data):
         (lambda: ODAAF(2, 1000, 5, first_tolerance=0), "the first tolerance must be"),
         (lambda: ODAAF(2, 1000, 5, order="leader frist"), "did you mean 'leader first'"),
         (lambda: ODAAF(2, 1000, 5, names=["a"]), "give 2 different names"),
-        (lambda: ODAAF.bounded(2, 1000, 5, 3), "below the mean delay"),
-        (lambda: ODAAF.bounded(2, 1000, 5, 30.5), "the delay bound must be a whole number"),
-        (lambda: ODAAF.variance(2, 1000, 5, -1), "the delay variance must be"),
-        (lambda: ODAAF.variance(2, 1000, 0.5, 1, tightened=True), "leave out tightened"),
-        (lambda: ODAAF.naive(2, 1000, -1), "the delay bound must be"),
+        (lambda: ODAAFB(2, 1000, 5, 3), "below the mean delay"),
+        (lambda: ODAAFB(2, 1000, 5, 30.5), "the delay bound must be a whole number"),
+        (lambda: ODAAFV(2, 1000, 5, -1), "the delay variance must be"),
+        (lambda: ODAAFV(2, 1000, 0.5, 1, tightened=True), "leave out tightened"),
+        (lambda: NaiveODAAF(2, 1000, -1), "the delay bound must be"),
     ],
 )
 def test_bad_parameters_are_refused_in_a_sentence(build, sentence):
@@ -139,12 +139,12 @@ def test_bad_parameters_are_refused_in_a_sentence(build, sentence):
 
 
 def test_the_variants_are_told_apart_by_their_state():
-    policy = ODAAF.variance(2, 1000, 5, 9, tightened=True, names=["old", "new"])
+    policy = ODAAFV(2, 1000, 5, 9, tightened=True, names=["old", "new"])
     again = from_state(json.loads(json.dumps(policy.to_state())))
     assert again.parameters == policy.parameters
     assert (again.kind, again.names) == ("odaaf-v", ("old", "new"))
 
 
 def test_a_phase_shorter_than_the_delay_bound_is_warned_about(recwarn):
-    ODAAF.bounded(2, 10**9, mean_delay=0.001, delay_bound=10**5)
+    ODAAFB(2, 10**9, mean_delay=0.001, delay_bound=10**5)
     assert "not proved" in str(recwarn[0].message)

@@ -7,10 +7,8 @@ from latesum._registry import POLICIES
 from latesum.policies import (
     ARSUCB,
     CLW,
-    ODAAF,
     FixedSplit,
     Oracle,
-    Restarting,
     RoundRobin,
     build,
     register,
@@ -41,32 +39,6 @@ def test_the_oracle_has_no_regret():
     assert run.regret() == 0
     with pytest.raises(InvalidInput, match="there is no arm 3"):
         Oracle(3, 500, best_arm=3)
-
-
-def test_restarts_square_the_horizon_and_begin_where_a_phase_fits():
-    policy = Restarting(lambda horizon: ODAAF(2, horizon, mean_delay=5))
-    first, second, _ = policy.first_horizons(3)
-    assert second == first**2
-    assert 2 * ODAAF(2, first, mean_delay=5).phase_rounds[0] <= first
-    assert 2 * ODAAF(2, first - 1, mean_delay=5).phase_rounds[0] > first - 1
-
-
-def test_restarts_use_the_horizons_given():
-    policy = Restarting(lambda horizon: FixedSplit(2, horizon), [10, 100])
-    for arm, rounds in ((0, 5), (1, 5), (0, 50), (1, 50), (0, 50)):
-        assert policy.ask()[:2] == (arm, rounds)
-        policy.tell(arm, rounds, 0.0)
-
-
-def test_restarts_refuse_what_they_cannot_restart():
-    with pytest.raises(InvalidInput, match="give the horizons"):
-        Restarting(lambda horizon: FixedSplit(2, horizon))
-    with pytest.raises(InvalidInput, match="no horizon"):
-        Restarting(lambda horizon: RoundRobin(2), [10, 20])
-    with pytest.raises(InvalidInput, match="differ in horizon only"):
-        Restarting(
-            lambda horizon: FixedSplit(2, horizon, shares=[1 / horizon, 1 - 1 / horizon]), [9]
-        )
 
 
 def test_ars_ucb_grows_its_blocks_and_finds_the_best_arm():

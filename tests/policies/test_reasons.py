@@ -33,7 +33,7 @@ def test_while_no_total_is_known_no_reason_claims_anything(name):
     assert any("nothing is known yet" in each for each in said)
 
 
-@pytest.mark.parametrize("name", ["flow", "guarded", "ars-ucb", "odaaf-s"])
+@pytest.mark.parametrize("name", ["flow", "ars-ucb"])
 def test_once_totals_are_known_reasons_say_so(name):
     policy = built(name)
     for _ in range(40):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from latesum._sentences import counted
-from latesum.policies import ODAAF, ODAAFS, Flow, FlowLookahead, Guarded, Restarting, build
+from latesum.policies import ODAAF, Flow, FlowLookahead, build
 from latesum.policies.registry import accepted_parameters, available
 
 TOLD = {"n_arms": 3, "horizon": 6_000, "mean_delay": 8.0, "delay_variance": 20.0,
@@ -30,22 +30,20 @@ def test_explain_is_the_findings_and_the_next_block_with_its_reason(name):
 
 
 def test_phases_are_counted_and_end():
-    odaaf, staged = ODAAF(2, 20_000, mean_delay=5), ODAAFS(2, 20_000, mean_delay=5)
-    for policy in (odaaf, staged):
-        assert policy.phase == 1
-        seen = set()
-        while policy.ask().purpose != "commit":
-            seen.add(policy.phase)
-            asked = policy.ask()
-            policy.tell(asked.arm, asked.rounds, (0.2, 0.5)[asked.arm] * asked.rounds)
-        assert policy.phase is None
-        assert seen == set(range(1, len(seen) + 1))
-        assert len(seen) > 1
+    policy = ODAAF(2, 20_000, mean_delay=5)
+    assert policy.phase == 1
+    seen = set()
+    while policy.ask().purpose != "commit":
+        seen.add(policy.phase)
+        asked = policy.ask()
+        policy.tell(asked.arm, asked.rounds, (0.2, 0.5)[asked.arm] * asked.rounds)
+    assert policy.phase is None
+    assert seen == set(range(1, len(seen) + 1))
+    assert len(seen) > 1
     assert Flow(2, mean_delay=5).phase is None
-    assert Restarting(lambda horizon: ODAAF(2, horizon, mean_delay=5)).phase == 1
 
 
-@pytest.mark.parametrize("kind", [Flow, FlowLookahead, Guarded])
+@pytest.mark.parametrize("kind", [Flow, FlowLookahead])
 def test_nothing_looks_promising_where_nothing_is_known(kind):
     policy = kind(2, 100_000, mean_delay=10, rng=np.random.default_rng(0))
     assert policy.reason() != "because it looks most promising"

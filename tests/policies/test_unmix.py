@@ -211,20 +211,20 @@ def test_the_learned_delay_is_near_the_true_one_where_the_told_mean_is_half_of_i
 
 
 def test_a_mean_that_is_told_surely_is_held_to():
-    """Rewards come twice as late as told: what is told surely stays, what is told loosely moves."""
+    """Rewards come somewhat later than told: what is told surely stays, what is told loosely moves."""
 
     def learned(uncertainty):
         world = Problem([0.3, 0.6], "exponential(50)").start(rng=np.random.default_rng(2))
         rng = np.random.default_rng(1)
-        policy = Unmix(2, 20_000, mean_delay=25, uncertainty=uncertainty, reconsider=False, rng=rng)
-        for _ in range(60):
+        policy = Unmix(2, 20_000, mean_delay=40, uncertainty=uncertainty, rng=rng)
+        for _ in range(20):
             asked = policy.ask()
             rounds = min(asked.rounds, asked.part or asked.rounds)
             policy.tell(asked.arm, rounds, world.play(asked.arm, rounds))
         return policy.learned_delay().mean
 
-    assert learned(0.01) == pytest.approx(25, abs=0.2)
-    assert learned(0.01) + 0.2 < learned(0.1) < 27 < learned(0.5)
+    assert learned(0.01) == pytest.approx(40, abs=0.4)
+    assert learned(0.01) < learned(0.1) < learned(0.5)
 
 
 def test_it_explains_itself():
@@ -457,23 +457,6 @@ def test_the_figure_shows_what_was_learned_what_was_told_and_the_truth(tmp_path)
         policy.plot_delay(tmp_path / "nowhere" / "delay.png")
 
 
-@pytest.mark.parametrize(
-    "rule",
-    [
-        "reconsider",
-        "look_again",
-        "doubt_grows",
-        "doubt_reaches",
-        "doubt_in_turn",
-        "visit_twice",
-        "new_first",
-    ],
-)
-def test_whether_it_reconsiders_is_yes_or_no(rule):
-    with pytest.raises(InvalidInput, match=f"{rule} is True or False, not 'often'"):
-        Unmix(2, 1000, mean_delay=10, **{rule: "often"})
-
-
 def _told_that_the_first_arm_earned_little():
     """Totals as of a delay of twice what is told; the last block ends where there is an opinion."""
     policy = Unmix(2, 100_000, mean_delay=20, rng=np.random.default_rng(1))
@@ -517,10 +500,10 @@ def test_told_nothing_the_delay_by_which_an_arm_is_in_doubt_is_part_of_the_state
         assert (same.ask().arm, same.ask().rounds) == (1, 600)
 
 
-def _played_while_totals_are_missing(missing, **rule):
+def _played_while_totals_are_missing(missing):
     """The rounds of each of three arms; the totals of the first `missing` visits to arm 1, the best one, are missing."""
     world = Problem([0.3, 0.6, 0.5], "exponential(20)").start(rng=np.random.default_rng(5))
-    policy = Unmix(3, 40_000, mean_delay=20, rng=np.random.default_rng(5), **rule)
+    policy = Unmix(3, 40_000, mean_delay=20, rng=np.random.default_rng(5))
     rounds, visits, last = [0, 0, 0], 0, None
     while sum(rounds) < 40_000:
         asked = policy.ask()
@@ -535,7 +518,6 @@ def _played_while_totals_are_missing(missing, **rule):
 
 def test_an_arm_whose_totals_are_all_missing_is_visited_again():
     assert _played_while_totals_are_missing(1)[1] > 35_000
-    assert _played_while_totals_are_missing(1, visit_twice=False)[1] < 1_000
 
 
 def test_an_arm_whose_totals_never_come_does_not_take_much():

@@ -29,18 +29,6 @@ def test_made_again_without_a_seed_or_a_start_it_is_the_same(operator, clock):
     assert operator.put("/v1/campaigns/c", json=settings).status_code == 200
 
 
-def test_made_again_after_an_upgrade_it_is_the_same_by_the_rule_before(service, operator):
-    settings = {**SETTINGS, "policy": "flow"}
-    assert operator.put("/v1/campaigns/new", json=settings).status_code == 201
-    stored = operator.get("/v1/campaigns/new").json()["settings"]
-    assert stored["parameters"].pop("thinned") is True  # written down for new campaigns ...
-    service.store.create("old", {**stored, "name": "old"}, service.store.find("new").created_at)
-    assert operator.put("/v1/campaigns/old", json=settings).status_code == 200  # ... not for old
-    thinned = {**settings, "parameters": {**settings["parameters"], "thinned": True}}
-    assert operator.put("/v1/campaigns/new", json=thinned).status_code == 200
-    assert operator.put("/v1/campaigns/old", json=thinned).status_code == 409
-
-
 def test_the_option_stands_until_the_day_ends(operator, daily, clock):
     first = operator.get(f"{daily}/option")
     assert first.json()["option"] == "red"

@@ -20,7 +20,7 @@ import pytest
 from scipy import stats
 
 from latesum import theory
-from latesum.policies.odaaf import ODAAF
+from latesum.policies.odaaf import ODAAF, ODAAFB, ODAAFV, NaiveODAAF
 from latesum.simulation import Problem
 
 ERROR_RATE = 0.005
@@ -48,13 +48,13 @@ class Case:
         delay = self.problem.delay
         arguments = {"n_arms": 2, "horizon": self.horizon}
         if self.variant == "naive":
-            return ODAAF.naive(**arguments, delay_bound=delay.bound)
+            return NaiveODAAF(**arguments, delay_bound=delay.bound)
         arguments["mean_delay"] = delay.mean
         if self.variant == "odaaf-b":
-            return ODAAF.bounded(**arguments, delay_bound=delay.bound)
+            return ODAAFB(**arguments, delay_bound=delay.bound)
         if self.variant.startswith("odaaf-v"):
             tightened = self.variant.endswith("tightened")
-            return ODAAF.variance(**arguments, delay_variance=delay.variance, tightened=tightened)
+            return ODAAFV(**arguments, delay_variance=delay.variance, tightened=tightened)
         return ODAAF(**arguments)
 
 

@@ -117,16 +117,12 @@ def changed_fields(
     if "policy" in wanted and settings.is_market != (wanted["policy"] == SWITCHBACK):
         # Its parameters are in buckets, those of the others in rounds: none can be taken over.
         named = wanted.get("parameters", {})
-        unwritten = UNWRITTEN if settings.is_market else registry.newer_parameters(settings.policy)
         left = [key for key in parameters if key not in named]
         parameters = {key: value for key, value in parameters.items() if key in named}
-        newer = (
-            registry.newer_parameters(wanted["policy"])
-            if settings.is_market
-            else newer_market_parameters()
-        )
-        parameters = {**newer, **parameters}
-        left = [key for key in left if key not in unwritten]
+        if settings.is_market:
+            left = [key for key in left if key not in UNWRITTEN]
+        else:
+            parameters = {**newer_market_parameters(), **parameters}
         if left:
             notes.append(f"Not taken over, because they are counted otherwise: {', '.join(left)}.")
     elif "policy" in wanted and not settings.is_market:
@@ -134,10 +130,6 @@ def changed_fields(
         named = wanted.get("parameters", {})
         left = [key for key in parameters if key not in accepted and key not in named]
         parameters = {key: value for key, value in parameters.items() if key not in left}
-        if wanted["policy"] != settings.policy:
-            parameters = {**registry.newer_parameters(wanted["policy"]), **parameters}
-        # Those that no one gave need not be spoken of.
-        left = [key for key in left if key not in registry.newer_parameters(settings.policy)]
         if left:
             notes.append(f"{wanted['policy']} does not take {', '.join(left)}: left out.")
     if "late" in wanted.get("parameters", {}):  # it says all of these

@@ -181,12 +181,9 @@ class CampaignConfig(BaseModel):
             settings = cls.model_validate(given)
         except ValidationError as error:
             raise InvalidInput(_sentence(error, cls)) from None
-        newer: dict[str, Any] = (
-            dict(newer_market_parameters())
-            if settings.is_market
-            else registry.newer_parameters(settings.policy)
-        )
-        settings = settings.model_copy(update={"parameters": {**newer, **settings.parameters}})
+        if settings.is_market:
+            written = {**newer_market_parameters(), **settings.parameters}
+            settings = settings.model_copy(update={"parameters": written})
         settings.check_policy()
         return settings
 
@@ -309,7 +306,7 @@ class CampaignConfig(BaseModel):
                  None if past.total is None else self.scaled(past.total, past.rounds))
                 for past in self.history
             ]  # fmt: skip
-        parameters = {**extra, **self.written_parameters, "n_arms": self.n_options}
+        parameters = {**extra, **self.parameters, "n_arms": self.n_options}
         return registry.build(self.policy, **parameters)
 
     def build_market(self, first: int = 1, *, rounds_known: bool = True) -> MarketConfig:
@@ -321,7 +318,7 @@ class CampaignConfig(BaseModel):
         """
         from latesum.markets import NOT_KNOWN, NOTHING, MarketConfig, ToldDelay
 
-        told, quo = self.written_parameters, self.status_quo
+        told, quo = {**UNWRITTEN, **self.parameters}, self.status_quo
         is_option = quo in self.options
         pattern, phase = pattern_of(self.buckets, first)
         return MarketConfig(
@@ -344,13 +341,6 @@ class CampaignConfig(BaseModel):
             seed=self.seed,
             model=told["model"],
         )
-
-    @property
-    def written_parameters(self) -> dict[str, Any]:
-        """The parameters, with those that an earlier version did not write as they were then."""
-        if self.is_market:
-            return {**UNWRITTEN, **self.parameters}
-        return {**registry.unwritten_parameters(self.policy), **self.parameters}
 
     def to_json(self) -> dict[str, Any]:
         """As plain values, as stores keep it. What ran before is there if something did."""

@@ -240,8 +240,8 @@ def simulate(
         history: For how many rounds before the start the totals of the arm `before` are known; the
             policy is told them, in parts of a bucket.
 
-    >>> from latesum import ODAAF, Problem, simulate
-    >>> policy = ODAAF.bounded(2, 250_000, mean_delay=50, delay_bound=100)
+    >>> from latesum import ODAAFB, Problem, simulate
+    >>> policy = ODAAFB(2, 250_000, mean_delay=50, delay_bound=100)
     >>> simulate(Problem([0.5, 0.6], "uniform(0, 100)"), policy, 250_000, seed=1)
     Run(250,000 rounds, 12 blocks, regret 2,049.1)
     """

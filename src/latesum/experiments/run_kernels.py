@@ -13,7 +13,7 @@ from numba.core import types
 from numba.extending import intrinsic
 
 from latesum._compile import allocation_free
-from latesum.policies import ars_kernels, choice_kernels, fixed_kernels, odaaf_kernels
+from latesum.policies import choice_kernels
 from latesum.policies.unmix import step_kernels as unmix_kernels
 from latesum.simulation.bucket_kernels import BucketTables, play_in_buckets
 from latesum.simulation.cohort_kernels import LongTables, play_long
@@ -36,17 +36,12 @@ class _Rule(NamedTuple):
 
 
 _RULES = {
-    odaaf_kernels.OdaafState: _Rule(odaaf_kernels.next_block, odaaf_kernels.learn),
     choice_kernels.FlowState: _Rule(
         choice_kernels.next_block,
         choice_kernels.learn,
         choice_kernels.can_learn,
         begin=choice_kernels.begin,
     ),
-    ars_kernels.ArsState: _Rule(ars_kernels.next_block, ars_kernels.learn),
-    fixed_kernels.SplitState: _Rule(fixed_kernels.next_of_split, fixed_kernels.learn_averages),
-    fixed_kernels.RobinState: _Rule(fixed_kernels.next_in_turn, fixed_kernels.learn_in_turn),
-    fixed_kernels.OracleState: _Rule(fixed_kernels.next_of_oracle, fixed_kernels.learn_averages),
     unmix_kernels.UnmixState: _Rule(
         unmix_kernels.next_block,
         unmix_kernels.learn_part,

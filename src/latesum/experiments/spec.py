@@ -177,7 +177,6 @@ class RunSpec:
     def digest(self) -> str:
         """The same for two settings whose runs of one number are the same, whatever their labels."""
         content = self.to_json()
-        content["policy"]["parameters"] |= self.policy.newer
         if self.world == "buckets":
             content["buckets_version"] = _BUCKETS_VERSION
         if isinstance(self.problem, Problem):  # a delay may be a file, and the file may change

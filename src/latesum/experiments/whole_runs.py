@@ -15,19 +15,14 @@ import numpy as np
 
 from latesum.experiments.plays import Plays
 from latesum.policies import Play, Policy
-from latesum.policies.ars_ucb import ARSUCB
 from latesum.policies.base import PURPOSES, Purpose
-from latesum.policies.fixed import FixedSplit, Oracle, RoundRobin
 from latesum.policies.flow import Flow
-from latesum.policies.odaaf import ODAAF, ODAAFB, ODAAFV, NaiveODAAF
 from latesum.policies.unmix import Unmix
 from latesum.simulation.buckets import BucketWorld
 from latesum.simulation.problem import World
 
 #: The policies that are all kernel. Not their subclasses: these may do something else.
-COMPILED: frozenset[type[Policy]] = frozenset(
-    (ODAAF, ODAAFB, ODAAFV, NaiveODAAF, Flow, ARSUCB, FixedSplit, RoundRobin, Oracle, Unmix)
-)
+COMPILED: frozenset[type[Policy]] = frozenset((Flow, Unmix))
 
 
 #: What is played next: arm, rounds, purpose and number, if there are some rounds left.

@@ -8,11 +8,8 @@ from latesum.policies.conformance import check
 from latesum.policies.fixed import FixedSplit, Oracle, RoundRobin
 from latesum.policies.flow import Flow
 from latesum.policies.flow_lookahead import FlowLookahead
-from latesum.policies.guarded import Guarded
 from latesum.policies.odaaf import ODAAF, ODAAFB, ODAAFV, NaiveODAAF
-from latesum.policies.odaaf_s import ODAAFS
 from latesum.policies.registry import available, build, from_state, register
-from latesum.policies.restarting import Restarting
 from latesum.policies.spec import PolicySpec
 from latesum.policies.unmix import Unmix
 
@@ -21,20 +18,17 @@ __all__ = [
     "CLW",
     "ODAAF",
     "ODAAFB",
-    "ODAAFS",
     "ODAAFV",
     "Block",
     "Estimate",
     "FixedSplit",
     "Flow",
     "FlowLookahead",
-    "Guarded",
     "NaiveODAAF",
     "Oracle",
     "Play",
     "Policy",
     "PolicySpec",
-    "Restarting",
     "RoundRobin",
     "Unmix",
     "available",

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Sequence
-from typing import Any
-
-import numpy as np
 
 from latesum._checks import finite_number
 from latesum._sentences import sentence
-from latesum.policies.base import Block, Play, Policy, for_kernel, from_kernel
+from latesum.policies.base import Block, Play
+from latesum.policies.fixed import PlainMeans
+
+#: No block is longer, whatever its power.
+MAX_BLOCK = 1 << 53
 
 
-class ARSUCB(Policy):
+class ARSUCB(PlainMeans):
     """The arm with the best upper bound on plain averages, for ever longer blocks.
 
     The k-th time that an arm is chosen it is played for ceil(k ** growth) rounds, so that what
@@ -58,55 +58,48 @@ class ARSUCB(Policy):
         super().__init__(n_arms, names=names)
 
     def _reset(self) -> None:
-        played, rounds, chosen = np.zeros((3, self.n_arms), dtype=np.int64)
-        self._set_state(np.zeros(2, dtype=np.int64), played, rounds, np.zeros(self.n_arms), chosen)
-        _kernels().plan(self._state, 0)
-
-    def _snapshot(self) -> Any:
-        state = self._state
-        lists = [state.played, state.rounds, state.sums, state.chosen, state.plan]
-        *learned, plan = (each.tolist() for each in lists)
-        return [*learned, *plan]
-
-    def _restore(self, learned: Any) -> None:
-        *averages, arm, left = learned
-        self._set_state(np.array([arm, left]), *map(np.array, averages))
-
-    def _set_state(self, plan: Any, *averages: Any) -> None:
-        self._state = _kernels().ArsState(
-            self.growth, self.exploration, plan, self._available_arms(), *averages
-        )
+        super()._reset()
+        self._chosen = [0] * self.n_arms  # k
+        self._plan(0)
 
     def _learn(self, play: Play) -> None:
-        _kernels().learn(self._state, self.rounds_told, *for_kernel(play))
+        super()._learn(play)
+        if play.purpose != "override":
+            if play.arm == self._arm and play.rounds < self._remaining:
+                self._remaining -= play.rounds
+                return
+            self._chosen[play.arm] += 1
+        self._decide()
+
+    def _decide(self) -> None:
+        """Plan a block of an arm that was never played, or of the one with the best bound."""
+        available = self._available()
+        untried = [arm for arm in available if self._played[arm] == 0]
+        self._plan(untried[0] if untried else max(available, key=self._upper_bound))
+
+    def _plan(self, arm: int) -> None:
+        self._arm = arm
+        self._remaining = MAX_BLOCK
+        chosen = self._chosen[arm] + 1
+        if self.growth * math.log2(chosen) < math.log2(MAX_BLOCK):
+            self._remaining = math.ceil(chosen**self.growth)
+
+    def _upper_bound(self, arm: int) -> float:
+        known = self._rounds[arm]
+        if known == 0:  # played, and its totals are not known yet
+            return -math.inf
+        spread = self.exploration * math.log(self.rounds_told) / known
+        return self._sums[arm] / known + math.sqrt(spread)
 
     def _next(self) -> Block:
-        return from_kernel(_kernels().next_block(self._state, self.rounds_told))
+        return Block(self._arm, self._remaining, "learn")
 
     def _forget(self, arm: int) -> None:
-        self._state.available[arm] = False
-        if arm == self._state.plan[_kernels().ARM]:
-            _kernels().decide(self._state, self.rounds_told)
-
-    def _estimate(self, arm: int, level: float) -> tuple[float | None, float, float, int]:
-        # Hoeffding's inequality; what leaks in from other options is not accounted for.
-        rounds = int(self._state.rounds[arm])
-        if rounds == 0:
-            return None, 0.0, 1.0, 0
-        mean = float(self._state.sums[arm]) / rounds
-        width = math.sqrt(math.log(2 / (1 - level)) / (2 * rounds))
-        return mean, mean - width, mean + width, rounds
+        if arm == self._arm:
+            self._decide()
 
     def _findings(self) -> list[str]:
         times = ", ".join(
-            f"{name} {chosen} times"
-            for name, chosen in zip(self.names, self._state.chosen, strict=True)
+            f"{name} {chosen} times" for name, chosen in zip(self.names, self._chosen, strict=True)
         )
         return [sentence("Chosen so far: {times}.", kind="chosen", times=times)]
-
-
-@functools.cache
-def _kernels() -> Any:
-    from latesum.policies import ars_kernels  # compiled at first use: importing stays fast
-
-    return ars_kernels

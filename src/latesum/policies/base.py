@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -81,9 +81,6 @@ class Policy(PlayedByKernels, KeepsArguments, ABC):
     #: Whether an option may be added while the policy runs. Told the plays of the other arms, the same
     #: policy with one more arm then asks for that arm next, or as soon as those before it had a turn.
     takes_new_options: ClassVar[bool] = False
-    #: What parameters meant before they were there: states and campaigns that were saved by earlier
-    #: versions do not write them, and go on by the rule by which they began.
-    unwritten: ClassVar[Mapping[str, Any]] = {}
 
     rounds_told: int
     _asked: Block | None  # the answer of `ask`, until something is told
@@ -273,7 +270,7 @@ class Policy(PlayedByKernels, KeepsArguments, ABC):
         level = finite_number(level, "the confidence level", above=0)
         if level >= 1:
             raise InvalidInput(f"the confidence level must be below 1, such as 0.95, not {level}.")
-        available = self._active()
+        available = self._candidates()
         rows = []
         for arm, name in enumerate(self.names):
             mean, low, high, plays = self._estimate(arm, level)
@@ -437,7 +434,7 @@ class Policy(PlayedByKernels, KeepsArguments, ABC):
         """The policy with these parameters, for `from_state`."""
         if kind != cls.kind:
             raise InvalidInput(f"this is the state of a {kind!r} policy, not of {cls.kind!r}.")
-        return cls(**{**cls.unwritten, **parameters})
+        return cls(**parameters)
 
     def _reason_for(self, arm: int, purpose: Purpose) -> str:
         """Why an arm is asked for with this purpose. It claims nothing where nothing is known."""
@@ -499,7 +496,7 @@ class Policy(PlayedByKernels, KeepsArguments, ABC):
     def _forget(self, arm: int) -> None:
         """An option was taken away; most policies look at `_available()` and need nothing here."""
 
-    def _active(self) -> Iterable[int]:
+    def _candidates(self) -> Iterable[int]:
         """The arms that may still be the answer."""
         return self._available()
 

@@ -48,7 +48,6 @@ class FlowState(NamedTuple):
     later_rounds: int  # ... and a later one
     index_kind: int  # of `latesum.policies.indices.INDICES`
     caution: float
-    thinned: bool
     noise: float  # how many mean delays' worth of plays disturb a total at each boundary
     balance: Any
     order: Any  # of the first tries
@@ -137,7 +136,7 @@ def rank(state, means, counts, index):  # type: ignore[no-untyped-def]
     """Write the index of every arm, from what is believed of it."""
     balance, plays = state.balance, state.room[PLAYS]
     clock, horizon = float(balance.counters[ROUNDS_PLAYED]), float(state.horizon)
-    if state.index_kind == _UCB1 or not state.thinned:
+    if state.index_kind == _UCB1:
         fill_index(state.index_kind, means, counts, clock, horizon, index)
         return
     count_disturbing(balance, state.noise, plays)

@@ -2,58 +2,44 @@
 
 from __future__ import annotations
 
-import functools
 import math
-from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any
-
-import numpy as np
 
 from latesum._checks import InvalidInput, finite_number, whole_number
-from latesum.policies.base import MOST_ROUNDS, Block, Play, Policy, for_kernel, from_kernel
+from latesum.policies.base import Block, Play, Policy
 
 
-class _PlainAverages(Policy):
-    """What the policies here share: they know the plain mean of each arm's totals."""
-
-    _state: Any  # `played`, `rounds` and `sums` per arm, and what the rule needs
+class PlainMeans(Policy):
+    """Policies that take the mean of an arm's totals as they are, with whatever leaked in."""
 
     def _reset(self) -> None:
-        played, rounds = np.zeros((2, self.n_arms), dtype=np.int64)
-        self._set_state(self._available_arms(), played, rounds, np.zeros(self.n_arms))
-
-    def _snapshot(self) -> Any:
-        state = self._state
-        return [state.played.tolist(), state.rounds.tolist(), state.sums.tolist()]
-
-    def _restore(self, learned: Any) -> None:
-        self._set_state(self._available_arms(), *map(np.array, learned))
-
-    @abstractmethod
-    def _set_state(self, available: Any, *averages: Any) -> None:
-        """Take over which arms are left, and `played`, `rounds` and `sums`."""
+        self._played = [0] * self.n_arms
+        self._rounds = [0] * self.n_arms  # those whose totals are known ...
+        self._sums = [0.0] * self.n_arms  # ... and these totals
 
     def _learn(self, play: Play) -> None:
-        _kernels().learn_averages(self._state, self.rounds_told, *for_kernel(play))
-
-    def _forget(self, arm: int) -> None:
-        self._state.available[arm] = False
+        arm, rounds, total, purpose, _ = play
+        if purpose == "override":
+            return
+        self._played[arm] += rounds
+        if total is not None and purpose == "learn":  # once the answer stands, it stands
+            self._rounds[arm] += rounds
+            self._sums[arm] += total
 
     def _mean(self, arm: int) -> float:
-        return float(_kernels().mean_of(self._state, arm))
+        return self._sums[arm] / self._rounds[arm] if self._rounds[arm] else -math.inf
 
     def _estimate(self, arm: int, level: float) -> tuple[float | None, float, float, int]:
         # Hoeffding's inequality; what leaks in from other options is not accounted for.
-        rounds = int(self._state.rounds[arm])
+        rounds = self._rounds[arm]
         if rounds == 0:
             return None, 0.0, 1.0, 0
-        width = math.sqrt(math.log(2 / (1 - level)) / (2 * rounds))
         mean = self._mean(arm)
+        width = math.sqrt(math.log(2 / (1 - level)) / (2 * rounds))
         return mean, mean - width, mean + width, rounds
 
 
-class FixedSplit(_PlainAverages):
+class FixedSplit(PlainMeans):
     """Each arm once, for its share of the horizon; then the best: a before-and-after test.
 
     Args:
@@ -83,22 +69,21 @@ class FixedSplit(_PlainAverages):
         checked = [finite_number(share, "a share", at_least=0, at_most=1) for share in given]
         if len(checked) != n_arms or abs(math.fsum(checked) - 1) > 1e-9:
             raise InvalidInput(f"give {n_arms} shares that sum to 1, not {given!r}.")
-        if shares is not None:
-            self.shares = checked
-        ends = [round(self.horizon * math.fsum(checked[: arm + 1])) for arm in range(n_arms)]
-        self._quota = np.diff([0, *(min(end, MOST_ROUNDS) for end in ends)])
+        self.shares = None if shares is None else checked
+        ends = [round(self.horizon * math.fsum(checked[:arm])) for arm in range(n_arms + 1)]
+        self._quotas = [ends[arm + 1] - ends[arm] for arm in range(n_arms)]
         super().__init__(n_arms, names=names)
 
-    def _set_state(self, available: Any, *averages: Any) -> None:
-        self._state = _kernels().SplitState(
-            min(self.horizon, MOST_ROUNDS), self._quota, available, *averages
-        )
-
     def _next(self) -> Block:
-        return from_kernel(_kernels().next_of_split(self._state, self.rounds_told))
+        for arm in self._available():
+            missing = self._quotas[arm] - self._played[arm]
+            if missing > 0:
+                return Block(arm, missing, "learn")
+        best = max(self._available(), key=self._mean)
+        return Block(best, self.horizon - self.rounds_told % self.horizon, "commit")
 
 
-class RoundRobin(_PlainAverages):
+class RoundRobin(PlainMeans):
     """The arms in turn, `block` rounds each, for ever.
 
     Args:
@@ -123,32 +108,33 @@ class RoundRobin(_PlainAverages):
 
     def _reset(self) -> None:
         super()._reset()
-        self._state.plan[:] = 0, self.block
-
-    def _snapshot(self) -> Any:
-        return [super()._snapshot(), *self._state.plan.tolist()]
-
-    def _restore(self, learned: Any) -> None:
-        super()._restore(learned[0])
-        self._state.plan[:] = learned[1:]
-
-    def _set_state(self, available: Any, *averages: Any) -> None:
-        plan = np.zeros(2, dtype=np.int64)
-        self._state = _kernels().RobinState(self.block, plan, available, *averages)
+        self._arm, self._remaining = 0, self.block
 
     def _learn(self, play: Play) -> None:
-        _kernels().learn_in_turn(self._state, self.rounds_told, *for_kernel(play))
+        super()._learn(play)
+        if play.purpose != "learn" or play.arm != self._arm:
+            return
+        self._remaining -= play.rounds
+        if self._remaining <= 0:
+            over = -self._remaining
+            self._take_next()
+            if self._arm == play.arm:  # it is the only one left, and this is one long block
+                self._remaining -= over % self.block
+
+    def _take_next(self) -> None:
+        available = self._available()
+        self._arm = min(available, key=lambda arm: (arm - self._arm - 1) % self.n_arms)
+        self._remaining = self.block
 
     def _forget(self, arm: int) -> None:
-        super()._forget(arm)
-        if arm == self._state.plan[_kernels().ARM]:
-            _kernels().take_next(self._state)
+        if arm == self._arm:
+            self._take_next()
 
     def _next(self) -> Block:
-        return from_kernel(_kernels().next_in_turn(self._state, self.rounds_told))
+        return Block(self._arm, self._remaining, "learn")
 
 
-class Oracle(_PlainAverages):
+class Oracle(PlainMeans):
     """Always the best arm, which it was told: what no policy can beat.
 
     Args:
@@ -171,20 +157,10 @@ class Oracle(_PlainAverages):
         super().__init__(n_arms, names=names)
         self._checked_arm(self.best_arm)
 
-    def _set_state(self, available: Any, *averages: Any) -> None:
-        self._state = _kernels().OracleState(
-            min(self.horizon, MOST_ROUNDS), self.best_arm, available, *averages
-        )
-
     def _next(self) -> Block:
-        return from_kernel(_kernels().next_of_oracle(self._state, self.rounds_told))
+        available = self._available()
+        arm = self.best_arm if self.best_arm in available else available[0]
+        return Block(arm, self.horizon - self.rounds_told % self.horizon, "commit")
 
     def _reason(self) -> str:
         return "because it was told that this is the best"
-
-
-@functools.cache
-def _kernels() -> Any:
-    from latesum.policies import fixed_kernels  # compiled at first use: importing stays fast
-
-    return fixed_kernels

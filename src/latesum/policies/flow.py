@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
-from latesum._checks import InvalidInput, finite_number, known_name
+from latesum._checks import finite_number, known_name
 from latesum.policies.base import say_estimate
 from latesum.policies.flow_base import FlowPolicy, kernels
 from latesum.policies.history import Before
@@ -110,11 +110,6 @@ class Flow(IndexPolicy):
         caution: By what share `mean_delay` may be too small: the index takes the better one of an
             arm's estimates with the mean delay as told and with one larger by that share. With 0 it
             trusts `mean_delay`, which saves a few per cent.
-        thinned: Whether the two KL indices count the noise of leaks: which rewards leak is random
-            even where rewards are not, so that near a mean of 1 an estimate is far less sure than as
-            many labelled rewards would be. False is the rule of earlier versions, which took them for
-            that; campaigns that began under it keep to it. ("ucb1" takes the most noise that there
-            can be, and is the same with both.)
         before: What ran before the start, since its late rewards arrive in the first blocks:
             None (nothing ran: the pipeline is empty, as in the paper), one of the arms, or "other"
             (no arm, or not known: the first block then only tells what ran before, and is no
@@ -140,7 +135,6 @@ class Flow(IndexPolicy):
     """
 
     kind = "flow"
-    unwritten: ClassVar[Mapping[str, Any]] = {"thinned": False}
 
     def __init__(
         self,
@@ -150,16 +144,12 @@ class Flow(IndexPolicy):
         mean_delay: float,
         index: Index = "kl-ucb++",
         caution: float = 0.25,
-        thinned: bool = True,
         before: Before = None,
         history: Iterable[Sequence[Any]] = (),
         names: Sequence[str] | None = None,
         rng: np.random.Generator | None = None,
     ) -> None:
         self.caution = finite_number(caution, "caution", at_least=0, at_most=0.9)
-        if not isinstance(thinned, bool):
-            raise InvalidInput(f"thinned is True or False, not {thinned!r}.")
-        self.thinned = thinned
         super().__init__(
             n_arms, horizon, mean_delay, index, before=before, history=history, names=names, rng=rng
         )
@@ -168,7 +158,6 @@ class Flow(IndexPolicy):
         return {
             "index_kind": INDICES[self.index],
             "caution": float(self.caution),
-            "thinned": self.thinned,
             "noise": float(self._noise()),
         }
 

@@ -88,7 +88,7 @@ class FlowPolicy(Policy):
 
     def _rule(self) -> dict[str, Any]:
         """How an index is made, for policies that choose by one."""
-        return {"index_kind": 0, "caution": 0.0, "thinned": False, "noise": 1.0}
+        return {"index_kind": 0, "caution": 0.0, "noise": 1.0}
 
     @property
     def _arm(self) -> int:

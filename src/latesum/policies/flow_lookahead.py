@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -24,9 +24,8 @@ class FlowLookahead(Flow):
     when another arm has the best index, the present arm is first played for one more segment, of
     three mean delays or of the delay's bound, whichever is more; nothing that is seen in it changes
     which arm comes next. So all rewards that leak were earned after their destination was
-    fixed, and the errors of the flow balance are sums of martingale differences. Its index takes
-    estimates for as sure as `Flow(thinned=False)` does, with the delay's bound, where it is known, in
-    place of its mean.
+    fixed, and the errors of the flow balance are sums of martingale differences. Its index counts
+    the noise of leaks by the delay's bound, where it is known, in place of its mean.
 
     Args:
         n_arms: The number of arms.
@@ -48,7 +47,6 @@ class FlowLookahead(Flow):
     """
 
     kind = "flow-lookahead"
-    unwritten: ClassVar[Mapping[str, Any]] = {}
 
     def __init__(
         self,
@@ -77,7 +75,6 @@ class FlowLookahead(Flow):
             mean_delay=mean_delay,
             index=index,
             caution=caution,
-            thinned=False,
             before=before,
             history=history,
             names=names,

@@ -17,17 +17,14 @@ from latesum.policies.clw import CLW
 from latesum.policies.fixed import FixedSplit, Oracle, RoundRobin
 from latesum.policies.flow import Flow
 from latesum.policies.flow_lookahead import FlowLookahead
-from latesum.policies.guarded import Guarded
 from latesum.policies.odaaf import ODAAF, ODAAFB, ODAAFV, NaiveODAAF
-from latesum.policies.odaaf_s import ODAAFS
-from latesum.policies.restarting import Restarting
 from latesum.policies.spec import ALIASES, PolicySpec
 from latesum.policies.unmix import Unmix
 
 _Class = TypeVar("_Class", bound=type[Policy])
 
 _OURS: tuple[type[Policy], ...] = (
-    ODAAF, ODAAFB, ODAAFV, NaiveODAAF, Unmix, Flow, FlowLookahead, ODAAFS, Guarded, CLW, ARSUCB, FixedSplit,
+    ODAAF, ODAAFB, ODAAFV, NaiveODAAF, Unmix, Flow, FlowLookahead, CLW, ARSUCB, FixedSplit,
     RoundRobin, Oracle,
 )  # fmt: skip
 for _class in _OURS:
@@ -103,24 +100,6 @@ def takes_new_options(name: str) -> bool:
     return bool(getattr(POLICIES.find(PolicySpec.parse(name).name), "takes_new_options", False))
 
 
-def unwritten_parameters(name: str) -> dict[str, Any]:
-    """What parameters of a policy meant before they were there, for what was saved without them.
-
-    >>> unwritten_parameters("flow")
-    {'thinned': False}
-    """
-    return PolicySpec.parse(name).unwritten
-
-
-def newer_parameters(name: str) -> dict[str, Any]:
-    """The same parameters as they are now: what is saved with them goes on meaning the same.
-
-    >>> newer_parameters("flow")
-    {'thinned': True}
-    """
-    return PolicySpec.parse(name).newer
-
-
 def checked_name(name: str) -> str:
     """The name, if it is that of a policy that decides from totals; any other is refused.
 
@@ -161,6 +140,5 @@ def from_state(state: dict[str, Any]) -> Policy:
     """
     if not isinstance(state, dict) or "policy" not in state:
         raise InvalidInput("this is not a saved policy: it has no 'policy' entry.")
-    kind = state["policy"]
-    owner: type[Policy] = Restarting if kind == Restarting.kind else POLICIES.find(kind)
+    owner: type[Policy] = POLICIES.find(state["policy"])
     return owner.from_state(state)

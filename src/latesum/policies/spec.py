@@ -107,22 +107,6 @@ class PolicySpec:
         parameters = signature_of(self._class).parameters.values()
         return [each.name for each in parameters if each.default is not inspect.Parameter.empty]
 
-    @property
-    def unwritten(self) -> dict[str, Any]:
-        """Those of the parameters not written that earlier versions lacked, as things were then."""
-        older = getattr(self._class, "unwritten", {})
-        return {key: value for key, value in older.items() if key not in self.parameters}
-
-    @property
-    def newer(self) -> dict[str, Any]:
-        """The same parameters as they are now: what is saved with them goes on meaning the same.
-
-        >>> PolicySpec.parse("flow(caution=0)").newer, PolicySpec.parse("flow").unwritten
-        ({'thinned': True}, {'thinned': False})
-        """
-        defaults = signature_of(self._class).parameters
-        return {key: defaults[key].default for key in self.unwritten}
-
     def adding(self, parameters: Mapping[str, Any]) -> PolicySpec:
         """The same with more parameters; one that is there already is refused.
 

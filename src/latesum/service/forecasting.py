@@ -155,7 +155,7 @@ def _drawn_means(estimates: list[Estimate], rng: np.random.Generator) -> list[fl
 
 def _delay(settings: CampaignConfig) -> str:
     """The delay that the campaign was told, as a text; exponential if only its mean is known."""
-    parameters = settings.written_parameters
+    parameters = settings.parameters
     given = parameters.get("delay")
     if isinstance(given, str):
         parse(given)

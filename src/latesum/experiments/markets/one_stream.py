@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from statistics import NormalDist
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -81,7 +81,6 @@ class Switchback(Policy):
     kind = "switchback"
     random = True
     learns_from = "parts"
-    unwritten: ClassVar[Mapping[str, Any]] = {"model": 1}
 
     def __init__(
         self,

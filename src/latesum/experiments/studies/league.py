@@ -43,8 +43,6 @@ ENTRANTS: dict[str, Entrant] = {
     "flow": Entrant("flow", 100, "qpm-d KL-UCB++"),
     "flow, UCB1": Entrant("flow(index='ucb1')", 100, "qpm-d UCB1"),
     "flow-lookahead": Entrant("flow-lookahead", 100, "qpm-d KL-UCB++"),
-    "guarded": Entrant("guarded", 100, "qpm-d KL-UCB++"),
-    "odaaf-s": Entrant("odaaf-s", 100),
     "ars-ucb": Entrant("ars-ucb", 50),
     "odaaf": Entrant("odaaf", 50),
     "odaaf-b": Entrant("odaaf-b", 50),

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import replace
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
@@ -141,7 +140,7 @@ def measure_safety(
     (runs,) = run([setting], replications, what=what, **how).runs.values()
     final = runs.regrets[:, -1]
     found = tuple(
-        LockIn(number, _written_out(setting.drawn(number)).to_json(), float(final[number]))
+        LockIn(number, setting.drawn(number).to_json(), float(final[number]))
         for number in np.flatnonzero(runs.measured[lock_in]).tolist()
     )
     return Safety(
@@ -176,12 +175,6 @@ def _in_markets(
         policy, told, len(runs), int(runs.measured["market_suspect"].sum()), len(found), None,
         rate_upper_limit(len(found), len(runs)), float(final.mean()), float(final.max()), found,
     )  # fmt: skip
-
-
-def _written_out(setting: RunSpec) -> RunSpec:
-    """The same with the rule of the policy written down, so that it means the same later."""
-    spec = setting.policy
-    return replace(setting, policy=PolicySpec(spec.name, {**spec.parameters, **spec.newer}))
 
 
 def _told_no_more(spec: PolicySpec, nothing: bool) -> PolicySpec:

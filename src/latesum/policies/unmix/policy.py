@@ -6,7 +6,7 @@ import functools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,22 +88,6 @@ class Unmix(Policy):
         before: What ran before the start: None (nothing), an arm, or "other" (none of the arms).
         history: Parts that were played before the start, oldest first, as (arm, rounds, total or
             None); `before` is then what ran before the first of them.
-        new_first: Whether an arm that is added while the policy runs is played next, and not only when
-            the visit to another arm has ended.
-        reconsider: Whether it has second opinions on what it was told, and, where nothing was told, tries
-            each arm once for longer than no reward came at the start. Earlier versions did not.
-        look_again: Whether an arm is visited once more that would be as good as the best one by another
-            delay, which is nearly as likely as the one that is believed. Earlier versions did not.
-        doubt_grows: Whether an arm counts as good as the best one within two standard deviations from 600 mean
-            delays on, and not within one as before. Earlier versions stayed with one.
-        doubt_reaches: Whether it also looks again where only a delay that it would not believe says that an arm is better
-            than the best one: four times as long as told, or, where nothing was told, any longer one. Earlier
-            versions did not.
-        doubt_in_turn: Whether arms in doubt are visited one at a time, and for less long, where nothing was told of the delay. Earlier
-            versions visited them all.
-        visit_twice: Whether an arm that was visited once and seems less than 6% worse than the best one is in doubt, where a
-            mean was told; and whether an arm whose totals are all missing is visited again. Earlier versions relied on
-            one visit.
         names: The arms' names.
         rng: The generator that the order of first visits is drawn from.
 
@@ -125,16 +109,6 @@ class Unmix(Policy):
     #: was said of the means.
     _reported: tuple[PartRows, tuple[int, int], tuple[float, list[Said]]] | None = None
     takes_new_options = True
-    #: Campaigns that began before there were these rules go on without them.
-    unwritten: ClassVar[Mapping[str, Any]] = {
-        "new_first": False,
-        "reconsider": False,
-        "look_again": False,
-        "doubt_grows": False,
-        "doubt_reaches": False,
-        "doubt_in_turn": False,
-        "visit_twice": False,
-    }
 
     #: The arms that can be played, in the order of first visits, and which were dropped then.
     _ordered: tuple[frozenset[int] | None, NDArray[np.int64]]
@@ -152,13 +126,6 @@ class Unmix(Policy):
         delays_differ: float | None = None,
         before: Before = None,
         history: Iterable[Sequence[Any]] = (),
-        new_first: bool = True,
-        reconsider: bool = True,
-        look_again: bool = True,
-        doubt_grows: bool = True,
-        doubt_reaches: bool = True,
-        doubt_in_turn: bool = True,
-        visit_twice: bool = True,
         names: Sequence[str] | None = None,
         rng: np.random.Generator | None = None,
     ) -> None:
@@ -183,17 +150,6 @@ class Unmix(Policy):
         self.delay = None if self._laws is None else _texts(self._laws)
         self.before = check_before(before, n_arms)
         self.history = check_history(history, n_arms)
-        rules = {
-            "new_first": new_first, "reconsider": reconsider, "look_again": look_again,
-            "doubt_grows": doubt_grows, "doubt_reaches": doubt_reaches,
-            "doubt_in_turn": doubt_in_turn, "visit_twice": visit_twice,
-        }  # fmt: skip
-        for name, rule in rules.items():
-            if not isinstance(rule, bool):
-                raise InvalidInput(f"{name} is True or False, not {rule!r}.")
-        self.new_first, self.reconsider, self.look_again = new_first, reconsider, look_again
-        self.doubt_grows, self.doubt_reaches = doubt_grows, doubt_reaches
-        self.doubt_in_turn, self.visit_twice = doubt_in_turn, visit_twice
         super().__init__(n_arms, names=names, rng=rng)
 
     @classmethod
@@ -324,8 +280,7 @@ class Unmix(Policy):
         self._arm, self._left, self._why = plan
         self._part = None
         self._scale, self._plausible, self._search_at, self._ramp, *curve = search
-        unwritten: list[Any] = [False, True, (), 0.0]  # by earlier versions
-        curve += unwritten[len(curve) :]
+        curve += [(), 0.0][len(curve) - 2 :]
         self._wide, self._at_once, doubted, self._doubt_scale = curve
         self._doubted = list(doubted)
         self._rows = self._new_rows()
@@ -353,8 +308,7 @@ class Unmix(Policy):
     def _search_and_decide(self, was: int) -> None:
         """It is time to search, or a visit to an arm in doubt is over; `was` is why it was played."""
         if was == IN_DOUBT and not self._doubted:  # what was seen says which explanation is right
-            in_turn = self.doubt_in_turn if self._told_nothing else self.doubt_reaches
-            self._search(doubts=in_turn, go_on=in_turn)
+            self._search(go_on=True)
         elif self._rows.clock >= self._search_at:
             self._search()
         self._decide()
@@ -391,7 +345,7 @@ class Unmix(Policy):
             # What comes before and after a visit to an arm in doubt is not decided there.
             0.0 if self._doubted or self._why == IN_DOUBT else self._search_at,
             self._in_order(), self.n_arms, float(self.rounds_told), float(self.horizon or 0),
-            self._told_nothing, self.reconsider, self.new_first, self.visit_twice,
+            self._told_nothing,
         )  # fmt: skip
 
     def _fit(self) -> None:
@@ -401,54 +355,50 @@ class Unmix(Policy):
         if self._ramp is not None or self._rows.clock >= self._search_at:
             self._search()
 
-    def _search(self, *, doubts: bool = True, go_on: bool = False) -> None:
+    def _search(self, *, go_on: bool = False) -> None:
         """Look for the delay anew; with `go_on` after a visit to an arm in doubt, for the arms not visited since."""
         rows = self._rows
         if not self._told_nothing:
-            self._reconsider(doubts=doubts, go_on=go_on)
+            self._reconsider(go_on=go_on)
             return
         found = self._likeliest()
         if (
             self._ramp is not None
             or (found.scale, found.at_once) != (self._scale, self._at_once)
-            or (self.reconsider and found.rows.objective < rows.objective)
+            or found.rows.objective < rows.objective
         ):
             self._scale, self._at_once, self._rows = found.scale, found.at_once, found.rows
         self._plausible = found.plausible
-        if doubts and self.look_again and self.doubt_reaches and self._ramp is None:
+        if self._ramp is None:
             arms = self._in_order().tolist()
             self._doubt_scale, doubted = doubted_longer(self._rows, found, arms)
             since = self._search_at / _SEARCH_AGAIN if go_on else math.inf
-            self._doubted = self._to_visit(doubted, since, in_turn=self.doubt_in_turn)
+            self._doubted = self._to_visit(doubted, since)
         if not go_on:
             self._search_at = _SEARCH_AGAIN * rows.clock
 
     def _likeliest(self) -> Found:
         longest = (self.horizon or _USUAL_HORIZON) / _LONGEST_DELAY
-        return likeliest(self._rows, longest, (False, True) if self.reconsider else (True,))
+        return likeliest(self._rows, longest)
 
-    def _reconsider(self, *, doubts: bool = True, go_on: bool = False) -> None:
+    def _reconsider(self, *, go_on: bool = False) -> None:
         """A second opinion; with `go_on` that after a visit to an arm in doubt, for the arms not visited since the first."""
         told, rows = self._told_scale, self._rows
-        if self.reconsider and self._laws is None:
-            arms = self._in_order().tolist() if self.look_again else []
-            late = self.doubt_grows and rows.clock >= _LATE_DOUBTS_FROM * told
+        if self._laws is None:
+            arms = self._in_order().tolist()
+            late = rows.clock >= _LATE_DOUBTS_FROM * told
             self._scale, self._wide, self._rows, doubted = second_opinion(
-                rows, self._scale, self._wide, told, arms, LATE_DOUBT if late else DOUBT,
-                reaches=self.doubt_reaches,
-            )  # fmt: skip
-            if doubts and rows.clock >= DOUBTS_FROM * told:
-                if self.visit_twice and self.doubt_reaches:
-                    doubted = (*doubted, *visited_once(self._rows, arms))
+                rows, self._scale, self._wide, told, arms, LATE_DOUBT if late else DOUBT
+            )
+            if rows.clock >= DOUBTS_FROM * told:
+                doubted = (*doubted, *visited_once(self._rows, arms))
                 since = self._search_at / _OPINION_AGAIN if go_on else math.inf
-                self._doubted = self._to_visit(doubted, since, in_turn=self.doubt_reaches)
+                self._doubted = self._to_visit(doubted, since)
         if not go_on:
             self._search_at = _OPINION_AGAIN * rows.clock
 
-    def _to_visit(self, doubted: Sequence[int], since: float, *, in_turn: bool) -> list[int]:
+    def _to_visit(self, doubted: Sequence[int], since: float) -> list[int]:
         """Of the arms in doubt those to visit before there is another opinion; not those that were visited `since`."""
-        if not in_turn:
-            return list(doubted)
         # One visit says more of the delay, and may end the doubt of the others: the best one first, which costs least.
         rows = self._rows
         left = [
@@ -472,8 +422,7 @@ class Unmix(Policy):
 
     def _visit_again(self, arm: int) -> None:
         scale = max(self._scale, self._doubt_scale if self._told_nothing else self._told_scale)
-        short = self._told_nothing and self.doubt_in_turn
-        rounds = int(_visits().doubt_length(scale, self._share, short))
+        rounds = int(_visits().doubt_length(scale, self._share, self._told_nothing))
         if self.horizon is not None and self.rounds_told < self.horizon:
             rounds = min(rounds, self.horizon - self.rounds_told)
         self._arm, self._why, self._left = arm, IN_DOUBT, rounds

@@ -49,9 +49,6 @@ class VisitPlan(NamedTuple):
     rounds_told: float
     horizon: float  # 0: not known
     told_nothing: bool
-    reconsider: bool
-    new_first: bool
-    visit_twice: bool
 
 
 class PartRows:
@@ -227,8 +224,7 @@ class PartRows:
             plan.arm, plan.left, plan.why, part, plan.why, plan.scale, plan.plausible, plan.search_at,
         ], dtype=np.float64)  # fmt: skip
         return _steps().UnmixState(
-            planned, plan.order, plan.n_arms, plan.horizon, plan.told_nothing, plan.reconsider,
-            plan.new_first, plan.visit_twice, self._numbers, self.counts, self._points, self.variances, self._table,
+            planned, plan.order, plan.n_arms, plan.horizon, plan.told_nothing, self._numbers, self.counts, self._points, self.variances, self._table,
             self._runs, curve.laws, *curve.pieces, curve.prior, curve.bin_means, self._design,
             self._shares, self._ages, self._equations, self._band, self._matrices, self._vectors,
             self._values,
@@ -238,7 +234,7 @@ class PartRows:
         """The next arm, why, and for how many rounds."""
         next_one: tuple[int, int, int] = _steps().visits_kernels.decide(
             plan.order, plan.n_arms, plan.scale, plan.rounds_told, plan.horizon, plan.told_nothing,
-            plan.reconsider, plan.new_first, plan.visit_twice, self._numbers, self.counts, self._runs, self._points,
+            self._numbers, self.counts, self._runs, self._points,
             self.variances, self._values,
         )  # fmt: skip
         return next_one

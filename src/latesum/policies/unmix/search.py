@@ -93,14 +93,12 @@ class Found(NamedTuple):
         return [each for each in self.tried if each.rows.objective <= least + _PLAUSIBLE]
 
 
-def likeliest(rows: PartRows, most: float, priors: Sequence[bool] = (True,)) -> Found:
-    """The likeliest scale of the grid.
+def likeliest(rows: PartRows, most: float) -> Found:
+    """The likeliest scale of the grid; that a part comes at once must be clearly likelier.
 
     Args:
         rows: What was played and seen.
         most: The largest scale to consider.
-        priors: Whether a part of the rewards may come at once; with both, those that do must be
-            clearly likelier.
 
     >>> rows = PartRows(2, told_mean(1.0, UNCERTAINTY, 2), 0.05)
     >>> for arm, total in ((0, 18), (0, 38), (0, 46), (0, 48), (1, 31), (1, 12), (1, 4), (1, 2)):
@@ -113,13 +111,12 @@ def likeliest(rows: PartRows, most: float, priors: Sequence[bool] = (True,)) -> 
     scale = SMALLEST
     while scale <= most:
         under = None
-        for at_once in priors:  # the same bins
+        for at_once in (False, True):  # the same bins
             curve = told_mean(scale, UNCERTAINTY, rows.n_arms, at_once=at_once)
             under = rows.under(curve, _STEPS, under)
             tried.append(Explained(scale, at_once, under))
         scale *= 2
-    handicap = _MARGIN if len(priors) > 1 else 0.0
-    best = min(tried, key=lambda each: each.rows.objective + handicap * each.at_once)
+    best = min(tried, key=lambda each: each.rows.objective + _MARGIN * each.at_once)
     # With rewards at once, long means stay plausible for very long: only where they are likelier.
     nearly = best.rows.objective + _PLAUSIBLE
     plausible = max(
@@ -148,7 +145,7 @@ def doubted_longer(
     >>> for arm, total in seen:
     ...     rows.add(arm, 50, float(total), 1e9)
     >>> rows.add(1, 9000, 5400.0, 1e9)
-    >>> found = likeliest(rows, 1000.0, (False, True))
+    >>> found = likeliest(rows, 1000.0)
     >>> found.scale, doubted_longer(found.rows, found, [0, 1])
     (0.5, (32.0, (0,)))
     """
@@ -175,7 +172,7 @@ class Opinion(NamedTuple):
 
 def second_opinion(
     rows: PartRows, scale: float, wide: bool, told: float, arms: Sequence[int] = (),
-    doubt: Doubt = DOUBT, *, reaches: bool = True,
+    doubt: Doubt = DOUBT,
 ) -> Opinion:  # fmt: skip
     """The rows explained anew: as now, or by another curve where that is clearly likelier.
 
@@ -186,7 +183,6 @@ def second_opinion(
         told: The scale that was told.
         arms: The arms that can be in doubt.
         doubt: When they are, by an explanation that could have been taken.
-        reaches: Whether explanations that are never taken leave doubt, too.
 
     >>> rows = PartRows(2, told_mean(20.0, 0.1, 2), 0.05)
     >>> seen = (0, 18), (0, 38), (0, 46), (0, 48), (1, 31), (1, 12), (1, 4), (1, 2)
@@ -209,7 +205,7 @@ def second_opinion(
         if other.objective < least:
             best, least = Opinion(factor * told, True, other), other.objective
     doubting = [(other, doubt) for other in others if other is not best.rows]
-    if arms and reaches:
+    if arms:
         curve = told_mean(_FAR_SCALE * told, UNCERTAINTY, rows.n_arms)
         doubting.append((rows.under(curve, _STEPS, keep=True), _FAR_DOUBT))
         if rows.stretch_sd > _DIFFER_MUCH:

@@ -31,9 +31,6 @@ class UnmixState(NamedTuple):
     n_arms: int
     horizon: float  # 0: not known
     told_nothing: bool
-    reconsider: bool
-    new_first: bool
-    visit_twice: bool
     numbers: Any
     counts: Any
     points: Any
@@ -57,7 +54,7 @@ class UnmixState(NamedTuple):
 
 
 @allocation_free
-def learn(arm, rounds, total, asked, left, why, scale, plausible, search_at, order, n_arms, clock, horizon, told_nothing, reconsider, new_first, visit_twice, numbers, counts, points, variances, table, runs, laws, offsets, pieces, reaches, prior, bin_means, design, shares, ages, equations, band, matrices, vectors, values):  # type: ignore[no-untyped-def]  # fmt: skip
+def learn(arm, rounds, total, asked, left, why, scale, plausible, search_at, order, n_arms, clock, horizon, told_nothing, numbers, counts, points, variances, table, runs, laws, offsets, pieces, reaches, prior, bin_means, design, shares, ages, equations, band, matrices, vectors, values):  # type: ignore[no-untyped-def]  # fmt: skip
     """Take in a part of `arm`; the arm, the reason, the rounds and the part that come next.
 
     `asked` is the arm that was asked for, for `left` rounds and the reason `why`. While some of them are
@@ -78,7 +75,7 @@ def learn(arm, rounds, total, asked, left, why, scale, plausible, search_at, ord
     if numbers[rows_kernels.CLOCK] >= search_at:
         return arm, SEARCH, 0, 0
     arm, why, left = visits_kernels.decide(
-        order, n_arms, scale, clock, horizon, told_nothing, reconsider, new_first, visit_twice, numbers,
+        order, n_arms, scale, clock, horizon, told_nothing, numbers,
         counts, runs, points, variances, values,
     )  # fmt: skip
     return arm, why, left, visits_kernels.next_part(arm, left, scale, numbers, runs)
@@ -105,7 +102,7 @@ def learn_part(state, told, arm, rounds, total, known, purpose):  # type: ignore
     plan[ARM], plan[WHY], plan[LEFT], plan[PART] = learn(
         arm, rounds, seen, int(plan[ARM]), int(plan[LEFT]), int(plan[WHY]), plan[SCALE],
         plan[PLAUSIBLE], plan[SEARCH_AT], state.order, state.n_arms, float(told), state.horizon,
-        state.told_nothing, state.reconsider, state.new_first, state.visit_twice, state.numbers,
+        state.told_nothing, state.numbers,
         state.counts, state.points, state.variances, state.table, state.runs, state.laws, state.offsets, state.pieces, state.reaches,
         state.prior, state.bin_means, state.design, state.shares, state.ages, state.equations, state.band,
         state.matrices, state.vectors, state.values,

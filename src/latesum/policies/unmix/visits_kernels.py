@@ -111,27 +111,25 @@ def is_unseen(arm, counts, clock):  # type: ignore[no-untyped-def]
 
 
 @allocation_free
-def choose(present, length, order, values, mu, counts, scale, share, rewards, tried_since, new_first, visit_twice, clock):  # type: ignore[no-untyped-def]  # fmt: skip
+def choose(present, length, order, values, mu, counts, scale, share, rewards, tried_since, clock):  # type: ignore[no-untyped-def]  # fmt: skip
     """The next arm and why: stay while the visit goes on, then a new arm, then the best index.
 
     `present` is the arm that was played last if it can be played on, otherwise -1. An arm whose
-    last run began before `tried_since` counts as new. With `new_first` an arm that was never played
-    ends a later visit, which may be as long as all that is known, once it has lasted for a block. With `visit_twice`
-    an arm whose totals are all missing counts as new.
+    last run began before `tried_since` counts as new. An arm that was never played
+    ends a later visit, which may be as long as all that is known, once it has lasted for a block. An
+    arm whose totals are all missing counts as new.
     """
-    if new_first and present >= 0 and counts[VISITS, present] > 1.0 and length >= STRETCH * scale:
+    if present >= 0 and counts[VISITS, present] > 1.0 and length >= STRETCH * scale:
         for place in range(len(order)):
             arm = order[place]
-            if counts[PLAYED, arm] == 0.0 or (visit_twice and is_unseen(arm, counts, clock)):
+            if counts[PLAYED, arm] == 0.0 or is_unseen(arm, counts, clock):
                 return arm, NOT_TRIED
     if present >= 0 and goes_on(present, length, order, values, mu, counts, scale, share, rewards):
         return present, GOES_ON
     best = order[0]
     for place in range(len(order)):
         arm = order[place]
-        if arm != present and (
-            counts[BEGAN, arm] < tried_since or (visit_twice and is_unseen(arm, counts, clock))
-        ):
+        if arm != present and (counts[BEGAN, arm] < tried_since or is_unseen(arm, counts, clock)):
             return arm, NOT_TRIED
         if values[arm] > values[best]:
             best = arm
@@ -174,7 +172,7 @@ def next_part(arm, left, scale, numbers, runs):  # type: ignore[no-untyped-def]
 
 
 @allocation_free
-def decide(order, n_arms, scale, clock, horizon, told_nothing, reconsider, new_first, visit_twice, numbers, counts, runs, points, variances, values):  # type: ignore[no-untyped-def]  # fmt: skip
+def decide(order, n_arms, scale, clock, horizon, told_nothing, numbers, counts, runs, points, variances, values):  # type: ignore[no-untyped-def]  # fmt: skip
     """The next arm, why, and for how many rounds.
 
     `order` are the arms that can be played, in the order of their first visits, `clock` the rounds so
@@ -184,7 +182,6 @@ def decide(order, n_arms, scale, clock, horizon, told_nothing, reconsider, new_f
     that come much later than most are missing. `values` is room for the indices.
     """
     share = first_visit_share(horizon, clock, n_arms)
-    silent = reconsider and told_nothing
     if numbers[COUNT] == 0.0:
         arm, why = order[0], NOT_TRIED
         rounds = block_length(False, 0.0, 0.0, scale, share)
@@ -201,10 +198,10 @@ def decide(order, n_arms, scale, clock, horizon, told_nothing, reconsider, new_f
         index_values(mu, variances[1], counts, n_arms, scale, clock, horizon, values)
         arm, why = choose(
             present, run_length(numbers, runs), order, values, mu, counts, scale, share,
-            numbers[REWARDS], tried_since, new_first, visit_twice, clock,
+            numbers[REWARDS], tried_since, clock,
         )  # fmt: skip
         rounds = block_length(arm == present, counts[PLAYED, arm], counts[KNOWN, arm], scale, share)
-    if silent and why == NOT_TRIED:
+    if told_nothing and why == NOT_TRIED:
         # If the silence at the start was a delay, the arm's own rewards must be seen after it.
         silence = min(math.ceil(_PAST_SILENCE * numbers[SILENCE]), math.floor(share))
         rounds = max(rounds, silence)

@@ -91,22 +91,9 @@ def _create(campaigns: CampaignCache, name: str, new: dict[str, Any]) -> bool:
     there = CampaignConfig.from_json(stored.settings)
     if new.get("seed") is None:
         given["seed"] = there.seed
-    given["parameters"] = _as_they_began(there, given.get("parameters", {}))
-    written = {**there.to_json(), "parameters": there.written_parameters}
-    if CampaignConfig.read(given, now=there.start).to_json() != written:
+    if CampaignConfig.read(given, now=there.start).to_json() != there.to_json():
         raise Refused(409, f"there is a campaign {name!r} already, set up otherwise.")
     return False
-
-
-def _as_they_began(there: CampaignConfig, given: Any) -> Any:
-    """The parameters given, with those that a campaign of an earlier version does not have.
-
-    A request that is repeated after an upgrade means the same as before it.
-    """
-    if not isinstance(given, dict):
-        return given
-    unwritten = there.written_parameters.keys() - there.parameters.keys()
-    return {**{key: there.written_parameters[key] for key in unwritten}, **given}
 
 
 @router.get("/{campaign}", responses=documented(404))
