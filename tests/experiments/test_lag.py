@@ -22,14 +22,7 @@ class Watched(RoundRobin):
 
     def _learn(self, play):
         super()._learn(play)
-        self.told = [*self.told, tuple(play)]
-
-    def _snapshot(self):
-        return [super()._snapshot(), self.told]
-
-    def _restore(self, learned):
-        super()._restore(learned[0])
-        self.told = learned[1]
+        self.told = [*self.told, list(play)]
 
     def _next(self):
         Watched.decisions.append((self.rounds_told, self.told))
