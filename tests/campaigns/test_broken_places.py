@@ -1,6 +1,5 @@
 """A damaged file, a place that cannot be written, a full disk: a sentence each, and nothing lost."""
 
-import shutil
 import sqlite3
 
 import pytest
@@ -67,13 +66,6 @@ def test_what_was_written_last_is_not_passed_over(file, clock):
             Store(file, read_only=True)
     with Store(file, read_only=True) as store:
         assert len(Campaign.open("banner", store=store, clock=clock).history()) == 2
-
-
-def test_an_older_store_that_can_only_be_read_is_refused(tmp_path, request):
-    old = request.path.parent / "databases" / "schema-0002.db"
-    shutil.copy(old, tmp_path / "old.db")
-    with pytest.raises(InvalidInput, match="copy it to a place where it can be written"):
-        Store(tmp_path / "old.db", read_only=True)
 
 
 def test_a_full_disk_is_said_and_nothing_is_lost(file, clock):

@@ -1,24 +1,15 @@
-"""Decisions say which block they are a part of; logs of earlier versions, which do not, still work."""
+"""Decisions say which block they are a part of."""
 
 import itertools
-from datetime import UTC, datetime
-from pathlib import Path
 
-import pytest
-
-from latesum.campaigns import Campaign, Store
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.deciding import told_plays
 from latesum.campaigns.moving import (
     export_campaign,
     exported_log,
-    read_export,
     replay_log,
-    restore_campaign,
 )
-from latesum.policies import Play
 
-HISTORIES = Path(__file__).parent / "histories"
 ME = {"who": "an operator", "why": "a test"}
 
 
@@ -97,48 +88,3 @@ def test_a_replay_notices_another_number(new_campaign, clock):
     decision[4]["number"] = 2
     found = replay_log(CampaignConfig.from_json(exported["settings"]), exported_log(exported))
     assert [each.bucket for each in found][:1] == [2]
-
-
-@pytest.mark.parametrize("name", ["flow", "odaaf", "round-robin"])
-def test_numbers_of_earlier_logs_rise_where_option_or_purpose_change(name, tmp_path, clock):
-    """What was one block by arm and purpose, "stay" and "learn" apart, is one by number."""
-    exported = read_export((HISTORIES / f"{name}.json").read_text(encoding="utf-8"))
-    raw = {each[3]: each[4]["purpose"] for each in exported["log"] if each[2] == "decision"}
-    assert ("stay" in raw.values()) == (name == "flow")
-    with Store(tmp_path / "old.db") as store:
-        restore_campaign(store, exported)
-        campaign = Campaign.open("eventful", store=store, clock=clock)
-        ledger = campaign.ledger()
-        clock.now = datetime(2026, 5, 19, 9, tzinfo=UTC)
-        seen = told(campaign)
-        plays = [each for each in seen if isinstance(each, Play)]
-        buckets = [bucket for bucket in ledger.decisions if ledger.value(bucket).rounds != 0]
-        assert {play.purpose for play in plays} <= {"learn", "override", "bridge", "commit"}
-        before = None
-        for each in seen:
-            if not isinstance(each, Play):
-                before = None
-                continue
-            bucket = buckets.pop(0)
-            word = raw[bucket] if each.purpose == "learn" else each.purpose
-            if before is not None and before[:2] == (each.arm, word):
-                assert each.number == before[2]
-            else:
-                assert each.number == bucket
-            before = (each.arm, word, each.number)
-
-
-def test_an_earlier_log_is_gone_on_with(tmp_path, clock):
-    exported = read_export((HISTORIES / "flow.json").read_text(encoding="utf-8"))
-    with Store(tmp_path / "old.db") as store:
-        restore_campaign(store, exported)
-        campaign = Campaign.open("eventful", store=store, clock=clock)
-        clock.now = datetime(2026, 5, 19, 9, tzinfo=UTC)
-        for _ in range(5):
-            decision = campaign.decide()
-            assert decision.number is not None
-            clock.pass_by(days=1)
-            campaign.record(decision.bucket, rounds=4000, total=2200)
-        assert replay_log(campaign.first_settings, campaign.history()) == []
-        page = campaign.status().timeline
-        assert {row.purpose for row in page} <= {"learn", "bridge", "commit", "override"}

@@ -14,7 +14,7 @@ from latesum.campaigns import Campaign, Row
 from latesum.campaigns.describing import describe_entry
 from latesum.campaigns.outlook import percent
 from latesum.campaigns.page_words import PageReader, Words
-from latesum.campaigns.reasons import reason_of, say_asked
+from latesum.campaigns.reasons import reason_of
 from latesum.campaigns.static_page import status_html
 from latesum.policies import ODAAF, Flow, RoundRobin, Unmix, registry
 from latesum.policies.base import say_estimate
@@ -93,34 +93,16 @@ def test_findings_in_the_words_of_those_who_decide():
     )
     assert DAYS.tell(dropped) == "20% is more than 25 percentage points below a"
     assert money.tell(dropped) == "8 is more than 10 below a"
-    numbered = Words("number", 5000, SHARES)
-    assert numbered.tell(say_asked("a", 2000, "to learn")) == "a for 2,000 visitors, to learn."
     assert (DAYS.rate(0.02533), percent(1.5)) == ("2.53%", "150%")
 
 
-def test_a_reason_is_read_from_the_log_of_this_and_of_earlier_versions():
-    body = {
-        "source": "policy",
-        "rounds": 2000,
-        "reason": "red, or so for 2,000 rounds, because it may be best.",
-    }
-    for kept in (body, {**body, "why": "because it may be best"}):
-        reason = reason_of(kept)
-        assert reason == body["reason"]
-        assert dict(reason.fields) == {
-            "option": "red, or so",
-            "rounds": 2000,
-            "why": "because it may be best",
-        }
-        assert DAYS.tell(reason) == "red, or so for about 1 day, because it may be best."
-    held = {
-        "source": "held",
-        "rounds": 2000,
-        "reason": "The campaign is held, so a stays: for 2,000 rounds, x",
-    }
+def test_a_reason_is_read_from_the_log():
+    why = "because it may be best"
+    reason = reason_of({"reason": f"red for two for 1 day, {why}.", "why": why})
+    assert dict(reason.fields) == {"option": "red for two", "span": "1 day", "why": why}
+    assert DAYS.tell(reason) == f"red for two for 1 day, {why}."
+    held = {"reason": "The campaign is held, so a stays: for 2 days, x"}
     assert DAYS.tell(reason_of(held)) == held["reason"]
-    other = {**body, "reason": "red until 2026-03-04, because it may be best."}
-    assert reason_of(other) == other["reason"]
 
 
 def test_commands_are_buttons_at_a_page_and_fields_in_a_request():
@@ -169,4 +151,4 @@ def test_plain_texts_of_a_policy_of_ones_own_are_shown_as_they_are(tmp_path, mon
     entry = campaign.history()[0]
     assert entry.body["why"] == "since 5,000 rounds are due"
     shown = Words("number", 5000, SHARES).tell(describe_entry(entry, campaign.current_settings()))
-    assert shown.endswith(f" visitors, {entry.body['why']}.")
+    assert shown.endswith(f"a for 1 bucket, {entry.body['why']}.")

@@ -113,3 +113,21 @@ def test_switchback_announces_its_winner(morning, tmp_path):
     assert ask(morning, 16)["winner"] == "a gift"
     assert "The winner is a gift" in morning(16, "next")[1]
     assert morning(16, "finish")[0] == 0
+
+
+def test_a_block_is_whole_days_and_no_day_goes_to_a_remainder(morning):
+    """Days have 1% fewer visitors than expected: what is left of a block after them is not worth a day."""
+    morning(
+        0, "new", "offers", "--options", "free shipping,a gift", "--policy", "unmix", "--start", label(0),
+        "--late", "2 days", "--run-for", "60 days", "--status-quo", "free shipping",
+        "--time-basis", "arrival", "--expected-rounds", 7875,
+    )  # fmt: skip
+    for day in range(14):
+        said = ask(morning, day)
+        assert said["rounds"] >= 7875 / 2
+        assert " rounds" not in said["reason"]
+        assert " day" in said["reason"]
+        total = 208 if said["option"] == "a gift" else 187
+        morning(day + 1, "record", label(day), "--rounds", 7800, "--total", total)
+    assert "7,8" not in morning(14, "explain")[1].splitlines()[-1]
+    assert morning(14, "replay")[0] == 0

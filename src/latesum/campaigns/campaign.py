@@ -23,6 +23,7 @@ from latesum.campaigns.deciding import (
     check_next,
     check_open,
     choose,
+    explain_policy,
     final_decision,
     told_plays,
 )
@@ -460,6 +461,13 @@ class Campaign(Operated):
             told = told_plays(ledger, self.clock())
             return self._policies.after(ledger.settings, told).copy()
 
+    def explain_policy(self) -> list[str]:
+        """What the policy has found out, and what it asks for next, in sentences."""
+        with self._lock:
+            ledger = self._refreshed()
+            told = told_plays(ledger, self.clock())
+            return explain_policy(ledger, self._policies.after(ledger.settings, told), told)
+
     def market(self) -> MarketView:
         """What the model of `switchback` finds: effects, chances, the delay, outliers, warnings."""
         from latesum.campaigns.market_view import view_market
@@ -518,7 +526,7 @@ class Campaign(Operated):
                 return self._explain_market(ledger, bucket)
             if bucket is None:
                 own = find_own_delay(ledger, self.clock())
-                *findings, following = self.policy().explain()
+                *findings, following = self.explain_policy()
                 return [*findings, *([] if own is None else [own.sentence]), following]
             number = self.settings.buckets.number(bucket)
             if number not in ledger.decisions:

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from latesum._checks import InvalidInput
-from latesum._sentences import Sentence, sentence
+from latesum._sentences import Sentence, counted, sentence
 from latesum.campaigns.buckets import When
 from latesum.campaigns.caches import PolicyCache, Told
 from latesum.campaigns.config import CampaignConfig
+from latesum.campaigns.learning import bucket_word
 from latesum.campaigns.ledger import Decision, Ledger
 from latesum.campaigns.maturity import Maturity
 from latesum.campaigns.reasons import say_asked
 from latesum.campaigns.rules import RULES_VERSION, check_rules
 from latesum.campaigns.vocabulary import Purpose, Source
 from latesum.errors import NotPossible
-from latesum.policies import Play
+from latesum.policies import Play, Policy
+
+#: The share of a bucket that a block need not be a bucket longer for.
+_NOT_WORTH_A_BUCKET = 0.1
 
 
 def told_plays(
@@ -127,7 +132,7 @@ def choose(
         reason = f"{last.option} runs to the end of the {_block_name(settings)} it began."
         return Choice(last.arm, last.purpose, "aligned", None, reason, rules, last.number)
     told = told_plays(ledger, now, bucket, rules)
-    policy = policies.after(settings, told)
+    policy = at_next_block(ledger, policies.after(settings, told), told)
     asked = policy.ask()
     arm = asked.arm
     source: Source = "policy"
@@ -135,12 +140,56 @@ def choose(
     if ordered is not None:
         arm, source, reason = ordered
     else:
-        reason = say_asked(settings.options[arm], asked.rounds, policy.reason())
+        reason = _say_block(settings, arm, asked.rounds, policy.reason())
     purpose: Purpose = asked.purpose if arm == asked.arm else "override"
     # A block that goes on keeps its number; a new one has that of the bucket in which it begins.
     number = policy.number_for(arm, purpose)
     goes_on = bool(told) and isinstance(told[-1], Play) and told[-1].number == number
     return Choice(arm, purpose, source, asked.rounds, reason, rules, number if goes_on else bucket)
+
+
+def at_next_block(ledger: Ledger, policy: Policy, told: list[Told]) -> Policy:
+    """The policy at the block that the next bucket is for: a block is a number of whole buckets.
+
+    Once as many buckets were shown as a block was expected to take, less than half a bucket that is
+    left of it counts as played: a whole bucket for the rest would be spent on nothing.
+
+    Args:
+        ledger: What the log adds up to.
+        policy: The policy, which was told all of `told`.
+        told: What it was told.
+    """
+    asked, last = policy.ask(), told[-1] if told else None
+    expected = ledger.settings.expected_rounds
+    if not isinstance(last, Play) or asked.number != last.number or 2 * asked.rounds >= expected:
+        return policy
+    block = [each for each in ledger.decisions.values() if each.number == asked.number]
+    planned = block[0].rounds if block else None
+    if planned is None or len(block) < math.ceil(planned / expected - _NOT_WORTH_A_BUCKET):
+        return policy
+    following = policy.copy()
+    following.tell(asked.arm, asked.rounds, None, asked.purpose, asked.number)
+    return following
+
+
+def _say_block(settings: CampaignConfig, arm: int, rounds: int, why: str) -> Sentence:
+    """What a policy asked for, in whole buckets, and why."""
+    buckets = max(1, math.ceil(rounds / settings.expected_rounds - _NOT_WORTH_A_BUCKET))
+    return say_asked(settings.options[arm], counted(buckets, bucket_word(settings)), why)
+
+
+def explain_policy(ledger: Ledger, policy: Policy, told: list[Told]) -> list[str]:
+    """What a policy has found out, and what it asks for next, in buckets.
+
+    Args:
+        ledger: What the log adds up to.
+        policy: The policy, which was told all of `told`.
+        told: What it was told.
+    """
+    following = at_next_block(ledger, policy, told)
+    asked = following.ask()
+    said = _say_block(ledger.settings, asked.arm, asked.rounds, following.reason())
+    return [*policy.findings(), sentence("Next: {asked}", asked=said)]
 
 
 def _people_first(

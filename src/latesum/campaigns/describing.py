@@ -19,8 +19,8 @@ def describe_entry(entry: Entry, settings: CampaignConfig) -> str:
         what: str
         if isinstance(reason, Sentence) and reason.fields.get("option") == option:
             what = sentence(
-                "decided {label}: {option}. {option} for {rounds:block}, {why}.", kind="decided for",
-                label=label, option=option, rounds=reason.fields["rounds"], why=reason.fields["why"],
+                "decided {label}: {option}. {option} for {span}, {why}.", kind="decided for",
+                label=label, option=option, span=reason.fields["span"], why=reason.fields["why"],
             )  # fmt: skip
         else:
             what = sentence(

@@ -57,13 +57,8 @@ _FOR_MANAGERS = {
     "{worth:rounds} without any delay would tell.",
     "late, as told": "Rewards are {mean:late} late on average ({told:late} was said at the start).",
     "nothing known at the end": "though nothing is known yet: the time to learn is over",
-    "shown for": "{found}{label:bucket}: {option} is shown for {rounds:block}, {why}.",
-    "decided for": "decided {label}: {option} for {rounds:block}, {why}.",
-}
-#: And once there is a winner.
-_WITH_WINNER = {
-    "seen once": "{options} {verb} shown in one period only; what was special about that time is taken for the option. If "
-    "that time may have been unusual, show it once more (Override) before you finish.",
+    "shown for": "{found}{label:bucket}: {option} is shown for {span}, {why}.",
+    "decided for": "decided {label}: {option} for {span}, {why}.",
 }
 _BUTTONS = {"cancel_override": "cancel the override"}
 
@@ -96,7 +91,6 @@ class Words(PageReader):
         expected_rounds: The rounds in a bucket.
         range: The least and the most that a round can bring; between 0 and 1 a mean is a share.
         buttons: Whether they have buttons, and not commands.
-        winner: Whether there is a winner.
 
     >>> from latesum._sentences import sentence
     >>> words = Words("day", 5000, (0.0, 1.0))
@@ -111,16 +105,13 @@ class Words(PageReader):
         range: tuple[float, float],
         *,
         buttons: bool = True,
-        winner: bool = False,
     ) -> None:
         self._every = every
         self._expected = expected_rounds
         self._low, self._high = range
         self._shares = range == (0.0, 1.0)
         self._buttons = buttons
-        self.templates = {
-            **_FOR_MANAGERS, **(_WITH_BUTTONS if buttons else {}), **(_WITH_WINNER if winner and buttons else {}),
-        }  # fmt: skip
+        self.templates = {**_FOR_MANAGERS, **(_WITH_BUTTONS if buttons else {})}
 
     def rate(self, value: float) -> str:
         """What a round brings.
@@ -191,5 +182,4 @@ def words_of(status: Status, *, buttons: bool = True) -> Words:
         status.expected_rounds,
         status.range,
         buttons=buttons,
-        winner=status.winner is not None,
     )

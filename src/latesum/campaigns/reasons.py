@@ -5,36 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from latesum._sentences import Sentence, counted, sentence
+from latesum._sentences import Sentence, sentence
 
 
-def say_asked(option: str, rounds: int, why: str) -> Sentence:
-    """What a policy asked for, and why.
+def say_asked(option: str, span: str, why: str) -> Sentence:
+    """What a policy asked for, for how long, and why.
 
-    >>> say_asked("red", 5000, "to learn about it")
-    'red for 5,000 rounds, to learn about it.'
+    >>> say_asked("red", "2 days", "to learn about it")
+    'red for 2 days, to learn about it.'
     """
-    return sentence(
-        "{option} for {rounds:block}, {why}.", kind="asked", option=option, rounds=rounds, why=why
-    )
+    return sentence("{option} for {span}, {why}.", kind="asked", option=option, span=span, why=why)
 
 
 def reason_of(body: Mapping[str, Any]) -> str:
     """The reason that the log has of a decision, with its data where a policy gave it.
 
-    An entry keeps the reason as it was written and, of what a policy asked for, `rounds` and `why`. Entries of earlier versions
-    have no `why`: it is what they have after the rounds.
-
-    >>> body = {"source": "policy", "rounds": 5000, "reason": "red for 5,000 rounds, to learn about it."}
-    >>> reason_of(body).fields["why"], reason_of({**body, "why": "to learn about it"}).fields["option"]
-    ('to learn about it', 'red')
+    >>> body = {"reason": "red for 2 days, to learn about it.", "why": "to learn about it"}
+    >>> reason_of(body).fields["option"], reason_of(body).fields["span"]
+    ('red', '2 days')
     """
     text: str = body["reason"]
-    if body["source"] != "policy" or body["rounds"] is None:
+    if "why" not in body:
         return text
-    middle = f" for {counted(body['rounds'], 'round')}, "
-    if "why" in body:
-        option = text.removesuffix(f"{middle}{body['why']}.")
-        return say_asked(option, body["rounds"], body["why"])
-    option, found, why = text.partition(middle)
-    return say_asked(option, body["rounds"], why.removesuffix(".")) if found else text
+    option, _, span = text.removesuffix(f", {body['why']}.").rpartition(" for ")
+    return say_asked(option, span, body["why"])

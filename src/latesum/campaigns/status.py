@@ -182,7 +182,7 @@ def make_status(campaign: Campaign, level: float) -> Status:
     visits = [sum(each) for each in zip(*map(count_visits, ledger.parts.values()), strict=True)]
     estimates, leading = campaign.estimates(level), campaign.leading()
     winner, why_not = find_winner(campaign, level, market)
-    explanation = campaign.policy().explain() if market is None else market.sentences()
+    explanation = campaign.explain_policy() if market is None else market.sentences()
     options = [
         _option_row(each, timeline, visits, ledger, estimates[leading], winner)
         for each in estimates
@@ -370,8 +370,8 @@ def _headline(
     reason = current.reason
     if isinstance(reason, Sentence) and reason.fields.get("option") == current.option:
         return sentence(
-            "{found}{label:bucket}: {option} is shown. {option} for {rounds:block}, {why}.",
-            kind="shown for", rounds=reason.fields["rounds"], why=reason.fields["why"], **said,
+            "{found}{label:bucket}: {option} is shown. {option} for {span}, {why}.",
+            kind="shown for", span=reason.fields["span"], why=reason.fields["why"], **said,
         )  # fmt: skip
     return sentence("{found}{label:bucket}: {option} is shown. {reason}", reason=reason, **said)
 
