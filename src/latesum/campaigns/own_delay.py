@@ -1,18 +1,20 @@
 """The delay that a campaign's own data show, beside the one that it was told.
 
 There are two sources. Where totals are dated by arrival, each switch shows how long the rewards of what was shown before go
-on coming: the rows of Unmix are explained with one mean delay after the other, and the likelihood says which fit, with an
-interval. Where totals are dated by decision and restated, the reports are a reporting triangle, and its fit says how
+on coming: the totals are explained with one mean delay after the other, and how much worse each explains them than the best
+says which fit. Where totals are dated by decision and restated, the reports are a reporting triangle, and its fit says how
 totals fill up.
 """
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 from datetime import datetime
 from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput
 from latesum._sentences import counted
@@ -21,27 +23,19 @@ from latesum.campaigns.deciding import told_plays
 from latesum.campaigns.learning import bucket_word
 from latesum.campaigns.ledger import Ledger
 from latesum.policies import Play
-from latesum.policies.unmix.curve import told_mean
-from latesum.policies.unmix.rows import PartRows
 
-#: Fewer switches, known parts or rewards than these show nothing of a delay.
-_FEWEST_SWITCHES = 3
-_FEWEST_PARTS = 8
-_FEWEST_REWARDS = 100.0
-#: The mean delays that are tried, in told ones, from the first to the last, and their ratio.
-_SMALLEST, _LARGEST = 1 / 16, 16.0
-_RATIO = 2**0.5
-#: Of the last parts only: what a delay was long ago says little about now, and takes time to look at.
-_MOST_PARTS = 120
-#: How well the mean is known within each step of that grid.
-_UNCERTAINTY = 0.1
-_STEPS = 4
-#: How much blocks of one arm may differ, as Unmix takes it.
-_DIFFERENCE = 0.05
-#: Twice the fall of the logarithm of the likelihood that a 95% interval allows: chi-square of one.
-_ALLOWED = 3.84
+Floats = NDArray[np.float64]
+
+#: Fewer switches, known totals or rewards than these show nothing of a delay.
+_MIN_SWITCHES = 3
+_MIN_TOTALS = 8
+_MIN_REWARDS = 100.0
+#: The mean delays that are tried, as shares of the told one; a quarter of a power of two apart.
+_TRIED = 2.0 ** (np.arange(-16, 17) / 4)
+#: Of the last buckets only: what a delay was long ago says little about now.
+_MAX_PLAYS = 120
 #: Reports of fewer buckets are no triangle.
-_FEWEST_BUCKETS = 5
+_MIN_BUCKETS = 5
 _LEVEL = 0.95
 #: A told delay is off if it is outside the limits by this factor: less makes no difference.
 _MATTERS = 1.25
@@ -52,7 +46,7 @@ class OwnDelay(NamedTuple):
 
     Args:
         source: "switches": by what came in after them. "restatements": by how totals grew.
-        mean: The mean delay.
+        mean: The mean delay; None if the data do not exclude any longer one.
         low: The lower limit of the mean, at 95%.
         high: The upper limit; infinite if the data do not exclude any.
         told: The mean delay that the campaign was told; None if none was.
@@ -61,7 +55,7 @@ class OwnDelay(NamedTuple):
     """
 
     source: Literal["switches", "restatements"]
-    mean: float
+    mean: float | None
     low: float
     high: float
     told: float | None
@@ -91,9 +85,14 @@ def _from_switches(ledger: Ledger, now: datetime) -> OwnDelay | None:
     if not isinstance(told, int | float) or told <= 0:
         return None
     plays = [each for each in told_plays(ledger, now) if isinstance(each, Play)]
-    parts = tuple((play.arm, play.rounds, play.total) for play in plays[-_MOST_PARTS:])
-    ran_before = settings.status_quo != "none" or len(plays) > _MOST_PARTS
-    found = _likely_means(parts, settings.n_options, ran_before, float(told))
+    before: int | None = None
+    if len(plays) > _MAX_PLAYS:
+        before = plays[-_MAX_PLAYS - 1].arm
+    elif settings.status_quo in settings.options:
+        before = settings.option(settings.status_quo)
+    elif settings.status_quo != "none":
+        before = settings.n_options
+    found = likely_means(plays[-_MAX_PLAYS:], settings.n_options, before, float(told))
     if found is None:
         return None
     per_bucket = settings.expected_rounds
@@ -101,45 +100,81 @@ def _from_switches(ledger: Ledger, now: datetime) -> OwnDelay | None:
     return _said("switches", mean, low, high, told / per_bucket, settings)
 
 
-@functools.lru_cache(maxsize=128)
-def _likely_means(
-    parts: tuple[tuple[int, int, float | None], ...], n_arms: int, ran_before: bool, told: float
+def likely_means(
+    plays: list[Play], n_options: int, before: int | None, told: float
 ) -> tuple[float, float, float] | None:
-    """The likeliest mean delay in rounds, and between which it may be; None if nothing is seen."""
-    known = [total for _, _, total in parts if total is not None]
-    arms = [arm for arm, _, _ in parts]
-    switches = sum(after != before for before, after in itertools.pairwise(arms))
+    """The likeliest mean delay in rounds, and its limits at 95%; None if the totals do not tell.
+
+    For a mean delay, what arrives in a play is linear in the options' means: weighted least squares gives
+    these, and the sum of squares how well that delay explains the totals. The limits are the delays whose
+    sum of squares is within an F quantile of the smallest. A lower limit of 0 or an infinite upper one
+    says that no shorter or longer delay is excluded.
+
+    Args:
+        plays: What was played, oldest first.
+        n_options: The number of options.
+        before: What ran before the first play: an option; `n_options` for something else; None for nothing.
+        told: The mean delay that was told, in rounds: between a sixteenth and sixteen times it is looked at.
+
+    >>> import latesum
+    >>> world = latesum.Problem([0.03, 0.05], "exponential(7500)").start(rng=np.random.default_rng(2))
+    >>> plays = [Play(day // 4 % 2, 5000, float(world.play(day // 4 % 2, 5000))) for day in range(60)]
+    >>> mean, low, high = likely_means(plays, 2, None, 5000.0)
+    >>> low < 7500 < high
+    True
+    """
+    from scipy.special import fdtri
+
+    known = np.array([play.total is not None for play in plays], dtype=bool)
+    totals = np.array([play.total for play in plays if play.total is not None], dtype=np.float64)
+    switches = sum(one.arm != other.arm for one, other in itertools.pairwise(plays))
+    n_means = max(n_options, 0 if before is None else before + 1)
+    freedom = len(totals) - n_means - 1
     if (
-        switches < _FEWEST_SWITCHES
-        or len(known) < _FEWEST_PARTS
-        or math.fsum(known) < _FEWEST_REWARDS
+        switches < _MIN_SWITCHES
+        or len(totals) < _MIN_TOTALS
+        or totals.sum() < _MIN_REWARDS
+        or freedom < 1
     ):
         return None
-    unknowns = n_arms + ran_before
-    rows = PartRows(unknowns, told_mean(told, _UNCERTAINTY, unknowns), _DIFFERENCE)
-    if ran_before:
-        rows.ran_before(n_arms)
-    for arm, rounds, total in parts:
-        rows.add(arm, rounds, total, _LARGEST * told)
-    tried: list[tuple[float, PartRows]] = []
-    factor = _SMALLEST
-    while factor <= _LARGEST * 1.001:
-        mean = told * factor
-        tried.append((mean, rows.under(told_mean(mean, _UNCERTAINTY, unknowns), _STEPS)))
-        factor *= _RATIO
-    _, best = min(tried, key=lambda each: each[1].objective)
-    allowed = best.objective + _ALLOWED * max(best.misfit, 1.0)
-    likely = [mean for mean, under in tried if under.objective <= allowed]
-    # Between two means of the grid the likelihood is not looked at: half a step more on both sides.
-    low, high = min(likely) / _RATIO**0.5, max(likely) * _RATIO**0.5
-    if min(likely) == tried[0][0]:
-        low = 0.0
-    if max(likely) == tried[-1][0]:
-        high = math.inf
+    rounds = np.array([play.rounds for play in plays], dtype=np.float64)
+    # The variance of a total is about its mean; which of the options it came from matters little.
+    weights = 1 / np.sqrt(rounds[known] * totals.sum() / rounds[known].sum())
+    means = told * _TRIED
+    squares = np.empty(len(means))
+    for at, mean in enumerate(means):
+        arriving = _arriving(plays, rounds, n_means, before, mean)[known] * weights[:, None]
+        fitted = arriving @ np.linalg.lstsq(arriving, totals * weights, rcond=None)[0]
+        squares[at] = ((totals * weights - fitted) ** 2).sum()
+    best = int(np.argmin(squares))
+    allowed = float(fdtri(1, freedom, _LEVEL)) * max(1.0, squares[best] / freedom)
+    likely = np.flatnonzero(squares <= squares[best] + allowed)
+    # Between two of the means the fit is not looked at: half a step more on both sides.
+    half = math.sqrt(_TRIED[1] / _TRIED[0])
+    low = float(means[likely[0]]) / half if likely[0] > 0 else 0.0
+    high = float(means[likely[-1]]) * half if likely[-1] < len(means) - 1 else math.inf
     if low == 0.0 and math.isinf(high):
         return None
-    learned = float((best.theta * best.curve.bin_means).sum() / best.theta.sum())
-    return min(max(learned, low), high), low, high
+    return float(means[best]), low, high
+
+
+def _arriving(
+    plays: list[Play], rounds: Floats, n_means: int, before: int | None, mean: float
+) -> Floats:
+    """How many rounds' rewards of each option arrive in each play, if delays are exponential."""
+    times = np.concatenate([[0.0], np.cumsum(rounds)])
+    begun = [at for at, play in enumerate(plays) if at == 0 or play.arm != plays[at - 1].arm]
+    bounds = np.append(times[begun], times[-1])
+    age = np.maximum(times[:, None] - bounds[None, :], 0.0)
+    # Of rounds that are played from some time on: those whose reward has arrived at an age.
+    arrived = age + mean * np.expm1(-age / mean)
+    arriving = np.diff(arrived[:, :-1] - arrived[:, 1:], axis=0)
+    found = np.zeros((len(plays), n_means))
+    for run, at in enumerate(begun):
+        found[:, plays[at].arm] += arriving[:, run]
+    if before is not None:
+        found[:, before] -= mean * np.diff(np.exp(-times / mean))
+    return found
 
 
 def _from_restatements(ledger: Ledger) -> OwnDelay | None:
@@ -149,7 +184,7 @@ def _from_restatements(ledger: Ledger) -> OwnDelay | None:
     if not settings.buckets.timed:
         return None
     known = _triangle(ledger)
-    if len({bucket for bucket, _ in known}) < _FEWEST_BUCKETS:
+    if len({bucket for bucket, _ in known}) < _MIN_BUCKETS:
         return None
     buckets, as_of = zip(*known, strict=True)
     source = {"bucket": buckets, "as_of": as_of, "total": list(known.values())}
@@ -210,14 +245,22 @@ def _said(
     settings: CampaignConfig,
 ) -> OwnDelay:
     word = bucket_word(settings)
-    limits = f"{low:.2g} to {high:.2g}" if math.isfinite(high) else f"at least {low:.2g}"
     own = (
         "what came in after its switches"
         if source == "switches"
         else "how its totals were restated"
     )
-    sentence = f"By {own}, rewards come {counted(f'{mean:.2g}', word)} late on average ({limits})"
+    if math.isinf(high):
+        late = (
+            f"at least {counted(f'{low:.2g}', word)} late on average; how late cannot be told yet"
+        )
+    elif low == 0.0:
+        late = f"at most {counted(f'{high:.2g}', word)} late on average"
+    else:
+        late = f"{counted(f'{mean:.2g}', word)} late on average ({low:.2g} to {high:.2g})"
+    sentence = f"By {own}, rewards come {late}"
     off = told is not None and not low / _MATTERS <= told <= high * _MATTERS
     if told is not None:
         sentence += f"; it was told {counted(f'{told:.2g}', word)}"
-    return OwnDelay(source, mean, low, high, told, off, sentence + ".")
+    limited = None if math.isinf(high) else mean
+    return OwnDelay(source, limited, low, high, told, off, sentence + ".")
