@@ -18,7 +18,7 @@ import numba
 import numpy as np
 
 from latesum import ODAAFB, Problem
-from latesum._terminal import new_table, terminal
+from latesum._render import new_table, terminal
 from latesum.experiments import RunSpec
 from latesum.experiments.comparison import default_checkpoints
 from latesum.experiments.engine import Chunk, run_chunk

@@ -13,7 +13,7 @@ import time
 from typing import NamedTuple
 
 from latesum import Flow, Problem
-from latesum._terminal import new_table, terminal
+from latesum._render import new_table, terminal
 from latesum.experiments import RunSpec
 from latesum.experiments.spec import reports_of
 from latesum.policies import PolicySpec

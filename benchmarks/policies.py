@@ -13,7 +13,7 @@ import time
 import numpy as np
 
 from latesum import Problem, simulate
-from latesum._terminal import new_table, terminal
+from latesum._render import new_table, terminal
 from latesum.experiments import RunSpec
 from latesum.policies import Policy, PolicySpec
 

@@ -28,7 +28,7 @@ import versions
 import attributed
 import delays
 from latesum import ODAAFB, Flow, Problem
-from latesum._terminal import TextColumn, TextTable, terminal
+from latesum._render import TextColumn, TextTable, terminal
 from latesum.attributed import QPMD
 from latesum.experiments import RunSpec
 from latesum.experiments.engine import Chunk, run_chunk

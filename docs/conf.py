@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import latesum
-from latesum._signatures import signature_of
+from latesum._plugins import signature_of
 
 HERE = Path(__file__).parent
 

@@ -69,7 +69,7 @@ def finite_number(
 
 
 #: In characters; what is longer than this resembles no name.
-_LONGEST_NAME = 100
+_MAX_NAME = 100
 
 
 def shortened(text: str, most: int = 60) -> str:
@@ -87,13 +87,14 @@ def known_name(name: object, known: Iterable[str], kind: str) -> str:
     >>> known_name("unifrom", ["uniform", "poisson"], "delay")
     Traceback (most recent call last):
     ...
-    latesum.errors.InvalidInput: there is no delay 'unifrom'; did you mean 'uniform'? Known: poisson, uniform.
+    latesum.errors.InvalidInput: there is no delay 'unifrom'; did you mean 'uniform'? Known:
+    poisson, uniform.
     """
     names = sorted(known)
     if isinstance(name, str) and name in names:
         return name
     # The search for the nearest name takes a time that grows with the square of the lengths.
-    brief = len(str(name)) <= _LONGEST_NAME
+    brief = len(str(name)) <= _MAX_NAME
     close = difflib.get_close_matches(str(name), names, n=1, cutoff=0.4) if brief else []
     hint = f"; did you mean {close[0]!r}?" if close else "."
     shown = name if brief else shortened(str(name))

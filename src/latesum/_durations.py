@@ -17,13 +17,14 @@ SECONDS = {
     "week": 604_800.0,
     "month": 2_629_800.0,
 }
-_SHORT = {"s": "second", "sec": "second", "m": "minute", "min": "minute", "h": "hour", "d": "day", "w": "week"}  # fmt: skip
+_SHORT = {"s": "second", "sec": "second", "m": "minute", "min": "minute"}
+_SHORT |= {"h": "hour", "d": "day", "w": "week"}
 #: Patterns for texts in which a span of time is a part: a number, a unit, and the two together.
 NUMBER = r"(?:\d[\d,_]*(?:\.\d+)?|\.\d+)"
 UNIT = r"(?:seconds?|secs?|s|minutes?|mins?|m|hours?|h|days?|d|weeks?|w|months?)"
 DURATION = re.compile(rf"\s*({NUMBER})?\s*({UNIT})\s*", re.IGNORECASE)
 #: A longer span is a mistake, and beyond what a date can be moved by.
-_LONGEST = timedelta(days=365_250)
+_MAX_SPAN = timedelta(days=365_250)
 
 
 def number_of(text: str) -> float:
@@ -57,18 +58,19 @@ def parse_duration(value: object, name: str) -> timedelta:
     >>> parse_duration("soon", "the delay")
     Traceback (most recent call last):
     ...
-    latesum.errors.InvalidInput: the delay must be a span of time such as '2 days' or '36 hours', not 'soon'.
+    latesum.errors.InvalidInput: the delay must be a span of time such as '2 days' or '36 hours',
+    not 'soon'.
     """
     span = value if isinstance(value, timedelta) else None
     found = DURATION.fullmatch(value) if isinstance(value, str) and len(value) <= 100 else None
     if found is not None:
         seconds = number_of(found[1] or "1") * SECONDS[unit_of(found[2])]
-        span = timedelta(seconds=min(seconds, 2 * _LONGEST.total_seconds()))
+        span = timedelta(seconds=min(seconds, 2 * _MAX_SPAN.total_seconds()))
     if span is None or span < timedelta(0):
         raise InvalidInput(
             f"{name} must be a span of time such as '2 days' or '36 hours', not {value!r}."
         )
-    if span > _LONGEST:
+    if span > _MAX_SPAN:
         raise InvalidInput(f"{name} must be shorter than 1,000 years, not {value!r}.")
     return span
 

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.util
-from typing import Any
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from latesum._checks import InvalidInput, known_name
 from latesum.errors import MissingExtra as MissingExtra
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: The modules that each extra brings; pyproject.toml says in which versions.
 EXTRAS = {
@@ -22,14 +29,14 @@ EXTRAS = {
     "server": ("fastapi", "uvicorn", "httpx", "prometheus_client"),
 }
 
+#: The frames that can be had.
+BACKENDS = ("pyarrow", "pandas", "polars")
+
 
 def need(*extras: str) -> None:
     """Refuse before any work is done what would fail later because an extra is missing.
 
     Nothing is imported: it costs a look into the folder of installed packages.
-
-    Args:
-        *extras: Names of extras, such as "experiments".
 
     >>> need("experiments", "campaigns")
     """
@@ -43,9 +50,6 @@ def need(*extras: str) -> None:
 def has(extra: str) -> bool:
     """Whether an extra is installed, for what is worth having without it too.
 
-    Args:
-        extra: The name of an extra, such as "plots".
-
     >>> has("experiments")
     True
     """
@@ -55,14 +59,11 @@ def has(extra: str) -> bool:
 def require(module: str, extra: str) -> Any:
     """Import `module`, or say which extra brings it.
 
-    Args:
-        module: The module to import.
-        extra: The extra that brings it.
-
     >>> require("no_such_library", "plots")
     Traceback (most recent call last):
     ...
-    latesum.errors.MissingExtra: this needs no_such_library; install it with: pip install 'latesum[plots]'
+    latesum.errors.MissingExtra: this needs no_such_library; install it with: pip install
+    'latesum[plots]'
     """
     try:
         return importlib.import_module(module)
@@ -83,3 +84,58 @@ def _is_installed(module: str) -> bool:
 
 def _sentence(libraries: str, extras: str) -> str:
     return f"this needs {libraries}; install it with: pip install 'latesum[{extras}]'"
+
+
+def as_frame(table: Any, backend: str = "pyarrow") -> Any:
+    """An Arrow table, or the same as a frame of another library.
+
+    >>> import pyarrow
+    >>> as_frame(pyarrow.table({"arm": [0, 1]}), "pandas").shape
+    (2, 1)
+    """
+    known_name(backend, BACKENDS, "kind of frame")
+    if backend == "pyarrow":
+        return table
+    if importlib.util.find_spec(backend) is None:
+        raise MissingExtra(f"this needs {backend}; install it with: pip install {backend}")
+    return require("narwhals", "parquet").from_arrow(table, backend=backend).to_native()
+
+
+def figure_class() -> type[Figure]:
+    """Matplotlib's figure, which a notebook shows as an image also where pyplot was never loaded.
+
+    >>> figure_class()(figsize=(2, 1))._repr_png_()[1:4]
+    b'PNG'
+    """
+    require("matplotlib", "plots")  # at every call: it may say that the extra is missing
+    return _shown_figure()
+
+
+def save(figure: Figure, path: str | Path | None) -> Figure:
+    """Write a figure where a path is given; the ending of its name says in which format.
+
+    >>> save(figure_class()(), "mine.txt")    # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    latesum.errors.InvalidInput: cannot write the figure mine.txt: Format 'txt' is not supported ...
+    """
+    if path is not None:
+        try:
+            figure.savefig(path, dpi=150)
+        except (OSError, ValueError) as error:
+            raise InvalidInput(f"cannot write the figure {path}: {error}.") from error
+    return figure
+
+
+@functools.cache
+def _shown_figure() -> type[Figure]:
+    from matplotlib.figure import Figure
+
+    class ShownFigure(Figure):
+        """A figure that is its own image."""
+
+        def _repr_png_(self) -> bytes:
+            file = io.BytesIO()
+            self.savefig(file, format="png", dpi=100)
+            return file.getvalue()
+
+    return ShownFigure

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from latesum import InvalidInput
-from latesum._registry import POLICIES
+from latesum._plugins import POLICIES
 from latesum.campaigns.campaign import Campaign
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.moving import export_campaign, exported_log, replay_log

@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 
-from latesum._registry import POLICIES
+from latesum._plugins import POLICIES
 from latesum._sentences import ProgramReader, Reader, Sentence, joined, sentence
 from latesum.campaigns import Campaign, Row
 from latesum.campaigns.describing import describe_entry

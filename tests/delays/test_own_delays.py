@@ -11,7 +11,7 @@ import pytest
 
 from latesum import Problem, compare, delays
 from latesum._checks import InvalidInput
-from latesum._registry import DELAYS
+from latesum._plugins import DELAYS
 from latesum.errors import NotConforming
 from latesum.simulation.buckets import quantile
 

@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import chi2
 
 from latesum import InvalidInput, Oracle, Problem, compare
-from latesum._registry import POLICIES
+from latesum._plugins import POLICIES
 from latesum.experiments.spec import ORDER, RunSpec, arm_order, reports_of
 from latesum.experiments.studies.league import ENTRANTS, Entrant, run_league
 from latesum.experiments.studies.league_problems import PROBLEMS, LeagueProblem

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from latesum import ARSUCB, ODAAF, Comparison, FixedSplit, InvalidInput, Oracle, Problem, compare
-from latesum._call_text import split_list
+from latesum._plugins import split_list
 from latesum.attributed import QPMD
 from latesum.experiments.comparison import default_checkpoints
 from latesum.experiments.spec import RunSpec, knowledge

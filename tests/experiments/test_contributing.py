@@ -28,7 +28,7 @@ def folder(tmp_path, monkeypatch):
 @pytest.fixture(autouse=True)
 def forget(monkeypatch):
     """Names that are loaded here are not known to other tests."""
-    from latesum._registry import DELAYS, POLICIES
+    from latesum._plugins import DELAYS, POLICIES
     from latesum.experiments.measures import MEASURES
 
     for known in (DELAYS, POLICIES, MEASURES):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from latesum._checks import InvalidInput
-from latesum._registry import POLICIES
+from latesum._plugins import POLICIES
 from latesum.experiments import stats
 from latesum.experiments.measures import measures_of
 from latesum.experiments.spec import RunSpec

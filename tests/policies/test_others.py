@@ -3,7 +3,7 @@
 import pytest
 
 from latesum import InvalidInput, Problem, compare, simulate
-from latesum._registry import POLICIES
+from latesum._plugins import POLICIES
 from latesum.policies import (
     ARSUCB,
     CLW,

@@ -8,7 +8,7 @@ import pytest
 
 from latesum import Problem, simulate
 from latesum._checks import InvalidInput
-from latesum._registry import POLICIES, Registry
+from latesum._plugins import POLICIES, Registry
 from latesum.experiments import RunSpec
 from latesum.policies import Policy, PolicySpec, RoundRobin, from_state, registry
 from latesum.policies.spec import ALIASES

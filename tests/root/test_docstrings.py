@@ -13,7 +13,7 @@ import pytest
 from docstring_parser.google import GoogleParser
 
 import latesum
-from latesum._signatures import signature_of
+from latesum._plugins import signature_of
 
 ROOMS = [
     "adapters",

@@ -4,7 +4,7 @@ Every reward reaches them with the arm it belongs to. They are yardsticks for po
 only totals, and their protocol is another one, so that no label reaches such a policy by mistake.
 """
 
-from latesum._registry import POLICIES
+from latesum._plugins import POLICIES
 from latesum.attributed.bases import BASES
 from latesum.attributed.delayed_ucb1 import DelayedUCB1
 from latesum.attributed.ducb import DUCB, KLDUCB

@@ -13,9 +13,9 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from latesum import _html
+from latesum import _render
 from latesum._checks import InvalidInput, finite_number, whole_number
-from latesum._signatures import signature_of
+from latesum._plugins import signature_of
 from latesum.attributed import layout_kernels as layout
 from latesum.attributed.memory import Floats, Integers, Memory
 from latesum.attributed.playable import memory_of, refuse_other_arms
@@ -83,7 +83,7 @@ class AttributedPolicy(ABC):
     def _repr_html_(self) -> str:
         """As a notebook shows it: what one would type, and what it sees and must be told."""
         told = f"It sees which arm paid, and must be told {self.delay_knowledge} about the delay."
-        return _html.heading(repr(self)) + _html.sentences([f"{self.name}, a baseline. {told}"])
+        return _render.heading(repr(self)) + _render.sentences([f"{self.name}, a baseline. {told}"])
 
     @abstractmethod
     def new_memory(self, rng: np.random.Generator) -> Memory:

@@ -6,7 +6,7 @@ from collections import Counter
 from importlib import metadata, resources
 from typing import TYPE_CHECKING, Any
 
-from latesum import _extras, _pages
+from latesum import _extras, _render
 from latesum._sentences import counted
 from latesum.campaigns import charts, market_charts
 from latesum.campaigns.buckets import span_text
@@ -43,13 +43,13 @@ def status_html(status: Status, phase_of: dict[int, int] | None = None) -> str:
     """
     from markupsafe import Markup
 
-    return _pages.render(
+    return _render.render(
         "campaigns/templates/file.html",
         status=status,
-        style=Markup(_pages.read("campaigns/static/page.css")),
+        style=Markup(_render.read("campaigns/static/page.css")),
         content=Markup(status_section(status, phase_of or {})),
         library=Markup(chart_library().read_text(encoding="utf-8")),
-        script=Markup(_pages.read("campaigns/static/charts.js")),
+        script=Markup(_render.read("campaigns/static/charts.js")),
     )
 
 
@@ -73,7 +73,7 @@ def status_section(
         undecided: The present bucket, where it can be asked for on the page and no one has.
     """
     drawn = _market_drawings(status, last) if status.market else _drawings(status, phase_of, last)
-    return _pages.render(
+    return _render.render(
         "campaigns/templates/status.html",
         status=status,
         n_colours=charts.N_COLOURS,

@@ -6,10 +6,9 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from latesum import _html
-from latesum._json_values import finite
+from latesum import _render
+from latesum._render import finite, new_table
 from latesum._sentences import Sentence, counted, sentence
-from latesum._terminal import new_table
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.entries import Entry
 from latesum.campaigns.health import Finding, count_visits, find_health, without_doubts
@@ -164,7 +163,7 @@ class Status:
             )  # fmt: skip
         table.caption = self.data
         lines = [f"{self.name}: {self.state}", self.headline, *self.warnings]
-        return _html.sentences(lines) + _html.table(table)
+        return _render.sentences(lines) + _render.table(table)
 
 
 def make_status(campaign: Campaign, level: float) -> Status:

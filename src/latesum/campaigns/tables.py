@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from latesum._json_values import finite
+from latesum._render import finite
 from latesum.campaigns.ledger import Ledger
 from latesum.campaigns.status import Status
 from latesum.files.written import ColumnType, TableOut

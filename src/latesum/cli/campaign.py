@@ -87,7 +87,7 @@ def _say_decisions(decisions: list[Decision]) -> None:
     if not first.region:
         print(f"{first.label}: {first.option}\n{first.reason}")
         return
-    from latesum._terminal import new_table, terminal
+    from latesum._render import new_table, terminal
 
     table = new_table(None, ["region", "option", "why"])
     for column in table.columns:
@@ -193,7 +193,7 @@ def import_file(
 
     How it is written is remembered with the campaign, for the next one.
     """
-    from latesum._terminal import new_table, terminal
+    from latesum._render import new_table, terminal
     from latesum.campaigns.importing import import_totals
     from latesum.campaigns.verdicts import Allowed
     from latesum.files import FileForm
@@ -247,7 +247,7 @@ def status(
     as_json: AsJson = False,
 ) -> None:
     """What runs now and why, what is known, and what to worry about."""
-    from latesum._terminal import terminal
+    from latesum._render import terminal
     from latesum.campaigns.charts import phases
     from latesum.campaigns.static_page import status_html
     from latesum.campaigns.terminal_page import status_page
@@ -299,7 +299,7 @@ def list_campaigns(
     """The campaigns there are, with what is wrong with each."""
     from sqlalchemy.exc import DBAPIError
 
-    from latesum._terminal import new_table, terminal
+    from latesum._render import new_table, terminal
     from latesum.campaigns import Campaign
     from latesum.campaigns.health import unreadable
 

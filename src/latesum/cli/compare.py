@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
-from latesum._call_text import read_call, split_list
 from latesum._checks import InvalidInput
 from latesum._extras import need
-from latesum._terminal import terminal
+from latesum._plugins import read_call, split_list
+from latesum._render import terminal
 from latesum.cli.options import Dask, Kept, Seed, check_folder, read_before, read_problem, working
 from latesum.experiments import Comparison, compare
 from latesum.simulation import Problem

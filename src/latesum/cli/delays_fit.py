@@ -11,7 +11,7 @@ import typer
 from latesum import delays
 from latesum._checks import InvalidInput
 from latesum._extras import need
-from latesum._terminal import new_table, terminal
+from latesum._render import new_table, terminal
 from latesum.cli.describe import show_delay
 from latesum.cli.file_options import Columns, DateFormat, Decimal, Sheet, SkipLines, Thousands
 from latesum.delays import FittedDelay

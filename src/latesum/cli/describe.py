@@ -9,8 +9,8 @@ import typer
 
 import latesum.attributed  # noqa: F401 - its baselines are among the policies
 from latesum import delays
-from latesum._registry import POLICIES
-from latesum._terminal import new_table, terminal
+from latesum._plugins import POLICIES
+from latesum._render import new_table, terminal
 from latesum.delays import Delay
 from latesum.policies import registry
 

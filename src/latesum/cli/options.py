@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from latesum._call_text import split_list
 from latesum._checks import InvalidInput, whole_number
 from latesum._durations import rough_text
 from latesum._extras import need
+from latesum._plugins import split_list
 from latesum._progress import command_progress
 from latesum.simulation import Problem
 

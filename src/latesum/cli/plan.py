@@ -9,10 +9,10 @@ from typing import Annotated, Literal
 
 import typer
 
-from latesum._call_text import split_list
 from latesum._checks import InvalidInput
 from latesum._extras import require
-from latesum._terminal import terminal
+from latesum._plugins import split_list
+from latesum._render import terminal
 from latesum.cli.live_answer import live_answer
 from latesum.cli.options import Dask, Kept, Seed, Workers, check_folder, worker_count, working
 

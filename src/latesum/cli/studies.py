@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from latesum._checks import InvalidInput, known_name, whole_number
-from latesum._terminal import new_table, terminal
+from latesum._render import new_table, terminal
 from latesum.cli.options import Again, Dask, Seed, Workers, say, worker_count, working
 
 Replications = Annotated[int | None, typer.Option(help="At most this many runs of each.")]

@@ -10,7 +10,7 @@ import typer
 
 from latesum._checks import whole_number
 from latesum._extras import has
-from latesum._terminal import new_table, terminal
+from latesum._render import new_table, terminal
 from latesum.cli.options import Again, Dask, Workers, announcer, worker_count, working
 from latesum.experiments.stats import number_text
 

@@ -9,7 +9,7 @@ import typer
 
 from latesum import theory
 from latesum._checks import InvalidInput
-from latesum._terminal import new_table, terminal
+from latesum._render import new_table, terminal
 from latesum.cli.options import Seed, read_problem
 from latesum.experiments.engine import run
 from latesum.experiments.spec import RunSpec, knowledge

@@ -35,7 +35,7 @@ def new_token(
 @app.command("list")
 def list_tokens(as_json: AsJson = False) -> None:
     """All tokens; what they are made of is not kept and cannot be shown."""
-    from latesum._terminal import new_table, terminal
+    from latesum._render import new_table, terminal
     from latesum.service.tokens import Tokens
 
     with opened_store() as store:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from latesum import _html
+from latesum import _render
 from latesum._checks import InvalidInput, whole_number
 from latesum.delays.curves import Curve, Floats
 from latesum.delays.sums import CHUNK, sum_over_rounds
@@ -105,9 +105,9 @@ class Delay(ABC):
             ("at most", "no bound" if self.bound is None else f"{self.bound:,} rounds"),
         ]
         return (
-            _html.heading(repr(self))
-            + _html.facts(pairs)
-            + _html.curve(
+            _render.heading(repr(self))
+            + _render.facts(pairs)
+            + _render.curve(
                 rounds.tolist(),
                 arrived.tolist(),
                 label="the share that has arrived over rounds",

@@ -13,8 +13,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from latesum._checks import InvalidInput, known_name
-from latesum._registry import DELAYS
-from latesum._signatures import signature_of
+from latesum._plugins import DELAYS, signature_of
 from latesum.delays.base import Delay
 
 _EXAMPLES = '"uniform(0, 100)", "exponential(50)" or "exponential(50).clipped(75)"'

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from latesum import _html
+from latesum import _render
 from latesum._checks import InvalidInput
-from latesum._extras import require
-from latesum._frames import as_frame
-from latesum._terminal import TextTable, new_table
+from latesum._extras import as_frame, require
+from latesum._render import TextTable, new_table
 from latesum.attributed import AttributedPolicy
 from latesum.attributed import run as run_attributed
 from latesum.experiments.assumptions import broken_assumptions
@@ -103,7 +102,7 @@ class Comparison:
         return str(self.table())
 
     def _repr_html_(self) -> str:
-        return _html.table(self.table())
+        return _render.table(self.table())
 
     def to_frame(
         self, backend: str = "pyarrow", *, per: Literal["checkpoint", "run"] = "checkpoint"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from latesum._figures import figure_class, save
+from latesum._extras import figure_class, save
 from latesum.experiments.results import Runs
 from latesum.experiments.stats import standard_error
 

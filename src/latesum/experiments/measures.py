@@ -16,10 +16,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from latesum._call_text import read_call
 from latesum._checks import InvalidInput
-from latesum._registry import Registry
-from latesum._signatures import signature_of
+from latesum._plugins import Registry, read_call, signature_of
 from latesum.experiments.batches import Batch
 from latesum.experiments.run import Run
 from latesum.simulation import Problem

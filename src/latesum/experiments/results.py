@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput, known_name
-from latesum._json_values import finite
+from latesum._render import finite
 from latesum.experiments import stats
 from latesum.experiments.spec import AnySetting
 

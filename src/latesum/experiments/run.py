@@ -10,10 +10,9 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from latesum import _html
+from latesum import _render
 from latesum._checks import InvalidInput
-from latesum._extras import require
-from latesum._frames import as_frame
+from latesum._extras import as_frame, require
 from latesum.attributed import AttributedRun
 from latesum.experiments.plays import Plays
 from latesum.policies import Play, Policy
@@ -256,10 +255,10 @@ class Run:
         regrets = self.regret(rounds)
         played = ", ".join(f"{row} (mean {mean:g})" for row, mean in enumerate(self.problem.means))
         return (
-            _html.heading(repr(self))
-            + _html.sentences([f"On {self.problem!r}. Rows: arms {played}; pale: bridges."])
-            + _html.strip(self._boxes(), self.problem.n_arms, label="which arm was played when", ends=ends)
-            + _html.curve(
+            _render.heading(repr(self))
+            + _render.sentences([f"On {self.problem!r}. Rows: arms {played}; pale: bridges."])
+            + _render.strip(self._boxes(), self.problem.n_arms, label="which arm was played when", ends=ends)
+            + _render.curve(
                 rounds.tolist(), regrets.tolist(), label="regret over rounds", ends=ends,
                 top=f"regret {regrets[-1]:,.0f}",
             )

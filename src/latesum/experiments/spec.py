@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput, known_name, whole_number
 from latesum._draws import SharedGenerator, seeded, seeded_rows
-from latesum._registry import Registry
-from latesum._signatures import signature_of
+from latesum._plugins import Registry, signature_of
 from latesum.attributed import AttributedPolicy
 from latesum.attributed import run as run_attributed
 from latesum.attributed.playable import refuse_unplayable

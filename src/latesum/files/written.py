@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from latesum._checks import InvalidInput, known_name
-from latesum._extras import need, require
-from latesum._frames import as_frame
+from latesum._extras import as_frame, need, require
 from latesum.files.cells import guarded
 
 #: What a column holds. Numbers are never texts, so that no tool must guess.

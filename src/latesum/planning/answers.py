@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from latesum._json_values import finite
+from latesum._render import finite
 from latesum.experiments.engine import Chunk, RunOptions, run, run_chunk
 from latesum.experiments.play import InBuckets
 from latesum.experiments.results import Rows

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from latesum._checks import InvalidInput
-from latesum._registry import POLICIES
+from latesum._plugins import POLICIES
 from latesum.planning.beliefs import Beliefs
 from latesum.policies import Policy
 from latesum.policies.spec import PolicySpec

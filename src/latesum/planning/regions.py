@@ -16,8 +16,8 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 
 from latesum._checks import InvalidInput, finite_number, whole_number
+from latesum._render import TextTable, new_table
 from latesum._sentences import counted
-from latesum._terminal import TextTable, new_table
 from latesum.experiments.engine import RunOptions, run
 from latesum.experiments.markets.spec import MarketRunSpec
 from latesum.experiments.studies.markets import AS_GOOD

@@ -11,10 +11,10 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from latesum import _pages
+from latesum import _render
 from latesum._checks import InvalidInput
 from latesum._extras import MissingExtra
-from latesum._terminal import WIDTH, TextTable, new_table
+from latesum._render import WIDTH, TextTable, new_table
 from latesum.experiments.stats import Uncertain
 from latesum.planning.answers import Forecast, Thresholds
 from latesum.planning.beliefs import Beliefs
@@ -121,7 +121,7 @@ class Plan:
             for each in self.answers
         ]
         wrong = [(each.belief, each.answer.ended_well, each.still_passes) for each in self.what_ifs]
-        return _pages.render(
+        return _render.render(
             "planning/report.html.j2",
             whole=whole, plan=self, beliefs=self.beliefs, unit=self._unit, verdict=self.verdict,
             recommended=self.recommended, runs=self._runs, handed_on=json.dumps(candidate.handed_on, indent=2),

@@ -16,11 +16,11 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from latesum import _html
+from latesum import _render
 from latesum._checks import InvalidInput, finite_number, whole_number
 from latesum._draws import generator_in
+from latesum._render import new_table
 from latesum._sentences import sentence
-from latesum._terminal import new_table
 from latesum.policies.arguments import KeepsArguments
 from latesum.policies.compiled import PlayedByKernels, for_kernel, from_kernel
 from latesum.policies.history import check_history
@@ -319,7 +319,9 @@ class Policy(PlayedByKernels, KeepsArguments, ABC):
                 f"{row.low:.3g} to {row.high:.3g}" if known else "", f"{row.plays:,}",
                 "yes" if row.active else "no",
             )  # fmt: skip
-        return _html.heading(repr(self)) + _html.sentences(self.explain()) + _html.table(table)
+        return (
+            _render.heading(repr(self)) + _render.sentences(self.explain()) + _render.table(table)
+        )
 
     def to_state(self) -> dict[str, Any]:
         """All that the policy knows, as JSON values."""

@@ -1,6 +1,6 @@
 """Policies by name, for files and the command line. A new policy is one line here.
 
-The names of baselines that see which arm paid stand in the same registry (`latesum._registry`), so
+The names of baselines that see which arm paid stand in the same registry (`latesum._plugins`), so
 that no name means two things; `build` gives policies that decide from totals only.
 """
 
@@ -10,7 +10,7 @@ import inspect
 from typing import Any, Literal, TypeVar
 
 from latesum._checks import InvalidInput
-from latesum._registry import POLICIES
+from latesum._plugins import POLICIES
 from latesum.policies.ars_ucb import ARSUCB
 from latesum.policies.base import Policy
 from latesum.policies.clw import CLW

@@ -10,10 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from latesum._call_text import read_call, write_call
 from latesum._checks import InvalidInput, known_name
-from latesum._registry import POLICIES
-from latesum._signatures import signature_of
+from latesum._plugins import POLICIES, read_call, signature_of, write_call
 from latesum.delays import Delay
 from latesum.delays.parsing import text_of
 

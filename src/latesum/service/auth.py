@@ -32,7 +32,7 @@ from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from latesum import _pages
+from latesum import _render
 from latesum.campaigns.store import Store
 from latesum.service.configuration import Configuration
 from latesum.service.errors import (
@@ -387,7 +387,7 @@ def _replay(body: bytes, receive: Receive) -> Receive:
 def login_page(status: int, problem: str = "") -> HTMLResponse:
     """The form that asks for a token, with what was wrong. Its style is in it: files need a token."""
     style, policy = _login_style()
-    page = _pages.render("service/templates/login.html", style=Markup(style), problem=problem)
+    page = _render.render("service/templates/login.html", style=Markup(style), problem=problem)
     headers = {"content-security-policy": policy, "cache-control": "no-store"}
     return HTMLResponse(page, status, headers)
 
@@ -395,7 +395,7 @@ def login_page(status: int, problem: str = "") -> HTMLResponse:
 @cache
 def _login_style() -> tuple[str, str]:
     """The style of the form, and a policy that allows it and nothing else."""
-    style = _pages.read("service/templates/login.css")
+    style = _render.read("service/templates/login.css")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     return style, (
         f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; form-action 'self'; "

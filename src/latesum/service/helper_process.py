@@ -17,7 +17,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from latesum._json_values import finite
+from latesum._render import finite
 
 #: Before every message. Another mark in its place says that the answer is not wanted any longer.
 _MESSAGE, _GIVE_UP = b"\x01", b"\x00"

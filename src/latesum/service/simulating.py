@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from latesum._checks import InvalidInput
-from latesum._json_values import finite
+from latesum._render import finite
 from latesum.service.helper_process import Message, answer_questions, tell
 
 #: Runs of each policy in a plan, and the policies that are tried: a verdict while someone waits.

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput, finite_number, known_name, whole_number
-from latesum._registry import Registry
+from latesum._plugins import Registry
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from latesum import _html
+from latesum import _render
 from latesum._checks import InvalidInput, whole_number
 from latesum._draws import SharedGenerator
-from latesum._terminal import new_table
+from latesum._render import new_table
 from latesum.delays import Delay, parse
 from latesum.delays.base import Integers, Table
 from latesum.simulation.cohorts import Cohorts, long_tables
@@ -183,7 +183,7 @@ class Problem:
                 f"{arm}{' (best)' if arm == self.best else ''}", str(reward), f"{reward.mean:g}",
                 f"{self.gaps[arm]:.4g}", delay.short_text, f"{delay.mean:.4g}",
             )  # fmt: skip
-        return _html.heading(repr(self)) + _html.table(table)
+        return _render.heading(repr(self)) + _render.table(table)
 
     @functools.cached_property
     def _channels(self) -> tuple[_Channel, ...]:

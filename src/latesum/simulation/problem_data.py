@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from latesum._checks import InvalidInput, known_name
-from latesum._signatures import signature_of
+from latesum._plugins import signature_of
 from latesum.delays.parsing import text_of
 from latesum.simulation.calendar import Calendar
 from latesum.simulation.field import FieldProblem

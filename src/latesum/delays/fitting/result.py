@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from latesum._checks import InvalidInput, finite_number
-from latesum._figures import figure_class, save
+from latesum._extras import figure_class, save
 from latesum.delays.base import Delay
 from latesum.delays.composite import Tabulated
 from latesum.delays.curves import Curve, Floats

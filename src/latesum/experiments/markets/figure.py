@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from latesum._checks import InvalidInput
-from latesum._extras import require
-from latesum._figures import save
+from latesum._extras import require, save
 from latesum.experiments.markets.players import SwitchbackPlayer
 from latesum.experiments.markets.spec import MarketRun
 from latesum.markets.readings import readings_of

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from latesum._call_text import read_call
 from latesum._checks import InvalidInput, known_name
+from latesum._plugins import read_call
 from latesum.experiments.markets.analysts import GeoTest, SwitchbackTest
 from latesum.markets.config import NOT_KNOWN, NOTHING, MarketConfig, ToldDelay
 from latesum.markets.model import Posterior

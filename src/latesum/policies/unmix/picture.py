@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from latesum._figures import figure_class, save
+from latesum._extras import figure_class, save
 from latesum.delays import Delay, exponential
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.responses import JSONResponse
 
 from latesum._checks import InvalidInput
-from latesum._json_values import finite
+from latesum._render import finite
 from latesum.campaigns.campaign import Campaign
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.describing import describe_entry

@@ -13,7 +13,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import HTMLResponse
 from markupsafe import Markup
 
-from latesum import _pages
+from latesum import _render
 from latesum.campaigns import charts
 from latesum.campaigns.buckets import span_text
 from latesum.campaigns.config import CampaignConfig
@@ -51,8 +51,8 @@ _STATIC = {
 }
 
 
-def _render(template: str, **values: Any) -> str:
-    return _pages.render(
+def _page(template: str, **values: Any) -> str:
+    return _render.render(
         f"service/templates/{template}", chart_library=chart_library_version(), **values
     )
 
@@ -114,7 +114,7 @@ async def _list(campaigns: CampaignCache, asked: ListQuestion, who: Token) -> st
     found = asked.wanted.among(everything)
     pages = max(1, -(-len(found) // _LINES))
     page = min(asked.page, pages)
-    return _render(
+    return _page(
         "list_live.html", lines=found[(page - 1) * _LINES : page * _LINES], found=len(found),
         counts=count_glances(everything), all=len(everything), asked=asked, page=page, pages=pages,
         n_colours=charts.N_COLOURS, who=who, reader=PageReader(),
@@ -234,7 +234,7 @@ async def static_file(file: str) -> Response:
     if file not in _STATIC:
         return Response("There is nothing here.", 404, media_type="text/plain")
     place, kind = _STATIC[file]
-    return Response(_pages.read(place), 200, {"cache-control": "private, no-cache"}, kind)
+    return Response(_render.read(place), 200, {"cache-control": "private, no-cache"}, kind)
 
 
 @router.post("/logout")
@@ -252,7 +252,7 @@ async def log_out(request: Request, who: Who, holders: AllHolders) -> Response:
 
 def show_page(template: str, code: int = 200, /, **values: Any) -> HTMLResponse:
     """A whole page, which only the service's own scripts and styles are allowed in."""
-    html = _render(template, labels=LABELS, **values)
+    html = _page(template, labels=LABELS, **values)
     return HTMLResponse(html, code, _HEADERS)
 
 

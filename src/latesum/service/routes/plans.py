@@ -14,7 +14,7 @@ from pydantic import Field, StringConstraints
 
 from latesum._checks import InvalidInput
 from latesum._durations import parse_duration
-from latesum._json_values import finite
+from latesum._render import finite
 from latesum.campaigns.market_fields import read_late
 from latesum.service.errors import ON_ANY_ROUTE, Refused, documented
 from latesum.service.models import MOST_ROWS, Body, Number, PastRow

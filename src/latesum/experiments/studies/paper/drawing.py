@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from latesum._extras import require
-from latesum._figures import save
+from latesum._extras import require, save
 from latesum.experiments.figures import COLOURS
 from latesum.experiments.results import Floats
 from latesum.experiments.studies.paper.published import PublishedCurve, curves

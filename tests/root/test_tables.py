@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from latesum._terminal import new_table
+from latesum._render import new_table
 
 
 def _printed_by_rich(table, width=110):

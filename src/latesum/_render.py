@@ -1,0 +1,317 @@
+"""Rendering: tables as text and HTML, drawings for notebooks, pages from templates, JSON values.
+
+A table is described once. `str(table)` writes it in plain text and needs no library; a terminal
+prints the same with bold headings and fits it to its width, which Rich does; a notebook shows it as
+HTML, in the colors of the text around it.
+"""
+
+from __future__ import annotations
+
+import math
+import textwrap
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from html import escape
+from importlib import resources
+from typing import TYPE_CHECKING, Any, Literal
+
+from latesum._extras import require
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+#: The width of tables in files and pipes; a terminal has its own.
+WIDTH = 110
+_CELL = "padding: .15em .7em; text-align: {side}; white-space: nowrap"
+#: The size of a drawing, in its own units, and of the space for texts above and below it.
+_WIDTH, _HEIGHT, _ABOVE, _BELOW = 320, 96, 16, 18
+
+
+def terminal() -> Console:
+    """Where commands print."""
+    console: Console = require("rich.console", "cli").Console()
+    return console if console.is_terminal else type(console)(width=WIDTH)
+
+
+@dataclass
+class TextColumn:
+    """A column: its heading, the side of its cells, and whether a terminal may wrap them."""
+
+    heading: str
+    justify: Literal["left", "right"] = "right"
+    no_wrap: bool = True
+
+
+@dataclass
+class TextTable:
+    """A table of texts with a title above and a caption below.
+
+    >>> table = new_table("Regret", ["policy", "mean"])
+    >>> table.add_row("flow", "1,076.0")
+    >>> print(table)
+    Regret
+    <BLANKLINE>
+     policy     mean
+     ────────────────
+     flow    1,076.0
+    """
+
+    title: str | None
+    columns: list[TextColumn]
+    rows: list[tuple[str, ...]] = field(default_factory=list)
+    caption: str | None = None
+
+    def add_row(self, *cells: str) -> None:
+        """Add a row, with a text for each column."""
+        self.rows.append(cells)
+
+    def within(self, width: int, spare: list[str]) -> TextTable:
+        """The same without as many of the `spare` columns, the first ones first, as are too wide.
+
+        >>> table = new_table(None, ["policy", "mean", "switches"])
+        >>> table.add_row("flow", "1,076.0", "31")
+        >>> print(table.within(20, ["switches"]))
+         policy     mean
+         ────────────────
+         flow    1,076.0
+        <BLANKLINE>
+        No room for:
+        switches.
+        """
+        kept, left_out = list(range(len(self.columns))), []
+        for heading in spare:
+            if self._inner([self._widths[place] for place in kept]) + 1 <= width:
+                break
+            kept = [place for place in kept if self.columns[place].heading != heading]
+            left_out.append(heading)
+        if not left_out:
+            return self
+        note = f"No room for: {', '.join(left_out)}."
+        columns = [self.columns[place] for place in kept]
+        rows = [tuple(row[place] for place in kept) for row in self.rows]
+        caption = note if self.caption is None else f"{self.caption}\n{note}"
+        return TextTable(self.title, columns, rows, caption)
+
+    @property
+    def _widths(self) -> list[int]:
+        grid = [tuple(column.heading for column in self.columns), *self.rows]
+        return [max(_cells(row[place]) for row in grid) for place in range(len(self.columns))]
+
+    @staticmethod
+    def _inner(widths: list[int]) -> int:
+        """The length of a line without the space before it."""
+        return sum(widths) + 2 * len(widths) - 1
+
+    def __str__(self) -> str:
+        headings = tuple(column.heading for column in self.columns)
+        widths = self._widths
+        inner = self._inner(widths)
+        lines = [] if self.title is None else [*_wrapped(self.title, inner + 2), ""]
+        lines += [self._line(headings, widths), " " + "─" * inner]
+        lines += [self._line(row, widths) for row in self.rows]
+        if self.caption is not None:
+            lines += ["", *_wrapped(self.caption, inner + 2)]
+        return "\n".join(line.rstrip() for line in lines)
+
+    def _line(self, row: tuple[str, ...], widths: list[int]) -> str:
+        parts = []
+        for cell, column, width in zip(row, self.columns, widths, strict=True):
+            space = " " * (width - _cells(cell))
+            parts.append(cell + space if column.justify == "left" else space + cell)
+        return " " + "  ".join(parts)
+
+    def __rich__(self) -> Table:
+        from rich.box import SIMPLE_HEAD
+        from rich.table import Table
+        from rich.text import Text
+
+        # As Text, so that Rich takes no bracket in a name for a style.
+        table = Table(
+            title=None if self.title is None else Text(self.title, style="bold"),
+            caption=None if self.caption is None else Text(self.caption, style="dim italic"),
+            box=SIMPLE_HEAD,
+            title_justify="left",
+            caption_justify="left",
+            padding=(0, 1, 0, 0),
+        )
+        for column in self.columns:
+            table.add_column(Text(column.heading), justify=column.justify, no_wrap=column.no_wrap)
+        for row in self.rows:
+            table.add_row(*(Text(cell) for cell in row))
+        return table
+
+
+def new_table(title: str | None, columns: list[str]) -> TextTable:
+    """A table whose first column is text and whose others are numbers."""
+    first, *others = columns
+    return TextTable(title, [TextColumn(first, "left"), *map(TextColumn, others)])
+
+
+def _cells(text: str) -> int:
+    """How many places a text takes on a terminal: wide characters take two, accents none."""
+    return sum(
+        0 if unicodedata.combining(sign) else 2 if unicodedata.east_asian_width(sign) in "WF" else 1
+        for sign in text
+    )
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    return [piece for line in text.splitlines() for piece in textwrap.wrap(line, width) or [""]]
+
+
+def heading(text: str) -> str:
+    """What the object is, as one would type it.
+
+    >>> heading("Flow(2)")
+    '<p style="margin: .3em 0"><code>Flow(2)</code></p>'
+    """
+    return f'<p style="margin: .3em 0"><code>{escape(text)}</code></p>'
+
+
+def sentences(lines: Iterable[str]) -> str:
+    """A line for each sentence.
+
+    >>> sentences(["A leads.", "B < A."])
+    '<p style="margin: .3em 0">A leads.<br>B &lt; A.</p>'
+    """
+    return f'<p style="margin: .3em 0">{"<br>".join(map(escape, lines))}</p>'
+
+
+def table(made: TextTable) -> str:
+    """A table with its title above and its caption below.
+
+    >>> from latesum._render import new_table
+    >>> print(table(new_table("Regret", ["policy", "mean"]))[:60])
+    <div><p style="margin: .3em 0">Regret</p><table style="width
+    """
+    above = "" if made.title is None else sentences(made.title.splitlines())
+    below = "" if made.caption is None else sentences(made.caption.splitlines())
+    sides = [column.justify for column in made.columns]
+    head = _row("th", [column.heading for column in made.columns], sides)
+    body = "".join(_row("td", row, sides) for row in made.rows)
+    return (
+        f'<div>{above}<table style="width: auto; border-collapse: collapse; '
+        f'font-variant-numeric: tabular-nums"><thead>{head}</thead><tbody>{body}</tbody></table>'
+        f"{below}</div>"
+    )
+
+
+def facts(pairs: Iterable[tuple[str, str]]) -> str:
+    """A table of two columns: what, and how much.
+
+    >>> "<td" in facts([("mean", "50")])
+    True
+    """
+    body = "".join(_row("td", pair, ("left", "left")) for pair in pairs)
+    return f'<table style="width: auto; border-collapse: collapse"><tbody>{body}</tbody></table>'
+
+
+def curve(
+    x: Sequence[float], y: Sequence[float], *, label: str, ends: tuple[str, str], top: str
+) -> str:
+    """A line through points, with what stands at both ends of the horizontal axis and at its top.
+
+    `x` ascends, `y` is not negative, and `label` says what is drawn to those who do not see it.
+
+    >>> curve([0, 1], [0, 2], label="regret", ends=("0", "1"), top="2").startswith("<svg")
+    True
+    """
+    span, highest = (x[-1] - x[0]) or 1, max(y) or 1
+    points = " ".join(
+        f"{(each - x[0]) / span * _WIDTH:.1f},{(1 - height / highest) * _HEIGHT:.1f}"
+        for each, height in zip(x, y, strict=True)
+    )
+    line = f'<polyline points="{points}" fill="none" stroke="#0072B2" stroke-width="2"/>'
+    above = f'<text x="{_WIDTH}" y="-5" text-anchor="end">{escape(top)}</text>'
+    return _drawing(line + above, label, ends)
+
+
+def strip(
+    pieces: Iterable[tuple[float, float, int, bool]],
+    n_rows: int,
+    *,
+    label: str,
+    ends: tuple[str, str],
+) -> str:
+    """Which arm was played when: a row for each arm, a box for each time it was played.
+
+    A piece is its beginning and end, between 0 and 1, its row and whether the box is filled.
+
+    >>> strip([(0, 1, 0, True)], 2, label="arms", ends=("0", "9")).count("<rect")
+    1
+    """
+    height = _HEIGHT / max(n_rows, 1)
+    boxes = "".join(
+        f'<rect x="{start * _WIDTH:.2f}" y="{row * height + 1:.1f}" height="{height - 2:.1f}" '
+        f'width="{max((end - start) * _WIDTH, 0.5):.2f}" fill="#0072B2" '
+        f'opacity="{1 if filled else 0.45}"/>'
+        for start, end, row, filled in pieces
+    )
+    return _drawing(boxes, label, ends)
+
+
+def _drawing(inner: str, label: str, ends: tuple[str, str]) -> str:
+    height = _ABOVE + _HEIGHT + _BELOW
+    return (
+        f'<svg role="img" aria-label="{escape(label)}" width="{_WIDTH}" height="{height}" '
+        f'viewBox="0 {-_ABOVE} {_WIDTH} {height}" '
+        f'font-size="11" fill="currentColor" style="margin-right: 2em">'
+        f'<line x1="0" x2="{_WIDTH}" y1="{_HEIGHT}" y2="{_HEIGHT}" stroke="currentColor" '
+        f'opacity=".4"/>'
+        f'{inner}<text x="0" y="{_HEIGHT + 13}">{escape(ends[0])}</text>'
+        f'<text x="{_WIDTH}" y="{_HEIGHT + 13}" text-anchor="end">{escape(ends[1])}</text></svg>'
+    )
+
+
+def _row(tag: str, cells: Sequence[str], sides: Sequence[str]) -> str:
+    made = (
+        f'<{tag} style="{_CELL.format(side=side)}">{escape(cell)}</{tag}>'
+        for cell, side in zip(cells, sides, strict=True)
+    )
+    return f"<tr>{''.join(made)}</tr>"
+
+
+def render(template: str, **values: Any) -> str:
+    """The page that a template, such as "service/templates/list.html", makes of these values.
+
+    A value that is `markupsafe.Markup` is not escaped; one that is missing is an error.
+    """
+    page: str = _environment().get_template(template).render(**values)
+    return page
+
+
+@cache
+def _environment() -> Any:
+    # Only when a page is made: no other command should wait for it.
+    jinja2 = require("jinja2", "experiments")
+
+    return jinja2.Environment(
+        loader=jinja2.FunctionLoader(read),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+
+
+def read(file: str) -> str:
+    """A text file that belongs to latesum, by its place within it."""
+    return (resources.files("latesum") / file).read_text(encoding="utf-8")
+
+
+def finite(value: Any) -> Any:
+    """The same values with null in place of numbers that are not finite, also in lists and objects.
+
+    >>> finite({"low": float("-inf"), "means": (0.5, float("nan"))})
+    {'low': None, 'means': [0.5, None]}
+    """
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: finite(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(each) for each in value]
+    return value
