@@ -60,33 +60,32 @@ if _TYPE_CHECKING:
 
 #: Where each public name comes from; a module comes from itself.
 _HOMES = {
-    "latesum.errors": ("InvalidInput", "MissingExtra"),
-    "latesum.experiments": ("Comparison", "Run", "compare", "simulate"),
-    "latesum.campaigns": ("Campaign",),
-    "latesum.planning": ("Plan", "plan"),
+    "latesum.errors": "InvalidInput MissingExtra",
+    "latesum.experiments": "Comparison Run compare simulate",
+    "latesum.campaigns": "Campaign",
+    "latesum.planning": "Plan plan",
     "latesum.policies": (
-        "ARSUCB", "CLW", "FixedSplit", "Flow", "FlowLookahead", "NaiveODAAF",
-        "ODAAF", "ODAAFB", "ODAAFV", "Oracle", "Play", "Policy", "RoundRobin", "Block",
-        "Unmix",
+        "ARSUCB Block CLW FixedSplit Flow FlowLookahead NaiveODAAF ODAAF ODAAFB ODAAFV Oracle Play "
+        "Policy RoundRobin Unmix"
     ),
-    "latesum.service.client": ("Client",),
+    "latesum.service.client": "Client",
     "latesum.simulation": (
-        "Background", "Bernoulli", "Beta", "Calendar", "Constant", "Discrete", "FieldProblem",
-        "Problem", "Reporting", "Reward", "Scaled", "Uniform", "World",
+        "Background Bernoulli Beta Calendar Constant Discrete FieldProblem Problem Reporting Reward "
+        "Scaled Uniform World"
     ),
-}  # fmt: skip
-_MODULES = (
+}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
+_MODULES = [
     "adapters",
     "attributed",
+    "campaigns",
     "delays",
     "errors",
     "experiments",
-    "campaigns",
     "policies",
-    "theory",
     "simulation",
-)
-_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+    "theory",
+]
 
 #: Public too, but importing them needs an extra: `from latesum import *` must do without them.
 _WITH_EXTRAS = ("Campaign", "campaigns")

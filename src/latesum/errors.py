@@ -32,6 +32,8 @@ there is no delay 'unifrom'; did you mean 'uniform'?
 
 from __future__ import annotations
 
+from typing import Any
+
 __all__ = [
     "BadCell",
     "BadField",
@@ -58,12 +60,34 @@ MOST_PROBLEMS = 20
 
 
 class LatesumError(Exception):
-    """The root of everything that latesum raises by intent."""
+    """The root of everything that latesum raises by intent.
+
+    Args:
+        message: What is wrong, in a sentence.
+        field: The field, option or column that it is about, if it is one.
+        remedy: What to do about it, where that is a sentence of its own.
+    """
+
+    def __init__(self, message: str, *, field: str = "", remedy: str = "") -> None:
+        super().__init__(f"{message} {remedy}" if remedy else message)
+        self.message, self.field, self.remedy = message, field, remedy
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (type(self), self.args, self.__dict__)
 
     @property
     def sentence(self) -> str:
-        """The message; one that names settings or commands keeps its data, for other readers."""
-        return self.args[0] if self.args and isinstance(self.args[0], str) else str(self)
+        """The text; one that names settings or commands keeps its data, for other readers."""
+        text: str = self.args[0]
+        return text
+
+
+def _again(kind: type[LatesumError], args: tuple[Any, ...], state: dict[str, Any]) -> LatesumError:
+    """The same error in another process, whatever its constructor takes."""
+    error = kind.__new__(kind)
+    error.args = args
+    error.__dict__.update(state)
+    return error
 
 
 class InvalidInput(LatesumError, ValueError):
@@ -79,7 +103,7 @@ class BadField(InvalidInput):
     """
 
     def __init__(self, column: str, sentence: str) -> None:
-        super().__init__(sentence)
+        super().__init__(sentence, field=column)
         self.column = column
 
 

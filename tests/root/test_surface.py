@@ -3,6 +3,7 @@
 import ast
 import importlib
 import inspect
+import pickle
 import pkgutil
 import re
 from collections import defaultdict
@@ -206,3 +207,24 @@ def test_old_ways_to_catch_still_catch():
     assert issubclass(errors.MissingExtra, ImportError)
     assert issubclass(errors.NotConforming, AssertionError)
     assert issubclass(errors.ServiceError, RuntimeError)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        errors.InvalidInput("no.", field="rounds", remedy="Use 3."),
+        errors.BadFile([f"row {number}: no." for number in range(30)]),
+        errors.BadRows([(0, errors.BadField("total", "no."))]),
+        errors.ServiceError(409, "no.", ["row 1"]),
+    ],
+)
+def test_an_error_is_the_same_in_another_process(error):
+    again = pickle.loads(pickle.dumps(error))
+    assert (type(again), str(again)) == (type(error), str(error))
+    assert vars(again).keys() == vars(error).keys()
+    assert (again.message, again.field, again.remedy) == (error.message, error.field, error.remedy)
+
+
+def test_an_error_says_what_is_wrong_and_then_what_to_do():
+    error = errors.InvalidInput("3 rounds are too few.", field="rounds", remedy="Use 4.")
+    assert (str(error), error.field) == ("3 rounds are too few. Use 4.", "rounds")
