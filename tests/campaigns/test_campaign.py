@@ -207,14 +207,13 @@ def follow_with_a_file_of_seven_days(campaign, clock, days, full=2000, begin=1):
 def test_a_file_of_the_last_seven_days_is_enough_for_a_curve_of_seven_days(new_campaign, clock):
     campaign = new_campaign(fills_up="fit 7 days")
     follow_with_a_file_of_seven_days(campaign, clock, 8)
-    # The oldest row is six days and eight hours old. Nothing counts before seven days are over.
-    assert [play.total for play in told(campaign)] == [None] * 8
-    clock.pass_by(hours=16)
-    assert [play.total for play in told(campaign)] == [2000] + [None] * 7
-    clock.pass_by(hours=8)
+    # None is seven days old, so that there is no curve: totals count as they are.
+    so_far = [2000 * share for share in SHARES[::-1]]
+    assert [play.total for play in told(campaign)] == [*so_far, None]
+    clock.pass_by(days=1)
     # On the tenth day two are full, which is too few for a curve.
     follow_with_a_file_of_seven_days(campaign, clock, 2, begin=9)
-    assert [play.total for play in told(campaign)] == [2000] * 2 + [None] * 8
+    assert [play.total for play in told(campaign)] == [2000] * 2 + [*so_far, None]
     clock.pass_by(days=1)
     # On the eleventh day three are full, which is enough for a curve by which the others count.
     follow_with_a_file_of_seven_days(campaign, clock, 1, begin=11)
@@ -227,14 +226,13 @@ def test_a_file_of_the_last_seven_days_is_enough_for_a_curve_of_seven_days(new_c
     )
 
 
-def test_with_a_fitted_curve_a_total_that_was_said_once_is_full_at_its_end(new_campaign, clock):
+def test_while_no_curve_can_be_fitted_a_total_counts_as_it_is(new_campaign, clock):
     campaign = new_campaign(fills_up="fit 7 days")
     campaign.decide()
     clock.pass_by(days=1)
     campaign.record(1, rounds=5000, total=1500)
-    clock.pass_by(days=6, hours=15)
-    assert told(campaign)[0].total is None
-    clock.pass_by(hours=1)
+    assert told(campaign)[0].total == 1500
+    clock.pass_by(days=7)
     assert told(campaign)[0].total == 1500
 
 

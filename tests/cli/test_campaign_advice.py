@@ -131,3 +131,58 @@ def test_a_block_is_whole_days_and_no_day_goes_to_a_remainder(morning):
         morning(day + 1, "record", label(day), "--rounds", 7800, "--total", total)
     assert "7,8" not in morning(14, "explain")[1].splitlines()[-1]
     assert morning(14, "replay")[0] == 0
+
+
+RESTATED = (0.94, 0.985, 1.0)  # of a total, on the three mornings after its day
+
+
+def report_of(day, file):
+    """The whole report on the morning of a day: totals are restated for two days."""
+    rows = [
+        f"{label(each)},5000,{round(200 * RESTATED[min(day - each, 3) - 1])}" for each in range(day)
+    ]
+    file.write_text("\n".join(["date,rounds,total", *rows]))
+    return file
+
+
+def test_totals_that_are_restated_for_two_days_need_nothing(morning, tmp_path):
+    """The how-to says: send the whole report every day. No warning says otherwise."""
+    morning(
+        0, "new", "offers", "--options", "free shipping,a gift", "--policy", "unmix", "--start", label(0),
+        "--late", "1 day", "--run-for", "60 days", "--status-quo", "free shipping",
+        "--time-basis", "arrival", "--expected-rounds", 5000,
+    )  # fmt: skip
+    for day in range(8):
+        said = ask(morning, day)
+        assert "old totals grow" not in [each["code"] for each in said["health"]]
+        assert morning(day + 1, "import", report_of(day + 1, tmp_path / "report.csv"))[0] == 0
+
+
+def test_a_change_says_what_it_does_to_totals_before_it_does_it(morning, tmp_path):
+    """Totals that count go on counting while a curve is fitted; a change that stops them says so first."""
+    morning(
+        0, "new", "offers", "--options", "free shipping,a gift", "--policy", "unmix", "--start", label(0),
+        "--late", "1 day", "--run-for", "60 days", "--status-quo", "free shipping",
+        "--time-basis", "arrival", "--expected-rounds", 5000,
+    )  # fmt: skip
+    for day in range(7):
+        ask(morning, day)
+        assert morning(day + 1, "import", report_of(day + 1, tmp_path / "report.csv"))[0] == 0
+    change = ("change", "--fills-up", "fit 7 days", "--why", "they fill up")
+    code, out, _ = morning(7, *change, "--dry-run")
+    assert code == 0
+    assert "Totals count as they are until 3 are full" in out
+    assert out.endswith("Nothing was changed.\n")
+    assert "fit" not in morning(7, "history")[1]
+    code, out, _ = morning(7, *change)
+    assert code == 0
+    assert out.index("Totals count as they are") < out.index("Changed.")
+    said = ask(morning, 7)
+    assert said["alarm"] is None
+    assert "nothing is known" not in said["reason"]
+    states = [row["state"] for row in json.loads(morning(7, "status", "--json")[1])["timeline"]]
+    assert states[:7] == ["known"] * 7
+    stops = ("change", "--fills-up", "none", "--usable-after", "10 days", "--why", "a test")
+    code, out, _ = morning(7, *stops, "--dry-run")
+    assert code == 0
+    assert "7 totals stop counting until" in out

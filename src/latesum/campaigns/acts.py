@@ -12,9 +12,11 @@ from typing import Any, NamedTuple
 from latesum._checks import InvalidInput
 from latesum._sentences import counted
 from latesum.campaigns.changes import changed_fields, check_addition, check_new_name
+from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.deciding import after_the_end, carry
 from latesum.campaigns.entries import Entry
 from latesum.campaigns.ledger import Ledger
+from latesum.campaigns.maturity import effect_on_totals
 from latesum.campaigns.setting_fields import check_printable
 from latesum.campaigns.store import Writer
 from latesum.errors import NotPossible
@@ -23,6 +25,10 @@ from latesum.errors import NotPossible
 _AFTER_THE_END = ("reopen", "archive", "rename")
 #: More buckets than this between a campaign's end and its reopening look like a wrong clock.
 _LONGEST_PAUSE = 100_000
+
+
+#: The settings that say which totals count.
+_ABOUT_TOTALS = ("fills_up", "full_after", "usable_after", "lateness")
 
 
 class Acted(NamedTuple):
@@ -66,11 +72,7 @@ class OperatorAct(NamedTuple):
         repeated = entry is not None
         note = ""
         if entry is None:
-            parts = ledger.parts_of(self.region)
-            obstacles = [next(self._obstacles(part), None) for part in parts]
-            if None not in obstacles:  # what can be done in one region at least is done there
-                raise NotPossible(f"the campaign cannot do that: {obstacles[0]}.")
-            more, note = self._particulars(parts[obstacles.index(None)])
+            more, note = self._particulars(self._able(ledger), at)
             if self.kind == "reopen":
                 _fill_the_pause(writer, ledger, at)
             # The key is in the act's own entry, so that both are written or neither.
@@ -80,6 +82,19 @@ class OperatorAct(NamedTuple):
         arm = entry.body.get("option")
         name = entry.body.get("name") if arm is None else ledger.settings.options[arm]
         return Acted(entry.kind, name, repeated, note)
+
+    def preview(self, ledger: Ledger, at: datetime) -> Acted:
+        """What it would do, without doing it."""
+        part = self._able(ledger)
+        return Acted(self.kind, None, False, self._particulars(part, at)[1])
+
+    def _able(self, ledger: Ledger) -> Ledger:
+        """The first part in which it can be done: what can be done in one region at least is done there."""
+        parts = ledger.parts_of(self.region)
+        obstacles = [next(self._obstacles(part), None) for part in parts]
+        if None not in obstacles:
+            raise NotPossible(f"the campaign cannot do that: {obstacles[0]}.")
+        return parts[obstacles.index(None)]
 
     def _done_before(self, ledger: Ledger) -> Entry | None:
         if self.key is None:
@@ -130,7 +145,7 @@ class OperatorAct(NamedTuple):
         if self.kind == "drop" and len(ledger.dropped) == ledger.settings.n_options - 1:
             yield f"{name} is the last option left; finish the campaign instead"
 
-    def _particulars(self, ledger: Ledger) -> tuple[dict[str, Any], str]:
+    def _particulars(self, ledger: Ledger, at: datetime) -> tuple[dict[str, Any], str]:
         """What the log keeps besides what was asked for, and what to know about the act."""
         settings = ledger.settings
         if self.kind == "add":
@@ -143,6 +158,9 @@ class OperatorAct(NamedTuple):
             return {"name": name, "before": settings.options[arm]}, ""
         if self.kind == "change":
             changes, before, notes = changed_fields(settings, self.body["asked"])
+            if not changes.keys().isdisjoint(_ABOUT_TOTALS):
+                after = CampaignConfig.from_json({**settings.to_json(), **changes})
+                notes += effect_on_totals(ledger, after, at)
             return {"changes": changes, "before": before}, " ".join(notes)
         if self.kind == "resume" and ledger.hold is not None and ledger.order is not None:
             return {"override_goes_on": True}, _order_text(ledger)

@@ -407,8 +407,10 @@ class Campaign(Operated):
 
     # What operators do (`latesum.campaigns.operating`).
 
-    def _act(self, act: OperatorAct) -> Acted:
+    def _act(self, act: OperatorAct, *, dry_run: bool = False) -> Acted:
         with self._lock:
+            if dry_run:
+                return act.preview(self._refreshed(), self.clock())
             with self._ledgers.writing() as (writer, ledger):
                 done = act.write(writer, ledger, self.clock())
             self.current_settings()

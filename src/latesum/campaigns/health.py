@@ -7,14 +7,15 @@ none of them finds out anything by itself.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from latesum._durations import duration_text
 from latesum._sentences import counted, joined, sentence
 from latesum.campaigns.learning import (
     bucket_word,
     date_of,
-    growing_buckets,
+    growing_totals,
     learning_stopped,
     say_record,
     span_since,
@@ -340,18 +341,20 @@ def _data(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
             "click. The policy takes them for arrivals and may find a wrong winner. Ask your source "
             "for totals by conversion time and start a new campaign with them.",
         )
-    growing = growing_buckets(ledger, maturity)
-    if growing:
+    growing = growing_totals(ledger, maturity)
+    if growing is not None:
+        weeks = -(-growing.age // timedelta(weeks=1))
         yield Finding(
             "old totals grow",
             "warning",
             sentence(
-                "{growing} old totals kept growing long after their {word} ended. Totals by arrival do not do "
+                "{growing} old totals kept growing more than {settled} after their {word} ended. Totals by arrival do not do "
                 "that: your source may date them by decision, which makes wrong winners. Ask it for totals by "
                 "conversion time; or, if they only fill up slowly, say so{change:aside}.",
-                growing=growing,
+                growing=growing.totals,
+                settled=duration_text(growing.settled),
                 word=bucket_word(settings),
-                change='--fills-up "fit 7 days"',
+                change=f'--fills-up "fit {7 * weeks} days"',
             ),
         )
 

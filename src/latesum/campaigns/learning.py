@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from datetime import datetime, timedelta
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from latesum._durations import duration_text
@@ -15,6 +16,8 @@ from latesum.campaigns.maturity import Maturity
 #: A total that grew by less than this share is noise, not growth.
 _NOISE = 0.01
 _FEWEST = 3
+#: Restatements within this time are usual, and need nothing.
+_LONG_AFTER = timedelta(days=7)
 #: When this many buckets have ended and no total has become usable since, something is wrong.
 MOST_WITHOUT_TOTALS = 3
 
@@ -125,16 +128,31 @@ def say_record() -> str:
     )
 
 
-def growing_buckets(ledger: Ledger, maturity: Maturity) -> int:
-    """How many totals grew after they should have been full; 0 while that may be chance."""
+class Growth(NamedTuple):
+    """Totals that grew after they should have been full.
+
+    Args:
+        totals: How many they are.
+        settled: The age at which a total should be full.
+        age: The oldest age at which one grew.
+    """
+
+    totals: int
+    settled: timedelta
+    age: timedelta
+
+
+def growing_totals(ledger: Ledger, maturity: Maturity) -> Growth | None:
+    """The totals that grew long after their buckets; None while that may be chance."""
     settings = ledger.settings
-    length = settings.buckets.length
     settled = max(
-        settings.usable_after, settings.full_after or timedelta(0), length or timedelta(0)
-    )
+        _LONG_AFTER, settings.usable_after, settings.full_after or timedelta(0),
+        settings.buckets.length or timedelta(0),
+    )  # fmt: skip
     if settings.curve:
         settled = max(settled, settings.curve[-1][0])
     grown = looked_at = 0
+    age = timedelta(0)
     for bucket, value in ledger.values.items():
         end = maturity.end(bucket)
         if end is None or not value.reports:
@@ -146,7 +164,8 @@ def growing_buckets(ledger: Ledger, maturity: Maturity) -> int:
         before = young[-1:] or late[:1]
         if late and late[-1] > before[0] + _NOISE * abs(before[0]):
             grown += 1
-    return grown if grown >= _FEWEST and 3 * grown >= looked_at else 0
+            age = max(age, value.reports[-1].at - end)
+    return Growth(grown, settled, age) if grown >= _FEWEST and 3 * grown >= looked_at else None
 
 
 def usual_interval(moments: list[datetime]) -> timedelta:

@@ -6,6 +6,7 @@ import itertools
 from datetime import datetime, timedelta
 from typing import Literal, NamedTuple
 
+from latesum._durations import duration_text
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.ledger import Ledger, Value
 from latesum.campaigns.rules import RULES_VERSION
@@ -26,8 +27,14 @@ class Known(NamedTuple):
 class Maturity:
     """Reads the buckets of a ledger as they are known at one moment, by one version of the rules."""
 
-    def __init__(self, ledger: Ledger, now: datetime, rules: int = RULES_VERSION) -> None:
-        settings = self.settings = ledger.settings
+    def __init__(
+        self,
+        ledger: Ledger,
+        now: datetime,
+        rules: int = RULES_VERSION,
+        settings: CampaignConfig | None = None,
+    ) -> None:
+        self.settings = settings = ledger.settings if settings is None else settings
         self.ledger = ledger
         self.now = now
         self.rules = rules
@@ -143,9 +150,49 @@ class Maturity:
         """
         age = timedelta(0) if end is None else max(seen - end, timedelta(0))
         full_after = self.settings.full_after
-        if full_after is not None and (age >= full_after or self.curve is None):
-            return 1.0 if age >= full_after else None
-        return 1.0 if self.curve is None else share_at(self.curve, age)
+        # While no curve can be fitted, totals count as they are.
+        if self.curve is None or (full_after is not None and age >= full_after):
+            return 1.0
+        return share_at(self.curve, age)
+
+
+def effect_on_totals(ledger: Ledger, after: CampaignConfig, now: datetime) -> list[str]:
+    """What other settings do to the totals that are recorded, in sentences.
+
+    Args:
+        ledger: What the log says of a region.
+        after: The settings after the change.
+        now: The time.
+    """
+    one, other = Maturity(ledger, now), Maturity(ledger, now, settings=after)
+    counting = [bucket for bucket in ledger.decisions if one.known(bucket).state == "known"]
+    stopped = [bucket for bucket in counting if other.known(bucket).state != "known"]
+    scaled = [
+        bucket
+        for bucket in counting
+        if bucket not in stopped and other.known(bucket).total != one.known(bucket).total
+    ]
+    said = []
+    if stopped:
+        moments = [at for bucket in stopped if (at := other.usable_at(bucket)) is not None]
+        until = (
+            f" until {min(moments):%Y-%m-%d %H:%M} UTC, when the first counts again"
+            if moments
+            else ""
+        )
+        said.append(f"{_totals(len(stopped), 'stop')} counting{until}.")
+    if scaled:
+        said.append(f"{_totals(len(scaled), 'count')} by another share than before.")
+    if after.full_after is not None and other.curve is None:
+        said.append(
+            f"Totals count as they are until {FEWEST_FULL_BUCKETS} are full, "
+            f"{duration_text(after.full_after)} after their bucket; from then on younger ones are scaled up."
+        )
+    return said
+
+
+def _totals(number: int, verb: str) -> str:
+    return f"1 total {verb}s" if number == 1 else f"{number} totals {verb}"
 
 
 def share_at(curve: Curve, age: timedelta) -> float | None:

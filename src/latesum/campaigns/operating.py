@@ -29,8 +29,8 @@ class Operated(ABC):
         """The option that looks best now."""
 
     @abstractmethod
-    def _act(self, act: OperatorAct) -> Acted:
-        """Do it, in one transaction."""
+    def _act(self, act: OperatorAct, *, dry_run: bool = False) -> Acted:
+        """Do it, in one transaction, or only say what it would do."""
 
     def _region(self, name: str | None) -> str:
         """The region that an act is for; empty for all."""
@@ -170,7 +170,9 @@ class Operated(ABC):
         arm, name = settings.option(known), read_option_name(new_name)
         return self._act(OperatorAct.read("rename", who, why, key, option=arm, name=name))
 
-    def change(self, *, who: str, why: str, key: str | None = None, **settings: Any) -> Acted:
+    def change(
+        self, *, who: str, why: str, key: str | None = None, dry_run: bool = False, **settings: Any
+    ) -> Acted:
         """Change what the campaign is set up with, from the next decision on.
 
         The policy of the new settings learns from the whole log; decisions that were taken stay.
@@ -179,11 +181,12 @@ class Operated(ABC):
             who: Who does it.
             why: The reason.
             key: As for `hold`.
+            dry_run: Change nothing; the note says what the change would do.
             settings: Any of `latesum.campaigns.changes.CHANGEABLE`, as for a new campaign. Of the
                 `parameters`, those that are not named stay.
         """
         asked = plain_request(settings)
-        return self._act(OperatorAct.read("change", who, why, key, asked=asked))
+        return self._act(OperatorAct.read("change", who, why, key, asked=asked), dry_run=dry_run)
 
     def finish(
         self, option: str | None = None, *, who: str, why: str, key: str | None = None

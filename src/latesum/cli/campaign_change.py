@@ -24,6 +24,7 @@ def _change(
         list[str] | None,
         typer.Option(help='Of the policy, such as "horizon=120 days"; may be repeated.'),
     ] = None,
+    dry_run: Annotated[bool, typer.Option(help="Only say what would happen.")] = False,
     campaign: CampaignName = None,
     who: Who = None,
     **given: str | None,
@@ -46,9 +47,15 @@ def _change(
         names = ", ".join("--" + name.replace("_", "-") for name in FIELDS)
         raise InvalidInput(f"say what to change: --parameter, {names}.")
     with opened(campaign) as found:
-        done = found.change(who=user(who), why=why, **changes)
+        effect = found.change(who=user(who), why=why, dry_run=True, **changes).note
+        if effect:
+            print(effect)
+        if dry_run:
+            print("Nothing was changed.")
+            return
+        found.change(who=user(who), why=why, **changes)
         parameters = ", ".join(f"{key}={each}" for key, each in found.settings.parameters.items())
-        said(f"Changed. Now {found.settings.policy} with {parameters or 'no parameters'}.", done)
+        print(f"Changed. Now {found.settings.policy} with {parameters or 'no parameters'}.")
 
 
 change = with_fields(_change, FIELDS)
