@@ -76,7 +76,7 @@ lock: $(READY)
 	$(LOCK) --upgrade --extra all -o requirements/dev.lock pyproject.toml requirements/dev.in
 	$(LOCK) --upgrade -c requirements/dev.lock -o requirements/docs.lock requirements/docs.in
 	$(LOCK) --upgrade -c requirements/dev.lock -o requirements/build.lock requirements/build.in
-	$(LOCK) --upgrade -c requirements/dev.lock --extra cli --extra server --extra postgres \
+	$(LOCK) --upgrade -c requirements/dev.lock --extra cli --extra server --extra postgres --extra excel --extra parquet \
 	  -o requirements/service.lock pyproject.toml
 
 clean:

@@ -26,7 +26,7 @@ EXTRAS = {
     "parquet": ("pyarrow", "narwhals"),
     "plots": ("matplotlib",),
     "postgres": ("psycopg",),
-    "server": ("fastapi", "uvicorn", "httpx", "prometheus_client"),
+    "server": ("fastapi", "granian", "httpx", "prometheus_client"),
 }
 
 #: The frames that can be had.

@@ -1,15 +1,18 @@
 """A service in a thread, with a clock that the test sets, and a browser that looks at it."""
 
+import asyncio
 import contextlib
+import socket
 import threading
+import time
 
 import pytest
+from granian.server.embed import Server
 
 from latesum.campaigns import Store
 from latesum.service import SCOPES, Configuration, Tokens
 from latesum.service.app import create_app
-from latesum.service.connections import Gate, guarded_protocol
-from latesum.service.running import address_of, listen
+from latesum.service.server import find_address, url_of
 
 LOOKS = [("light", 1200, 900), ("dark", 1200, 900), ("light", 390, 844), ("dark", 390, 844)]
 
@@ -27,33 +30,38 @@ class Site:
 @contextlib.contextmanager
 def running_site(folder, clock, **configuration):
     """Serve a store until the block ends."""
-    import uvicorn
-
     with Store(folder / "campaigns.db") as store:
         tokens = Tokens(store)
         secrets = {scope: tokens.new(scope, scope) for scope in SCOPES}
         # A forecast anew after every total takes seconds, and most tests do not look at it.
         given = {"clock": clock, "status_kept": 0.0, "page_every": 0.3, "forecast_every": 3600.0}
         app = create_app(store, Configuration(**{**given, **configuration}))
-        gate = Gate(200, 1000, 10.0)
-        listening = listen("127.0.0.1", 0)
-        settings = uvicorn.Config(app, http=guarded_protocol(gate), ws="none", log_config=None)
-        server = uvicorn.Server(settings)
-        ready = threading.Event()
-        begin = server.startup
+        address = find_address("127.0.0.1", 0)
+        server = Server(app, *address, interface="asgi", http="1", websockets=False)
+        loop = asyncio.new_event_loop()
 
-        async def startup(sockets=None):
-            await begin(sockets)
-            ready.set()
+        def serve():
+            asyncio.set_event_loop(loop)
+            loop.run_until_complete(server.serve())
 
-        server.startup = startup
-        thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
+        thread = threading.Thread(target=serve, daemon=True)
         thread.start()
-        assert ready.wait(300)
-        yield Site(address_of(listening), store, secrets, app)
-        server.should_exit = True
+        wait_for(address)
+        yield Site(url_of(address), store, secrets, app)
+        loop.call_soon_threadsafe(server.stop)
         thread.join(300)
         assert not thread.is_alive()
+
+
+def wait_for(address):
+    """Until something listens there."""
+    end = time.monotonic() + 300
+    while time.monotonic() < end:
+        with contextlib.suppress(OSError):
+            socket.create_connection(address, timeout=60).close()
+            return
+        time.sleep(0.01)
+    raise RuntimeError("nothing listens there")
 
 
 class Visitor:

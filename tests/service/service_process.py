@@ -8,13 +8,15 @@ import contextlib
 import multiprocessing
 import os
 import random
+import signal
 import socket
 import time
 import urllib.request
+from pathlib import Path
 
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(
-    ["latesum.cli.serve", "latesum.service.app", "uvicorn", "psycopg", "service_process"]
+    ["latesum.cli.serve", "latesum.service.app", "granian", "psycopg", "service_process"]
 )
 
 
@@ -34,20 +36,28 @@ def free_port():
     raise RuntimeError("there is no free port")
 
 
+def _end_with_tests():
+    multiprocessing.parent_process().join()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
 def _serve(address, port, files, log, configured, more):
     import functools
     import resource
     import sys
+    import threading
 
     from latesum import service
     from latesum.cli.serve import serve
 
+    threading.Thread(target=_end_with_tests, daemon=True).start()
     service.Configuration = functools.partial(service.Configuration, **configured)
 
     if files is not None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
     written = open(log, "w")  # noqa: PTH123, SIM115 - for as long as the process lives
     sys.stdout = sys.stderr = written
+    os.dup2(written.fileno(), 2)
     serve(
         host="127.0.0.1", port=port, store=address, demo=False, seconds_per_day=1.0,
         requests_per_second=1e6, largest_body=1_000_000,
@@ -67,7 +77,7 @@ class ServiceProcess:
         self.process = None
 
     def start(self, wait=True):
-        self.process = _CONTEXT.Process(target=_serve, args=self._given, daemon=True)
+        self.process = _CONTEXT.Process(target=_serve, args=self._given)
         self.process.start()
         if wait:
             self.wait()
@@ -85,8 +95,18 @@ class ServiceProcess:
             time.sleep(0.01)
         raise RuntimeError("the service does not answer")
 
+    def serving(self):
+        """The process that answers requests; another one watches over it."""
+        pid = self.process.pid
+        found = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        return int(found[0]) if found else None
+
     def kill(self):
-        """kill -9."""
+        """kill -9 of the process that serves, and of the one that watches over it."""
+        if self.process.is_alive():
+            serving = self.serving()
+            if serving is not None:
+                os.kill(serving, signal.SIGKILL)
         self.process.kill()
         self.process.join()
 

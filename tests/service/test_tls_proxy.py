@@ -43,15 +43,15 @@ class Behind:
             time.sleep(0.05)
 
 
+NGINX_ONLY = pytest.param(
+    nginx,
+    id="nginx",
+    marks=pytest.mark.skipif(NGINX is None, reason="nginx is not installed"),
+)
+
+
 @pytest.fixture(
-    scope="module",
-    params=[
-        pytest.param(
-            nginx, marks=pytest.mark.skipif(NGINX is None, reason="nginx is not installed")
-        ),
-        standard_proxy,
-    ],
-    ids=["nginx", "standard library"],
+    scope="module", params=[NGINX_ONLY, pytest.param(standard_proxy, id="standard library")]
 )
 def behind(request, tmp_path_factory):
     if shutil.which("openssl") is None:
@@ -63,7 +63,7 @@ def behind(request, tmp_path_factory):
     key, certificate = make_certificate(folder)
     log = folder / "service.log"
     service = ServiceProcess(
-        folder / "campaigns.db", log=log, log_level="debug", connections_per_address=5,
+        folder / "campaigns.db", log=log, log_level="debug", proxy=["127.0.0.1"],
         # So few that a slow machine asks more often, and more than the tests need at once.
         configured={"unauthenticated_per_second": 3.0},
     )  # fmt: skip
@@ -109,20 +109,6 @@ def test_the_client_speaks_https_decides_records_and_uploads(behind, tmp_path):
         assert [row.verdict for row in client.upload("banner", file)] == ["same"]
 
 
-def test_a_proxy_may_have_more_connections_than_a_client(behind):
-    """Nine at once, where an address that is no proxy may have five."""
-    with contextlib.ExitStack() as stack:
-        opened = []
-        for _ in range(9):
-            raw = stack.enter_context(socket.create_connection(("127.0.0.1", behind.port)))
-            opened.append(
-                stack.enter_context(behind.trusted.wrap_socket(raw, server_hostname="127.0.0.1"))
-            )
-        for each in opened:
-            each.sendall(b"GET /livez HTTP/1.1\r\nHost: latesum\r\n\r\n")
-        assert all(each.recv(100).startswith(b"HTTP/1.1 200") for each in opened)
-
-
 def test_the_log_has_the_address_of_the_client_and_not_what_it_says_of_itself(behind):
     with httpx.Client(verify=behind.trusted, timeout=60) as client:
         lie = {"X-Forwarded-For": "203.0.113.9", "Authorization": "Bearer wrong"}
@@ -144,3 +130,33 @@ def test_what_a_listed_proxy_says_of_a_client_is_logged_and_throttled_by(behind)
         assert said.status_code == 429
         assert client.get("/v1/campaigns", headers={**other, **wrong}).status_code == 401
     assert behind.lines_with(address="203.0.113.7")
+
+
+def connect_tls(behind, stack, source="127.0.0.1"):
+    raw = socket.create_connection(("127.0.0.1", behind.port), 60, source_address=(source, 0))
+    return stack.enter_context(behind.trusted.wrap_socket(raw, server_hostname="127.0.0.1"))
+
+
+@pytest.mark.parametrize("behind", [NGINX_ONLY], indirect=True)
+def test_one_address_cannot_hold_the_service_by_slow_bodies(behind):
+    """Of an address that has 100 requests under way the next are refused, and others are answered."""
+    slow = b"POST /v1/plans HTTP/1.1\r\nHost: a\r\nContent-Length: 50\r\n\r\nab"
+    with contextlib.ExitStack() as stack:
+        for _ in range(130):
+            connect_tls(behind, stack).sendall(slow)
+        last = connect_tls(behind, stack)
+        last.sendall(b"GET /livez HTTP/1.1\r\nHost: a\r\n\r\n")
+        assert last.recv(100).startswith(b"HTTP/1.1 429")
+        other = connect_tls(behind, stack, "127.0.0.2")
+        other.sendall(b"GET /livez HTTP/1.1\r\nHost: a\r\n\r\n")
+        assert other.recv(100).startswith(b"HTTP/1.1 200")
+
+
+@pytest.mark.parametrize("behind", [NGINX_ONLY], indirect=True)
+def test_logins_are_limited_for_each_address(behind):
+    with httpx.Client(verify=behind.trusted, timeout=60) as client:
+        guesses = [
+            client.post(f"{behind.address}/login", data={"token": "guess"}).status_code
+            for _ in range(40)
+        ]
+    assert 429 in guesses

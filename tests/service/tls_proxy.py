@@ -1,4 +1,4 @@
-"""Proxies that end TLS before a service: nginx as the documentation sets it up, and one of the standard library."""
+"""Proxies that end TLS before a service: nginx as it is shipped, and one of the standard library."""
 
 import contextlib
 import os
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from service_process import free_port
 
-DOCUMENTED = Path(__file__).parents[2] / "docs" / "service.md"
+CONFIGURATION = Path(__file__).parents[2] / "deploy" / "nginx.conf"
 NGINX = shutil.which("nginx") or ("/usr/sbin/nginx" if Path("/usr/sbin/nginx").exists() else None)
 
 
@@ -29,17 +29,23 @@ def make_certificate(folder):
     return key, certificate
 
 
-def documented_location(upstream):
-    """The part of nginx's configuration that docs/service.md has, for this service."""
-    text = DOCUMENTED.read_text(encoding="utf-8")
-    found = re.search(r"^ +location / \{\n(?:.*\n)*? +\}\n", text, re.MULTILINE)[0]
-    assert "http://127.0.0.1:8000" in found
-    return found.replace("http://127.0.0.1:8000", upstream)
+def server_block(upstream, port, key, certificate):
+    """`deploy/nginx.conf` for this service, at this port of all addresses of this machine."""
+    text = CONFIGURATION.read_text(encoding="utf-8")
+    for shipped, used in (
+        ("http://127.0.0.1:8000", upstream),
+        ("listen 443 ssl", f"listen 0.0.0.0:{port} ssl"),
+        ("/etc/ssl/certs/latesum.pem", str(certificate)),
+        ("/etc/ssl/private/latesum.pem", str(key)),
+    ):
+        assert shipped in text
+        text = text.replace(shipped, used)
+    return text
 
 
 @contextlib.contextmanager
 def nginx(folder, upstream, key, certificate):
-    """nginx as it is documented; the port on which it speaks HTTPS."""
+    """nginx as it is shipped; the port on which it speaks HTTPS."""
     port = free_port()
     temporary = "".join(
         f"{name}_temp_path {folder}/{name};\n"
@@ -47,7 +53,7 @@ def nginx(folder, upstream, key, certificate):
     )
     (folder / "nginx.conf").write_text(
         f"""pid {folder}/nginx.pid;
-error_log stderr error;
+error_log stderr crit;
 worker_processes 1;
 daemon off;
 {"user root;" if os.geteuid() == 0 else ""}
@@ -55,12 +61,7 @@ events {{ worker_connections 512; }}
 http {{
   access_log off;
   {temporary}
-  server {{
-    listen 127.0.0.1:{port} ssl;
-    ssl_certificate {certificate};
-    ssl_certificate_key {key};
-    {documented_location(upstream)}
-  }}
+  {server_block(upstream, port, key, certificate)}
 }}
 """
     )

@@ -29,7 +29,7 @@ def new_webhook(
     network: Networks = None,
 ) -> None:
     """Send alerts to an address; prints the secret that signs them, once."""
-    from latesum.service.connections import read_networks
+    from latesum.service.configuration import read_networks
     from latesum.service.webhooks import Webhooks
 
     with opened_store() as store:

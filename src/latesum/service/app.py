@@ -18,8 +18,7 @@ from latesum.campaigns.store import Store
 from latesum.service.alerts import Outbox
 from latesum.service.auth import AuthMiddleware, Holders
 from latesum.service.cache import CampaignCache
-from latesum.service.configuration import Configuration
-from latesum.service.connections import read_networks
+from latesum.service.configuration import Configuration, read_networks
 from latesum.service.errors import set_up_errors
 from latesum.service.forecasts import Forecasts
 from latesum.service.logs import log

@@ -42,6 +42,8 @@ _LONGEST_PAUSE = 10.0
 #: Seconds after which a fallback is used, and for which the service is then not asked again.
 _FALLBACK_AFTER = 0.8
 _DOWN_FOR = 1.0
+#: Seconds for which an idle connection is kept; the service closes one after five.
+_KEPT_OPEN = 3.0
 #: By the ending of a file, where it is not text.
 _KINDS = {
     ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
@@ -101,7 +103,11 @@ class Client:
         self._httpx = _extras.require("httpx", "server")
         headers = {"Authorization": f"Bearer {token}"}
         self._http = self._httpx.Client(
-            base_url=address, headers=headers, timeout=timeout, transport=transport
+            base_url=address,
+            headers=headers,
+            timeout=timeout,
+            transport=transport,
+            limits=self._httpx.Limits(keepalive_expiry=_KEPT_OPEN),
         )
         self._attempts = attempts
         self._sleep = sleep

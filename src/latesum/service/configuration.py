@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import ipaddress
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from latesum._checks import InvalidInput
 from latesum.campaigns.campaign import Clock, system_clock
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 @dataclass(frozen=True)
@@ -17,16 +22,11 @@ class Configuration:
     requests_per_second: float = 5_000.0
     #: Requests per second without a valid token, for each address they come from.
     unauthenticated_per_second: float = 20.0
-    #: Connections from one address, unless it is a proxy's, and in all; of more, the one that has waited
-    #: longest for a request is closed.
-    connections_per_address: int = 200
-    connections: int = 1_000
-    #: How long a request's head and its body may take, in seconds.
-    head_seconds: float = 10.0
+    #: How long the body of a request may take, in seconds.
     body_seconds: float = 30.0
     #: Proxies that stand before the service: addresses or networks. What they say of a client's
-    #: address is believed, and they may have any number of connections.
-    proxies: tuple[str, ...] = ("127.0.0.1", "::1")
+    #: address is believed.
+    proxies: tuple[str, ...] = ()
     #: How long a revoked token, or a session that another process ended, may still be believed, in seconds.
     tokens_kept: float = 2.0
     #: How long someone who has logged in stays so, in hours.
@@ -48,3 +48,20 @@ class Configuration:
     clock: Clock = system_clock
     #: How many times faster than the world's the clock runs; the demo's does.
     speed: float = 1.0
+
+
+def read_networks(texts: Sequence[str]) -> tuple[Network, ...]:
+    """Addresses and networks as people write them.
+
+    >>> read_networks(["127.0.0.1", "10.0.0.0/8"])
+    (IPv4Network('127.0.0.1/32'), IPv4Network('10.0.0.0/8'))
+    """
+    found = []
+    for text in texts:
+        try:
+            found.append(ipaddress.ip_network(text, strict=False))
+        except ValueError:
+            raise InvalidInput(
+                f"{text!r} is not an address or a network; write 10.0.0.7 or 10.0.0.0/8."
+            ) from None
+    return tuple(found)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import sys
 from datetime import UTC, datetime
 from typing import Any
 
@@ -27,17 +26,28 @@ class JsonLines(logging.Formatter):
         return json.dumps(line, ensure_ascii=False, default=str)
 
 
-def set_up(level: str = "info") -> None:
-    """Send the logs of the service and of its server to the error output, as JSON."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonLines())
-    for name in ("latesum.service", "uvicorn", "uvicorn.error"):
-        logger = logging.getLogger(name)
-        logger.handlers = [handler] if name != "uvicorn.error" else []
-        logger.propagate = name == "uvicorn.error"
-        logger.setLevel(level.upper())
-    # The service logs requests itself, without what could be secret in them.
-    logging.getLogger("uvicorn.access").disabled = True
+def logging_config(level: str = "info") -> dict[str, Any]:
+    """Logs of the service and warnings of its server to the error output, as `dictConfig` takes it.
+
+    The service logs requests itself, without what could be secret in them.
+    """
+    handlers = ["errors"]
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {"json": {"()": JsonLines}},
+        "handlers": {
+            "errors": {
+                "class": "logging.StreamHandler",
+                "formatter": "json",
+                "stream": "ext://sys.stderr",
+            }
+        },
+        "loggers": {
+            LOGGER.name: {"level": level.upper(), "handlers": handlers, "propagate": False},
+            "_granian": {"level": "WARNING", "handlers": handlers, "propagate": False},
+        },
+    }
 
 
 def log(event: str, level: int = logging.INFO, **fields: Any) -> None:

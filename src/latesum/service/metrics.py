@@ -33,8 +33,6 @@ class Metrics:
         self.commits = counter("commits", "Transactions by which records were taken in.")
         self.decisions = counter("decisions", "Options handed out that were not in the cache.")
         self.refused = counter("refused", "Requests refused before any route, by reason.", "reason")
-        about = "Connections refused or closed because they were too many or too slow, by reason."
-        self.connections_refused = counter("connections_refused", about, "reason")
 
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count a request."""

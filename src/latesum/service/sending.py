@@ -24,7 +24,7 @@ from latesum import _extras
 from latesum._checks import InvalidInput
 from latesum.campaigns import schema
 from latesum.campaigns.store import Store
-from latesum.service.connections import Network
+from latesum.service.configuration import Network
 from latesum.service.logs import LOGGER, log
 from latesum.service.webhooks import Webhook, check_address, resolve, webhook_of_row
 

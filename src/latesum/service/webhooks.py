@@ -21,7 +21,7 @@ from sqlalchemy import insert, select, update
 from latesum._checks import InvalidInput, known_name
 from latesum.campaigns import schema
 from latesum.campaigns.store import Store
-from latesum.service.connections import Network
+from latesum.service.configuration import Network
 
 #: What a message looks like: ours, or what Slack or Teams accept.
 Shape = Literal["json", "slack", "teams"]

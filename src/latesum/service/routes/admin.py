@@ -13,7 +13,7 @@ from latesum._checks import InvalidInput
 from latesum.service.alerts import Outbox
 from latesum.service.auth import Holders
 from latesum.service.cache import CampaignCache
-from latesum.service.connections import read_networks
+from latesum.service.configuration import read_networks
 from latesum.service.errors import ON_ANY_ROUTE, Refused, documented
 from latesum.service.models import Body, Text
 from latesum.service.routing import AllCampaigns, AllHolders, ScopedRoute, Who, needs

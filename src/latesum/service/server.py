@@ -1,0 +1,144 @@
+"""Serving over HTTP: Granian runs the application in a process of its own, until it is stopped.
+
+Granian limits the heads of requests, closes connections that say nothing, and accepts no more
+connections than there are files for. Limits per address are a proxy's task.
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+import logging
+import multiprocessing
+import os
+import signal
+import socket
+import threading
+import time
+from typing import Any, Protocol
+
+from latesum import _extras
+from latesum._checks import InvalidInput, whole_number
+from latesum.service.logs import log, logging_config
+
+#: Connections in all; beyond them new ones wait to be accepted.
+MAX_CONNECTIONS = 4_500
+#: Files that a process needs for all else: its store, its logs, its threads.
+_OTHER_FILES = 128
+#: In milliseconds and bytes, of a request's head.
+_MAX_HEAD_MILLISECONDS = 5_000
+_MAX_HEAD_BYTES = 64 * 1024
+#: Seconds that requests may take to end after the service was asked to stop.
+_MAX_LAST_REQUESTS = 10
+
+
+class Served(Protocol):
+    """What is served. It is pickled where processes are not forked."""
+
+    def load(self) -> Any:
+        """The ASGI application, made in the process that serves it."""
+
+    def announce(self) -> None:
+        """Called there once requests are answered."""
+
+
+def find_address(host: str, port: int) -> tuple[str, int]:
+    """The numbers of an address to listen at; 0 stands for any free port.
+
+    It is tried out here: Granian shares a port with whoever listens there already.
+    """
+    port = whole_number(port, "the port")
+    try:
+        family, _, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, socket.SOCK_STREAM) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(place)
+            found = probe.getsockname()
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InvalidInput(
+            f"the service cannot listen at {host}, port {port}: {reason}. Try another --port."
+        ) from None
+    return str(found[0]), int(found[1])
+
+
+def url_of(address: tuple[str, int]) -> str:
+    """The address of the page.
+
+    >>> url_of(("::1", 8000))
+    'http://[::1]:8000/'
+    """
+    host, port = address
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+
+
+def run(served: Served, address: tuple[str, int], log_level: str = "info") -> None:
+    """Serve until SIGTERM or Ctrl-C; requests that were begun are answered first."""
+    granian = _extras.require("granian", "server")
+    constants = _extras.require("granian.constants", "server")
+    http = _extras.require("granian.http", "server")
+    # No process that is begun from here imports files of the working folder.
+    os.environ["PYTHONSAFEPATH"] = "1"
+    server = granian.Granian(
+        "latesum.service",
+        address=address[0],
+        port=address[1],
+        interface=constants.Interfaces.ASGI,
+        http=constants.HTTPModes.http1,
+        websockets=False,
+        backpressure=_connections(),
+        http1_settings=http.HTTP1Settings(
+            header_read_timeout=_MAX_HEAD_MILLISECONDS, max_buffer_size=_MAX_HEAD_BYTES
+        ),
+        log_level=_extras.require("granian.log", "server").LogLevels.warning,
+        log_dictconfig=logging_config(log_level),
+        workers_kill_timeout=_MAX_LAST_REQUESTS,
+    )
+    server.serve(target_loader=functools.partial(_load, served, address), wrap_loader=False)
+
+
+def _load(served: Served, address: tuple[str, int]) -> Any:
+    """The application, in the process that serves it, which ends with the one that began it."""
+    app = served.load()
+    # What was imported stays: to look through it again and again costs every request.
+    gc.collect()
+    gc.freeze()
+    threading.Thread(target=_announce, args=(served, address), daemon=True).start()
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    return app
+
+
+def _announce(served: Served, address: tuple[str, int]) -> None:
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(address[0], address[0])
+    while True:
+        try:
+            socket.create_connection((host, address[1]), timeout=1).close()
+            break
+        except OSError:
+            time.sleep(0.02)
+    served.announce()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _connections() -> int:
+    """How many connections there are files for; the system may give this process more files."""
+    try:
+        import resource
+    except ImportError:  # pragma: no cover - a system that has no such limit
+        return MAX_CONNECTIONS
+    needed = MAX_CONNECTIONS + _OTHER_FILES
+    limit, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if resource.RLIM_INFINITY not in (limit, hard) and limit < needed:
+        limit = min(hard, needed)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+    if limit == resource.RLIM_INFINITY or limit >= needed:
+        return MAX_CONNECTIONS
+    room = max(1, limit - _OTHER_FILES)
+    log("few connections", logging.WARNING, connections=room, open_files=limit)
+    return room
