@@ -43,8 +43,6 @@ SUMMARIES = {
     "price.csv": ("delay",),
     "market-speed.csv": ("what",),
     "walks.csv": ("job",),
-    "pauses.csv": ("beside", "files"),
-    "network.csv": ("beside",),
 }
 #: What the README shows of safety and of speed; all of it stands in docs/results.md and docs/theory.md.
 IN_SHORT_SAFETY = (
@@ -344,39 +342,6 @@ def walks(rows: Sequence[Row]) -> str:
     return _markdown(
         ["job", "functions", "files", "changes of file", "before: functions, files, changes"], lines
     )
-
-
-def pauses(rows: Sequence[Row]) -> str:
-    """Pauses of the service's loop, before large files had a process of their own and since."""
-    kinds = dict.fromkeys(row["beside"] for row in rows)
-    lines = []
-    for beside in kinds:
-        found = {row["files"]: row for row in rows if row["beside"] == beside}
-        cells = [
-            _ms(found[files][name]) if files in found else "–"
-            for files in ("in the service", "in a process") for name in ("p99_ms", "longest_ms")
-        ]  # fmt: skip
-        lines.append([beside, *cells])
-    columns = ["beside", "99th percentile before", "longest before", "99th percentile", "longest"]
-    return _markdown(columns, lines)
-
-
-def network(rows: Sequence[Row]) -> str:
-    """What others wait for beside an attack."""
-    lines = [
-        [
-            row["beside"], _ms(row["livez_p99_ms"]), _ms(row["option_p99_ms"]), _ms(row["longest_ms"]),
-            _ms(row["pauses_p99_ms"]), f"{float(row['cpu']):.0%}",
-        ]
-        for row in rows
-    ]  # fmt: skip
-    return _markdown(
-        [
-            "beside", "`/livez` 99th percentile", "option 99th percentile", "longest of both",
-            "pauses of the service's loop, 99%", "CPU of the service",
-        ],
-        lines,
-    )  # fmt: skip
 
 
 def _ms(text: str) -> str:
@@ -896,8 +861,6 @@ TABLES: dict[str, tuple[str, Callable[[Sequence[Row]], str]]] = {
     "market-speed": ("market-speed", market_speed),
     "in-short": ("speed", in_short),
     "service": ("service", service_speeds),
-    "pauses": ("pauses", pauses),
-    "network": ("network", network),
     "spreads": ("", spreads),
     "price": ("price", prices),
     "yardstick": ("flow", yardstick),
