@@ -12,15 +12,15 @@ from sqlalchemy import event
 
 from latesum import InvalidInput
 from latesum.campaigns import Campaign, Row, Store
-from latesum.campaigns.batches import BATCH
 from latesum.campaigns.importing import import_totals
 from latesum.campaigns.ledger import Value
 from latesum.campaigns.maturity import Maturity
 from latesum.campaigns.moving import export_all, exported_campaigns, restore_all
-from latesum.campaigns.totals_file import read_totals
 from latesum.campaigns.verdicts import check_row, judge
 from latesum.errors import BadField, BadFile
 from latesum.files import FileForm
+from latesum.files.batches import BATCH
+from latesum.files.totals import read_totals
 
 
 def calls(work, *arguments, **more):

@@ -6,9 +6,9 @@ import pytest
 
 from latesum import InvalidInput
 from latesum.campaigns.importing import import_totals
-from latesum.campaigns.totals_file import read_totals
 from latesum.campaigns.verdicts import Allowed
 from latesum.errors import BadFile
+from latesum.files.totals import read_totals
 
 
 @pytest.fixture

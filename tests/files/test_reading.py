@@ -15,9 +15,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from latesum import InvalidInput
-from latesum.campaigns.totals_file import read_totals
 from latesum.files import FileForm
 from latesum.files.table import Layout, open_table
+from latesum.files.totals import read_totals
 
 LAYOUT = Layout(
     {"day": ("day", "date"), "sales": ("sales",)}, ("day",), (frozenset({"day", "sales"}),)

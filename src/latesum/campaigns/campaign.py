@@ -9,9 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, overload
 
-from latesum._checks import InvalidInput, known_name
+from latesum._checks import InvalidInput, known_name, shortened
 from latesum.campaigns.acts import Acted, OperatorAct, read_who_and_why
-from latesum.campaigns.batches import CheckWanted, always_wanted
 from latesum.campaigns.buckets import When
 from latesum.campaigns.caches import LedgerCache, PolicyCache
 from latesum.campaigns.changes import settings_after_all
@@ -46,6 +45,7 @@ from latesum.campaigns.verdicts import (
 )
 from latesum.errors import BadRows, NotPossible
 from latesum.files import FileForm
+from latesum.files.batches import CheckWanted, always_wanted
 from latesum.policies import Estimate, Policy
 
 if TYPE_CHECKING:
@@ -56,6 +56,8 @@ if TYPE_CHECKING:
 Clock = Callable[[], datetime]
 #: Buckets whose state is kept between two transactions.
 _MOST_STATES = 2000
+#: Characters of a refusal that are kept.
+_LONGEST_PROBLEM = 300
 #: Rows that are judged within the transaction that writes them; more are judged before.
 _FEW_ROWS = 100
 
@@ -450,6 +452,23 @@ class Campaign(Operated):
         body = {"who": who, "why": why, "form": form.to_json()}
         with self._lock, self.store.writing(self.stored.id) as writer:
             writer.append(self.clock(), "file form", None, body)
+
+    def log_refused_import(self, problem: str, *, who: str) -> None:
+        """Keep in the log that a file was refused, once for the same refusal in a row.
+
+        Args:
+            problem: What was wrong with it, in a sentence.
+            who: Who sent it.
+        """
+        body = {"who": who, "why": shortened(problem, _LONGEST_PROBLEM)}
+        with (
+            contextlib.suppress(NotPossible),  # a store that can only be read says so elsewhere
+            self._lock,
+            self.store.writing(self.stored.id) as writer,
+        ):
+            newest = writer.newest()
+            if newest is None or (newest.kind, newest.body) != ("import refused", body):
+                writer.append(self.clock(), "import refused", None, body)
 
     # Looking.
 

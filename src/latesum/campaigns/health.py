@@ -185,10 +185,11 @@ def _delay_off(own: OwnDelay) -> Finding:
 def _learning(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
     """Nothing becomes usable; or nothing is reported at all, though what is there counts."""
     stopped = learning_stopped(ledger, maturity)
-    if stopped is not None:
-        yield Finding("learns nothing", "alarm", stopped)
-        return
     reports = [report.at for bucket in ledger.decisions for report in ledger.value(bucket).reports]
+    refused = _refused_imports(ledger, max(reports, default=None))
+    if stopped is not None:
+        yield Finding("learns nothing", "alarm", joined([stopped, *refused]))
+        return
     length = ledger.settings.buckets.length
     if not reports or length is None:
         return
@@ -197,14 +198,36 @@ def _learning(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
         yield Finding(
             "data stale",
             "alarm",
-            sentence(
-                "The last total came in {span} ago, on {day}: is the import still running? {record}, or finish "
-                "the campaign.",
-                span=span_since(newest, maturity.now),
-                day=date_of(newest, ledger.settings),
-                record=say_record(),
+            joined(
+                [
+                    sentence(
+                        "The last total came in {span} ago, on {day}: is the import still running? {record}, "
+                        "or finish the campaign.",
+                        span=span_since(newest, maturity.now),
+                        day=date_of(newest, ledger.settings),
+                        record=say_record(),
+                    ),
+                    *refused,
+                ]
             ),
         )
+
+
+def _refused_imports(ledger: Ledger, newest: datetime | None) -> list[str]:
+    """Imports that were tried in vain since the newest total."""
+    refused = [
+        act
+        for act in ledger.acts
+        if act.kind == "import refused" and (newest is None or act.at > newest)
+    ]
+    if not refused:
+        return []
+    last = refused[-1]
+    tried = "An import was tried" if len(refused) == 1 else "Imports were tried"
+    return [
+        f"{tried} and refused {counted(len(refused), 'time')} since then, last on "
+        f"{date_of(last.at, ledger.settings)}: {last.body['why']}"
+    ]
 
 
 def _not_asked(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:

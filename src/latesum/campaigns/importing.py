@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from latesum._sentences import sentence
-from latesum.campaigns.batches import CheckWanted, always_wanted, in_batches
 from latesum.campaigns.campaign import Campaign
-from latesum.campaigns.totals_file import Totals, read_totals
-from latesum.campaigns.verdicts import NO_EXCEPTIONS, Allowed, CheckedRow, Recorded, check_row
-from latesum.errors import MOST_PROBLEMS, BadField, BadFile, BadRows
+from latesum.campaigns.config import CampaignConfig
+from latesum.campaigns.verdicts import NO_EXCEPTIONS, Allowed, CheckedRow, Recorded, Row, check_row
+from latesum.errors import MOST_PROBLEMS, BadField, BadFile, BadRows, InvalidInput
 from latesum.files import FileForm
+from latesum.files.batches import CheckWanted, always_wanted, in_batches
 from latesum.files.table import in_row
+from latesum.files.totals import Totals, TotalsRow, added_rows, cannot_be_added, read_totals
 
 
 class Imported(NamedTuple):
@@ -62,7 +63,32 @@ def import_totals(
         check_wanted: Called between rows; what it raises ends the import, and nothing is written.
     """
     remembered = campaign.file_form()
-    form = remembered if form is None else form.after(remembered)
+    given = remembered if form is None else form.after(remembered)
+    try:
+        result = _import(campaign, source, given, by, allowed, dry_run, most_rows, check_wanted)
+    except InvalidInput as refused:
+        if not dry_run:
+            problems = refused.problems if isinstance(refused, BadFile) else [str(refused)]
+            campaign.log_refused_import(problems[0], who=by or "unknown")
+        raise
+    if result.stopped and not dry_run:
+        line, first = next((line, row) for line, row in result.rows if row.stops(allowed))
+        campaign.log_refused_import(in_row(line, first.note), who=by or "unknown")
+    if result.written and result.form != remembered:
+        campaign.remember_file_form(result.form, who=by or "unknown", why="a file was imported so")
+    return result
+
+
+def _import(
+    campaign: Campaign,
+    source: Path | bytes,
+    form: FileForm,
+    by: str | None,
+    allowed: Allowed,
+    dry_run: bool,
+    most_rows: int | None,
+    check_wanted: CheckWanted,
+) -> Imported:
     settings = campaign.settings
     totals = read_totals(
         source, form, time_basis=settings.time_basis, every=settings.every, most_rows=most_rows,
@@ -82,9 +108,7 @@ def import_totals(
         ) from None
     lines = [line for line, _ in rows]
     result = imported(lines, results, allowed, dry_run=dry_run, ignored=totals.ignored)
-    if result.written and form != remembered:
-        campaign.remember_file_form(form, who=by or "unknown", why="a file was imported so")
-    return result._replace(notes=totals.notes, form=form)
+    return result._replace(notes=totals.notes, form=totals.form)
 
 
 def _column(totals: Totals, bad: BadField) -> str:
@@ -117,58 +141,49 @@ def _checked(
 ) -> list[tuple[int, CheckedRow]]:
     settings = campaign.current_settings()
     buckets = settings.buckets
-    rows: list[tuple[int, CheckedRow]] = []
+    rows: list[tuple[TotalsRow, CheckedRow]] = []
     #: The place in `rows` of the first row of each bucket and region.
     first: dict[tuple[int, str], int] = {}
     problems = list[tuple[int, str]]()
-    for line, given in in_batches(totals.rows, check_wanted):
+    for given in in_batches(totals.rows, check_wanted):
         if len(problems) >= MOST_PROBLEMS:
             break
+        line = given.line
         try:
-            row = check_row(given._replace(by=by, allowed=allowed), settings)
+            row = _check(given, by, allowed, settings)
         except BadField as bad:
             problems.append((line, in_row(line, bad.sentence, _column(totals, bad))))
             continue
         place = first.setdefault((row.bucket, row.region), len(rows))
         if place == len(rows):
-            rows.append((line, row))
+            rows.append((given, row))
             continue
-        earlier_line, earlier = rows[place]
+        earlier, checked = rows[place]
         label = " ".join((buckets.label(row.bucket), row.region)).strip()
         if not add_up:
-            if earlier == row:
-                rows.append((line, row))
+            if checked == row:
+                rows.append((given, row))
                 continue
             problem: str = sentence(
                 "{label} is in row {line} already, with other values; keep the right one of the two, or say "
                 "with {add_up:setting} that rows of one bucket are parts of it.",
-                label=label, line=earlier_line, add_up="",
-            )  # fmt: skip
-        elif (added := _sum(earlier, row)) is not None:
-            rows[place] = (earlier_line, added)
+                label=label,
+                line=earlier.line,
+                add_up="",
+            )
+        elif (added := added_rows(earlier, given)) is not None:
+            rows[place] = added, _check(added, by, allowed, settings)
             continue
         else:
-            problem = (
-                f"{label} is in row {earlier_line} already, and the two cannot be added up: rounds, "
-                "total, status and shown must be there in both or in none, and the last two be the same."
-            )
-        column = totals.columns["bucket"]
-        problems.append((line, in_row(line, problem, column)))
-        rows.append((line, row))
+            problem = cannot_be_added(label, earlier.line)
+        problems.append((line, in_row(line, problem, totals.columns["bucket"])))
+        rows.append((given, row))
     if problems or totals.problems:
         raise BadFile([sentence for _, sentence in sorted(problems + totals.problems)])
-    return rows
+    return [(given.line, row) for given, row in rows]
 
 
-def _sum(one: CheckedRow, other: CheckedRow) -> CheckedRow | None:
-    """Two parts of a bucket as one row; None where what is known of one is not known of the other."""
-    if (one.rounds is None) != (other.rounds is None) or (one.total is None) != (
-        other.total is None
-    ):
-        return None
-    if (one.status, one.shown) != (other.status, other.shown):
-        return None
-    return one._replace(
-        rounds=None if one.rounds is None else one.rounds + (other.rounds or 0),
-        total=None if one.total is None else one.total + (other.total or 0.0),
-    )
+def _check(
+    given: TotalsRow, by: str | None, allowed: Allowed, settings: CampaignConfig
+) -> CheckedRow:
+    return check_row(Row(*given[1:6], by, allowed, given.region), settings)

@@ -251,7 +251,7 @@ class Ledger:
             self.settings = settings_after(self.settings, entry)
             if entry.kind == "rename":
                 self._rename(body["option"], body["name"])
-        elif entry.kind != "file form":  # how files are read changes nothing here
+        elif entry.kind not in ("file form", "import refused"):  # these change nothing here
             raise InvalidInput(
                 f"this campaign's log has an act {entry.kind!r}, which this latesum does not know; "
                 "use a newer latesum."

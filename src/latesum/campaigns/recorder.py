@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from latesum._checks import InvalidInput
 from latesum._sentences import sentence
-from latesum.campaigns.batches import CheckWanted, always_wanted, in_batches
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.deciding import carry, fill_in
 from latesum.campaigns.entries import Entry
@@ -18,6 +17,7 @@ from latesum.campaigns.store import Draft, Writer
 from latesum.campaigns.verdicts import CheckedRow, Recorded, Refusal, judge
 from latesum.campaigns.vocabulary import Verdict
 from latesum.errors import MOST_PROBLEMS, BadField, BadRows
+from latesum.files.batches import CheckWanted, always_wanted, in_batches
 
 #: What fits the stores' column; there is no later bucket anyway.
 _LARGEST_BUCKET = 2**31 - 1

@@ -429,6 +429,7 @@ def _deed(act: Entry, settings: CampaignConfig) -> str:
         "finish": f"finished the campaign with {option}",
         "reopen": "reopened the campaign",
         "archive": "put the campaign into the archive",
+        "import refused": "sent a file that was refused",
         "file form": f"set how files are read ({FileForm.from_json(body.get('form', {}))})",
     }[act.kind]
 

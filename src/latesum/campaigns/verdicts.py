@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from latesum._checks import finite_number, known_name, shortened, whole_number
 from latesum._sentences import sentence
-from latesum.campaigns.batches import CheckWanted, in_batches
 from latesum.campaigns.before import read_shown
 from latesum.campaigns.buckets import When
 from latesum.campaigns.config import CampaignConfig
@@ -15,6 +14,7 @@ from latesum.campaigns.ledger import Shown, Value, said
 from latesum.campaigns.maturity import Maturity
 from latesum.campaigns.vocabulary import STATUSES, Verdict
 from latesum.errors import BadField, Conflicting, InvalidInput, UnknownBucket
+from latesum.files.batches import CheckWanted, in_batches
 
 #: Limits far above anything real, so that no sum can overflow.
 MOST_ROUNDS = 10**12

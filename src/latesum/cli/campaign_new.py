@@ -6,7 +6,7 @@ import inspect
 import json
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -22,9 +22,6 @@ from latesum.cli.file_options import (
     SkipLines,
     Thousands,
 )
-
-if TYPE_CHECKING:
-    from latesum.files import FileForm
 
 #: The options that are fields of `latesum.campaigns.config.CampaignConfig`, and what they mean. A test holds them
 #: equal; they are not read from the model, because every command would wait for it to be imported.
@@ -101,6 +98,7 @@ def new_campaign(
     """Set up a campaign. How its files are written may be said here or at the first import."""
     from latesum.campaigns import Campaign
     from latesum.files import FileForm
+    from latesum.files.totals import read_history
 
     form = FileForm.create(
         columns=columns, date_format=date_format, decimal=decimal, thousands=thousands,
@@ -113,9 +111,16 @@ def new_campaign(
     if plan is not None:
         settings = _planned(plan, settings)
     if past is not None:
-        settings["history"] = _history(
-            Path(past), form, settings.get("time_basis"), regions=bool(settings.get("regions"))
+        found_past = read_history(
+            Path(past),
+            form,
+            time_basis=settings.get("time_basis"),
+            regions=bool(settings.get("regions")),
         )
+        for note in found_past.notes:
+            print(note)
+        settings["history"] = [row.as_history() for row in found_past.rows]
+        form = found_past.form
     chosen = choose_policy(settings, run_for, late)
     if chosen is not None:
         settings["policy"], why = chosen
@@ -246,15 +251,6 @@ def _curve(text: str) -> dict[str, float] | str:
         raise InvalidInput(
             f"--fills-up takes ages and shares, such as '1 day: 0.6, 7 days: 1', not {text!r}."
         ) from None
-
-
-def _history(path: Path, form: FileForm, time_basis: Any, *, regions: bool) -> list[dict[str, Any]]:
-    from latesum.campaigns.past_file import read_past
-
-    found = read_past(path, form, time_basis=time_basis, regions=regions)
-    for note in found.notes:
-        print(note)
-    return found.rows
 
 
 #: How the text of an option is read, where it is not a text.

@@ -18,6 +18,8 @@ from latesum._sentences import sentence
 from latesum.errors import BadCell
 from latesum.files.form import DAY_FIRST, MONTH_FIRST, FileForm
 
+#: Of a date that may be either.
+EITHER_FIRST = "either"
 #: What a file may hold in a cell: text in CSV, values in Excel and Parquet files.
 Cell = Any
 #: How programs write that there is no value. Google Ads writes " --".
@@ -203,8 +205,18 @@ def day_text(cell: Cell, form: FileForm) -> str:
         return _checked_day(text, found[1], found[2], found[3], found[4])
     if found := _IN_PARTS.fullmatch(text):
         first, mark, second, year, rest = found.groups()
-        day_first = _day_comes_first(text, int(first), mark, int(second), form)
+        day_first = _day_comes_first(text, mark, form)
         day, month = (first, second) if day_first else (second, first)
+        if int(month) > 12 >= int(day) and form.date_format is not None and mark != ".":
+            raise BadCell(
+                sentence(
+                    "{cell!r} is no day of the calendar if it is read as {order}; {date_format:setting} says "
+                    "otherwise.",
+                    cell=shortened(text),
+                    order=form.date_format,
+                    date_format=MONTH_FIRST if day_first else DAY_FIRST,
+                )
+            )
         return _checked_day(text, year, month, day, rest)
     if found := _NAMED_MONTH.fullmatch(text):
         month_name = (found["month"] or found["month2"]).lower()
@@ -226,13 +238,30 @@ def day_text(cell: Cell, form: FileForm) -> str:
     return text
 
 
-def _day_comes_first(text: str, first: int, mark: str, second: int, form: FileForm) -> bool:
+def day_order(cell: Cell) -> str | None:
+    """What a date with slashes or dashes shows of its order: "day-first", "month-first" or "either"; None for others.
+
+    One such date settles how the others of its file are written. With dots the day always comes first.
+
+    >>> [day_order(cell) for cell in ("31/10/2026", "10/31/2026", "10/11/2026", "10/10/2026", "10.11.2026")]
+    ['day-first', 'month-first', 'either', None, None]
+    """
+    found = _IN_PARTS.fullmatch(cell.strip()) if isinstance(cell, str) else None
+    if found is None or found[2] == "." or found[1] == found[3]:
+        return None
+    if int(found[1]) > 12:
+        return DAY_FIRST
+    return MONTH_FIRST if int(found[3]) > 12 else EITHER_FIRST
+
+
+def _day_comes_first(text: str, mark: str, form: FileForm) -> bool:
+    if mark == ".":
+        return True
     if form.date_format is not None:
         return form.date_format == DAY_FIRST
-    if mark == "." or first > 12:
-        return True
-    if second > 12 or first == second:
-        return False
+    order = day_order(text)
+    if order != EITHER_FIRST:
+        return order == DAY_FIRST
     raise BadCell(
         sentence(
             "{cell!r} can be read in two ways; say with {date_format:setting} which number is the day.",

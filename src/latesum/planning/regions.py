@@ -15,29 +15,18 @@ from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
-from latesum._checks import InvalidInput, finite_number, whole_number
+from latesum._checks import InvalidInput, finite_number, shortened, whole_number
 from latesum._render import TextTable, new_table
 from latesum._sentences import counted
 from latesum.experiments.engine import RunOptions, run
 from latesum.experiments.markets.spec import MarketRunSpec
 from latesum.experiments.studies.markets import AS_GOOD
-from latesum.files.form import FileForm
-from latesum.files.table import Layout, open_table
+from latesum.files import totals
 from latesum.markets import MarketConfig, RegionRow, ToldDelay, readings
 from latesum.markets.rows import Panel
 from latesum.markets.search import FIRST_SEARCH, learned
 from latesum.simulation.market import Market
 
-_LAYOUT = Layout(
-    {
-        "bucket": ("date", "day", "bucket"),
-        "region": ("region", "market", "store", "country"),
-        "rounds": ("rounds", "visitors", "visits", "sessions"),
-        "total": ("total", "sales", "orders", "conversions"),
-    },
-    ("bucket",),
-    (frozenset({"bucket", "total"}),),
-)
 _SWITCHBACK = "switchback"
 #: What is tried: the policy, whether with all regions or as one stream, and what it is called.
 _TRIED = (
@@ -180,22 +169,15 @@ def read_history(source: Path | bytes) -> list[RegionRow]:
     >>> [(row.bucket, row.region, row.total) for row in rows]
     [(-2, 'north', 31.0), (-1, 'north', 29.0)]
     """
-    table = open_table(source, _LAYOUT, FileForm())
     found = []
-    for line, cells in table.rows():
+    for row in totals.read_history(source).rows:
         try:
-            day = datetime.date.fromisoformat(table.day(cells[table.places["bucket"]]))
-            values = {
-                name: table.number(cells[table.places[name]])
-                for name in ("rounds", "total")
-                if name in table.places
-            }
-        except ValueError as error:
-            raise InvalidInput(f"row {line} of the history: {error}") from None
-        region = table.text(cells[table.places["region"]]) if "region" in table.places else ""
-        found.append((day, region, values.get("rounds"), values.get("total")))
-    if table.problems:
-        raise InvalidInput(table.problems[0][1])
+            day = datetime.date.fromisoformat(row.bucket)
+        except ValueError:
+            raise InvalidInput(
+                f"row {row.line} of the history is for {shortened(row.bucket)!r}; write days, such as 2026-03-01."
+            ) from None
+        found.append((day, row.region or "", row.rounds, row.total))
     return _before_the_end(found)
 
 
@@ -226,7 +208,7 @@ def past_rows(given: Iterable[Mapping[str, Any]]) -> list[RegionRow]:
 
 
 def _before_the_end(
-    found: list[tuple[datetime.date, str, float | None, float | None]],
+    found: Sequence[tuple[datetime.date, str, float | None, float | None]],
 ) -> list[RegionRow]:
     if not found:
         raise InvalidInput("the history has no rows below the names of its columns.")

@@ -13,14 +13,14 @@ from pydantic import ValidationError
 
 from latesum._checks import shortened
 from latesum._sentences import Reader
-from latesum.campaigns.batches import CheckWanted, in_batches
 from latesum.campaigns.campaign import Campaign
 from latesum.campaigns.importing import Imported, import_totals, imported
-from latesum.campaigns.past_file import read_past
 from latesum.campaigns.verdicts import Allowed, Recorded, Row
 from latesum.errors import MOST_PROBLEMS, BadRows, MissingExtra
 from latesum.files import FileForm
+from latesum.files.batches import CheckWanted, in_batches
 from latesum.files.table import in_row
+from latesum.files.totals import read_history
 from latesum.service.errors import Refused, reader_at
 from latesum.service.models import MOST_ROWS, BulkRow
 from latesum.service.sentences import of_problem
@@ -87,16 +87,19 @@ def take_history(body: bytes, sent: Upload, check_wanted: CheckWanted) -> Taken:
         check_wanted: Called between batches of rows.
     """
     try:
-        found = read_past(
+        found = read_history(
             body, FileForm.from_json(sent.form), most_rows=MOST_ROWS, check_wanted=check_wanted
         )
     except MissingExtra as missing:
         raise Refused(415, f"this service cannot read such a file: {missing}.") from None
-    labels = sorted(str(row["bucket"]) for row in found.rows)
+    labels = sorted(row.bucket for row in found.rows)
     content = {
-        "rows": found.rows, "regions": found.regions, "first": labels[0], "last": labels[-1],
+        "rows": [row.as_history() for row in found.rows],
+        "regions": found.regions,
+        "first": labels[0],
+        "last": labels[-1],
         "notes": _told(found.notes, sent),
-    }  # fmt: skip
+    }
     return Taken(200, _in_json(content))
 
 

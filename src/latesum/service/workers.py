@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 
 from starlette.types import Receive
 
-from latesum.campaigns.batches import CheckWanted
 from latesum.campaigns.campaign import Campaign
+from latesum.files.batches import CheckWanted
 from latesum.service.errors import ClientLeft, Refused
 from latesum.service.helper_process import HelperProcess, Message, ProcessEnded
 from latesum.service.metrics import Metrics

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +14,15 @@ from latesum._checks import InvalidInput, shortened
 from latesum.delays.curves import Floats
 from latesum.errors import BadCell, BadFile
 from latesum.files import FileForm
-from latesum.files.cells import is_empty, moment, number
+from latesum.files.cells import day_order, is_empty, moment, number
+from latesum.files.form import DAY_FIRST, MONTH_FIRST
 from latesum.files.table import Layout, open_table
+from latesum.files.totals import NAMES
 
 Source = str | Path | Mapping[str, Sequence[Any]] | Sequence[float]
 #: Marks as programs write them, and as spreadsheets do in German, French and Spanish.
 _TRUE = ("true", "yes", "1", "1.0", "wahr", "ja", "vrai", "oui", "verdadero", "sí", "si")
 _FALSE = ("false", "no", "0", "0.0", "falsch", "nein", "faux", "non", "falso")
-_BUCKET = ("bucket", "date", "day", "hour", "week", "time")
 
 
 @dataclass(frozen=True)
@@ -177,12 +178,25 @@ def read_columns(source: Source, form: FileForm | None = None) -> Columns:
     return Columns({"delay": list(source)})
 
 
+def _settled(form: FileForm, orders: Sequence[str | None]) -> FileForm:
+    """The form with the order of day and month that the dates show, where one shows it."""
+    shown = {order for order in orders if order in (DAY_FIRST, MONTH_FIRST)}
+    if form.date_format is not None or not shown:
+        return form
+    if len(shown) > 1:
+        raise InvalidInput("some dates have the day first and some the month; write all the same.")
+    return replace(form, date_format=shown.pop())
+
+
 def _read_file(path: Path, form: FileForm) -> Columns:
     if not path.is_file():
         raise InvalidInput(f"there is no file {path}.")
-    names = ("delay", "censored", "from", "to", "count", "as_of", "total", "rounds")
+    names = ("delay", "censored", "from", "to", "count", "as_of")
     layout = Layout(
-        fields={"bucket": _BUCKET, **{name: (name,) for name in names}},
+        fields={
+            **{name: (name,) for name in names},
+            **{name: NAMES[name] for name in ("bucket", "total", "rounds")},
+        },
         keys=("delay", "bucket", "from"),
         enough=(
             frozenset({"delay"}),
@@ -200,6 +214,7 @@ def _read_file(path: Path, form: FileForm) -> Columns:
             cells.append([None if is_empty(cell) else cell for cell in row])
         if table.problems:
             raise BadFile([sentence for _, sentence in table.problems])
+        form = _settled(table.form, [day_order(cell) for row in cells for cell in row])
     except BadFile as bad:
         raise InvalidInput(f"{path} cannot be read: {bad.problems[0]}") from None
     except InvalidInput as refused:
@@ -208,6 +223,4 @@ def _read_file(path: Path, form: FileForm) -> Columns:
     values = {name: list(each) for name, each in zip(lowered, columns, strict=True)}
     for field_name, place in table.places.items():
         values.setdefault(field_name, list(columns[place]))
-    return Columns(
-        values, str(path), table.form, table.source.separator, lines, table.left_out_sentence
-    )
+    return Columns(values, str(path), form, table.source.separator, lines, table.left_out_sentence)

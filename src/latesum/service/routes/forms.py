@@ -30,7 +30,7 @@ _WAITING = 14
 #: What entries can be filtered by, with the kinds of each.
 _GROUPS = {
     "decisions": ("decision",),
-    "totals": ("record", "file form"),
+    "totals": ("record", "file form", "import refused"),
     "people": (
         "hold", "resume", "override", "cancel-override", "drop", "bring-back", "add", "rename",
         "change", "finish", "reopen", "archive", "file form",

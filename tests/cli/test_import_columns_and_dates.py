@@ -1,0 +1,223 @@
+"""Files as people have them: names of columns, dates, what the preview shows, and totals that look wrong."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+NEW = [
+    "new",
+    "offers",
+    "--options",
+    "gift,ship",
+    "--policy",
+    "unmix",
+    "--parameter",
+    "horizon=60 days",
+    "--parameter",
+    "mean_delay=1 day",
+    "--expected-rounds",
+    "5000",
+    "--time-basis",
+    "arrival",
+    "--start",
+    "2026-03-02",
+    "--unit",
+    "orders",
+]
+DAYS = [f"2026-03-{day:02d}" for day in range(2, 7)]
+
+
+@pytest.fixture
+def run(campaign):
+    """Run a command of a campaign that decided five days."""
+
+    def command(*arguments, day="2026-03-07"):
+        return campaign(*arguments, day=day)
+
+    assert command(*NEW, day=DAYS[0])[0] == 0
+    for day in DAYS:
+        assert command("next", day=day)[0] == 0
+    return command
+
+
+def write(name, *lines):
+    Path(name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return name
+
+
+def buckets(run, **how):
+    return json.loads(run("buckets", "--json", **how)[1])
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        "day,visitors,sales",
+        "Date,Sessions,Orders",
+        "date,users,purchases",
+        "bucket,visits,transactions",
+        "date,rounds,revenue",
+        "date,visitors,conversions",
+        "date,clicks,orders",
+    ],
+)
+def test_usual_names_of_columns_are_understood_by_imports_and_histories(run, names):
+    code, out, errors = run("import", write("t.csv", names, "2026-03-02,5000,120"))
+    assert code == 0, errors
+    assert "Not used" not in out
+    assert [buckets(run)[0][key] for key in ("rounds", "total")] == [5000, 120]
+    past = write("past.csv", names, "2026-02-28,5000,118", "2026-03-01,5100,121")
+    usual = write("usual.csv", "date,rounds,total", *Path(past).read_text().splitlines()[1:])
+    found = []
+    for file in (past, usual):
+        code, _, errors = run(
+            "new", file, *NEW[2:], "--history", file, "--status-quo", "gift", "--seed", "1"
+        )
+        assert code == 0, errors
+        run("export", "one.json", "-c", file)
+        found.append(Path("one.json").read_text().replace(file, "same"))
+    assert "118" in found[0]
+    assert found[0] == found[1]
+
+
+def test_the_history_of_a_plan_is_that_of_a_campaign(latesum, run):
+    rng = np.random.default_rng(1)
+    rows = [
+        f"2026-02-{day:02d},{store},9000,{rng.poisson(300)}"
+        for day in range(1, 29)
+        for store in ("north", "south")
+    ]
+    past = write("past.csv", "date,store,sessions,orders", *rows)
+    asked = ["--options", "2", "--lift", "10%", "--late", "1 day", "--run-for", "5 weeks"]
+    code, _, errors = latesum(
+        "plan", "--regions", "2", "--history", past, *asked, "--replications", "2", "--workers", "1"
+    )
+    assert code == 0, errors
+    new = [
+        "new",
+        "market",
+        "--options",
+        "gift,ship",
+        "--run-for",
+        "60 days",
+        "--late",
+        "1 day",
+        "--regions",
+        "north,south",
+        "--policy",
+        "switchback",
+        "--expected-rounds",
+        "9000",
+        "--time-basis",
+        "arrival",
+        "--start",
+        "2026-03-02",
+        "--status-quo",
+        "gift",
+        "--history",
+        past,
+    ]
+    code, _, errors = run(*new)
+    assert code == 0, errors
+    code, out, errors = run(
+        "new", "whole", *NEW[2:], "--history", past, "--status-quo", "gift", "--seed", "1"
+    )
+    assert code == 0, errors
+    assert "The history has 2 regions; their rows were added up." in out
+
+
+def test_a_history_without_any_total_is_refused_with_the_columns_that_were_seen(run):
+    past = write("past.csv", "date,visitors,Bestellungen", "2026-02-28,5000,118")
+    code, _, errors = run(
+        "new", "other", *NEW[2:], "--history", past, "--status-quo", "gift", "--seed", "1"
+    )
+    assert code == 2
+    assert "no row has a total" in errors
+    assert "date, visitors, Bestellungen" in errors
+    assert "--columns total=NAME" in errors
+    assert "other" not in run("list")[1]
+
+
+def test_two_columns_that_can_both_be_the_total_are_refused(run):
+    file = write("t.csv", "date,sessions,orders,revenue", "2026-03-02,5000,120,3600")
+    code, _, errors = run("import", file)
+    assert code == 2
+    assert "the columns orders and revenue can all be the total" in " ".join(errors.split())
+    assert run("import", file, "--columns", "total=orders")[0] == 0
+    assert buckets(run)[0]["total"] == 120
+
+
+def american(first, last):
+    days = [f"2026-{day}" for day in ("10-30", "10-31", "11-01", "11-02")]
+    rows = [f"{day[5:7]}/{day[8:]}/{day[:4]},5000,{120 + n}" for n, day in enumerate(days)]
+    return ["date,visitors,orders", *rows[first:last]]
+
+
+@pytest.fixture
+def autumn(campaign):
+    """A campaign that decided the last days of October and the first of November."""
+    new = [*NEW[:-4], "--start", "2026-10-30"]
+    assert campaign(*new, day="2026-10-30")[0] == 0
+    for day in ("2026-10-30", "2026-10-31", "2026-11-01", "2026-11-02"):
+        assert campaign("next", day=day)[0] == 0
+    return lambda *arguments, day="2026-11-03": campaign(*arguments, day=day)
+
+
+def test_one_date_that_can_be_read_in_one_way_settles_the_file(autumn):
+    code, out, errors = autumn("import", write("us.csv", *american(0, 4)))
+    assert code == 0, errors
+    assert "date format month-first" in out
+    found = {row["bucket"]: row["total"] for row in buckets(autumn)}
+    assert found["2026-11-01"] == 122
+    assert found["2026-11-02"] == 123
+
+
+def test_what_the_dates_of_a_file_showed_is_remembered(autumn):
+    first = write("us.csv", *american(2, 4))
+    code, _, errors = autumn("import", first)
+    assert code == 2
+    assert "'11/01/2026' can be read in two ways" in errors
+    assert autumn("import", write("october.csv", *american(0, 2)))[0] == 0
+    code, out, errors = autumn("import", first)
+    assert code == 0, errors
+    assert "read as remembered: date format month-first" in out
+    assert {row["bucket"]: row["total"] for row in buckets(autumn)}["2026-11-01"] == 122
+    german = write("de.csv", "date;visitors;orders", "02.11.2026;5000;130")
+    assert autumn("import", german)[0] == 0
+    assert {row["bucket"]: row["total"] for row in buckets(autumn)}["2026-11-02"] == 130
+    code, _, errors = autumn("import", write("uk.csv", "date,orders", "30/10/2026,130"))
+    assert code == 2
+    assert "--date-format day-first" in errors
+
+
+def test_dates_that_contradict_each_other_are_refused(autumn):
+    file = write("t.csv", "date,orders", "10/30/2026,120", "31/10/2026,121", "11/01/2026,122")
+    code, _, errors = autumn("import", file)
+    assert code == 2
+    said = " ".join(errors.split())
+    assert "row 3 has the day first and row 2 the month" in said
+
+
+def test_refused_imports_are_in_the_log_and_named_by_the_alarm(run):
+    good = ["date,visitors,orders", "2026-03-02,5000,120", "2026-03-03,5000,121"]
+    assert run("import", write("good.csv", *good))[0] == 0
+    bad = write("bad.csv", "date,visitors,orders", "2026-03-05,5000,many")
+    for day in ("2026-03-08", "2026-03-09", "2026-03-10"):
+        assert run("next", day=day)[0] == 0
+        assert run("import", bad, "--dry-run", day=day)[0] == 2
+    assert "refused" not in run("history", day="2026-03-10")[1]
+    assert "refused" not in " ".join(run("check", day="2026-03-10")[1].split())
+    for day, words in (("2026-03-09", "many"), ("2026-03-10", "more")):
+        again = write("bad.csv", "date,visitors,orders", f"2026-03-05,5000,{words}")
+        assert run("import", again, day=day)[0] == 2
+    code, out, _ = run("check", day="2026-03-10")
+    said = " ".join(out.split())
+    assert code == 1
+    assert "Imports were tried and refused 2 times since then, last on 2026-03-10" in said
+    assert "row 2, column orders: 'more' is not a number" in said
+    assert "'many' is not a number" in run("history", day="2026-03-10")[1]
+    assert run("import", write("good.csv", *good, "2026-03-09,5000,9"), day="2026-03-10")[0] == 0
+    assert "refused" not in run("check", day="2026-03-10")[1]
+    assert "the same" in run("replay", day="2026-03-10")[1]
