@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import openpyxl
 import pytest
 
 NEW = [
@@ -221,3 +222,36 @@ def test_refused_imports_are_in_the_log_and_named_by_the_alarm(run):
     assert run("import", write("good.csv", *good, "2026-03-09,5000,9"), day="2026-03-10")[0] == 0
     assert "refused" not in run("check", day="2026-03-10")[1]
     assert "the same" in run("replay", day="2026-03-10")[1]
+
+
+def test_rounds_are_whole_numbers_so_a_mark_in_them_separates_thousands(run):
+    file = write("t.csv", "date;visitors;orders", "02.03.2026;4.210;101", "03.03.2026;4,300;99")
+    code, _, errors = run("import", file)
+    assert code == 0, errors
+    assert [row["rounds"] for row in buckets(run)[:2]] == [4210, 4300]
+    code, _, errors = run("import", write("t.csv", "date;orders", "02.03.2026;4.210"))
+    assert code == 2
+    assert "can be read in two ways, as 4210 and as 4.210" in errors
+
+
+def test_formulas_that_were_never_calculated_are_no_empty_totals(run):
+    book = openpyxl.Workbook()
+    book.active.append(["date", "visitors", "orders"])
+    book.active.append(["2026-03-02", 5000, 120])
+    book.active.append(["2026-03-03", 5000, "=C2+1"])
+    book.save("t.xlsx")
+    code, _, errors = run("import", "t.xlsx")
+    assert code == 2
+    said = " ".join(errors.split())
+    assert "row 3, column orders: '=C2+1' is a formula that was never calculated" in said
+    assert buckets(run)[0]["total"] is None
+
+
+@pytest.mark.parametrize("traffic", ["8.000 per day", "800.000 a week"])
+def test_traffic_that_can_be_read_in_two_ways_is_refused_with_both_spellings(latesum, traffic):
+    asked = ["--options", "2", "--lift", "10%", "--late", "1 day", "--run-for", "8 weeks"]
+    code, _, errors = latesum("plan", "--rate", "3%", "--traffic", traffic, *asked)
+    assert code == 2
+    said = " ".join(errors.split())
+    assert "can be read in two ways" in said
+    assert f"write {traffic.split()[0].replace('.', '')} or {traffic.split('.')[0]} per" in said

@@ -59,24 +59,31 @@ def is_empty(cell: Cell) -> bool:
     return isinstance(cell, float) and math.isnan(cell)
 
 
-def number(cell: Cell, form: FileForm, separator: str | None = None) -> float:
+def number(
+    cell: Cell, form: FileForm, separator: str | None = None, *, whole: bool = False
+) -> float:
     """A cell as a number.
 
     Args:
         cell: The cell, which is not empty.
         form: How the file is written.
         separator: Between the cells, in a text file: where commas separate them, a point is decimal.
+        whole: Whether only a whole number can be right, so that "1.234" is 1234.
 
     >>> number("1.234,50 €", FileForm()), number("1 234", FileForm()), number("12,5", FileForm())
     (1234.5, 1234.0, 12.5)
     >>> number("1.234", FileForm(decimal=",")), number("1.234", FileForm(), ",")
     (1234.0, 1.234)
+    >>> number("1.234", FileForm(), whole=True)
+    1234.0
     """
     if not isinstance(cell, str):
         return _plain_number(cell)
     text = cell.strip()
     if not _PLAIN.fullmatch(text):
         text = _bare(text)
+    if whole and form.decimal is None and form.thousands is None and _TWO_WAYS.fullmatch(text):
+        return float(re.sub(r"[.,]", "", text))
     decimal = form.decimal or (
         _other_mark(form.thousands) if form.thousands in (".", ",") else None
     )
@@ -84,13 +91,13 @@ def number(cell: Cell, form: FileForm, separator: str | None = None) -> float:
         decimal = "."
     if decimal is None and form.thousands is None and _TWO_WAYS.fullmatch(text):
         mark = "." if "." in text else ","
-        whole, share = text.replace(mark, ""), text.replace(mark, ".")
+        as_whole, share = text.replace(mark, ""), text.replace(mark, ".")
         raise BadCell(
             sentence(
                 "{cell!r} can be read in two ways, as {whole} and as {share}; say with {decimal:setting} which "
                 "mark is the decimal one.",
                 cell=shortened(cell.strip()),
-                whole=whole,
+                whole=as_whole,
                 share=share,
                 decimal=(f"'{_other_mark(mark)}'", f"'{mark}'"),
             )
@@ -169,6 +176,11 @@ def _no_number(shown: str, text: str, decimal: str | None) -> str:
             "another.",
             cell=shortened(shown), mark=decimal, decimal="",
         )  # fmt: skip
+    if text.startswith("="):
+        return (
+            f"{shortened(shown)!r} is a formula that was never calculated; open the file in a "
+            "spreadsheet program and save it again."
+        )
     hint = "write digits only, or leave it empty if it is not known."
     return f"{shortened(shown)!r} is not a number; {hint}"
 

@@ -303,10 +303,11 @@ def _open_excel(
     openpyxl = require("openpyxl", "excel")
     _check_packed(source)
     with contextlib.ExitStack() as stack:
-        file = stack.enter_context(_opened(source))
-        book = _guarded("Excel", lambda: _load(openpyxl, file))
+        file, again = (stack.enter_context(_opened(source)) for _ in range(2))
+        book = _guarded("Excel", lambda: _load(openpyxl, file, values=True))
         chosen, line = _chosen_sheet(book, is_names, skip_lines, sheet)
-        rows = _excel_rows(chosen, line)
+        formulas = _guarded("Excel", lambda: _load(openpyxl, again, values=False)[chosen.title])
+        rows = _with_formulas(_excel_rows(chosen, line), _excel_rows(formulas, line))
         _, cells = next(rows)
         # The file stays open for its rows, and is closed after the last of them.
         rows = _closing(rows, stack.pop_all())
@@ -350,10 +351,18 @@ def _closing(rows: Iterator[NumberedRow], stack: contextlib.ExitStack) -> Iterat
         yield from rows
 
 
-def _load(openpyxl: Any, file: IO[bytes]) -> Any:
+def _with_formulas(
+    values: Iterator[NumberedRow], formulas: Iterator[NumberedRow]
+) -> Iterator[NumberedRow]:
+    """The values; in place of one that was never calculated its formula, which no reader takes for empty."""
+    for (line, cells), (_, written) in zip(values, formulas, strict=False):
+        yield line, [a if a is not None else b for a, b in zip(cells, written, strict=True)]
+
+
+def _load(openpyxl: Any, file: IO[bytes], *, values: bool) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about styles and the like, which are not read
-        return openpyxl.load_workbook(file, read_only=True, data_only=True)
+        return openpyxl.load_workbook(file, read_only=True, data_only=values)
 
 
 def _check_packed(source: Path | bytes) -> None:

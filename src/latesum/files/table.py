@@ -92,9 +92,11 @@ class FileTable:
         """How the column of a field is called in the file."""
         return self.names[self.places[field]].strip() if field in self.places else field
 
-    def number(self, cell: Cell) -> float | None:
+    def number(self, cell: Cell, *, whole: bool = False) -> float | None:
         """A cell as a number, None if it is empty."""
-        return None if is_empty(cell) else number(cell, self.form, self.source.separator)
+        if is_empty(cell):
+            return None
+        return number(cell, self.form, self.source.separator, whole=whole)
 
     def day(self, cell: Cell) -> str:
         """A cell that says which bucket a row is for."""

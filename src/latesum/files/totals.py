@@ -389,7 +389,7 @@ def _row(table: FileTable, line: int, cells: list[Cell]) -> TotalsRow:
 
     def number(field: str) -> float | None:
         try:
-            return table.number(cell(field))
+            return table.number(cell(field), whole=field == "rounds")
         except BadCell as refused:
             raise BadField(table.column(field), refused.sentence) from None
 

@@ -24,6 +24,8 @@ _INSIDE = re.compile(
 _TRAFFIC = re.compile(
     rf"\s*(?P<number>{_durations.NUMBER})\s*(?:per|a|an|/)\s*(?P<unit>{_durations.UNIT})\s*", re.I
 )
+#: A point before three digits, which stands between thousands in half of the world.
+_TWO_WAYS = re.compile(r"[1-9][0-9]{0,2}\.[0-9]{3}")
 _WITHIN = re.compile(
     rf"\s*(?P<share>half|all|{_durations.NUMBER}\s*%)\s+within\s+(?P<time>{_durations.NUMBER}\s*(?:{_durations.UNIT})|an? (?:{_durations.UNIT}))\s*",
     re.IGNORECASE,
@@ -61,6 +63,11 @@ def read_traffic(text: Any) -> float:
     if match is None:
         raise InvalidInput(f'traffic must be written such as "5000 per day", not {text!r}.')
     number = _durations.number_of(match["number"])
+    if _TWO_WAYS.fullmatch(match["number"]):
+        whole = match["number"].replace(".", "")
+        raise InvalidInput(
+            f"the traffic {text!r} can be read in two ways; write {whole} or {number:g} per {match['unit']}."
+        )
     if number <= 0:
         raise InvalidInput("traffic must be above 0: without it there is nothing to decide.")
     return number / unit_hours(match["unit"])
