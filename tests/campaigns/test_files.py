@@ -95,15 +95,11 @@ def test_rows_of_one_bucket_are_added_up_if_that_is_said(campaign):
         import_totals(campaign, half, FileForm(add_up=True))
 
 
-def test_a_german_export_says_what_it_needs_one_thing_after_the_other(campaign):
+def test_a_german_export_says_what_it_needs(campaign):
     file = EXAMPLES / "german.csv"
     with pytest.raises(BadFile, match=r"row 4: .*The columns are: Datum, Besucher, Bestellungen"):
         import_totals(campaign, file)
     names = FileForm.create(columns="bucket=Datum,rounds=Besucher,total=Bestellungen")
-    with pytest.raises(
-        BadFile, match=r"row 5, column Besucher: '4.210' can be read .* --decimal ','"
-    ):
-        import_totals(campaign, file, names)
     both = FileForm.create(columns=names.columns, decimal=",")
     assert import_totals(campaign, file, both).written
     assert recorded(campaign) == BY_ARRIVAL

@@ -255,3 +255,69 @@ def test_traffic_that_can_be_read_in_two_ways_is_refused_with_both_spellings(lat
     said = " ".join(errors.split())
     assert "can be read in two ways" in said
     assert f"write {traffic.split()[0].replace('.', '')} or {traffic.split('.')[0]} per" in said
+
+
+def test_the_preview_shows_what_was_read_what_it_is_credited_to_and_what_it_replaces(run):
+    assert run("import", write("t.csv", "date,visitors,orders", "2026-03-02,4210,96"))[0] == 0
+    shown = buckets(run)[0]["shown"]
+    rows = ["date,visitors,orders,shown", "2026-03-02,4210,101,", "2026-03-03,4300,99,ship"]
+    code, out, errors = run("import", write("t.csv", *rows), "--dry-run")
+    assert code == 0, errors
+    first, second = (" ".join(line.split()) for line in out.splitlines() if "2026-03" in line)
+    assert "4,210" in first
+    assert "101" in first
+    assert shown in first
+    assert "was 96" in first
+    assert "ship" in second
+    found = json.loads(run("import", "t.csv", "--dry-run", "--json")[1])["rows"]
+    assert [found[0][key] for key in ("rounds", "total", "shown", "was_total")] == [
+        4210, 101, shown, 96,
+    ]  # fmt: skip
+    assert found[1]["was_total"] is None
+    assert buckets(run)[0]["total"] == 96
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ("2026-03-06,5000,0.024", "the total is 0.024 where about 200 is usual"),
+        ("2026-03-06,5000,0", "the total is 0 where about 200 is usual"),
+        ("2026-03-06,5000,3000", "the total is 3,000 where about 200 is usual"),
+        ("2026-03-06,50,2", "it has 50 rounds where about 5,000 are usual"),
+        ("2026-03-06,4000,150", None),
+        ("2026-03-06,9000,420", None),
+    ],
+)
+def test_totals_far_from_the_usual_are_noted_and_taken_in(run, row, says):
+    usual = [f"{day},5000,{total}" for day, total in zip(DAYS, (198, 200, 200, 205), strict=False)]
+    file = write("t.csv", "date,visitors,orders", *usual, row)
+    preview, stored = (
+        json.loads(run("import", file, *how, "--json")[1])["rows"] for how in (["--dry-run"], [])
+    )
+    assert preview == stored
+    assert [each["note"] for each in stored[:4]] == [""] * 4
+    assert stored[4]["verdict"] == "new"
+    if says is None:
+        assert stored[4]["note"] == ""
+    else:
+        assert says in stored[4]["note"]
+        assert stored[4]["marks"] == ["unusual"]
+    given = dict(zip(("--rounds", "--total"), row.split(",")[1:], strict=True))
+    assert run("record", "2026-03-06", "--status", "missing")[0] == 0
+    code, out, _ = run("record", "2026-03-06", *(each for pair in given.items() for each in pair))
+    assert code == 0
+    assert (says or "usual") in out or says is None
+
+
+def test_a_file_may_be_read_otherwise_without_changing_how_later_ones_are(run):
+    german = ["Datum;Besucher;Bestellungen", "02.03.2026;4.210;101,5"]
+    said = ["--columns", "bucket=Datum,rounds=Besucher,total=Bestellungen", "--decimal", ","]
+    assert run("import", write("de.csv", *german), *said)[0] == 0
+    odd = write("odd.csv", "date,visitors,orders", "03/13/2026,4300,99", "03/03/2026,4300,99")
+    code, out, errors = run("import", odd, "--preset", "none", "--only-this-file", "--skip-unknown")
+    assert code == 0, errors
+    assert "The next file is read as before: columns bucket=Datum" in out
+    assert buckets(run)[1]["total"] == 99
+    code, out, errors = run("import", write("de.csv", *german, "04.03.2026;4.310;102,5"))
+    assert code == 0, errors
+    assert buckets(run)[2]["total"] == 102.5

@@ -203,3 +203,14 @@ def read_shown(text: object, options: tuple[str, ...]) -> int | tuple[tuple[int,
         )
     shown = tuple((arm, share) for arm, share in sorted(shares.items()) if share)
     return shown[0][0] if len(shown) == 1 else shown
+
+
+def shown_text(shown: int | tuple[tuple[int, float], ...], options: tuple[str, ...]) -> str:
+    """What was shown, as files have it: the opposite of `read_shown`.
+
+    >>> shown_text(0, ("a gift", "free shipping")), shown_text(((0, 0.7), (1, 0.3)), ("a", "b"))
+    ('a gift', 'a:0.7 b:0.3')
+    """
+    if isinstance(shown, int):
+        return options[shown]
+    return " ".join(f"{options[arm]}:{share:g}" for arm, share in shown)

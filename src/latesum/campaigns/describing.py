@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from latesum._sentences import Sentence, joined, sentence
+from latesum.campaigns.before import shown_text
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.entries import Entry
 from latesum.campaigns.ledger import shown_of
 from latesum.campaigns.reasons import reason_of
-from latesum.campaigns.status import act_sentence, shown_text
+from latesum.campaigns.status import act_sentence
 
 
 def describe_entry(entry: Entry, settings: CampaignConfig) -> str:
@@ -48,7 +49,7 @@ def _record(entry: Entry, settings: CampaignConfig) -> str:
     if "total" in body:
         said.append(f"total {body['total']:,g}" + (" (negative)" if body["total"] < 0 else ""))
     if "shown" in body:
-        said.append(f"shown was {shown_text(shown_of(body['shown']), settings)}")
+        said.append(f"shown was {shown_text(shown_of(body['shown']), settings.options)}")
     if "status" in body:
         said.append(body["status"])
     buckets = settings.buckets

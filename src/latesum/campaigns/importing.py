@@ -44,6 +44,7 @@ def import_totals(
     by: str | None = None,
     allowed: Allowed = NO_EXCEPTIONS,
     dry_run: bool = False,
+    remember: bool = True,
     most_rows: int | None = None,
     check_wanted: CheckWanted = always_wanted,
 ) -> Imported:
@@ -59,6 +60,7 @@ def import_totals(
         by: Who reports the totals.
         allowed: What the rows may do.
         dry_run: Write nothing; the verdicts say what would have been.
+        remember: Whether the next file is read as this one; otherwise it is as if there had been none.
         most_rows: A longer file is refused.
         check_wanted: Called between rows; what it raises ends the import, and nothing is written.
     """
@@ -74,7 +76,7 @@ def import_totals(
     if result.stopped and not dry_run:
         line, first = next((line, row) for line, row in result.rows if row.stops(allowed))
         campaign.log_refused_import(in_row(line, first.note), who=by or "unknown")
-    if result.written and result.form != remembered:
+    if remember and result.written and result.form != remembered:
         campaign.remember_file_form(result.form, who=by or "unknown", why="a file was imported so")
     return result
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
 
 from latesum._checks import InvalidInput
 from latesum._sentences import sentence
+from latesum.campaigns.before import PastBucket, shown_text
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.deciding import carry, fill_in
 from latesum.campaigns.entries import Entry
@@ -23,6 +26,12 @@ from latesum.files.batches import CheckWanted, always_wanted, in_batches
 _LARGEST_BUCKET = 2**31 - 1
 #: At most this many buckets without a decision are filled in; more look like a wrong clock.
 _LONGEST_GAP = 100_000
+#: How many times more or less than usual is noted, by this many buckets around and at least so many of them.
+_FAR = 10
+_AROUND = 28
+_FEWEST_USUAL = 3
+#: Of so many rounds, a total below 1 may be a rate.
+_MANY_ROUNDS = 100
 #: Buckets asked for in one statement; databases have a limit.
 _MOST_AT_ONCE = 500
 
@@ -64,6 +73,9 @@ class Recorder:
         self.states = states
         #: The last decision of each region that was asked for.
         self._last: dict[str, Entry | None] = {}
+        #: What was known before the rows that are being recorded, and what they say.
+        self._before: dict[RegionBucket, Value] = {}
+        self._reported: dict[RegionBucket, tuple[int, float]] = {}
 
     def record_all(
         self, rows: Sequence[CheckedRow | Refusal], check_wanted: CheckWanted = always_wanted
@@ -91,7 +103,18 @@ class Recorder:
 
         A row that was refused by `check_rows` is handed on.
         """
-        self._read_ahead((row for row in rows if isinstance(row, CheckedRow)), check_wanted)
+        checked = [row for row in rows if isinstance(row, CheckedRow)]
+        self._read_ahead(checked, check_wanted)
+        self._reported = {
+            (row.region, row.bucket): (row.rounds, row.total)
+            for row in checked
+            if row.rounds and row.total is not None
+        }
+        self._before = {
+            place: replace(self.states[place].value)
+            for place in self._reported
+            if place in self.states
+        }
         for each in in_batches(rows, check_wanted):
             if not isinstance(each, CheckedRow):
                 yield each
@@ -103,7 +126,12 @@ class Recorder:
 
     def _read_ahead(self, rows: Iterable[CheckedRow], check_wanted: CheckWanted) -> None:
         """Read at once what will be needed: the rows' buckets, and after numbered ones the next."""
-        places = {(row.region, row.bucket) for row in rows if 1 <= row.bucket < _LARGEST_BUCKET}
+        places = {
+            (row.region, number)
+            for row in rows
+            if 1 <= row.bucket < _LARGEST_BUCKET
+            for number in range(max(row.bucket - _AROUND, 1), row.bucket + 1)
+        }
         if not self.settings.buckets.timed:
             places |= {(region, number + 1) for region, number in places}
         unread = sorted({number for _, number in places - self.states.keys()})
@@ -125,6 +153,7 @@ class Recorder:
         if decision is None:
             note = why_unknown(self.settings, bucket, self.now)
             return Recorded(bucket, label, "unknown bucket", note=note, region=region)
+        old = replace(value)
         ledger = Ledger(self.settings)
         ledger.decisions[bucket] = decision
         ledger.values[bucket] = value
@@ -135,15 +164,77 @@ class Recorder:
         verdict, body = judge(row, decision.arm, value, maturity)
         if filled_in and body is None:
             verdict = "new"  # what was shown is all that is said
-        note = _note(verdict, label, value)
+        note, marks = _note(verdict, label, value), tuple[str, ...]()
         if body is not None:
             body = body if row.by is None else {**body, "by": row.by}
             self._take(self.writer.append(self.now, "record", bucket, body, region))
-        marks: tuple[str, ...] = ("negative",) if row.total is not None and row.total < 0 else ()
+        if row.total is not None and row.total < 0:
+            marks += ("negative",)
         if row.total is not None and not note and maturity.early(bucket):
             marks += ("early",)
             note = f"{label} has not ended: this counts once it has, unless another value comes."
-        return Recorded(bucket, label, verdict, marks, note, region)
+        elif not note and verdict != "same" and (far := self._far_from_usual(row, old)):
+            marks += ("unusual",)
+            note = far
+        credited = decision.arm if old.shown is None else old.shown
+        shown = credited if row.shown is None else row.shown
+        options = self.settings.options
+        return Recorded(
+            bucket,
+            label,
+            verdict,
+            marks,
+            note,
+            region,
+            row.rounds,
+            row.total,
+            shown_text(shown, options),
+            old.rounds if row.rounds not in (None, old.rounds) else None,
+            old.total if row.total not in (None, old.total) else None,
+            shown_text(credited, options) if shown != credited and old.recorded else None,
+        )
+
+    def _far_from_usual(self, row: CheckedRow, old: Value) -> str:
+        """What is said of rounds or a total that are a tenth of the usual ones or less, or ten times as many."""
+        rounds = old.rounds if row.rounds is None else row.rounds
+        usual = self._usual(row)
+        if row.rounds:
+            many = [float(each) for each, _ in usual] or [float(self.settings.expected_rounds)]
+            if _is_far(row.rounds, many):
+                return sentence(
+                    "it has {rounds:visitors} where about {usual:,.0f} are usual: is that right?",
+                    rounds=row.rounds,
+                    usual=statistics.median(many),
+                )
+        if row.total is None or not rounds:
+            return ""
+        totals = [total / each * rounds for each, total in usual]
+        if totals and _is_far(row.total, totals):
+            return (
+                f"the total is {row.total:,g} where about {statistics.median(totals):,.3g} is usual: "
+                "is that right?"
+            )
+        if self.settings.range == (0.0, 1.0) and 0 < row.total < 1 and rounds >= _MANY_ROUNDS:
+            return f"the total is {row.total:,g}: is it a rate, and not a count?"
+        return ""
+
+    def _usual(self, row: CheckedRow) -> list[tuple[int, float]]:
+        """Rounds and totals of the buckets around one, in its region: known ones, or those of the same rows."""
+        numbers = range(max(row.bucket - _AROUND, 1), row.bucket + _AROUND + 1)
+        places = [(row.region, number) for number in numbers if number != row.bucket]
+        values: list[Value | PastBucket] = [
+            self._before.get(place) or self.states[place].value
+            for place in places
+            if place in self.states
+        ]
+        history = self.settings.history[-_AROUND * max(len(self.settings.regions), 1) :]
+        values += [past for past in history if past.region == row.region]
+        found = [
+            (each.rounds, each.total) for each in values if each.rounds and each.total is not None
+        ]
+        if len(found) < _FEWEST_USUAL:
+            found += [self._reported[place] for place in places if place in self._reported]
+        return found if len(found) >= _FEWEST_USUAL else []
 
     def move_to(self, writer: Writer) -> bool:
         """Write what was drafted; False, and nothing, if it might come out otherwise by now.
@@ -252,6 +343,15 @@ class Recorder:
             state.value.take(entry.at, entry.body)
             del state.value.reports[:-1]  # no verdict needs more, and a state may be kept for long
         self.states[place] = state
+
+
+def _is_far(value: float, usual: list[float]) -> bool:
+    """Whether a value is a tenth of the usual ones or less, or ten times as much, and beyond all of them."""
+    middle = statistics.median(usual)
+    if middle <= 0:
+        return False
+    low = value <= middle / _FAR and value < min(usual) / 2
+    return low or (value >= _FAR * middle and value > 2 * max(usual))
 
 
 def check_gap(missed: int) -> None:

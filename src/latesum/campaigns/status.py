@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from latesum import _render
 from latesum._render import finite, new_table
 from latesum._sentences import Sentence, counted, sentence
+from latesum.campaigns.before import shown_text
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.entries import Entry
 from latesum.campaigns.health import Finding, count_visits, find_health, without_doubts
-from latesum.campaigns.ledger import Decision, Ledger, Shown
+from latesum.campaigns.ledger import Decision, Ledger
 from latesum.campaigns.maturity import Maturity
 from latesum.campaigns.own_delay import OwnDelay, find_own_delay
 from latesum.campaigns.vocabulary import (
@@ -245,15 +246,8 @@ def _bucket_row(
         bucket, decision.label, settings.options[arm], arm, decision.option, decision.purpose,
         decision.source, value.rounds, value.total, known.total, known.share, state, value.status,
         value.revisions, len(value.late), decision.reason, maturity.early(bucket),
-        shown=shown_text(ledger.shares(bucket), settings),
+        shown=shown_text(ledger.shares(bucket), settings.options),
     )  # fmt: skip
-
-
-def shown_text(shown: Shown, settings: CampaignConfig) -> str:
-    """What was shown, as files have it: a name, or names with shares."""
-    if isinstance(shown, int):
-        return settings.options[shown]
-    return " ".join(f"{settings.options[arm]}:{share:g}" for arm, share in shown)
 
 
 def _option_row(

@@ -89,6 +89,12 @@ class Recorded(NamedTuple):
         marks: What is unusual about it.
         note: What to know about it, in a sentence.
         region: Its region; empty in a campaign without regions.
+        rounds: The rounds that were read; None if the row has none.
+        total: The total that was read.
+        shown: What the bucket is credited to: an option, or several with their shares.
+        was_rounds: The rounds that were known before, where the row changes them.
+        was_total: The total that was known before, where the row changes it.
+        was_shown: What the bucket was credited to before, where the row changes it.
     """
 
     bucket: int
@@ -97,6 +103,22 @@ class Recorded(NamedTuple):
     marks: tuple[str, ...] = ()
     note: str = ""
     region: str = ""
+    rounds: int | None = None
+    total: float | None = None
+    shown: str = ""
+    was_rounds: int | None = None
+    was_total: float | None = None
+    was_shown: str | None = None
+
+    @property
+    def was(self) -> str:
+        """What the row replaces, in words; empty if it replaces nothing."""
+        old = [
+            None if self.was_rounds is None else f"{self.was_rounds:,} rounds",
+            None if self.was_total is None else f"{self.was_total:,g}",
+            self.was_shown,
+        ]
+        return "was " + ", ".join(filter(None, old)) if any(old) else ""
 
     def stops(self, allowed: Allowed) -> bool:
         """Whether nothing can be written because of this row.

@@ -163,7 +163,8 @@ def record(
         )  # fmt: skip
         marks = f" ({', '.join(result.marks)})" if result.marks else ""
         label = f"{result.label} {result.region}".rstrip()
-        print(f"{label}: {result.verdict}{marks}" + (f"; {result.note}" if result.note else ""))
+        said = "; ".join(filter(None, (f"{result.verdict}{marks}", result.was, result.note)))
+        print(f"{label}: {said}")
 
 
 @app.command("import")
@@ -178,6 +179,9 @@ def import_file(
     sheet: Sheet = None,
     add_up: AddUp = None,
     dry_run: Annotated[bool, typer.Option(help="Only say what would happen.")] = False,
+    only_this_file: Annotated[
+        bool, typer.Option(help="Read the next files as before, whatever is said of this one.")
+    ] = False,
     skip_unknown: Annotated[
         bool, typer.Option(help="Leave out buckets that are not the campaign's.")
     ] = False,
@@ -207,17 +211,29 @@ def import_file(
     check_library(file)
     with opened(campaign) as found:
         remembered = found.file_form()
-        result = import_totals(found, file, form, by=user(who), allowed=allowed, dry_run=dry_run)
+        result = import_totals(
+            found,
+            file,
+            form,
+            by=user(who),
+            allowed=allowed,
+            dry_run=dry_run,
+            remember=not only_this_file,
+        )
     if as_json:
         rows = [{"row": line, **row._asdict()} for line, row in result.rows]
         said = {"written": result.written, "ignored": result.ignored, "notes": result.notes}
         print(json.dumps({**said, "form": result.form.to_json(), "rows": rows}, indent=2))
     else:
-        table = new_table(None, ["row", "bucket", "verdict", ""])
-        table.columns[3].no_wrap = False
+        table = new_table(None, ["row", "bucket", "rounds", "total", "shown", "verdict", ""])
+        table.columns[6].no_wrap = False
         for line, row in result.rows:
             label = f"{row.label} {row.region}".rstrip()
-            table.add_row(f"{line}", label, row.verdict, row.note or ", ".join(row.marks))
+            rounds, total = (
+                "" if each is None else f"{each:,.10g}" for each in (row.rounds, row.total)
+            )
+            more = "; ".join(filter(None, (row.was, row.note or ", ".join(row.marks))))
+            table.add_row(f"{line}", label, rounds, total, row.shown, row.verdict, more)
         terminal().print(table)
         if result.ignored:
             print(f"Not used, because of their names: {', '.join(result.ignored)}.")
@@ -225,7 +241,9 @@ def import_file(
             print(note)
         if result.written:
             print("All rows were taken in.")
-            if result.form != remembered:
+            if only_this_file:
+                print(f"The next file is read as before: {remembered}.")
+            elif result.form != remembered:
                 print(f"From now on files of this campaign are read so: {result.form}.")
             elif not result.form.says_nothing:
                 print(f"The file was read as remembered: {result.form}.")

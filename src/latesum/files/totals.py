@@ -393,6 +393,10 @@ def _row(table: FileTable, line: int, cells: list[Cell]) -> TotalsRow:
         except BadCell as refused:
             raise BadField(table.column(field), refused.sentence) from None
 
+    def text(field: str) -> str | None:
+        return table.text(cell(field)) or None if field in table.places else None
+
+    status = text("status")
     bucket = cell("bucket")
     if is_empty(bucket):
         raise BadField(table.column("bucket"), "it is empty; say which bucket the row is for.")
@@ -411,7 +415,7 @@ def _row(table: FileTable, line: int, cells: list[Cell]) -> TotalsRow:
         day,
         None if rounds is None else int(rounds),
         number("total"),
-        table.text(cell("status")).lower() or None,
-        table.text(cell("shown")) or None,
-        table.text(cell("region")) or None,
+        status if status is None else status.lower(),
+        text("shown"),
+        text("region"),
     )

@@ -215,6 +215,12 @@ class RecordAnswer(BaseModel):
     marks: list[str]
     note: str
     region: str = Field("", description="Empty in a campaign without regions.")
+    rounds: int | None = Field(None, description="As they were read.")
+    total: float | None = Field(None, description="As it was read.")
+    shown: str = Field("", description="What the bucket is credited to.")
+    was_rounds: int | None = Field(None, description="What was known before, where it changes.")
+    was_total: float | None = Field(None, description="What was known before, where it changes.")
+    was_shown: str | None = Field(None, description="What was known before, where it changes.")
 
 
 class RowAnswer(RecordAnswer):

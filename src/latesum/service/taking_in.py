@@ -38,6 +38,7 @@ class Upload(NamedTuple):
         allowed: What rows may do (`Allowed`).
         dry_run: Whether nothing is to be written.
         page: Whether it was sent by our page, which has fields with labels.
+        remember: Whether the next file is read as this one.
     """
 
     kind: str
@@ -46,6 +47,7 @@ class Upload(NamedTuple):
     allowed: tuple[bool, ...] = ()
     dry_run: bool = False
     page: bool = False
+    remember: bool = True
 
 
 class Taken(NamedTuple):
@@ -72,7 +74,8 @@ def take_in(campaign: Campaign, body: bytes, sent: Upload, check_wanted: CheckWa
     if sent.kind == JSON:
         return _answer(_import_rows(campaign, body, **given), allowed, sent)
     try:
-        found = import_totals(campaign, body, FileForm.from_json(sent.form), **given)
+        form = FileForm.from_json(sent.form)
+        found = import_totals(campaign, body, form, remember=sent.remember, **given)
     except MissingExtra as missing:
         raise Refused(415, f"this service cannot read such a file: {missing}.") from None
     return _answer(found, allowed, sent)

@@ -138,6 +138,7 @@ async def upload(
     who: Who,
     form: Annotated[FileForm, Depends(file_form)],
     dry_run: Annotated[bool, Query(description="Only say what would happen.")] = False,
+    only_this_file: Annotated[bool, Query(description="Read the next files as before.")] = False,
     skip_unknown: Annotated[bool, Query(description="Leave out unknown buckets.")] = False,
     even_if_final: Annotated[bool, Query(description="Correct final values.")] = False,
     beyond_range: Annotated[bool, Query(description="Totals out of range are right.")] = False,
@@ -163,6 +164,7 @@ async def upload(
         (even_if_final, beyond_range, skip_unknown),
         dry_run,
         PAGE_HEADER in request.headers,
+        not only_this_file,
     )
     answer = await cached.upload(request.receive, body, sent)
     cached.forget_status()

@@ -442,7 +442,7 @@ function setUpUpload(form) {
       const value = form.elements[name].value.trim();
       if (value) asked.set(name, value);
     }
-    for (const name of ["skip_unknown", "even_if_final", "beyond_range"]) {
+    for (const name of ["only_this_file", "skip_unknown", "even_if_final", "beyond_range"]) {
       if (form.elements[name].checked) asked.set(name, "true");
     }
     asked.set("add_up", form.elements.add_up.checked); // the campaign remembers it, so it is said both ways
@@ -482,6 +482,18 @@ function setUpUpload(form) {
   });
 }
 
+const figure = (value) => (value === null ? "" : value.toLocaleString("en"));
+
+// What a row replaces, in words.
+function was(row) {
+  const old = [
+    row.was_rounds === null ? "" : `${figure(row.was_rounds)} visitors`,
+    figure(row.was_total),
+    row.was_shown ?? "",
+  ].filter(Boolean);
+  return old.length ? `was ${old.join(", ")}` : "";
+}
+
 // A table of what each row would do; returns how many stand in the way.
 function showVerdicts(place, found, allowed) {
   const stopping = (row) =>
@@ -497,8 +509,9 @@ function showVerdicts(place, found, allowed) {
   const table = element("table");
   const head = element("tr");
   const regional = found.rows.some((row) => row.region);
-  for (const name of ["Row", "Day", ...(regional ? ["Region"] : []), "Verdict", "Note"]) {
-    const cell = element("th", name, name === "Row" ? "" : "place");
+  const figures = ["Row", "Visitors", "Total"];
+  for (const name of ["Row", "Day", ...(regional ? ["Region"] : []), "Visitors", "Total", "Shown", "Verdict", "Note"]) {
+    const cell = element("th", name, figures.includes(name) ? "" : "place");
     cell.scope = "col";
     head.append(cell);
   }
@@ -512,8 +525,11 @@ function showVerdicts(place, found, allowed) {
       element("td", row.row),
       element("td", row.label, "place"),
       ...(regional ? [element("td", row.region, "place")] : []),
+      element("td", figure(row.rounds)),
+      element("td", figure(row.total)),
+      element("td", row.shown, "place"),
       element("td", row.verdict, `place ${stopping(row) ? "bad" : row.verdict === "same" ? "" : "good"}`),
-      element("td", [row.note, ...row.marks].filter(Boolean).join("; "), "place why"),
+      element("td", [was(row), row.note, ...row.marks].filter(Boolean).join("; "), "place why"),
     );
     table.tBodies[0].append(line);
   }
