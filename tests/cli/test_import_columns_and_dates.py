@@ -321,3 +321,20 @@ def test_a_file_may_be_read_otherwise_without_changing_how_later_ones_are(run):
     code, out, errors = run("import", write("de.csv", *german, "04.03.2026;4.310;102,5"))
     assert code == 0, errors
     assert buckets(run)[2]["total"] == 102.5
+
+
+def test_a_zero_among_totals_without_rounds_is_noted_too(run):
+    rows = [f"{day},{total}" for day, total in zip(DAYS, (198, 200, 0, 205, 199), strict=True)]
+    found = json.loads(run("import", write("t.csv", "date,orders", *rows), "--json")[1])["rows"]
+    assert [each["marks"] for each in found] == [[], [], ["unusual"], [], []]
+
+
+def test_a_total_that_is_here_and_not_complete_is_not_awaited(campaign):
+    assert campaign(*NEW, "--fills-up", "1 day: 0.1, 3 days: 1", day=DAYS[0])[0] == 0
+    for day in DAYS:
+        assert campaign("next", day=day)[0] == 0
+    rows = [f"{day},5000,120" for day in DAYS[:4]]
+    file = write("t.csv", "date,visitors,orders", *rows)
+    assert campaign("import", file, day="2026-03-06", hour="07:30")[0] == 0
+    said = " ".join(campaign("status", day="2026-03-06", hour="09:00")[1].split())
+    assert "none is awaited, 1 is here and not complete yet" in said

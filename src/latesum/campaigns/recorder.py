@@ -75,7 +75,7 @@ class Recorder:
         self._last: dict[str, Entry | None] = {}
         #: What was known before the rows that are being recorded, and what they say.
         self._before: dict[RegionBucket, Value] = {}
-        self._reported: dict[RegionBucket, tuple[int, float]] = {}
+        self._reported: dict[RegionBucket, tuple[int | None, float]] = {}
 
     def record_all(
         self, rows: Sequence[CheckedRow | Refusal], check_wanted: CheckWanted = always_wanted
@@ -108,7 +108,7 @@ class Recorder:
         self._reported = {
             (row.region, row.bucket): (row.rounds, row.total)
             for row in checked
-            if row.rounds and row.total is not None
+            if row.total is not None
         }
         self._before = {
             place: replace(self.states[place].value)
@@ -199,26 +199,31 @@ class Recorder:
         rounds = old.rounds if row.rounds is None else row.rounds
         usual = self._usual(row)
         if row.rounds:
-            many = [float(each) for each, _ in usual] or [float(self.settings.expected_rounds)]
+            many = [float(each) for each, _ in usual if each]
+            many = many or [float(self.settings.expected_rounds)]
             if _is_far(row.rounds, many):
                 return sentence(
                     "it has {rounds:visitors} where about {usual:,.0f} are usual: is that right?",
                     rounds=row.rounds,
                     usual=statistics.median(many),
                 )
-        if row.total is None or not rounds:
+        if row.total is None or rounds == 0:
             return ""
-        totals = [total / each * rounds for each, total in usual]
+        totals = [total / each * rounds if each and rounds else total for each, total in usual]
         if totals and _is_far(row.total, totals):
             return (
                 f"the total is {row.total:,g} where about {statistics.median(totals):,.3g} is usual: "
                 "is that right?"
             )
-        if self.settings.range == (0.0, 1.0) and 0 < row.total < 1 and rounds >= _MANY_ROUNDS:
+        if (
+            self.settings.range == (0.0, 1.0)
+            and 0 < row.total < 1
+            and (rounds or 0) >= _MANY_ROUNDS
+        ):
             return f"the total is {row.total:,g}: is it a rate, and not a count?"
         return ""
 
-    def _usual(self, row: CheckedRow) -> list[tuple[int, float]]:
+    def _usual(self, row: CheckedRow) -> list[tuple[int | None, float]]:
         """Rounds and totals of the buckets around one, in its region: known ones, or those of the same rows."""
         numbers = range(max(row.bucket - _AROUND, 1), row.bucket + _AROUND + 1)
         places = [(row.region, number) for number in numbers if number != row.bucket]
@@ -229,9 +234,7 @@ class Recorder:
         ]
         history = self.settings.history[-_AROUND * max(len(self.settings.regions), 1) :]
         values += [past for past in history if past.region == row.region]
-        found = [
-            (each.rounds, each.total) for each in values if each.rounds and each.total is not None
-        ]
+        found = [(each.rounds, each.total) for each in values if each.total is not None]
         if len(found) < _FEWEST_USUAL:
             found += [self._reported[place] for place in places if place in self._reported]
         return found if len(found) >= _FEWEST_USUAL else []

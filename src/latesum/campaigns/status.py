@@ -371,7 +371,8 @@ def _headline(
 
 def _data_sentence(timeline: list[BucketRow]) -> str:
     known = [row for row in timeline if row.state == "known"]
-    pending = sum(row.state == "pending" for row in timeline)
+    pending = sum(row.state == "pending" and row.total is None for row in timeline)
+    incomplete = sum(row.state == "pending" and row.total is not None for row in timeline)
     missing = sum(row.state == "missing" for row in timeline)
     if not known:
         text = "No total is known yet"
@@ -380,6 +381,8 @@ def _data_sentence(timeline: list[BucketRow]) -> str:
         are = "total is" if len(known) == 1 else "totals are"
         text = f"{len(known)} {are} known, the newest that of {newest.label}"
     text += f"; {pending or 'none'} {'are' if pending > 1 else 'is'} awaited"
+    if incomplete:
+        text += f", {incomplete} {'are' if incomplete > 1 else 'is'} here and not complete yet"
     text += f", {missing} missing." if missing else "."
     early = sum(row.early for row in known)
     if early:
