@@ -360,7 +360,7 @@ PARQUET = {"Content-Type": "application/vnd.apache.parquet"}
 @pytest.mark.parametrize(
     ("file", "program", "page"),
     [
-        ("bucket,clicks\n1,7\n", "columns=rounds=NAME,total=NAME.", "“Columns” (rounds=NAME,total=NAME)."),
+        ("bucket,cost\n1,7\n", "columns=rounds=NAME,total=NAME.", "“Columns” (rounds=NAME,total=NAME)."),
         ("bucket,total\n1,7\n1,8\n", "the field add_up that", "“Add up rows of the same time” that"),
         ("bucket,rounds,total\n1,7,9\n", "with the field beyond_range.", "with “It is right, though it seems impossible”."),
         ('bucket;total\n1;"1,234"\n', "decimal='.' or decimal=','", "“Decimal mark” (point or comma)"),
@@ -406,7 +406,9 @@ def test_a_file_says_how_it_is_written_and_the_campaign_remembers(operator, camp
     operator.get(f"{campaign}/option")
     path = f"{campaign}/totals"
     file = "A report\nday;Klicks;Umsatz\n1;1.000;300,5\nSumme;1.000;300,5\n"
-    refused = operator.post(path, content=file, headers=CSV, params={"columns": "rounds=Klicks"})
+    odd = file.replace("300,5", "1.300")
+    columns = {"columns": "rounds=Klicks,total=Umsatz"}
+    refused = operator.post(path, content=odd, headers=CSV, params=columns)
     assert refused.status_code == 422
     assert "say with decimal=',' or decimal='.' which" in refused.json()["details"][0]
     form = {"columns": "rounds=Klicks,total=Umsatz", "decimal": ","}
@@ -421,6 +423,24 @@ def test_a_file_says_how_it_is_written_and_the_campaign_remembers(operator, camp
         assert operator.post(path, content=file, headers=CSV, params=bad).status_code == 422
     rows = {"rows": [{"bucket": 1, "total": 300.5}]}
     assert operator.post(path, json=rows, params={"decimal": ","}).status_code == 422
+
+
+def test_a_preview_shows_what_was_read_and_one_odd_file_changes_nothing_for_later_ones(
+    operator, campaign
+):
+    shown = operator.get(f"{campaign}/option").json()["option"]
+    path = f"{campaign}/totals"
+    first = "Tag;Besucher;Umsatz\n1;1.000;300\n"
+    form = {"columns": "bucket=Tag,rounds=Besucher,total=Umsatz"}
+    assert operator.post(path, content=first, headers=CSV, params=form).json()["written"]
+    odd = {"preset": "none", "only_this_file": True}
+    for dry_run in (True, False):
+        asked = {**odd, "dry_run": dry_run}
+        answer = operator.post(path, content="day,orders\n1,310\n", headers=CSV, params=asked)
+        (row,) = answer.json()["rows"]
+        assert (row["total"], row["shown"], row["was_total"]) == (310, shown, 300)
+    again = operator.post(path, content=first, headers=CSV).json()
+    assert again["rows"][0]["verdict"] == "revised"
 
 
 def test_excel_and_parquet_files_are_taken_in(operator, campaign):
