@@ -86,11 +86,19 @@ def test_a_triangle_with_dates_as_they_come(tmp_path, pattern):
     assert delays.fit(file).mean == expected.mean
 
 
-def test_dates_that_can_be_read_in_two_ways_are_refused(tmp_path):
-    file, expected = dated_triangle(tmp_path, lambda day: day.strftime("%d/%m/%Y"))
-    with pytest.raises(InvalidInput, match=r"'01/03/2025' can be read in two ways.*--date-format"):
+@pytest.mark.parametrize("pattern", ["%d/%m/%Y", "%m/%d/%Y"])
+def test_one_date_that_can_be_read_in_one_way_settles_the_file(tmp_path, pattern):
+    file, expected = dated_triangle(tmp_path, lambda day: day.strftime(pattern))
+    assert delays.fit(file).mean == expected.mean
+
+
+def test_dates_that_can_all_be_read_in_two_ways_are_refused(tmp_path):
+    file, _ = dated_triangle(tmp_path, lambda day: f"{1 + day.day % 12:02}/{day:%m/%Y}")
+    with pytest.raises(InvalidInput, match=r"'02/03/2025' can be read in two ways.*--date-format"):
         delays.fit(file)
-    assert delays.fit(file, form=FileForm(date_format="day-first")).mean == expected.mean
+    file.write_text("date,as_of,total\n13/03/2025,14/03/2025,1\n03/14/2025,03/15/2025,1\n")
+    with pytest.raises(InvalidInput, match="some dates have the day first and some the month"):
+        delays.fit(file)
 
 
 def test_a_unit_that_the_dates_contradict_is_refused(tmp_path):
