@@ -19,7 +19,7 @@ from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 
-from latesum.attributed import DUCB, KLDUCB, QPMD, SBD, AttributedPolicy, DelayedUCB1, run
+from latesum.attributed import DUCB, KLDUCB, QPMD, SDB, AttributedPolicy, DelayedUCB1, run
 from latesum.simulation import Problem
 
 MEANS = (0.5, 0.6)
@@ -93,7 +93,7 @@ def speeds(rounds: int, repeats: int) -> None:
             ("QPM-D (KL-UCB), uniform(0, 100)", QPMD("kl-ucb", 2), "uniform(0, 100)", MEANS),
             ("QPM-D (Thompson), uniform(0, 100)", QPMD("thompson", 2), "uniform(0, 100)", MEANS),
             ("Delayed-UCB1, uniform(0, 100)", DelayedUCB1(2), "uniform(0, 100)", MEANS),
-            ("SBD (UCB1, Thompson), uniform(0, 100)", SBD("ucb1", 2, max_delay=100), "uniform(0, 100)", MEANS),
+            ("SDB (UCB1, Thompson), uniform(0, 100)", SDB("ucb1", 2, max_delay=100), "uniform(0, 100)", MEANS),
             ("DUCB, uniform(0, 200)", DUCB("uniform(0, 200)", 2), "uniform(0, 200)", MEANS),
             ("DUCB, uniform(0, 200), ten arms", DUCB("uniform(0, 200)", 10), "uniform(0, 200)", (0.5,) * 9 + (0.6,)),
             ("KL-DUCB, uniform(0, 200)", KLDUCB("uniform(0, 200)", 2), "uniform(0, 200)", MEANS),

@@ -1,7 +1,6 @@
 """Plain versions of the policies and of their world, written from the papers, without hurry.
 
-They share no code with the package but the draws of rewards and delays, and in Thompson sampling
-the Beta sampler, which has a test of its own.
+They share no code with the package but the draws of rewards and delays.
 """
 
 from __future__ import annotations
@@ -11,22 +10,22 @@ from collections import deque
 
 import numpy as np
 
-from latesum.attributed.draws import BLOCK, Draws
+from latesum.attributed import runner
 
 
 def play(problem, policy, horizon, seed_sequence):
     """The arms played in each round, and how many rewards arrived."""
-    draws = Draws(problem, seed_sequence)
+    draws = runner.Draws(problem, seed_sequence)
     under_way = {}
     arms = []
     arrived = 0
     for now in range(horizon):
-        if now % BLOCK == 0:
-            draws.next_block()
+        if now % runner.CHUNK == 0:
+            draws.next_chunk()
         arm = policy.choose()
-        reward, delay = draws.of_play(now % BLOCK, arm)
+        reward, delay = draws.of_play(now % runner.CHUNK, arm)
         under_way.setdefault(now + delay, []).append((arm, reward))
-        arrivals = under_way.pop(now, [])[::-1]  # the latest play first
+        arrivals = under_way.pop(now, [])  # the earliest play first
         arrived += len(arrivals)
         policy.observe(arrivals)
         arms.append(arm)
@@ -121,7 +120,7 @@ class ThompsonBase:
 
 
 class QueuedPolicy:
-    """QPM-D, and SBD when a heuristic is given."""
+    """QPM-D, and SDB when a heuristic is given."""
 
     def __init__(self, base, n_arms, heuristic=None, max_delay=0):
         self.base = base

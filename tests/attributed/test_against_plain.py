@@ -3,11 +3,9 @@
 import numpy as np
 import plain_policies as plain
 import pytest
-from scipy import stats
 
-from latesum.attributed import DUCB, KLDUCB, QPMD, SBD, DelayedUCB1, ImprovedUCB, run
-from latesum.attributed import layout_kernels as layout
-from latesum.attributed.draws import Draws
+from latesum.attributed import DUCB, KLDUCB, QPMD, SDB, DelayedUCB1, ImprovedUCB, run
+from latesum.attributed.runner import Draws
 from latesum.simulation import Beta, Discrete, Problem, Uniform
 
 HORIZON = 1_000
@@ -102,16 +100,9 @@ def test_without_delay_delayed_ucb1_is_ucb1():
         assert arms_of(problem, DelayedUCB1(2), HORIZON, seed) == ucb1
 
 
-def sampler(policy, problem, seed):
-    """The Beta draws and the first arm that a compiled run with this seed gets."""
-    from latesum.attributed import random_kernels
-
-    memory = policy.new_memory(Draws(problem, np.random.SeedSequence(seed)).policy_rng)
-
-    def beta(a, b):
-        return random_kernels.beta(float(a), float(b), memory.random_state)
-
-    return beta, int(memory.whole[layout.ASKED])
+def policy_generator(problem, seed):
+    """The generator that a policy draws from in a run with this seed."""
+    return Draws(problem, np.random.SeedSequence(seed)).policy_rng
 
 
 @pytest.mark.parametrize("name", ["no delay", "uniform", "own delays", "other rewards"])
@@ -120,35 +111,35 @@ def test_thompson_sampling(name, seeds):
     n_arms = problem.n_arms
     for seed in seeds:
         policy = QPMD("thompson", n_arms)
-        beta, first = sampler(policy, problem, seed)
-        version = plain.QueuedPolicy(plain.ThompsonBase(n_arms, first, beta), n_arms)
+        rng = policy_generator(problem, seed)
+        first = int(rng.integers(n_arms))
+        version = plain.QueuedPolicy(plain.ThompsonBase(n_arms, first, rng.beta), n_arms)
         assert_same_plays(problem, policy, version, seed)
 
 
 @pytest.mark.parametrize("name", ["uniform", "own delays", "other rewards"])
 @pytest.mark.parametrize("heuristic", ["greedy", "thompson"])
-@pytest.mark.filterwarnings("ignore:SBD:UserWarning")
-def test_sbd(name, heuristic, seeds):
+@pytest.mark.filterwarnings("ignore:SDB:UserWarning")
+def test_sdb(name, heuristic, seeds):
     problem = PROBLEMS[name]
     n_arms = problem.n_arms
     for seed in seeds:
-        policy = SBD("ucb1", n_arms, heuristic=heuristic, max_delay=100)
-        beta, _ = sampler(policy, problem, seed)
+        policy = SDB("ucb1", n_arms, heuristic=heuristic, max_delay=100)
+        beta = policy_generator(problem, seed).beta
         rule = plain.greedy if heuristic == "greedy" else plain.thompson_heuristic(beta)
         base = plain.IndexBase(n_arms, plain.ucb1())
         assert_same_plays(problem, policy, plain.QueuedPolicy(base, n_arms, rule, 100), seed)
 
 
-def test_sbd_that_may_keep_nothing_unused_is_qpmd():
+def test_sdb_that_may_keep_nothing_unused_is_qpmd():
     problem = PROBLEMS["no delay"]
-    sbd = SBD("kl-ucb", 2, heuristic="thompson", max_delay=0)
-    assert arms_of(problem, sbd, HORIZON, 1) == arms_of(problem, QPMD("kl-ucb", 2), HORIZON, 1)
+    sdb = SDB("kl-ucb", 2, heuristic="thompson", max_delay=0)
+    assert arms_of(problem, sdb, HORIZON, 1) == arms_of(problem, QPMD("kl-ucb", 2), HORIZON, 1)
 
 
-def first_plays(policy, problem, seed):
-    """The order of DUCB's first plays in a compiled run with this seed."""
-    memory = policy.new_memory(Draws(problem, np.random.SeedSequence(seed)).policy_rng)
-    return memory.tallies[layout.FIRST_PLAYS].tolist()
+def first_plays(problem, seed):
+    """The order of DUCB's first plays in a run with this seed."""
+    return policy_generator(problem, seed).permutation(problem.n_arms).tolist()
 
 
 DUCB_DELAYS = [
@@ -171,7 +162,7 @@ def test_ducb_equals_the_plain_sum_over_the_window(delay, means, seeds):
     chances = [plain.rounded_chances(problem.delay)] * n_arms
     for seed in seeds:
         policy = DUCB(delay, n_arms)
-        order = first_plays(policy, problem, seed)
+        order = first_plays(problem, seed)
         assert sorted(order) == list(range(n_arms))
         assert_same_plays(problem, policy, plain.DUCB(chances, order), seed)
 
@@ -185,7 +176,7 @@ def test_rounding_the_chances_changes_no_play(delay, seeds):
     chances = [plain.unrounded_chances(problem.delay)] * 2
     for seed in seeds:
         policy = DUCB(delay, 2)
-        order = first_plays(policy, problem, seed)
+        order = first_plays(problem, seed)
         assert_same_plays(problem, policy, plain.DUCB(chances, order), seed)
 
 
@@ -196,7 +187,7 @@ def test_ducb_with_a_delay_of_its_own_for_each_arm(poisson, seeds):
     for seed in seeds:
         kind = KLDUCB if poisson else DUCB
         policy = kind(problem.delays, 3, epsilon=0.5, cdf_horizon=150)
-        order = first_plays(policy, problem, seed)
+        order = first_plays(problem, seed)
         version = plain.DUCB(chances, order, 0.5, poisson)
         assert_same_plays(problem, policy, version, seed)
 
@@ -216,26 +207,6 @@ def test_a_fixed_arm_stays():
     )  # fmt: skip
     assert played.plays.tolist() == [[0, 0, 500]]
     assert played.switches == 0
-
-
-def test_beta_draws_follow_the_beta_law():
-    """Kolmogorov-Smirnov on 20,000 draws each; error rate 0.001 for each of the four laws."""
-    from latesum.attributed import random_kernels
-
-    state = np.random.default_rng(5).integers(1, 2**64, size=4, dtype=np.uint64)
-    for a, b in [(1.0, 1.0), (1.0, 40.5), (3.7, 1.2), (600.0, 400.0)]:
-        drawn = [random_kernels.beta(a, b, state) for _ in range(20_000)]
-        assert stats.kstest(drawn, stats.beta(a, b).cdf).pvalue > 0.001
-
-
-def test_uniform_draws_are_xoshiro256_plus_plus():
-    """The first outputs for the state 1, 2, 3, 4, as published with the generator."""
-    from latesum.attributed import random_kernels
-
-    state = np.array([1, 2, 3, 4], dtype=np.uint64)
-    published = [41943041, 58720359, 3588806011781223, 3591011842654386]
-    for output in published:
-        assert random_kernels.uniform(state) == (output >> 11) * 2.0**-53
 
 
 def test_solvers_meet_their_equations():

@@ -35,7 +35,7 @@ played = run_rounds(20)
 WHOLE = """
 import numpy as np
 from latesum.attributed import QPMD, run
-from latesum.attributed.loop_kernels import run_rounds
+from latesum.attributed.loop_kernels import play_rounds as run_rounds
 from latesum.simulation import Problem
 
 problem = Problem([0.5, 0.6], "uniform(0, 100)")
@@ -99,8 +99,9 @@ def test_the_same_holds_for_the_loop_of_the_baselines(package):
     assert result_of(package, WHOLE) == [plays, 1, 0]
     change(
         package / "attributed/index_kernels.py",
-        "settings[layout.EXPLORATION] *", "0.1 * settings[layout.EXPLORATION] *",
-    )  # fmt: skip
+        "policy.exploration *",
+        "0.1 * policy.exploration *",
+    )
     fewer_plays, hits, misses = result_of(package, WHOLE)
     assert (hits, misses) == (0, 1)
     assert fewer_plays < plays / 2

@@ -8,14 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from latesum.attributed import DUCB, KLDUCB, QPMD, SBD, DelayedUCB1, ImprovedUCB, run
-from latesum.attributed import layout_kernels as layout
-from latesum.attributed.draws import Draws
+from latesum import InvalidInput
+from latesum.attributed import DUCB, KLDUCB, QPMD, SDB, DelayedUCB1, ImprovedUCB, run, runner
 from latesum.simulation import Beta, Problem
 
 HORIZON = 1_000
 
-#: Each policy, made for a number of arms and told what it must know about the delays.
+#: Each policy, made for a number of arms and given what it must know about the delays.
 POLICIES = {
     "qpmd ucb1": lambda n, delays: QPMD("ucb1", n),
     "qpmd ucb1 tight": lambda n, delays: QPMD("ucb1", n, exploration=0.5),
@@ -23,9 +22,9 @@ POLICIES = {
     "qpmd kl-ucb++": lambda n, delays: QPMD("kl-ucb++", n, horizon=HORIZON),
     "qpmd thompson": lambda n, delays: QPMD("thompson", n),
     "delayed ucb1": lambda n, delays: DelayedUCB1(n),
-    "sbd thompson": lambda n, delays: SBD("ucb1", n, max_delay=60),
-    "sbd greedy": lambda n, delays: SBD("kl-ucb", n, heuristic="greedy", max_delay=60),
-    "sbd twice thompson": lambda n, delays: SBD("thompson", n, max_delay=60),
+    "sdb thompson": lambda n, delays: SDB("ucb1", n, max_delay=60),
+    "sdb greedy": lambda n, delays: SDB("kl-ucb", n, heuristic="greedy", max_delay=60),
+    "sdb twice thompson": lambda n, delays: SDB("thompson", n, max_delay=60),
     "ducb": lambda n, delays: DUCB(delays, n),
     "kl-ducb": lambda n, delays: KLDUCB(delays, n, epsilon=0.2),
     "improved ucb": lambda n, delays: ImprovedUCB(n, horizon=HORIZON),
@@ -37,7 +36,7 @@ PROBLEMS = {
     "other rewards": Problem([Beta(2, 3), 0.6, Beta(3, 2)], "poisson(2)"),
     "heavy tail": Problem([0.4, 0.6], "pareto(1.1, 20)"),
 }
-pytestmark = pytest.mark.filterwarnings("ignore:SBD:UserWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:SDB:UserWarning")
 
 every_policy = pytest.mark.parametrize("make", POLICIES.values(), ids=POLICIES)
 every_problem = pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
@@ -50,28 +49,33 @@ def made_for(make, problem):
     return policy
 
 
-def arms_of(problem, policy, horizon=HORIZON, seed=7, **options):
+def arms_of(problem, policy, horizon=HORIZON, seed=7):
     seed_sequence = np.random.SeedSequence(seed)
-    played = run(problem, policy, horizon, seed_sequence=seed_sequence, record=True, **options)
+    played = run(problem, policy, horizon, seed_sequence=seed_sequence, record=True)
     return np.repeat(played.arms, np.diff([*played.starts, horizon])).tolist()
 
 
-def by_hand(problem, policy, horizon=HORIZON, seed=7):
-    seed_sequence = np.random.SeedSequence(seed)
-    steps = policy.start(rng=Draws(problem, seed_sequence).policy_rng)
-    return steps, *plain.play(problem, steps, horizon, seed_sequence)
-
-
-@every_policy
-@every_problem
-def test_step_by_step_and_compiled_runs_are_identical_and_every_arrival_is_used_once(make, problem):
-    """So no reward is used before its arrival: by hand, the policy has not been given it yet."""
-    policy = made_for(make, problem)
-    steps, arms, arrived = by_hand(problem, policy)
-    assert arms_of(problem, policy) == arms
-    memory = steps._memory
-    used = memory.arms[layout.COUNT].sum() + memory.whole[layout.QUEUED_NOW]
-    assert used == arrived
+def plain_version(name, problem, rng):
+    """The plain version of a policy; `rng` is the generator that the policy draws from."""
+    n_arms = problem.n_arms
+    bases = {
+        "ucb1": lambda: plain.IndexBase(n_arms, plain.ucb1()),
+        "tight": lambda: plain.IndexBase(n_arms, plain.ucb1(0.5)),
+        "kl-ucb": lambda: plain.IndexBase(n_arms, plain.kl_ucb),
+        "kl-ucb++": lambda: plain.IndexBase(n_arms, plain.kl_ucb_plus_plus(HORIZON, n_arms)),
+        "thompson": lambda: plain.ThompsonBase(n_arms, int(rng.integers(n_arms)), rng.beta),
+    }
+    if name.startswith("qpmd"):
+        return plain.QueuedPolicy(bases[name.split()[-1]](), n_arms)
+    if name.startswith("sdb"):
+        base = {"sdb thompson": "ucb1", "sdb greedy": "kl-ucb"}.get(name, "thompson")
+        rule = plain.greedy if name == "sdb greedy" else plain.thompson_heuristic(rng.beta)
+        return plain.QueuedPolicy(bases[base](), n_arms, rule, 60)
+    if name == "delayed ucb1":
+        return plain.DelayedUCB1(n_arms)
+    chances = [plain.rounded_chances(delay) for delay in problem.delays]
+    order = rng.permutation(n_arms).tolist()
+    return plain.DUCB(chances, order, *((0.2, True) if name == "kl-ducb" else ()))
 
 
 @every_policy
@@ -81,17 +85,6 @@ def test_the_seed_decides_alone(make, problem):
     arms = arms_of(problem, policy)
     assert arms_of(problem, policy) == arms
     assert any(arms_of(problem, policy, seed=other) != arms for other in range(8, 20))
-
-
-@every_policy
-@pytest.mark.parametrize(
-    "problem", [PROBLEMS["none"], PROBLEMS["heavy tail"]], ids=["none", "tail"]
-)
-def test_the_length_of_a_compiled_call_does_not_matter(make, problem):
-    policy = made_for(make, problem)
-    arms = arms_of(problem, policy)
-    for chunk in (1, 37, 999):
-        assert arms_of(problem, policy, chunk=chunk) == arms
 
 
 @every_policy
@@ -119,32 +112,38 @@ def test_it_travels_to_other_processes(make):
     problem = PROBLEMS["none"]
     policy = make(3, problem.delays)
     again = pickle.loads(pickle.dumps(policy))
+    assert again == policy
     assert repr(again) == repr(policy)
     assert arms_of(problem, again) == arms_of(problem, policy)
 
 
 @every_policy
-def test_it_says_what_it_sees_and_what_it_is(make):
+def test_it_can_be_made_again_from_its_parameters(make):
     policy = make(3, PROBLEMS["bounded"].delays)
-    assert policy.sees == "labels"
-    assert policy.n_arms == 3
+    assert type(policy)(**policy.parameters) == policy
     assert policy.name
-    assert type(policy).__name__ in repr(policy)
-    assert "delay" in type(policy).__doc__
+
+
+@every_policy
+def test_a_class_of_ones_own_whose_methods_would_never_be_called_is_refused(make):
+    owner = type(make(3, PROBLEMS["bounded"].delays))
+    with pytest.raises(InvalidInput, match=r"Mine cannot extend .* would never be called"):
+        type("Mine", (owner,), {"choose": lambda self: 0})
 
 
 @given(
-    policy=st.sampled_from(sorted(set(POLICIES) - {"improved ucb"})),
+    name=st.sampled_from(sorted(set(POLICIES) - {"improved ucb"})),
     means=st.lists(st.floats(0, 1), min_size=2, max_size=5),
     delay=st.sampled_from(["constant(1)", "uniform(0, 7)", "geometric(12)", "pareto(1.05, 400)"]),
     horizon=st.integers(1, 400),
-    chunk=st.integers(1, 400),
     seed=st.integers(0, 2**32),
 )
 @settings(max_examples=60, deadline=None)
-@pytest.mark.filterwarnings("ignore:SBD:UserWarning")
-def test_any_problem_by_hand_and_compiled(policy, means, delay, horizon, chunk, seed):
+@pytest.mark.filterwarnings("ignore:SDB:UserWarning")
+def test_any_problem_is_played_as_by_the_plain_version(name, means, delay, horizon, seed):
     problem = Problem(means, delay)
-    chosen = POLICIES[policy](problem.n_arms, problem.delays)
-    _, arms, _ = by_hand(problem, chosen, horizon, seed)
-    assert arms_of(problem, chosen, horizon, seed, chunk=chunk) == arms
+    policy = POLICIES[name](problem.n_arms, problem.delays)
+    seed_sequence = np.random.SeedSequence(seed)
+    version = plain_version(name, problem, runner.Draws(problem, seed_sequence).policy_rng)
+    expected, _ = plain.play(problem, version, horizon, seed_sequence)
+    assert arms_of(problem, policy, horizon, seed) == expected

@@ -88,7 +88,7 @@ def test_the_policies_of_a_new_process_have_the_baselines_too():
     command = [sys.executable, "-m", "latesum.cli", "policies"]
     shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     names = re.findall(r"^ ([\w-]+) \*", shown, re.MULTILINE)
-    assert names == ["qpm-d", "delayed-ucb1", "sbd", "ducb", "kl-ducb", "improved-ucb"]
+    assert names == ["qpm-d", "delayed-ucb1", "sdb", "ducb", "kl-ducb", "improved-ucb"]
 
 
 def test_policies_and_delays_are_described(run):

@@ -97,8 +97,8 @@ def test_every_policy_shows_what_it_believes_and_does_next(name):
     assert policy.to_state() == before
 
 
-def test_a_baseline_says_that_it_sees_more():
-    assert "sees which arm paid" in shown(attributed.QPMD("ucb1", 2))[0]
+def test_a_baseline_says_that_its_feedback_is_attributed():
+    assert "Attributed feedback" in shown(attributed.QPMD("ucb1", 2))[0]
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ import numpy as np
 
 from latesum._checks import InvalidInput, known_name, whole_number
 from latesum._progress import ProgressChoice, chosen_progress
-from latesum.attributed.draws import BLOCK, Draws
+from latesum.attributed.runner import CHUNK, Draws
 from latesum.experiments.comparison import Comparison, default_checkpoints
 from latesum.experiments.results import Runs
 from latesum.experiments.run import Run
@@ -226,9 +226,9 @@ def play_labelled(
     under_way: list[tuple[int, int, int, float]] = []  # due, minus the round, arm, reward
     plays: list[Play] = []
     for now in range(horizon):
-        place = now % BLOCK
+        place = now % CHUNK
         if place == 0:
-            draws.next_block()
+            draws.next_chunk()
         arm = policy.choose()
         if not 0 <= arm < problem.n_arms:
             raise InvalidInput(f"the policy chose arm {arm}; the last is {problem.n_arms - 1}.")

@@ -1,134 +1,239 @@
-"""The indices, compiled: UCB1, KL-UCB, KL-UCB++, and the arm with the largest."""
+"""Compiled indices and choices: one function per policy."""
 
 from __future__ import annotations
 
 import math
 
-from latesum._compile import inlined
-from latesum._kl_kernels import TO_THE_LAST_DIGIT, bernoulli_divergence, bernoulli_upper
+from latesum._compile import compiled
+from latesum._kl_kernels import (
+    TO_THE_LAST_DIGIT,
+    bernoulli_divergence,
+    bernoulli_upper,
+    poisson_upper,
+)
 from latesum.attributed import layout_kernels as layout
 
-#: A test that an index is above a level is trusted when it holds by more than this share.
+#: A comparison of an index with a level is trusted if it holds by more than this share.
 _MARGIN = 1e-9
 #: An upper bound of an index holds until the clock has grown by one part in this many.
 _LOOK_AHEAD = 1024
-#: Upper bounds are made larger by this factor, so that rounding cannot make one too small.
+#: Upper bounds are larger by this factor, so that rounding cannot make one too small.
 _ROUNDING = 1.0 + 1e-12
 
 
-@inlined
-def _allowance(base, log_clock, count, settings):  # type: ignore[no-untyped-def]
-    """What count * kl(mean, q) may reach in the index of this base."""
-    if base == layout.KL_UCB:
+@compiled
+def _kl_allowance(count, log_clock, policy, n_arms):  # type: ignore[no-untyped-def]
+    """What count * kl(mean, q) may reach: ln n for KL-UCB, ln(x (1 + ln^2 x)) for KL-UCB++."""
+    if policy.base == layout.KL_UCB:
         return log_clock
-    share = max(1.0, settings[layout.HORIZON_PER_ARM] / count)
-    logarithm = math.log(share)
-    return math.log(share * (1.0 + logarithm * logarithm))
+    x = max(1.0, policy.horizon / (n_arms * count))
+    return math.log(x * (1.0 + math.log(x) ** 2))
 
 
-@inlined
-def index_of(base, mean, count, log_clock, settings):  # type: ignore[no-untyped-def]
-    """The index of an arm with `count` rewards of this mean."""
-    if base == layout.UCB1:
-        return mean + math.sqrt(settings[layout.EXPLORATION] * log_clock / count)
-    return bernoulli_upper(
-        mean, _allowance(base, log_clock, count, settings) / count, TO_THE_LAST_DIGIT
-    )
+@compiled
+def _index(arm, log_clock, policy, arms):  # type: ignore[no-untyped-def]
+    """The index of UCB1, KL-UCB or KL-UCB++."""
+    count = arms[arm].count
+    mean = arms[arm].total / count
+    if policy.base == layout.UCB1:
+        return mean + math.sqrt(policy.exploration * log_clock / count)
+    allowance = _kl_allowance(count, log_clock, policy, len(arms))
+    return bernoulli_upper(mean, allowance / count, TO_THE_LAST_DIGIT)
 
 
-@inlined
-def is_above(base, mean, count, log_clock, settings, level):  # type: ignore[no-untyped-def]
-    """Whether the index is surely above `level`: False also means too close to tell."""
-    if base == layout.UCB1:
-        return mean + math.sqrt(settings[layout.EXPLORATION] * log_clock / count) > level
+@compiled
+def _is_above(level, arm, log_clock, policy, arms):  # type: ignore[no-untyped-def]
+    """Whether the index is surely above `level`, without solving for it: False if in doubt."""
+    if policy.base == layout.UCB1:
+        return _index(arm, log_clock, policy, arms) > level
+    count = arms[arm].count
+    mean = arms[arm].total / count
     if level < mean:
         return True
     if level >= 1.0 or mean <= 0.0 or mean >= level:
         return False
-    reached = count * bernoulli_divergence(mean, level)
-    return reached < _allowance(base, log_clock, count, settings) * (1.0 - _MARGIN)
+    allowance = _kl_allowance(count, log_clock, policy, len(arms))
+    return count * bernoulli_divergence(mean, level) < allowance * (1.0 - _MARGIN)
 
 
-@inlined
-def sure_feeds(clock, leader, n_arms, settings, arms):  # type: ignore[no-untyped-def]
-    """For how many more rewards of the leader UCB1 surely stays with it, whatever they are.
-
-    `arm_with_best_index` has just found that it leads. With n rewards and index I, m more that are
-    all 0 leave it an index of at least I n / (n + m): its mean falls by that factor, and the rest by
-    less. The bounds of the others hold until they expire.
-    """
-    rival, until = 0.0, math.inf
-    for arm in range(n_arms):
-        if arm != leader:
-            rival = max(rival, arms[layout.UPPER, arm])
-            until = min(until, arms[layout.EXPIRY, arm])
-    count = arms[layout.COUNT, leader]
-    index = index_of(
-        layout.UCB1,
-        arms[layout.TOTAL, leader] / count,
-        count,
-        settings[layout.EARLIER_LOG],
-        settings,
-    )
-    ahead = until - clock
-    if rival > 0.0:
-        ahead = min(ahead, count * (index / rival - 1.0) * (1.0 - _MARGIN) - 1.0)
-    return int(ahead) if ahead > 0.0 else 0
-
-
-@inlined
-def lead_of(leader, clock, settings, arms):  # type: ignore[no-untyped-def]
-    """By how much UCB1's leader leads: it surely stays while what this becomes is positive.
-
-    With n rewards and their total S it leads if S + sqrt(n c) > n r, r being the largest bound of the
-    others. n only grows, so under the root the present one will do; then a reward x adds x - r to the
-    lead. Returns the lead, r, and for how many rewards the bounds of the others hold.
-    """
-    rival, until = 0.0, math.inf
-    for arm in range(arms.shape[1]):
-        if arm != leader:
-            rival = max(rival, arms[layout.UPPER, arm])
-            until = min(until, arms[layout.EXPIRY, arm])
-    count = arms[layout.COUNT, leader]
-    spread = math.sqrt(settings[layout.EXPLORATION] * settings[layout.EARLIER_LOG] * count)
-    lead = arms[layout.TOTAL, leader] + spread - count * rival * (1.0 + _MARGIN)
-    return lead, rival, int(until - clock) if until > clock else 0
-
-
-@inlined
-def arm_with_best_index(base, clock, leader, n_arms, settings, arms):  # type: ignore[no-untyped-def]
-    """The arm with the largest index, the first of equals, given who led last.
+@compiled
+def best_index(clock, policy, arms):  # type: ignore[no-untyped-def]
+    """The arm with the largest index, the first of equals; `policy.asked` is the last leader.
 
     Usually the leader still leads. The others keep an upper bound of their index that holds for
-    some time to come; while the leader is above all of them, no other index is computed. For the
-    leader a logarithm of an earlier clock will do: with it the index is at most too small.
+    some time to come: while the leader is above these bounds, no other index is computed.
     """
-    rival = -math.inf
-    for arm in range(n_arms):
+    leader = policy.asked
+    rival, until = -math.inf, math.inf
+    for arm in range(len(arms)):
         if arm != leader:
-            if clock > arms[layout.EXPIRY, arm]:
-                count = arms[layout.COUNT, arm]
+            if clock > arms[arm].expires:
                 ahead = float(clock + clock // _LOOK_AHEAD)
-                index = index_of(
-                    base, arms[layout.TOTAL, arm] / count, count, math.log(ahead), settings
-                )
-                arms[layout.UPPER, arm] = index * _ROUNDING
-                arms[layout.EXPIRY, arm] = ahead
-            rival = max(rival, arms[layout.UPPER, arm])
-    leader_count = arms[layout.COUNT, leader]
-    mean = arms[layout.TOTAL, leader] / leader_count
-    if is_above(base, mean, leader_count, settings[layout.EARLIER_LOG], settings, rival):
-        return leader
+                arms[arm].upper = _index(arm, math.log(ahead), policy, arms) * _ROUNDING
+                arms[arm].expires = ahead
+            rival = max(rival, arms[arm].upper)
+            until = min(until, arms[arm].expires)
     log_clock = math.log(float(clock))
-    settings[layout.EARLIER_LOG] = log_clock
-    best = leader
-    largest = index_of(base, mean, leader_count, log_clock, settings)
-    for arm in range(n_arms):
-        if arm != leader and arms[layout.UPPER, arm] >= largest:
-            count = arms[layout.COUNT, arm]
-            index = index_of(base, arms[layout.TOTAL, arm] / count, count, log_clock, settings)
+    policy.lead = -math.inf
+    if _is_above(rival, leader, log_clock, policy, arms):
+        if policy.base == layout.UCB1:
+            # The leader, with n rewards of total S, leads if S + sqrt(c n ln t) > n rival. The
+            # root only grows, so the present one will do.
+            count = arms[leader].count
+            spread = math.sqrt(policy.exploration * log_clock * count)
+            policy.lead = arms[leader].total + spread - count * rival * (1.0 + _MARGIN)
+            policy.rival, policy.until = rival, until
+        return leader
+    best, largest = leader, _index(leader, log_clock, policy, arms)
+    for arm in range(len(arms)):
+        if arm != leader and arms[arm].upper >= largest:
+            index = _index(arm, log_clock, policy, arms)
             if index > largest or (index == largest and arm < best):
                 best, largest = arm, index
     if best != leader:
-        arms[layout.EXPIRY, leader] = -1.0  # its bound was not kept up while it led
+        arms[leader].expires = -1.0  # its bound was not kept up while it led
     return best
+
+
+@compiled
+def thompson(arms, rng):  # type: ignore[no-untyped-def]
+    """Thompson sampling: the largest draw from Beta(1 + total, 1 + count - total)."""
+    best, largest = 0, -1.0
+    for arm in range(len(arms)):
+        total = arms[arm].total
+        draw = rng.beta(1.0 + total, 1.0 + arms[arm].count - total)
+        if draw > largest:
+            best, largest = arm, draw
+    return best
+
+
+@compiled
+def _thompson_received(arms, rng):  # type: ignore[no-untyped-def]
+    """Thompson sampling on all received rewards, queued ones included."""
+    best, largest = 0, -1.0
+    for arm in range(len(arms)):
+        total = arms[arm].received_total
+        draw = rng.beta(1.0 + total, 1.0 + arms[arm].received - total)
+        if draw > largest:
+            best, largest = arm, draw
+    return best
+
+
+@compiled
+def _greedy_received(asked, arms):  # type: ignore[no-untyped-def]
+    """The largest mean of received rewards; `asked` while there are none."""
+    best, largest = asked, -1.0
+    for arm in range(len(arms)):
+        if arms[arm].received > 0.0:
+            mean = arms[arm].received_total / arms[arm].received
+            if mean > largest:
+                best, largest = arm, mean
+    return best
+
+
+@compiled
+def choose_sdb(policy, arms, rng):  # type: ignore[no-untyped-def]
+    """SDB: the heuristic's arm, unless it has `max_delay` rewards that the base has not used."""
+    asked = policy.asked
+    arm = _greedy_received(asked, arms) if policy.greedy else _thompson_received(arms, rng)
+    unused = arms[arm].plays - arms[arm].count
+    return asked if unused >= policy.max_delay else arm
+
+
+@compiled
+def choose_delayed_ucb1(rounds, policy, arms):  # type: ignore[no-untyped-def]
+    """Delayed-UCB1: first an arm without rewards, the one played least; then the best index."""
+    unseen = -1
+    for arm in range(len(arms)):
+        if arms[arm].count == 0.0 and (unseen < 0 or arms[arm].plays < arms[unseen].plays):
+            unseen = arm
+    policy.asked = unseen if unseen >= 0 else best_index(rounds, policy, arms)
+    return policy.asked
+
+
+@compiled
+def choose_ducb(t, policy, arms):  # type: ignore[no-untyped-def]
+    """DUCB: each play counts by the probability that it has arrived, N~ of the paper."""
+    if t <= len(arms):
+        return arms[t - 1].order
+    best, largest = -1, -math.inf
+    log_t = (1.0 + policy.epsilon) * math.log(float(t))
+    for arm in range(len(arms)):
+        plays, total = float(arms[arm].plays), arms[arm].total
+        expected = plays - arms[arm].missing / layout.PROBABILITY_UNITS
+        if expected <= 0.0:
+            index = math.inf
+        elif policy.poisson:
+            index = poisson_upper(total / expected, log_t / expected)
+        else:
+            index = (total + math.sqrt(plays * log_t / 2.0)) / expected
+        tied = index == math.inf and largest == math.inf
+        if index > largest or (tied and plays < arms[best].plays):
+            best, largest = arm, index
+    return best
+
+
+@compiled
+def age_plays(t, arm, policy, arms, survival, changes):  # type: ignore[no-untyped-def]
+    """Update DUCB's N - N~ after `arm` was played in round t.
+
+    A block of one arm over the rounds [a, b) misses the sum of survival(lag) over its lags, t - b + 1
+    to t - a. One round later it misses survival(t - a) more and survival(t - b) less: only the
+    changes of arm within the window matter.
+    """
+    mask = len(changes) - 1
+    if arm != policy.last_arm:
+        change = changes[policy.end_change & mask]
+        change.round, change.left, change.entered = t, policy.last_arm, arm
+        policy.end_change += 1
+        policy.last_arm = arm
+    window = survival.shape[1]
+    while (
+        policy.first_change < policy.end_change
+        and t - changes[policy.first_change & mask].round >= window
+    ):
+        policy.first_change += 1
+    for number in range(policy.first_change, policy.end_change):
+        change = changes[number & mask]
+        lag = t - change.round
+        arms[change.entered].missing += survival[change.entered, lag]
+        if change.left >= 0:
+            arms[change.left].missing -= survival[change.left, lag]
+
+
+@compiled
+def choose_improved_ucb(policy, arms):  # type: ignore[no-untyped-def]
+    """Improved UCB: active arms in turn up to the plays of the phase; then eliminate, halve."""
+    while policy.committed < 0:
+        for arm in range(len(arms)):
+            if arms[arm].active and arms[arm].plays < policy.phase_plays:
+                return arm
+        _finish_phase(policy, arms)
+    return policy.committed
+
+
+@compiled
+def _finish_phase(policy, arms):  # type: ignore[no-untyped-def]
+    if policy.phase_plays == 0:
+        policy.committed = 0  # a horizon too short for any phase
+        return
+    best, largest = -1, -math.inf
+    for arm in range(len(arms)):
+        mean = arms[arm].total / arms[arm].count
+        if arms[arm].active and mean > largest:
+            best, largest = arm, mean
+    level = math.log(policy.horizon * policy.tolerance**2)
+    width = math.sqrt(max(level, 0.0) / (2.0 * policy.phase_plays))
+    n_active = 0
+    for arm in range(len(arms)):
+        mean = arms[arm].total / arms[arm].count
+        arms[arm].active = arms[arm].active and mean + width >= largest - width
+        n_active += arms[arm].active
+    policy.tolerance /= 2.0
+    scaled = policy.horizon * policy.tolerance**2
+    # The paper's phases end at m = floor(log2(T / e) / 2): while T * tolerance^2 >= e.
+    if n_active == 1 or scaled < math.e:
+        policy.committed = best
+        return
+    needed = int(math.ceil(2.0 * math.log(scaled) / policy.tolerance**2))
+    policy.phase_plays = max(policy.phase_plays, needed)

@@ -1,33 +1,30 @@
-"""Whole runs at compiled speed.
+"""Runs of attributed baselines.
 
-Rewards and delays are drawn ahead in blocks of rounds, from streams of their own, so that a run
-depends on its seed only: not on how many rounds a compiled call plays, nor on the policy.
+Rewards and delays are drawn ahead in chunks of rounds, from streams of their own. So policies run with
+one seed meet the same rewards and delays in the same rounds, and a run depends on its seed alone.
 """
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput, whole_number
 from latesum.attributed import layout_kernels as layout
-from latesum.attributed.draws import BLOCK, Draws
-from latesum.attributed.memory import Integers, Memory
-from latesum.attributed.playable import memory_of
-from latesum.attributed.policy import AttributedPolicy
+from latesum.attributed.policies import AttributedPolicy, Integers, PolicyState
 from latesum.simulation.problem import Problem
+from latesum.simulation.rewards import Bernoulli
 
-#: Rewards with a delay this long wait in a heap instead of the ring. More than a block, so that
-#: none of them arrives in the compiled call that sends it off.
-LONGEST_RING = 1 << 16
-#: What a place of a list of rewards says beside the next place.
-_REST_BITS = (1 << layout.FOLLOWING) - 1
-#: Rounds between two calls of `progress`.
-_PROGRESS_EVERY = 1 << 18
+#: Rounds per chunk of draws and per compiled call, a power of two. A part of what a seed means: with
+#: another number some delays are drawn in another order.
+CHUNK = 1 << 15
+#: The longest ring of rounds for rewards in flight; longer delays go round it more than once.
+MAX_RING = 1 << 18
+#: Chunks between two calls of `progress`.
+_PROGRESS_EVERY = 16
 
 
 @dataclass(frozen=True)
@@ -58,7 +55,6 @@ def run(
     checkpoints: Integers | None = None,
     progress: Callable[[int], object] | None = None,
     record: bool = False,
-    chunk: int = BLOCK,
 ) -> AttributedRun:
     """Play `policy` for `horizon` rounds.
 
@@ -71,8 +67,6 @@ def run(
             the horizon.
         progress: Called from time to time with the number of rounds done.
         record: Whether the blocks are recorded too.
-        chunk: The largest number of rounds per compiled call. An interrupt is noticed between two
-            calls; results do not depend on it.
 
     >>> from latesum.attributed import QPMD
     >>> from latesum.simulation import Problem
@@ -83,149 +77,149 @@ def run(
     10000
     """
     horizon = whole_number(horizon, "horizon", at_least=1)
-    chunk = min(whole_number(chunk, "chunk", at_least=1), BLOCK)
     stops = _checked_checkpoints(checkpoints, horizon)
     policy.check(problem)
     draws = Draws(problem, seed_sequence)
-    memory = memory_of(policy, draws.policy_rng, problem)
-    state = _RunState(memory, draws, horizon, stops, record)
-    reported = 0
-    while state.rounds_done < horizon:
-        state.advance(chunk)
-        if progress is not None and (
-            state.rounds_done - reported >= _PROGRESS_EVERY or state.rounds_done == horizon
-        ):
-            reported = state.rounds_done
-            progress(reported)
-    return state.result()
-
-
-class _Far(NamedTuple):
-    """A reward that is under way for so long that it is kept out of the ring."""
-
-    due: int
-    minus_round: int  # of those due in one round, the latest play comes first
-    arm: int
-    reward: float
-
-
-class _RunState:
-    """The state of a run between two compiled calls."""
-
-    def __init__(
-        self, memory: Memory, draws: Draws, horizon: int, stops: Integers, record: bool
-    ) -> None:
-        from latesum.attributed import loop_kernels  # Numba is loaded here, not at import
-
-        self._kernel = loop_kernels.run_rounds
-        self._memory = memory
-        self._draws = draws
-        self._horizon = horizon
-        self.rounds_done = 0
-        self._world: Integers = np.zeros(layout.WORLD_SIZE, dtype=np.int64)
-        self._world[layout.PREVIOUS_ARM] = -1
-        self._travelling = _nothing_under_way(1)
-        self._far: list[_Far] = []
-        self._far_in_block = 0
-        buffer = BLOCK if record else 0
-        plays: Integers = np.zeros((len(stops), memory.tallies.shape[1]), dtype=np.int64)
-        start, arm = np.empty(buffer, dtype=np.int64), np.empty(buffer, dtype=np.int64)
-        self._notes = layout.Notes(stops, plays, start, arm)
-        self._blocks: list[tuple[Integers, Integers]] | None = [] if record else None
-
-    def advance(self, chunk: int) -> None:
-        """Play at most `chunk` rounds, to the end of the block of draws at the latest."""
-        first = self.rounds_done
-        place = first % BLOCK
-        if place == 0:
-            self._draws.next_block()
-            self._fit_ring()
-        rounds = min(chunk, BLOCK - place, self._horizon - first)
-        due = self._due_before(first + rounds)
-        # Every reward that may arrive in these rounds finds a place in the queues.
-        self._memory.make_room(int(self._world[layout.UNDER_WAY]) + rounds + len(due))
-        room = min(self._far_in_block, rounds)
-        far = layout.Labelled(
-            np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64), np.empty(room)
-        )
-        world = self._world
-        self._kernel(
-            first, rounds, self._horizon, place, world,
-            *self._draws.block, *self._travelling, *_labelled(due), *far,
-            *self._notes, *self._memory.state,
-        )  # fmt: skip
-        self._send_far(int(world[layout.NEW_FAR]), far)
-        if self._blocks is not None:
-            new = int(world[layout.NEW_BLOCKS])
-            self._blocks.append((self._notes.start[:new].copy(), self._notes.arm[:new].copy()))
-        self.rounds_done = first + rounds
-
-    def result(self) -> AttributedRun:
-        """What was played."""
-        starts = arms = None
-        if self._blocks is not None:
-            starts = np.concatenate([part[0] for part in self._blocks])
-            arms = np.concatenate([part[1] for part in self._blocks])
-        return AttributedRun(
-            plays=self._notes.plays,
-            last_arm=int(self._world[layout.PREVIOUS_ARM]),
-            switches=int(self._world[layout.SWITCHES]),
-            starts=starts,
-            arms=arms,
-        )
-
-    def _fit_ring(self) -> None:
-        """Let the ring reach as far as the delays of this block, or as far as it may."""
-        longest = int(self._draws.delays.max())
-        self._far_in_block = 0
-        if longest >= LONGEST_RING:
-            self._far_in_block = int(np.count_nonzero(self._draws.delays >= LONGEST_RING))
-        longest = min(longest, LONGEST_RING - 1, self._horizon - 1)
-        size = 1 << longest.bit_length()
-        old = self._travelling.ring
-        if size <= len(old):
-            return
-        rounds = self.rounds_done + np.arange(len(old))
-        places = (rounds - len(old)) & (size - 1)  # of the last plays, in the larger ring
-        before = rounds & (len(old) - 1)
-        moved = np.empty(len(old) + 1, dtype=np.int32)
-        moved[before], moved[-1] = places, -1  # what ends a list still does
-        ring, sums, entries, reward = self._travelling
-        self._travelling = _nothing_under_way(size)
-        self._travelling.ring[rounds & (size - 1)] = moved[ring[before]]
-        self._travelling.sums[rounds & (size - 1)] = sums[before]
-        following, rest = entries[before] >> layout.FOLLOWING, entries[before] & _REST_BITS
-        self._travelling.entries[places] = (
-            moved[following].astype(np.int64) << layout.FOLLOWING | rest
-        )
-        self._travelling.reward[places] = reward[before]
-
-    def _due_before(self, end: int) -> list[_Far]:
-        due = []
-        while self._far and self._far[0].due < end:
-            due.append(heapq.heappop(self._far))
-        return due
-
-    def _send_far(self, count: int, far: layout.Labelled) -> None:
-        for place in range(count):
-            played, arm = int(far.round[place]), int(far.arm[place])
-            _, delay = self._draws.of_play(played % BLOCK, arm)
-            heapq.heappush(self._far, _Far(played + delay, -played, arm, float(far.reward[place])))
-
-
-def _nothing_under_way(size: int) -> layout.Travelling:
-    """A ring of this many rounds."""
-    sums, entries = np.zeros((2, size), dtype=np.int64)
-    entries[:] = -1 << layout.FOLLOWING
-    return layout.Travelling(np.full(size, -1, dtype=np.int32), sums, entries, np.zeros(size))
-
-
-def _labelled(due: list[_Far]) -> layout.Labelled:
-    return layout.Labelled(
-        np.array([entry.due for entry in due], dtype=np.int64),
-        np.array([entry.arm for entry in due], dtype=np.int32),
-        np.array([entry.reward for entry in due], dtype=np.float64),
+    game = _Game(policy.new_state(draws.policy_rng), draws, horizon)
+    plays_at = np.zeros((len(stops), problem.n_arms), dtype=np.int64)
+    plays = np.zeros(problem.n_arms, dtype=np.int64)
+    starts, arms = [], []
+    last_arm, switches = -1, -1
+    for number, first in enumerate(range(0, horizon, CHUNK)):
+        played = game.play_chunk(first)
+        end = first + len(played)
+        changes = np.flatnonzero(played[1:] != played[:-1]) + 1
+        if played[0] != last_arm:
+            changes = np.insert(changes, 0, 0)
+        switches += len(changes)
+        if record:
+            starts.append(first + changes)
+            arms.append(played[changes])
+        for place in np.flatnonzero((first < stops) & (stops < end)):
+            played_here = np.bincount(played[: stops[place] - first], minlength=len(plays))
+            plays_at[place] = plays + played_here
+        plays_at[stops == end] = game.plays
+        plays, last_arm = game.plays, int(played[-1])
+        if progress is not None and ((number + 1) % _PROGRESS_EVERY == 0 or end == horizon):
+            progress(end)
+    return AttributedRun(
+        plays=plays_at,
+        last_arm=last_arm,
+        switches=switches,
+        starts=np.concatenate(starts) if record else None,
+        arms=np.concatenate(arms) if record else None,
     )
+
+
+class Draws:
+    """Rewards and delays of a run, drawn ahead chunk by chunk.
+
+    The draw of round t is the same whatever was played before.
+    """
+
+    def __init__(self, problem: Problem, seed_sequence: np.random.SeedSequence) -> None:
+        self.problem = problem
+        self.policy_rng = _stream(seed_sequence, 0, 0)
+        arms = range(problem.n_arms)
+        self._reward_rngs = [_stream(seed_sequence, 1, arm) for arm in arms]
+        self._delay_rngs = [_stream(seed_sequence, 2, arm) for arm in arms]
+        self._shared_rewards = all(isinstance(arm, Bernoulli) for arm in problem.arms)
+        self._shared_delays = len(set(problem.delays)) == 1
+        self._means = np.array(problem.means, dtype=np.float64)[:, np.newaxis]
+        #: At [arm, place]; all arms share the only row of `delays` where their delays are the same.
+        self.rewards: NDArray[np.float64] = np.empty((0, 0))
+        self.delays: Integers = np.empty((0, 0), dtype=np.int64)
+
+    def next_chunk(self) -> None:
+        """Replace the draws by those of the next chunk of rounds."""
+        if self._shared_rewards:  # one uniform number per round serves every arm
+            uniform = self._reward_rngs[0].random(CHUNK)
+            self.rewards = (uniform < self._means).astype(np.float64)
+        else:
+            pairs = zip(self.problem.arms, self._reward_rngs, strict=True)
+            self.rewards = np.stack([arm.draw(CHUNK, rng) for arm, rng in pairs])
+        delays = self.problem.delays[:1] if self._shared_delays else self.problem.delays
+        drawn = [
+            delay.draw(CHUNK, rng) for delay, rng in zip(delays, self._delay_rngs, strict=False)
+        ]
+        self.delays = np.atleast_2d(drawn[0]) if len(drawn) == 1 else np.stack(drawn)
+
+    def of_play(self, place: int, arm: int) -> tuple[float, int]:
+        """The reward and the delay of a play of `arm` in round `place` of the chunk."""
+        row = min(arm, len(self.delays) - 1)
+        return float(self.rewards[arm, place]), int(self.delays[row, place])
+
+
+def _stream(seed_sequence: np.random.SeedSequence, purpose: int, arm: int) -> np.random.Generator:
+    """A generator of its own for each purpose and arm; `seed_sequence` itself is not changed."""
+    child = np.random.SeedSequence(
+        seed_sequence.entropy,
+        spawn_key=(*seed_sequence.spawn_key, purpose, arm),
+        pool_size=seed_sequence.pool_size,
+    )
+    return np.random.Generator(np.random.PCG64(child))
+
+
+class _Game:
+    """A run in progress: a policy's state and the rewards in flight."""
+
+    def __init__(self, state: PolicyState, draws: Draws, horizon: int) -> None:
+        from latesum.attributed.loop_kernels import play_rounds  # loads Numba
+
+        self._play_rounds = play_rounds
+        self._state, self._draws = state, draws
+        self._run = np.zeros(1, dtype=layout.RUN)[0]
+        self._run["horizon"] = horizon
+        self._played = np.empty(CHUNK, dtype=np.int64)
+        self._ring: NDArray[np.void] | None = None
+
+    @property
+    def plays(self) -> Integers:
+        """The plays of each arm so far."""
+        return self._state.arms["plays"].copy()
+
+    def play_chunk(self, first: int) -> Integers:
+        """Play a chunk of rounds; their arms."""
+        self._draws.next_chunk()
+        run, state = self._run, self._state
+        rounds = min(CHUNK, int(run["horizon"]) - first)
+        run["now"], run["end"] = first, first + rounds
+        if self._ring is None:
+            self._make_ring()
+        self._make_room(first, rounds)
+        self._play_rounds(
+            run,
+            self._draws.rewards,
+            self._draws.delays,
+            self._played,
+            self._flight,
+            self._ring,
+            *state,
+            self._draws.policy_rng,
+        )
+        return self._played[:rounds]
+
+    def _make_ring(self) -> None:
+        """A ring that reaches as far as the first delays, each slot with a node of its own."""
+        longest = min(int(self._draws.delays.max()), int(self._run["horizon"]) - 1, MAX_RING - 1)
+        size = 1 << longest.bit_length()
+        self._ring = np.zeros(size, dtype=layout.SLOT)
+        self._ring["last"] = np.arange(size)
+        self._flight = np.zeros(size, dtype=layout.REWARD)
+        self._run["free"] = -1
+
+    def _make_room(self, first: int, rounds: int) -> None:
+        """Let there be an unused node for the reward of every round of the next call."""
+        assert self._ring is not None
+        used = first - int(self._run["unseen"]) - int(self._state.arms["count"].sum())
+        capacity = len(self._flight) - len(self._ring)
+        if capacity - used >= rounds:
+            return
+        more = np.zeros(max(rounds, capacity), dtype=layout.REWARD)
+        more["next"] = np.arange(1, len(more) + 1) + len(self._flight)
+        more["next"][-1] = self._run["free"]
+        self._run["free"] = len(self._flight)
+        self._flight = np.concatenate([self._flight, more])
 
 
 def _checked_checkpoints(checkpoints: Integers | None, horizon: int) -> Integers:

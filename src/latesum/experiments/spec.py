@@ -23,7 +23,6 @@ from latesum._draws import SharedGenerator, seeded, seeded_rows
 from latesum._plugins import Registry, signature_of
 from latesum.attributed import AttributedPolicy
 from latesum.attributed import run as run_attributed
-from latesum.attributed.playable import refuse_unplayable
 from latesum.experiments.batches import Batch, Seeds, can_play_together, play_together
 from latesum.experiments.play import AtOnce, Game, InBuckets, Poor, Reports
 from latesum.experiments.plays import Plays
@@ -338,7 +337,7 @@ class RunSpec:
                     f"{policy.name} sees every reward as it arrives; it cannot be run in buckets or "
                     "with a report lag."
                 )
-            refuse_unplayable(policy, problem)
+            policy.check(problem)
             if isinstance(problem, FieldProblem):
                 raise InvalidInput(
                     f"{policy.name} sees which arm paid; it runs on a Problem, not on a FieldProblem."

@@ -10,10 +10,7 @@ import warnings
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-
 from latesum._compile import cache_folder
-from latesum.attributed import QPMD
 from latesum.experiments.engine import FEWEST_TOGETHER, Chunk, run_chunk
 from latesum.experiments.markets.spec import MarketRunSpec
 from latesum.experiments.play import InBuckets
@@ -116,9 +113,6 @@ def _play_policy(name: str) -> None:
     if name == "round-robin":
         RunSpec(_OTHER_REWARDS, spec, _ROUNDS).run(0)
         RunSpec(_AMOUNTS, spec, _ROUNDS, reports=InBuckets(100), world="buckets").run(0)
-    if name == "qpm-d":
-        steps = QPMD("ucb1", n_arms=2).start(rng=np.random.default_rng(1))
-        steps.observe([(steps.choose(), 1.0)])
 
 
 def _play_market() -> None:
