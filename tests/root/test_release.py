@@ -279,15 +279,6 @@ def test_the_oldest_libraries_that_are_allowed(wheel, environment):
     environment.python("import latesum.service.app")
 
 
-def test_policies_of_smpybandits_play_as_they_do_by_themselves(wheel, environment):
-    """The real library, with the last SciPy that it can be imported with; latesum allows that one too."""
-    environment.install("SMPyBandits==0.9.7", "scipy<1.14", wheel)
-    script = ROOT / "tests" / "adapters" / "smpybandits_alone.py"
-    said = environment.run("python", script).stdout
-    assert said.count("the same 600 choices") == 7
-    assert "klUCB, from totals" in said
-
-
 @pytest.mark.parametrize("page", ["start-researcher", "start-practitioner"])
 def test_a_five_minute_page_works_with_what_it_says_to_install(wheel, environment, page):
     """Its code and commands, in order and in an empty folder: the default run has all extras and more."""

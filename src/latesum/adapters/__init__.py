@@ -1,21 +1,12 @@
-"""latesum beside the libraries that you use already.
+"""Adapters to other libraries.
 
-`RoundEnv` and `BlockEnv` are Gymnasium environments (extra `gymnasium`). `RiverPolicy`, `MABWiserPolicy` and
-`SMPyBanditsPolicy` let policies of river, MABWiser and SMPyBandits play latesum's problems, `play_labelled` and `compare_labelled` run them, and `AskTell` is a policy as Optuna's users
-know it. Only the environments import the library that they speak to.
+`RoundEnv` and `BlockEnv` are Gymnasium environments (extra `gymnasium`). `compare_attributed` plays
+policies of river, MABWiser or your own that take attributed feedback, reward by reward.
 """
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from latesum.adapters.ask_tell import AskTell, Trial
-from latesum.adapters.labelled import (
-    LabelledPolicy,
-    MABWiserPolicy,
-    RiverPolicy,
-    SMPyBanditsPolicy,
-    compare_labelled,
-    play_labelled,
-)
+from latesum.adapters.attributed import AttributedPlayer, compare_attributed
 
 if _TYPE_CHECKING:
     from latesum.adapters.environments import BlockEnv as BlockEnv
@@ -24,16 +15,7 @@ if _TYPE_CHECKING:
 #: Public too, but importing them needs an extra.
 _ENVIRONMENTS = ("RoundEnv", "BlockEnv")
 
-__all__ = [
-    "AskTell",
-    "LabelledPolicy",
-    "MABWiserPolicy",
-    "RiverPolicy",
-    "SMPyBanditsPolicy",
-    "Trial",
-    "compare_labelled",
-    "play_labelled",
-]
+__all__ = ["AttributedPlayer", "compare_attributed"]
 
 
 def __getattr__(name: str) -> object:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from latesum._compile import compiled
 from latesum._kl_kernels import (
     TO_THE_LAST_DIGIT,
@@ -235,5 +237,5 @@ def _finish_phase(policy, arms):  # type: ignore[no-untyped-def]
     if n_active == 1 or scaled < math.e:
         policy.committed = best
         return
-    needed = int(math.ceil(2.0 * math.log(scaled) / policy.tolerance**2))
+    needed = np.int64(math.ceil(2.0 * math.log(scaled) / policy.tolerance**2))
     policy.phase_plays = max(policy.phase_plays, needed)

@@ -76,7 +76,7 @@ class AttributedPolicy(ABC):
             raise InvalidInput(
                 f"{cls.__name__} cannot extend an attributed baseline: its rule is compiled, and a "
                 "method of yours would never be called. Use a baseline as it is, or play a policy of "
-                "your own with latesum.adapters.play_attributed."
+                "your own with latesum.adapters.compare_attributed."
             )
 
     @property

@@ -1,0 +1,164 @@
+"""Policies of other libraries with attributed feedback on latesum's problems.
+
+Such a policy is a reference: it learns which arm earned a reward, which totals do not say. With
+`credit="playing"` it learns what a user of totals could tell it, and one sees the effect of anonymity.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, Protocol, get_args
+
+import numpy as np
+
+from latesum._checks import InvalidInput, known_name, whole_number
+from latesum._progress import ProgressChoice, chosen_progress
+from latesum.attributed.runner import CHUNK, Draws
+from latesum.experiments.comparison import Comparison, default_checkpoints
+from latesum.experiments.results import Runs
+from latesum.experiments.run import Run
+from latesum.experiments.spec import POLICY, WORLD
+from latesum.policies import Play
+from latesum.simulation import FieldProblem, Problem
+
+#: Whom a reward that arrives is credited to: "paid", the arm that earned it; "playing", the arm that
+#: is played when it arrives.
+Credit = Literal["paid", "playing"]
+#: What must agree in two comparisons that stand in one table.
+_SHARED = ("problem", "horizon", "replications", "seed", "bucket", "report_lag", "arm_order")
+
+
+class AttributedPlayer(Protocol):
+    """A policy with attributed feedback: any object with these two methods."""
+
+    def choose(self) -> int:
+        """The arm to play in this round."""
+        ...
+
+    def observe(self, arm: int, reward: float) -> None:
+        """Learn from a reward.
+
+        Args:
+            arm: The arm that it is credited to.
+            reward: What arrived.
+        """
+        ...
+
+
+def compare_attributed(
+    problem: Problem,
+    policies: Mapping[str, Callable[[int], AttributedPlayer]],
+    horizon: int,
+    *,
+    replications: int,
+    seed: int,
+    credit: Credit = "paid",
+    beside: Comparison | None = None,
+    progress: ProgressChoice = None,
+) -> Comparison:
+    """Play policies of other libraries; the result is a `Comparison` as `compare` makes it.
+
+    Rewards and delays of a round are those that latesum's own attributed baselines meet with the same
+    seed and number of the run.
+
+    Args:
+        problem: What is played.
+        policies: By name, a function that takes a seed and makes a new policy.
+        horizon: The number of rounds.
+        replications: How often each policy is run.
+        seed: The same seed gives the same draws.
+        credit: "paid": a reward is credited to the arm that earned it, when it arrives. "playing":
+            the total that arrives in a round is credited to the arm of that round.
+        beside: A comparison on the same problem with the same horizon and seed; its policies come
+            first in the result.
+        progress: True for a bar, or a function as for `compare`.
+
+    >>> class Greedy:
+    ...     def __init__(self, seed):
+    ...         self.counts, self.totals = [1, 1], [1.0, 1.0]
+    ...     def choose(self):
+    ...         means = [total / n for total, n in zip(self.totals, self.counts)]
+    ...         return means.index(max(means))
+    ...     def observe(self, arm, reward):
+    ...         self.counts[arm] += 1
+    ...         self.totals[arm] += reward
+    >>> problem = Problem([0.2, 0.8], "uniform(0, 10)")
+    >>> made = compare_attributed(problem, {"greedy": Greedy}, 1_000, replications=3, seed=1)
+    >>> made.policies
+    ['greedy']
+    """
+    horizon = whole_number(horizon, "the horizon", at_least=1)
+    replications = whole_number(replications, "the number of replications", at_least=1)
+    known_name(credit, get_args(Credit), "way to credit rewards")
+    if isinstance(problem, FieldProblem):
+        raise InvalidInput("attributed feedback needs a Problem, not a FieldProblem.")
+    about: dict[str, Any] = {
+        "problem": repr(problem),
+        "horizon": horizon,
+        "replications": replications,
+        "seed": seed,
+        **{"bucket": 1, "report_lag": 0, "arm_order": "as given", "before": None, "history": 0},
+        **{"sees_more": [], "broken_assumptions": []},
+    }
+    runs: dict[str, Runs] = {}
+    if beside is not None:
+        for part in _SHARED:
+            if beside.description[part] != about[part]:
+                raise InvalidInput(
+                    f"the comparison beside has {part} {beside.description[part]!r}, and here it is "
+                    f"{about[part]!r}: only what is alike stands in one table."
+                )
+        about, runs = dict(beside.description), dict(beside.runs)
+    if taken := sorted(set(runs) & set(policies)):
+        raise InvalidInput(f"{', '.join(taken)} is there already; give each policy its own name.")
+    checkpoints = np.array(default_checkpoints(horizon), dtype=np.int64)
+    show, done = chosen_progress(progress), 0
+    for name, make in policies.items():
+        made = []
+        for number in range(replications):
+            own = np.random.SeedSequence(seed, spawn_key=(number, POLICY)).generate_state(1)
+            draws = Draws(problem, np.random.SeedSequence(seed, spawn_key=(number, WORLD)))
+            made.append(_play(problem, make(int(own[0])), horizon, draws, credit))
+            done += 1
+            if show:
+                show(done, replications * len(policies), "runs of other libraries")
+        measured = {
+            "regret": np.array([run.regret(checkpoints) for run in made]),
+            "ended_on_best": np.array([problem.is_best(run.last_arm, horizon) for run in made]),
+            "switches": np.array([run.switches for run in made]),
+        }
+        runs[name] = Runs(checkpoints, measured)
+    if credit == "paid":
+        about["sees_more"] = [*about["sees_more"], *policies]
+    return Comparison(runs, about)
+
+
+def _play(
+    problem: Problem, policy: AttributedPlayer, horizon: int, draws: Draws, credit: Credit
+) -> Run:
+    """One run, round by round, with the delay in between."""
+    in_flight: list[tuple[int, int, int, float]] = []  # due, round of play, arm, reward
+    plays: list[Play] = []
+    for now in range(horizon):
+        if now % CHUNK == 0:
+            draws.next_chunk()
+        arm = policy.choose()
+        if not 0 <= arm < problem.n_arms:
+            raise InvalidInput(f"the policy chose arm {arm}; the last is {problem.n_arms - 1}.")
+        reward, delay = draws.of_play(now % CHUNK, arm)
+        heapq.heappush(in_flight, (now + delay, now, arm, reward))
+        total = 0.0
+        while in_flight and in_flight[0][0] <= now:
+            _, _, earned_by, arrived = heapq.heappop(in_flight)
+            total += arrived
+            if credit == "paid":
+                policy.observe(earned_by, arrived)
+        if credit == "playing":
+            policy.observe(arm, total)
+        if plays and plays[-1].arm == arm:
+            last = plays[-1]
+            plays[-1] = last._replace(rounds=last.rounds + 1, total=(last.total or 0.0) + total)
+        else:
+            plays.append(Play(arm, 1, total))
+    return Run(problem, plays)
