@@ -67,7 +67,7 @@ SHORTER = {
 }
 ANSWERS = {
     "restated-totals": "revised",
-    "unknown-delay": "Delays from 600 observations",
+    "unknown-delay": "Delays from 600 single delays",
     "regions": "offers-south",
     "compare-with-odaaf": "mine:MyPolicy",
     "something-ran-before": "plan.json",

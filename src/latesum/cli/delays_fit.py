@@ -11,11 +11,9 @@ import typer
 from latesum import delays
 from latesum._checks import InvalidInput
 from latesum._extras import need
-from latesum._render import new_table, terminal
+from latesum._render import terminal
 from latesum.cli.describe import show_delay
 from latesum.cli.file_options import Columns, DateFormat, Decimal, Sheet, SkipLines, Thousands
-from latesum.delays import FittedDelay
-from latesum.delays.fitting.result import plural
 from latesum.files import FileForm
 
 
@@ -62,39 +60,33 @@ def delays_command(
         need("plots")
     given: Any = kind
     form = FileForm.create(
-        columns=columns, date_format=date_format, decimal=decimal, thousands=thousands,
-        skip_lines=skip_lines, sheet=sheet,
-    )  # fmt: skip
+        columns=columns,
+        date_format=date_format,
+        decimal=decimal,
+        thousands=thousands,
+        skip_lines=skip_lines,
+        sheet=sheet,
+    )
     fitted = delays.fit(
-        file, kind=given, unit=unit, largest=largest,
-        stopped_at=stopped_at, started_at=started_at, background=background, level=level,
+        file,
+        kind=given,
+        unit=unit,
+        largest=largest,
+        stopped_at=stopped_at,
+        started_at=started_at,
+        background=background,
+        level=level,
         form=form,
-    )  # fmt: skip
+    )
     if plot:
         fitted.plot(plot)
     if as_json:
         print(json.dumps(fitted.to_json(), indent=2))
         return
-    _show(fitted)
+    terminal().print(fitted.table())
+    for warning in fitted.warnings:
+        print(f"Warning: {warning}")
     if rounds_per_unit:
         print(fitted.delay(rounds_per_unit).text)
     if plot:
         print(f"The picture: {plot}")
-
-
-def _show(fitted: FittedDelay) -> None:
-    title = f"Delays from {fitted.basis}, in {plural(fitted.unit)}"
-    table = new_table(title, ["", "estimate", f"{fitted.level:.0%} limits"])
-    rows = {"mean": fitted.mean, "variance": fitted.variance}
-    rows |= {f"{share:.0%} arrive within": row for share, row in fitted.quantiles.items()}
-    for name, row in rows.items():
-        table.add_row(name, f"{row.value:,.4g}", f"{row.low:,.4g} to {row.high:,.4g}")
-    table.add_row("standard error of the mean", f"{fitted.mean_error:,.4g}", "")
-    if fitted.mack_error is not None:
-        table.add_row("the same, Mack's formula", f"{fitted.mack_error:,.4g}", "")
-    table.add_row("largest seen", f"{fitted.largest_seen:,.4g}", "")
-    bound = "not known" if fitted.bound is None else f"{fitted.bound:,.4g}"
-    table.add_row("largest possible", bound, "")
-    terminal().print(table)
-    for warning in fitted.warnings:
-        print(f"Warning: {warning}")

@@ -71,10 +71,6 @@ class Mixture(Delay):
         pairs = zip(self._weights, self._delays, strict=True)
         return math.fsum(w * (d.variance + (d.mean - self.mean) ** 2) for w, d in pairs)
 
-    def expected_outstanding(self, rounds: int) -> float:
-        pairs = zip(self._weights, self._delays, strict=True)
-        return math.fsum(w * d.expected_outstanding(rounds) for w, d in pairs)
-
     def survival(self, k: ArrayLike) -> Floats:
         k = np.asarray(k)
         total = np.zeros(k.shape)

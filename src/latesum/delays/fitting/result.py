@@ -11,6 +11,7 @@ import numpy as np
 
 from latesum._checks import InvalidInput, finite_number
 from latesum._extras import figure_class, save
+from latesum._render import TextTable, new_table
 from latesum.delays.base import Delay
 from latesum.delays.composite import Tabulated
 from latesum.delays.curves import Curve, Floats
@@ -182,17 +183,24 @@ class FittedDelay:
             "delay": Tabulated.from_curve(self.curve, 1.0).text,
         }
 
+    def table(self) -> TextTable:
+        """The estimates with their limits, as a table."""
+        title = f"Delays from {self.basis}, in {plural(self.unit)}"
+        table = new_table(title, ["", "estimate", f"{self.level:.0%} limits"])
+        rows = {"mean": self.mean, "variance": self.variance}
+        rows |= {f"{share:.0%} arrive within": row for share, row in self.quantiles.items()}
+        for name, row in rows.items():
+            table.add_row(name, f"{row.value:,.4g}", f"{row.low:,.4g} to {row.high:,.4g}")
+        table.add_row("standard error of the mean", f"{self.mean_error:,.4g}", "")
+        if self.mack_error is not None:
+            table.add_row("the same, Mack's formula", f"{self.mack_error:,.4g}", "")
+        table.add_row("largest seen", f"{self.largest_seen:,.4g}", "")
+        bound = "not known" if self.bound is None else f"{self.bound:,.4g}"
+        table.add_row("largest possible", bound, "")
+        return table
+
     def __str__(self) -> str:
-        rows = [("mean", self.mean), ("variance", self.variance)]
-        rows += [(f"{share:.0%} within", row) for share, row in self.quantiles.items()]
-        lines = [f"Delays from {self.basis}, in {plural(self.unit)}; {self.level:.0%} limits"]
-        lines += [
-            f"{name:>12} {row.value:10.4g}  {row.low:.4g} to {row.high:.4g}" for name, row in rows
-        ]
-        lines.append(f"{'largest seen':>12} {self.largest_seen:10.4g}")
-        bound = "not known" if self.bound is None else f"{self.bound:.4g}"
-        lines.append(f"{'bound':>12} {bound:>10}")
-        return "\n".join(lines + [f"Warning: {warning}" for warning in self.warnings])
+        return "\n".join([str(self.table()), *(f"Warning: {each}" for each in self.warnings)])
 
 
 def finish(estimated: Estimated, kind: str, unit: str, level: float, seed: int) -> FittedDelay:
