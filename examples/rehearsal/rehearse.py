@@ -23,7 +23,7 @@ from latesum.files import FileForm
 
 DAYS = 60
 ZONE = ZoneInfo("Europe/Berlin")
-GERMAN = FileForm.create(columns="bucket=Datum,rounds=Besucher,total=Umsatz", decimal=",")
+GERMAN = FileForm(columns={"bucket": "Datum", "rounds": "Besucher", "total": "Umsatz"}, decimal=",")
 OFFICE = {"who": "the office"}
 
 
@@ -96,7 +96,7 @@ def _change(campaign: Campaign, shop: Shop, folder: Path, number: int) -> None:
         campaign.change(parameters={"horizon": f"{DAYS} days"}, why="it is worth it", **OFFICE)
     if number == 42:
         shop.write_orders(folder / "verzug.csv")
-        form = FileForm.create(columns="delay=Verzug", decimal=",")
+        form = FileForm(columns={"delay": "Verzug"}, decimal=",")
         fitted = delays.fit(folder / "verzug.csv", form=form, unit="day")
         mean = f"{fitted.mean.value:.2f} days"
         campaign.change(parameters={"mean_delay": mean}, why="fitted to 400 orders", **OFFICE)

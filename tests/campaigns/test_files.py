@@ -99,8 +99,8 @@ def test_a_german_export_says_what_it_needs(campaign):
     file = EXAMPLES / "german.csv"
     with pytest.raises(BadFile, match=r"row 4: .*The columns are: Datum, Besucher, Bestellungen"):
         import_totals(campaign, file)
-    names = FileForm.create(columns="bucket=Datum,rounds=Besucher,total=Bestellungen")
-    both = FileForm.create(columns=names.columns, decimal=",")
+    names = FileForm(columns={"bucket": "Datum", "rounds": "Besucher", "total": "Bestellungen"})
+    both = FileForm(columns=names.columns, decimal=",")
     assert import_totals(campaign, file, both).written
     assert recorded(campaign) == BY_ARRIVAL
 
@@ -115,14 +115,14 @@ def test_an_excel_file_of_the_same(campaign):
         made.active.cell(row, 3, total)
     file = io.BytesIO()
     made.save(file)
-    form = FileForm.create(columns="bucket=Datum,rounds=Besucher,total=Bestellungen")
+    form = FileForm(columns={"bucket": "Datum", "rounds": "Besucher", "total": "Bestellungen"})
     assert import_totals(campaign, file.getvalue(), form).written
     assert recorded(campaign) == BY_ARRIVAL
 
 
 def test_a_form_is_remembered_by_every_process_and_in_the_history(campaign, clock):
     other = Campaign.open("banner", store=campaign.store, clock=clock)
-    form = FileForm.create(columns="rounds=visits,total=orders")
+    form = FileForm(columns={"rounds": "visits", "total": "orders"})
     file = b"day,visits,orders\n2026-03-02,4000,7\n"
     import_totals(campaign, file, form, by="anna", dry_run=True)
     assert other.file_form() == FileForm()
@@ -142,7 +142,7 @@ def test_a_form_is_remembered_by_every_process_and_in_the_history(campaign, cloc
 
 
 def test_a_file_that_stops_is_not_remembered(campaign):
-    form = FileForm.create(columns="total=orders")
+    form = FileForm(columns={"total": "orders"})
     result = import_totals(campaign, b"day,orders\n2026-01-01,7\n", form)
     assert result.stopped
     assert campaign.file_form() == FileForm()
@@ -152,9 +152,9 @@ def test_a_column_that_is_not_there_and_a_field_that_there_is_not(campaign):
     with pytest.raises(
         BadFile, match=r"there is no column 'clicks' for rounds. The columns are: day"
     ):
-        import_totals(campaign, b"day,total\n1,2\n", FileForm.create(columns="rounds=Clicks"))
+        import_totals(campaign, b"day,total\n1,2\n", FileForm(columns={"rounds": "Clicks"}))
     with pytest.raises(InvalidInput, match="there is no field of such a file 'clicks'"):
-        import_totals(campaign, b"day,total\n1,2\n", FileForm.create(columns="clicks=Clicks"))
+        import_totals(campaign, b"day,total\n1,2\n", FileForm(columns={"clicks": "Clicks"}))
 
 
 def test_rows_that_are_for_more_than_a_bucket_are_refused(campaign, new_campaign, clock):

@@ -220,8 +220,14 @@ def test_files_have_a_column_for_the_region(make, clock):
     german = "Datum;Gebiet;Besucher;Bestellungen\n02.03.2026;west;1.500;44,0\n"
     from latesum.files import FileForm
 
-    form = FileForm.create(
-        columns="bucket=Datum,region=Gebiet,rounds=Besucher,total=Bestellungen", decimal=","
+    form = FileForm(
+        columns={
+            "bucket": "Datum",
+            "region": "Gebiet",
+            "rounds": "Besucher",
+            "total": "Bestellungen",
+        },
+        decimal=",",
     )
     assert import_totals(campaign, german.encode(), form).written
     assert campaign.ledger().parts["west"].value(1).total == 44

@@ -49,7 +49,7 @@ HEADS = {
 WRITTEN = {
     "plain": (
         lambda day, rounds, total, status: f"{day:%Y-%m-%d},{rounds},{total},{status}\n",
-        FileForm.create(preset="none"),
+        FileForm(preset="none"),
     ),
     "german": (
         lambda day, rounds, total, status: (
@@ -57,13 +57,15 @@ WRITTEN = {
                 ".5;", ",5;"
             )
         ),
-        FileForm.create(
-            preset="none", columns="bucket=Datum,rounds=Besuche,total=Summe", decimal=","
+        FileForm(
+            preset="none",
+            columns={"bucket": "Datum", "rounds": "Besuche", "total": "Summe"},
+            decimal=",",
         ),
     ),
     "google": (
         lambda day, rounds, total, status: f'{day:%Y-%m-%d},"{rounds:,}",{total:.2f},{status}\n',
-        FileForm.create(preset="google-ads"),
+        FileForm(preset="google-ads"),
     ),
 }
 

@@ -18,7 +18,7 @@ GERMAN = (
 def test_a_german_file_is_read_like_any_other(tmp_path):
     file = tmp_path / "verzug.csv"
     file.write_bytes(GERMAN.encode("utf-8-sig"))
-    form = FileForm.create(columns="delay=Verzug,censored=Zensiert")
+    form = FileForm(columns={"delay": "Verzug", "censored": "Zensiert"})
     fitted = delays.fit(file, form=form)
     assert fitted.mean == delays.fit([1234.5, 12.25, 0.5]).mean
     assert fitted.warnings[-1] == "Left out as totals of other rows: 7 (Summe)."
@@ -48,7 +48,7 @@ def test_marks_are_read_as_spreadsheets_of_other_languages_write_them(tmp_path, 
 def test_separators_marks_and_lines_before_the_names(tmp_path, text, form):
     file = tmp_path / "late.csv"
     file.write_text(text, encoding="utf-8")
-    assert delays.fit(file, form=FileForm.create(**form)).mean == delays.fit([1.5, 2.25]).mean
+    assert delays.fit(file, form=FileForm(**form)).mean == delays.fit([1.5, 2.25]).mean
 
 
 def test_a_delay_that_can_be_read_in_two_ways_is_refused(tmp_path):

@@ -13,6 +13,7 @@ from latesum import InvalidInput
 from latesum.errors import BadCell
 from latesum.files import FileForm
 from latesum.files.cells import day_text, guarded, is_empty, moment, number, unguarded
+from latesum.files.form import read_columns
 
 PLAIN = FileForm()
 
@@ -148,18 +149,23 @@ def test_days_that_are_none_are_refused(cell, form, says):
         {"date_format": "%d.%m"},
         {"date_format": "day"},
         {"date_format": "%d.%m.%Y" * 20},
-        {"columns": "rounds"},
-        {"columns": "rounds=a,rounds=b"},
+        {"columns": "rounds=a"},
         {"columns": {"rounds": 1}},
     ],
 )
 def test_a_form_that_cannot_be_is_refused(given_):
     with pytest.raises(InvalidInput):
-        FileForm.create(**given_)
+        FileForm(**given_)
+
+
+@pytest.mark.parametrize("text", ["rounds", "rounds=", "=a", '"rounds=a', "rounds=a,rounds=b"])
+def test_texts_that_name_no_columns_are_refused(text):
+    with pytest.raises(InvalidInput):
+        read_columns(text)
 
 
 def test_a_form_is_plain_values_and_back():
-    form = FileForm.create(
+    form = FileForm(
         columns={"total": "Sales, all"},
         decimal=",",
         skip_lines=2,
@@ -168,17 +174,17 @@ def test_a_form_is_plain_values_and_back():
     )
     assert FileForm.from_json(form.to_json()) == form
     assert FileForm.from_json({**form.to_json(), "newer": 1}) == form
-    assert FileForm.create(columns=form.columns_text).columns == form.columns
-    assert FileForm.create(preset="none").after(form) == FileForm()
-    assert FileForm.create(preset="meta-ads").after(form) == FileForm(preset="meta-ads")
-    assert FileForm.create(columns="rounds=A").after(form).columns == {
+    assert read_columns(form.columns_text) == form.columns
+    assert FileForm(preset="none").after(form) == FileForm()
+    assert FileForm(preset="meta-ads").after(form) == FileForm(preset="meta-ads")
+    assert FileForm(columns={"rounds": "A"}).after(form).columns == {
         "total": "Sales, all",
         "rounds": "A",
     }
-    assert FileForm.create(thousands=",").after(form).decimal is None
-    assert FileForm.create(add_up=False).after(form) == replace(form, add_up=None)
-    assert FileForm.create(preset="none", add_up=False).after(form) == FileForm()
-    first = FileForm.create(skip_lines=0)
+    assert FileForm(thousands=",").after(form).decimal is None
+    assert FileForm(add_up=False).after(form) == replace(form, add_up=None)
+    assert FileForm(preset="none", add_up=False).after(form) == FileForm()
+    first = FileForm(skip_lines=0)
     assert FileForm.from_json(first.to_json()) == first
 
 

@@ -39,17 +39,14 @@ class PastBucket(NamedTuple):
     shares: tuple[tuple[int, float], ...] | None = None
 
     def to_json(self) -> list[Any]:
-        """As plain values; without regions as earlier versions wrote it."""
-        if not self.region and not self.shares:
-            return list(self[:4])
+        """As plain values."""
         shares = None if self.shares is None else [list(pair) for pair in self.shares]
         return [*self[:5], shares]
 
     @classmethod
     def from_json(cls, saved: Sequence[Any]) -> PastBucket:
         """The opposite of `to_json`."""
-        label, arm, rounds, total, *rest = saved
-        region, shares = rest or ("", None)
+        label, arm, rounds, total, region, shares = saved
         pairs = None if shares is None else tuple((int(arm), float(share)) for arm, share in shares)
         return cls(label, arm, rounds, total, region, pairs)
 

@@ -201,11 +201,12 @@ def import_file(
     from latesum.campaigns.importing import import_totals
     from latesum.campaigns.verdicts import Allowed
     from latesum.files import FileForm
+    from latesum.files.form import read_columns
     from latesum.files.sources import check_library
 
     allowed = Allowed(even_if_final, beyond_range, skip_unknown)
-    form = FileForm.create(
-        columns=columns, date_format=date_format, decimal=decimal, thousands=thousands,
+    form = FileForm(
+        columns=read_columns(columns), date_format=date_format, decimal=decimal, thousands=thousands,
         skip_lines=skip_lines, sheet=sheet, preset=preset, add_up=add_up,
     )  # fmt: skip
     check_library(file)

@@ -98,10 +98,11 @@ def new_campaign(
     """Set up a campaign. How its files are written may be said here or at the first import."""
     from latesum.campaigns import Campaign
     from latesum.files import FileForm
+    from latesum.files.form import read_columns
     from latesum.files.totals import read_history
 
-    form = FileForm.create(
-        columns=columns, date_format=date_format, decimal=decimal, thousands=thousands,
+    form = FileForm(
+        columns=read_columns(columns), date_format=date_format, decimal=decimal, thousands=thousands,
         skip_lines=skip_lines, sheet=sheet, preset=preset,
     ).after(FileForm())  # fmt: skip
     past = given.pop("history", None)

@@ -15,6 +15,7 @@ from latesum._render import terminal
 from latesum.cli.describe import show_delay
 from latesum.cli.file_options import Columns, DateFormat, Decimal, Sheet, SkipLines, Thousands
 from latesum.files import FileForm
+from latesum.files.form import read_columns
 
 
 def delays_command(
@@ -59,8 +60,8 @@ def delays_command(
     if plot:
         need("plots")
     given: Any = kind
-    form = FileForm.create(
-        columns=columns,
+    form = FileForm(
+        columns=read_columns(columns),
         date_format=date_format,
         decimal=decimal,
         thousands=thousands,

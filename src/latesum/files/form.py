@@ -39,8 +39,8 @@ class FileForm:
         preset: The name of a preset (`latesum.files.PRESETS`), or "none".
         add_up: Whether several rows of one bucket are parts of it, to be added up.
 
-    >>> FileForm.create(columns="rounds=Clicks, total=Conversions", decimal=",").columns
-    {'rounds': 'Clicks', 'total': 'Conversions'}
+    >>> str(FileForm({"rounds": "Clicks"}, decimal=","))
+    'columns rounds=Clicks; decimal ,'
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -52,54 +52,33 @@ class FileForm:
     preset: str | None = None
     add_up: bool | None = None
 
-    @classmethod
-    def create(
-        cls,
-        *,
-        columns: Mapping[str, str] | str | None = None,
-        date_format: str | None = None,
-        decimal: str | None = None,
-        thousands: str | None = None,
-        skip_lines: int | None = None,
-        sheet: str | None = None,
-        preset: str | None = None,
-        add_up: bool | None = None,
-    ) -> FileForm:
-        """The form with all that is given checked.
-
-        Args:
-            columns: The name in the file of each column that is used; also as text,
-                "rounds=Clicks,total=Sales".
-            date_format: As for the class, and so are all others.
-            decimal: The decimal mark.
-            thousands: What stands between thousands.
-            skip_lines: The number of lines before the names.
-            sheet: Of an Excel file.
-            preset: Its name.
-            add_up: Whether rows of one bucket are added up.
-        """
-        if decimal is not None and decimal not in _MARKS:
-            raise InvalidInput(f"the decimal mark is '.' or ',', not {shortened(str(decimal))!r}.")
-        if thousands is not None and thousands not in _BETWEEN_THOUSANDS:
+    def __post_init__(self) -> None:
+        given = self.columns.items() if isinstance(self.columns, Mapping) else [(None, None)]
+        if not all(isinstance(each, str) for pair in given for each in pair):
+            raise InvalidInput('columns are fields with names in the file: {"rounds": "Clicks"}.')
+        names = {field.strip().lower(): name.strip() for field, name in self.columns.items()}
+        object.__setattr__(self, "columns", names)
+        if self.decimal is not None and self.decimal not in _MARKS:
             raise InvalidInput(
-                f"between thousands stands '.', ',', ' ' or \"'\", not {shortened(str(thousands))!r}."
+                f"the decimal mark is '.' or ',', not {shortened(str(self.decimal))!r}."
             )
-        if decimal is not None and decimal == thousands:
+        if self.thousands is not None and self.thousands not in _BETWEEN_THOUSANDS:
+            raise InvalidInput(
+                f"between thousands stands '.', ',', ' ' or \"'\", not "
+                f"{shortened(str(self.thousands))!r}."
+            )
+        if self.decimal is not None and self.decimal == self.thousands:
             raise InvalidInput("the decimal mark and the one between thousands must differ.")
-        if preset is not None:
-            known_name(preset, (*PRESETS, NO_PRESET), "preset")
-        if skip_lines is not None:
-            skip_lines = whole_number(skip_lines, "the number of lines to skip")
-            if skip_lines > _MOST_SKIPPED:
+        if self.preset is not None:
+            known_name(self.preset, (*PRESETS, NO_PRESET), "preset")
+        if self.skip_lines is not None:
+            whole_number(self.skip_lines, "the number of lines to skip")
+            if self.skip_lines > _MOST_SKIPPED:
                 raise InvalidInput(f"at most {_MOST_SKIPPED:,} lines can be skipped.")
-        if sheet is not None and not 0 < len(sheet) <= _LONGEST_NAME:
+        if self.sheet is not None and not 0 < len(self.sheet) <= _LONGEST_NAME:
             raise InvalidInput("the name of a sheet has 1 to 200 characters.")
-        if date_format is not None:
-            _check_pattern(date_format)
-        return cls(
-            _checked_columns(columns or {}), date_format, decimal, thousands, skip_lines, sheet,
-            preset, add_up,
-        )  # fmt: skip
+        if self.date_format is not None:
+            _check_pattern(self.date_format)
 
     @property
     def says_nothing(self) -> bool:
@@ -148,7 +127,7 @@ class FileForm:
 
     @property
     def columns_text(self) -> str:
-        """The columns as text, as `create` reads it; a pair with a comma in it is in quotes.
+        """The columns as text, as `read_columns` reads it; a pair with a comma in it is in quotes.
 
         >>> FileForm({"rounds": "Clicks", "total": "Sales, all"}).columns_text
         'rounds=Clicks,"total=Sales, all"'
@@ -168,25 +147,28 @@ class FileForm:
         return "; ".join(parts) or "as they are"
 
 
-def _checked_columns(given: Mapping[str, str] | str) -> dict[str, str]:
-    if isinstance(given, str):
-        try:
-            parts = next(csv.reader([given], skipinitialspace=True, strict=True), [])
-        except csv.Error:
-            parts = [""]
-        pairs = [part.partition("=") for part in parts]
-        if not all(equals and field.strip() and name.strip() for field, equals, name in pairs):
-            raise InvalidInput(
-                "columns are given as field=name, such as rounds=Clicks,total=Conversions, not "
-                f"{shortened(given)!r}."
-            )
-        names = [field.strip().lower() for field, _, _ in pairs]
-        if len(set(names)) < len(names):
-            raise InvalidInput(f"columns name a field twice: {shortened(given)!r}.")
-        return {field.strip().lower(): name.strip() for field, _, name in pairs}
-    if not all(isinstance(each, str) for pair in given.items() for each in pair):
-        raise InvalidInput("columns are names of fields with names in the file.")
-    return {field.strip().lower(): name.strip() for field, name in given.items()}
+def read_columns(text: str | None) -> dict[str, str]:
+    """The names of columns from a text: the opposite of `FileForm.columns_text`.
+
+    >>> read_columns("rounds=Clicks, total=Conversions")
+    {'rounds': 'Clicks', 'total': 'Conversions'}
+    """
+    if not text:
+        return {}
+    try:
+        parts = next(csv.reader([text], skipinitialspace=True, strict=True), [])
+    except csv.Error:
+        parts = [""]
+    pairs = [part.partition("=") for part in parts]
+    if not all(equals and field.strip() and name.strip() for field, equals, name in pairs):
+        raise InvalidInput(
+            "columns are given as field=name, such as rounds=Clicks,total=Conversions, not "
+            f"{shortened(text)!r}."
+        )
+    found = {field.strip().lower(): name.strip() for field, _, name in pairs}
+    if len(found) < len(pairs):
+        raise InvalidInput(f"columns name a field twice: {shortened(text)!r}.")
+    return found
 
 
 def _check_pattern(pattern: str) -> None:

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from latesum._sentences import Reader
 from latesum.campaigns.verdicts import Allowed, Row
 from latesum.files import FileForm
+from latesum.files.form import read_columns
 from latesum.service.cache import CachedCampaign
 from latesum.service.errors import ON_ANY_ROUTE, PAGE_HEADER, Refused, documented, reader_of
 from latesum.service.models import BulkAnswer, Record, RecordAnswer, RefusedRows
@@ -116,8 +117,8 @@ async def file_form(
     add_up: Annotated[bool | None, Query(description="Rows of one bucket are parts of it.")] = None,
 ) -> FileForm:
     """How a file is written; what is not said is as it was for the campaign's last file."""
-    return FileForm.create(
-        columns=columns, date_format=date_format, decimal=decimal, thousands=thousands,
+    return FileForm(
+        columns=read_columns(columns), date_format=date_format, decimal=decimal, thousands=thousands,
         skip_lines=skip_lines, sheet=sheet, preset=preset, add_up=add_up,
     )  # fmt: skip
 
