@@ -1,4 +1,4 @@
-"""How fast the baselines that see which arm paid are, side by side with others, in one run.
+"""Speed of the attributed baselines, side by side with other libraries, in one run.
 
     python benchmarks/attributed.py            # about two minutes
     python benchmarks/attributed.py --quick    # about half a minute

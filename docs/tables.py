@@ -26,7 +26,7 @@ from latesum.experiments.summaries import read_summary, write_summary
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "docs" / "results"
-#: Policies that see which arm paid have a star.
+#: Attributed baselines have a star.
 SEES_MORE = ("QPM-D", "qpm-d")
 #: The summaries that studies leave in their folders, and the columns that say what a row is about.
 SUMMARIES = {

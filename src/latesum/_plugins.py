@@ -136,7 +136,7 @@ def _package(entry: Any) -> str:
 
 def _check_policy(name: str | None, thing: Any) -> None:
     kind = getattr(thing, "kind", None)
-    if not isinstance(thing, type) or getattr(thing, "sees", None) not in ("totals", "labels"):
+    if not isinstance(thing, type) or getattr(thing, "sees", None) not in ("totals", "attributed"):
         raise InvalidInput(f"{thing!r} is no policy: give a subclass of latesum.Policy.")
     if not isinstance(kind, str) or (name is not None and name != kind):
         raise InvalidInput(
@@ -152,7 +152,7 @@ def _check_callable(name: str | None, thing: Any) -> None:
         raise InvalidInput(f"{thing!r} cannot be called, and so is no {name or 'name'} here.")
 
 
-#: What decides, by `kind`: policies that see totals and baselines that see labels alike. Each room
+#: What decides, by `kind`: policies that see totals and attributed baselines alike. Each room
 #: adds its own.
 POLICIES = Registry("policy", "latesum.policies", _check_policy)
 #: What makes a delay of the arguments that are written behind its name.

@@ -70,17 +70,17 @@ def test_bounds_gives_both_versions_and_the_lower_bound(run):
 
 def test_bounds_gives_the_limit_with_what_visits_waste(run):
     arms = ("bounds", "--arms", "0.5,0.6", "--delay", "exponential(50)", "--horizon", "20000")
-    code, out, _ = run(*arms, "--labelled-runs", "20")
+    code, out, _ = run(*arms, "--attributed-runs", "20")
     assert code == 0
     assert "50 rounds apart on average" in out
     assert "once costs 5 of regret" in out
-    (labelled,) = re.findall(r"loses ([\d.]+) ±", out)
+    (attributed,) = re.findall(r"loses ([\d.]+) ±", out)
     once, twice = re.search(
         r"waste\n([\d.]+) if every arm is visited once and ([\d.]+)", out
     ).groups()
-    assert float(once) - float(labelled) == pytest.approx(5, abs=0.02)
-    assert float(twice) - float(labelled) == pytest.approx(10, abs=0.02)
-    assert "With labels" not in run(*arms, "--labelled-runs", "0")[1]
+    assert float(once) - float(attributed) == pytest.approx(5, abs=0.02)
+    assert float(twice) - float(attributed) == pytest.approx(10, abs=0.02)
+    assert "With attributed feedback" not in run(*arms, "--attributed-runs", "0")[1]
 
 
 def test_the_policies_of_a_new_process_have_the_baselines_too():

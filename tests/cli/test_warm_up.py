@@ -70,9 +70,9 @@ def test_nothing_is_left_to_compile(latesum):
     assert again.folder is not None
     before = compiled_versions()
     problem = Problem([0.4, 0.6], "uniform(0, 30)")
-    labelled = [name for name in registry.available("labels") if name != "improved-ucb"]
+    attributed = [name for name in registry.available("attributed") if name != "improved-ucb"]
     for how, names in (
-        ({}, registry.available("totals") + labelled),
+        ({}, registry.available("totals") + attributed),
         ({"bucket": 50, "report_lag": 100}, registry.available("totals")),
     ):
         roster = {name: name for name in names}

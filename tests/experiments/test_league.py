@@ -125,7 +125,7 @@ def test_in_a_market_policies_of_one_stream_and_the_tests_stand_in_one_table(tmp
     names = ("flow", "odaaf", "switchback", "half-time test", "qpm-d UCB1")
     entrants = {name: ENTRANTS[name] for name in names}
     rows = run_league(tmp_path, replications=2, problems=few, entrants=entrants)
-    # One that sees which arm paid cannot play, and the tests play in markets only.
+    # One that has attributed feedback cannot play, and the tests play in markets only.
     assert [row.summary.policy for row in rows] == ["flow", "odaaf", "switchback", "half-time test"]
     assert all(row.summary.mean > 0 for row in rows)
     with pytest.raises(InvalidInput):

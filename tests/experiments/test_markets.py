@@ -195,7 +195,7 @@ def test_a_market_is_compared_like_any_other_problem(tmp_path):
     ("policy", "named", "words"),
     [
         (Switchback(3, 900, 10.0), {}, "give it as text"),
-        ("qpm-d", {}, "sees which arm paid"),
+        ("qpm-d", {}, "has attributed feedback"),
         (
             "flow",
             {"history": 5, "bucket": 2},

@@ -223,5 +223,5 @@ def test_nonsense_is_refused():
         safety.measure_safety(0)
     with pytest.raises(InvalidInput):
         safety.measure_safety(1, policy="fow")
-    with pytest.raises(InvalidInput, match="sees which arm paid"):
+    with pytest.raises(InvalidInput, match="has attributed feedback"):
         safety.measure_safety(1, policy="qpm-d")

@@ -23,8 +23,8 @@ def test_the_readme_run():
 def test_a_policy_given_as_text_is_told_what_is_true_of_the_problem():
     by_text = simulate(PROBLEM, "odaaf-b", 250_000, seed=1)
     assert by_text.regret() == simulate(PROBLEM, POLICY, 250_000, seed=1).regret()
-    labelled = simulate(PROBLEM, "qpm-d(base='ucb1')", 5_000, seed=1)
-    assert labelled.regret() == simulate(PROBLEM, QPMD("ucb1", 2), 5_000, seed=1).regret()
+    attributed = simulate(PROBLEM, "qpm-d(base='ucb1')", 5_000, seed=1)
+    assert attributed.regret() == simulate(PROBLEM, QPMD("ucb1", 2), 5_000, seed=1).regret()
 
 
 @pytest.mark.parametrize("nonsense", [3, None, ODAAF, ["odaaf"]])

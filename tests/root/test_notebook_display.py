@@ -56,7 +56,7 @@ def test_a_comparison_is_its_table(comparison):
     assert tags.count("tr") == 3
     assert "a&lt;b" in text
     assert "qpm-d *" in text
-    assert "sees which arm paid" in text
+    assert "attributed feedback" in text
 
 
 def test_a_run_shows_what_was_played_and_its_regret():

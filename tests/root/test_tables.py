@@ -19,7 +19,7 @@ def _with_everything():
     table = new_table(title, ["policy", "mean", "± s.e."])
     table.add_row("flow *", "1,234", "5.0")
     table.add_row("odaaf †", "1", "12,345.0")
-    table.caption = "* sees which arm paid: more than the others\n† a note"
+    table.caption = "* attributed feedback: a reference\n† a note"
     return table
 
 

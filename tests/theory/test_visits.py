@@ -80,8 +80,10 @@ def test_the_yardstick_of_three_problems():
         "10lin": (118, [0.9 - mean for mean in line]),
     }  # fmt: skip
     found = {
-        name: [round(theory.limit_with_visits(labelled, gaps, [50] * len(gaps), n)) for n in (1, 2)]
-        for name, (labelled, gaps) in problems.items()
+        name: [
+            round(theory.limit_with_visits(attributed, gaps, [50] * len(gaps), n)) for n in (1, 2)
+        ]
+        for name, (attributed, gaps) in problems.items()
     }
     assert found == {"2a": [52, 57], "10one": [380, 425], "10lin": [318, 518]}
 
@@ -96,7 +98,7 @@ def test_an_infinite_spread_costs_only_where_there_is_a_gap():
     ("call", "sentence"),
     [
         (lambda: theory.limit_with_visits(5, [0.1], [1.0, 2.0]), "1 gaps and 2 spreads"),
-        (lambda: theory.limit_with_visits(-5, [0.1], [1.0]), "labelled regret"),
+        (lambda: theory.limit_with_visits(-5, [0.1], [1.0]), "attributed regret"),
         (lambda: theory.visit_worth(delays.constant(1), -1), "rounds of a visit"),
         (
             lambda: theory.least_plays(
@@ -127,7 +129,7 @@ def test_without_spread_nothing_is_added():
         theory.least_plays(delays.constant(delay), 0.1, 10**6, least_mean=0.5, regret=200)
         for delay in (500, 0)
     )
-    assert late.labelled == at_once.labelled
+    assert late.attributed == at_once.attributed
     assert late.anonymous == pytest.approx(0, abs=1e-9)
 
 

@@ -64,7 +64,7 @@ class AttributedPolicy(ABC):
     #: The policy's name in the registry.
     kind: ClassVar[str]
     #: The feedback that the policy uses; policies for totals have "totals".
-    sees: ClassVar[Literal["labels"]] = "labels"
+    sees: ClassVar[Literal["attributed"]] = "attributed"
     #: What the policy must know about the delay, in words.
     delay_knowledge: ClassVar[str] = "nothing"
 

@@ -15,7 +15,7 @@ from latesum.policies import registry
 from latesum.simulation import Problem
 
 HORIZON = 250_000
-#: QPM-D with the index of Flow and Unmix: what they could do at best if they saw which arm paid.
+#: QPM-D with the index of Flow and Unmix: what they could do at best if they had attributed feedback.
 SAME_INDEX = "qpm-d(base='kl-ucb++')"
 #: The policies of the headline figure and their labels there.
 HEADLINE = {
@@ -24,8 +24,8 @@ HEADLINE = {
     "odaaf-b": "ODAAF-B",
     "flow": "Flow",
     "unmix": "Unmix",
-    "qpm-d": "QPM-D with UCB1,\nsees which arm paid",
-    SAME_INDEX: "QPM-D with their index,\nsees which arm paid",
+    "qpm-d": "QPM-D with UCB1,\nattributed feedback",
+    SAME_INDEX: "QPM-D with their index,\nattributed feedback",
 }
 
 

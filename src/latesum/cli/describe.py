@@ -29,10 +29,10 @@ def list_policies() -> None:
         accepted = registry.accepted_parameters(name)
         needs = ", ".join(each.replace("_", " ") for each in told if each in accepted)
         table.add_row(name, needs or "nothing", registry.describe(name))
-    for name in registry.available("labels"):
+    for name in registry.available("attributed"):
         knows = POLICIES.find(name).delay_knowledge
         table.add_row(f"{name} *", knows, registry.describe(name))
-    table.caption = "* sees which arm paid: a yardstick, not for totals"
+    table.caption = "* attributed feedback: a reference, not for totals"
     terminal().print(table)
 
 

@@ -104,7 +104,7 @@ def league(
     print(
         "Lock-ins: runs that play arms at least 0.02 worse for most of their last half, and again "
         "at ten times the horizon.\nPrice: of anonymity, the mean over that of the policy with the "
-        f"same index that sees which arm paid.\nThe same as Markdown: {markdown}; as CSV: {values}"
+        f"same index and attributed feedback.\nThe same as Markdown: {markdown}; as CSV: {values}"
     )
 
 

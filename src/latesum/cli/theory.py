@@ -18,8 +18,8 @@ from latesum.policies.schedules import KnownBound, KnownMean, KnownVariance, Nai
 from latesum.policies.spec import PolicySpec
 from latesum.simulation import Problem
 
-#: The policy that sees labels: it has Flow's index, and waits for delays in a queue.
-_LABELLED = "qpm-d(base='kl-ucb++')"
+#: The policy with attributed feedback: it has Flow's index, and waits for delays in a queue.
+_ATTRIBUTED = "qpm-d(base='kl-ucb++')"
 _SCHEDULED = ("odaaf", "odaaf-b", "odaaf-v", "odaaf-v-tightened", "naive")
 
 
@@ -75,8 +75,11 @@ def show_bounds(
     arms: Annotated[str, typer.Option(help="The mean reward of each arm, such as 0.5,0.6.")],
     delay: Annotated[str, typer.Option(help='How late rewards come, such as "uniform(0,100)".')],
     horizon: Annotated[int, typer.Option(help="The number of rounds.")],
-    labelled_runs: Annotated[
-        int, typer.Option(min=0, help="The runs of QPM-D for the limit with labels; 0: no limit.")
+    attributed_runs: Annotated[
+        int,
+        typer.Option(
+            min=0, help="The runs of QPM-D for the limit with attributed feedback; 0: no limit."
+        ),
     ] = 100,
     seed: Seed = 1,
 ) -> None:
@@ -107,22 +110,22 @@ def show_bounds(
     print("'As corrected' is never more than the gap in every round, which is always a bound.")
     lower = theory.lai_robbins(problem.means, horizon)
     print(f"No policy can do much better than {lower:,.1f} for long horizons (Lai and Robbins).")
-    _print_limit(problem, horizon, labelled_runs, seed)
+    _print_limit(problem, horizon, attributed_runs, seed)
 
 
 def _print_limit(problem: Problem, horizon: int, runs: int, seed: int) -> None:
-    """What a policy loses that sees labels, and with what visits waste if it does not."""
+    """Regret with attributed feedback, and what visits add to it without."""
     spreads = [delay.spread for delay in problem.delays]
     wasted = theory.limit_with_visits(0, problem.gaps, spreads)
     shown = ", ".join(dict.fromkeys(f"{spread:,.4g}" for spread in spreads))
     print(
         f"Two delays are {shown} rounds apart on average: this is how many plays every visit to an arm wastes,\n"
-        f"since rewards have no labels. Visiting every arm once costs {wasted:,.4g} of regret."
+        f"since rewards are anonymous. Visiting every arm once costs {wasted:,.4g} of regret."
     )
     if runs == 0:
         return
     setting = RunSpec(
-        problem, PolicySpec.parse(_LABELLED), horizon, seed=seed, measures=("regret",)
+        problem, PolicySpec.parse(_ATTRIBUTED), horizon, seed=seed, measures=("regret",)
     )
     (found,) = run([setting], runs).runs.values()
     final = found.regrets[:, -1]
@@ -132,7 +135,7 @@ def _print_limit(problem: Problem, horizon: int, runs: int, seed: int) -> None:
         for visits in (0, 1, 2)
     ]
     print(
-        f"With labels a policy loses {limits[0]:,.4g} ± {error:.2g} ({_LABELLED}, {runs} runs); with what "
+        f"With attributed feedback a policy loses {limits[0]:,.4g} ± {error:.2g} ({_ATTRIBUTED}, {runs} runs); with what "
         f"visits waste\n{limits[1]:,.4g} if every arm is visited once and {limits[2]:,.4g} if twice. "
         "That is a yardstick; docs/theory.md\nsays what of it is proved."
     )

@@ -92,7 +92,11 @@ class Comparison:
             mark += " †" if any(row.policy in names for names, _ in broken) else ""
             shares = f"{row.ended_on_best:.1%}", f"{row.switches:,.1f}"
             table.add_row(row.policy + mark, *map(number_text, numbers), *shares)
-        notes = ["* sees which arm paid: more than the others"] if about["sees_more"] else []
+        notes = (
+            ["* attributed feedback: not comparable, a lower reference"]
+            if about["sees_more"]
+            else []
+        )
         notes += [f"† {', '.join(names)}: {sentence}" for names, sentence in broken]
         if notes:
             table.caption = "\n".join(notes)

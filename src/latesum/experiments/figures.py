@@ -33,7 +33,7 @@ def plot_comparison(
             policy,
         )
         if policy in description["sees_more"]:
-            line, label = ":", f"{policy} (sees which arm paid)"
+            line, label = ":", f"{policy} (attributed feedback)"
         mean, error = made.regrets.mean(axis=0), standard_error(made.regrets)
         largest = max(largest, float(mean[-1]))
         axes.plot(rounds, mean, color=colour, linestyle=line, label=label)

@@ -119,7 +119,7 @@ class Run:
     def answer(self) -> int:
         """The arm that the policy would go on with: the one that looks best to it at the end."""
         if self.policy is None:
-            raise InvalidInput("a baseline that sees which arm paid does not say which looks best.")
+            raise InvalidInput("an attributed baseline does not say which looks best.")
         estimates = [row for row in self.policy.estimates() if row.mean is not None]
         still_in = [row for row in estimates if row.active] or estimates
         if not still_in:  # nothing is known yet
@@ -279,8 +279,8 @@ class Run:
                     yield first / columns, last / columns, arm, bool(row[first] == 2)
 
 
-class LabelledRun(Run):
-    """A run of a baseline that sees which arm paid: only its plays at the checkpoints are kept."""
+class BaselineRun(Run):
+    """A run of an attributed baseline: only its plays at the checkpoints are kept."""
 
     def __init__(self, problem: Problem, seen: AttributedRun, checkpoints: Integers) -> None:
         self.problem, self.checkpoints, self._policy = problem, checkpoints, None
@@ -299,7 +299,7 @@ class LabelledRun(Run):
         if name.startswith("__"):
             raise AttributeError(name)
         raise InvalidInput(
-            f"a baseline that sees which arm paid decides in every round: of its runs no {name} are "
+            f"an attributed baseline decides in every round: of its runs no {name} are "
             "kept, and measures of blocks are for policies that see totals."
         )
 

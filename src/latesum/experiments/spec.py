@@ -26,7 +26,7 @@ from latesum.attributed import run as run_attributed
 from latesum.experiments.batches import Batch, Seeds, can_play_together, play_together
 from latesum.experiments.play import AtOnce, Game, InBuckets, Poor, Reports
 from latesum.experiments.plays import Plays
-from latesum.experiments.run import LabelledRun, Run
+from latesum.experiments.run import BaselineRun, Run
 from latesum.policies import Play, Policy
 from latesum.policies.spec import PolicySpec
 from latesum.simulation import FieldProblem, Problem, Reporting, Reward
@@ -35,7 +35,7 @@ from latesum.simulation.problem_data import plain_part, problem_data, problem_fr
 from latesum.simulation.reward_text import reward_text
 
 Integers = NDArray[np.int64]
-#: What can be run: policies that see totals, and baselines that see which arm paid.
+#: What can be run: policies that see totals, and attributed baselines.
 AnyPolicy = Policy | AttributedPolicy
 
 #: Part of every digest: a change in how runs are drawn or kept makes old results unusable.
@@ -244,7 +244,7 @@ class RunSpec:
                 problem, policy, self.horizon, seed_sequence=self.seeds(number, WORLD),
                 checkpoints=points,
             )  # fmt: skip
-            return LabelledRun(problem, seen, points)
+            return BaselineRun(problem, seen, points)
         game, _ = self._game(number, self.horizon)
         plays = game.last_plays(self.horizon)
         return self._run_of(number, problem, plays, functools.partial(getattr, game, "policy"))
@@ -340,7 +340,7 @@ class RunSpec:
             policy.check(problem)
             if isinstance(problem, FieldProblem):
                 raise InvalidInput(
-                    f"{policy.name} sees which arm paid; it runs on a Problem, not on a FieldProblem."
+                    f"{policy.name} has attributed feedback; it runs on a Problem, not on a FieldProblem."
                 )
 
     def seeds(self, number: int, stream: int) -> np.random.SeedSequence:

@@ -140,7 +140,7 @@ def chosen_candidates(beliefs: Beliefs, labels: Sequence[str] | None) -> list[Ca
                 "by its name."
             )
         if spec.sees != "totals":
-            raise InvalidInput(f"{text} sees which arm paid, and a campaign does not.")
+            raise InvalidInput(f"{text} has attributed feedback, and a campaign does not.")
         delay = beliefs.delay()
         told = {
             "n_arms": beliefs.options, "horizon": beliefs.horizon,

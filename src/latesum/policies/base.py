@@ -71,7 +71,7 @@ class Policy(PlayedByKernels, KeepsArguments, ABC):
 
     #: The policy's name in the registry and in saved states.
     kind: str
-    #: What the policy sees; baselines that see which arm paid have "labels".
+    #: What the policy sees; attributed baselines have "attributed".
     sees: ClassVar[Literal["totals"]] = "totals"
     #: Whether the policy draws at random; if so its generator is part of its state.
     random: bool = False

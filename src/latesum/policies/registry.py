@@ -1,6 +1,6 @@
 """Policies by name, for files and the command line. A new policy is one line here.
 
-The names of baselines that see which arm paid stand in the same registry (`latesum._plugins`), so
+The names of attributed baselines stand in the same registry (`latesum._plugins`), so
 that no name means two things; `build` gives policies that decide from totals only.
 """
 
@@ -31,19 +31,19 @@ for _class in _OURS:
     POLICIES.add(_class.kind, _class)
 
 
-def available(sees: Literal["totals", "labels"] | None = "totals") -> list[str]:
-    """The names of the policies that see totals, of the baselines that see labels, or of both.
+def available(sees: Literal["totals", "attributed"] | None = "totals") -> list[str]:
+    """The names of the policies that see totals, of the attributed baselines, or of both.
 
     Baselines are known once `latesum.attributed` or `latesum.experiments` is imported.
 
     Args:
-        sees: "totals", "labels", or None for both.
+        sees: "totals", "attributed", or None for both.
 
     >>> "odaaf-b" in available()
     True
     """
     if sees is None:
-        return [*available("totals"), *available("labels")]
+        return [*available("totals"), *available("attributed")]
     names = [name for name in POLICIES.names() if ":" not in name] + list(ALIASES)
     return [name for name in names if PolicySpec.parse(name).sees == sees]
 
@@ -108,7 +108,7 @@ def checked_name(name: str) -> str:
     """
     if PolicySpec.parse(name).sees != "totals":
         raise InvalidInput(
-            f"{name} sees which arm paid: it is a yardstick for simulations, and cannot decide from "
+            f"{name} has attributed feedback: it is a reference for simulations, and cannot decide from "
             "totals."
         )
     return name

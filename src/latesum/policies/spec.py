@@ -91,7 +91,7 @@ class PolicySpec:
 
     @property
     def sees(self) -> str:
-        """What the policy sees: "totals", or "labels" if it sees which arm paid."""
+        """What the policy sees: "totals", or "attributed" if it has attributed feedback."""
         return str(self._class.sees)
 
     @property

@@ -26,7 +26,7 @@ _RAISED = np.geomspace(1.01, 4, 80)
 
 
 def visit_worth(delay: Delay, rounds: int) -> float:
-    """How many labelled plays one visit of `rounds` plays is worth: E(L - |tau - tau'|)+.
+    """How many attributed plays one visit of `rounds` plays is worth: E(L - |tau - tau'|)+.
 
     The visit lemma: rounds are observed one by one, what the other arms bring is known, and the noise
     is that of a Poisson law with a constant intensity. It is the sum over t of a_t^2, where
@@ -55,16 +55,16 @@ def visit_worth(delay: Delay, rounds: int) -> float:
 
 
 def limit_with_visits(
-    labelled_regret: float, gaps: Sequence[float], spreads: Sequence[float], visits: int = 1
+    attributed_regret: float, gaps: Sequence[float], spreads: Sequence[float], visits: int = 1
 ) -> float:
-    """The yardstick of an anonymous policy: labelled regret, and W plays of each arm per visit.
+    """A reference for an anonymous policy: attributed regret, and W plays of each arm per visit.
 
-    A policy that sees totals and is otherwise as good as one that sees labels must visit every arm;
-    each visit wastes W = `Delay.spread` of its plays. It is no bound for every policy and problem;
-    `least_plays` is.
+    A policy for totals that is otherwise as good as one with attributed feedback must visit every
+    arm; each visit wastes W = `Delay.spread` of its plays. It is no bound for every policy and
+    problem; `least_plays` is.
 
     Args:
-        labelled_regret: What a policy with the same index loses that sees which arm paid.
+        attributed_regret: The regret of a policy with the same index and attributed feedback.
         gaps: How far each arm's mean is below the best, 0 for the best.
         spreads: The spread of each arm's delay.
         visits: How often each arm is visited.
@@ -74,32 +74,32 @@ def limit_with_visits(
     >>> round(limit_with_visits(118, [0.8 * i / 9 for i in range(10)], [50] * 10, visits=2))
     518
     """
-    labelled = finite_number(labelled_regret, "the labelled regret", at_least=0)
+    attributed = finite_number(attributed_regret, "the attributed regret", at_least=0)
     visits = whole_number(visits, "the number of visits", at_least=0)
     if len(gaps) != len(spreads):
         raise InvalidInput(f"there are {len(gaps)} gaps and {len(spreads)} spreads.")
     checked = [finite_number(gap, "a gap", at_least=0) for gap in gaps]
     if visits == 0:
-        return labelled
+        return attributed
     wasted = math.fsum(gap * spread for gap, spread in zip(checked, spreads, strict=True) if gap)
-    return labelled + visits * wasted
+    return attributed + visits * wasted
 
 
 class LeastPlays(NamedTuple):
     """How often an arm must be played at least, in expectation: the two parts of the proposition.
 
     Args:
-        labelled: What would be needed with labels as well.
+        attributed: What would be needed with attributed feedback as well.
         anonymous: What anonymity adds; it tends to the spread W.
     """
 
-    labelled: float
+    attributed: float
     anonymous: float
 
     @property
     def total(self) -> float:
         """Both."""
-        return self.labelled + self.anonymous
+        return self.attributed + self.anonymous
 
 
 def least_plays(
@@ -122,7 +122,7 @@ def least_plays(
 
     >>> from latesum import delays
     >>> found = least_plays(delays.exponential(50), 0.1, 10**9, least_mean=0.5, regret=500)
-    >>> round(found.labelled), round(found.anonymous)
+    >>> round(found.attributed), round(found.anonymous)
     (652, 45)
     """
     gap = finite_number(gap, "a gap", above=0)
@@ -132,16 +132,16 @@ def least_plays(
     worth, apart = _worths(delay, horizon)
     best = LeastPlays(0.0, 0.0)
     for raised in _RAISED.tolist():
-        information = (raised * gap) ** 2 / (2 * noise)  # of one labelled play, at most
+        information = (raised * gap) ** 2 / (2 * noise)  # of one attributed play, at most
         odds = horizon * gap * min(1.0, raised - 1) / (8 * regret)
-        labelled = max(0.0, math.log(odds) / information) if odds > 1 else 0.0
+        attributed = max(0.0, math.log(odds) / information) if odds > 1 else 0.0
         trust = (raised - 1) * gap * (horizon - len(worth)) / regret
         anonymous = 0.0
         if trust > 1:
             missed = (information * worth + math.log(2)) / math.log(trust)
             anonymous = float((apart * np.maximum(0.0, 1 - missed)).sum())
-        if labelled + anonymous > best.total:
-            best = LeastPlays(labelled, anonymous)
+        if attributed + anonymous > best.total:
+            best = LeastPlays(attributed, anonymous)
     return best
 
 

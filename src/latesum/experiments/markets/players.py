@@ -132,7 +132,9 @@ class BlockPlayer:
     def __init__(self, world: MarketWorld, spec: PolicySpec, seed: int) -> None:
         self._world, law = world, world.law
         if spec.sees != "totals":
-            raise InvalidInput(f"{spec.name} sees which arm paid, and a market does not show that.")
+            raise InvalidInput(
+                f"{spec.name} has attributed feedback, and a market does not show that."
+            )
         if law.report_lag or law.restated or law.missing or law.dated == "decision":
             raise InvalidInput(
                 "policies of one stream play in markets whose totals are known at once."

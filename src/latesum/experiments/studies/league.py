@@ -30,7 +30,7 @@ class Entrant(NamedTuple):
 
     text: str
     replications: int
-    #: The policy with the same index that sees which arm paid: the price of anonymity is the
+    #: The policy with the same index and attributed feedback: the price of anonymity is the
     #: ratio of the two mean regrets.
     same_index: str | None = None
 

@@ -120,7 +120,9 @@ def measure_safety(
         raise InvalidInput("the wide law draws the horizon of every run; leave it out.")
     spec = PolicySpec.parse(policy)
     if spec.sees != "totals":
-        raise InvalidInput(f"{policy} sees which arm paid; lock-ins are those of other policies.")
+        raise InvalidInput(
+            f"{policy} has attributed feedback; lock-ins are those of other policies."
+        )
     spec = _told_no_more(spec, told is None)
     share = [f"share={HARMFUL_SHARE}"] if wide else []
     suspect, lock_in, told_longer = (
