@@ -70,8 +70,8 @@ _HOMES = {
     ),
     "latesum.service.client": "Client",
     "latesum.simulation": (
-        "Background Bernoulli Beta Calendar Constant Discrete FieldProblem Problem Reporting Reward "
-        "Scaled Uniform World"
+        "Background Bernoulli Beta Calendar Constant Discrete FieldProblem Problem Reporting "
+        "Reward Scaled Uniform World"
     ),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}

@@ -7,6 +7,7 @@ import difflib
 import math
 import operator
 from collections.abc import Iterable
+from typing import Any, cast
 
 from latesum.errors import InvalidInput as InvalidInput
 
@@ -50,7 +51,7 @@ def finite_number(
     latesum.errors.InvalidInput: mean must be a number of at least 0 and at most 1, not nan.
     """
     try:
-        number = math.nan if isinstance(value, (bool, str)) else float(value)  # type: ignore[arg-type]
+        number = math.nan if isinstance(value, bool | str) else float(cast(Any, value))
     except (TypeError, ValueError):
         number = math.nan
     if math.isfinite(number) and at_least <= number <= at_most and number > above:

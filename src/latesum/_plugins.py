@@ -152,8 +152,7 @@ def _check_callable(name: str | None, thing: Any) -> None:
         raise InvalidInput(f"{thing!r} cannot be called, and so is no {name or 'name'} here.")
 
 
-#: What decides, by `kind`: policies that see totals and attributed baselines alike. Each room
-#: adds its own.
+#: What decides, by `kind`: policies and attributed baselines alike. Each package adds its own.
 POLICIES = Registry("policy", "latesum.policies", _check_policy)
 #: What makes a delay of the arguments that are written behind its name.
 DELAYS = Registry("delay", "latesum.delays", _check_callable)

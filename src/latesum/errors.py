@@ -4,7 +4,7 @@
     ├── InvalidInput (a ValueError)        what was passed cannot be used; says what would be right
     │   ├── BadField                       one field of a record; `column` names it
     │   │   └── BadRows                    several rows; `problems` has the place of each
-    │   ├── BadCell                        one cell of a file; says which option decides how to read it
+    │   ├── BadCell                        one cell of a file; says how to have it read
     │   ├── BadFile                        a file of totals; `problems` names each bad place
     │   ├── Conflicting                    another value for a bucket whose value is final
     │   ├── UnknownBucket                  a record for a bucket without a decision
@@ -56,7 +56,7 @@ __all__ = [
 
 
 #: After this many bad rows the others are not looked at.
-MOST_PROBLEMS = 20
+MAX_PROBLEMS = 20
 
 
 class LatesumError(Exception):
@@ -132,9 +132,9 @@ class BadFile(InvalidInput):
     """
 
     def __init__(self, problems: list[str]) -> None:
-        self.problems = problems[:MOST_PROBLEMS]
-        if len(problems) >= MOST_PROBLEMS:
-            self.problems.append(f"These are the first {MOST_PROBLEMS}; there may be more.")
+        self.problems = problems[:MAX_PROBLEMS]
+        if len(problems) >= MAX_PROBLEMS:
+            self.problems.append(f"These are the first {MAX_PROBLEMS}; there may be more.")
         self.heading = "the file cannot be imported, and nothing was."
         super().__init__("\n  ".join([self.heading, *self.problems]))
 

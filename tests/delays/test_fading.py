@@ -5,7 +5,7 @@ import pytest
 from delay_samples import FAMILIES
 
 from latesum.delays.fitting import chain_ladder
-from latesum.delays.fitting.chain_ladder import Growth
+from latesum.delays.fitting.chain_ladder import DevelopmentFactors
 
 
 def seen_for_25_lags(law):
@@ -14,7 +14,9 @@ def seen_for_25_lags(law):
     averages = law.sf(fine).reshape(400, 100).mean(axis=1)
     arrived = (1 - averages[:25]) / (1 - averages[24])
     factors = arrived[1:] / arrived[:-1]
-    growth = Growth(factors, 0 * factors, 0.0005 / arrived[1:] * factors, np.full(24, 30.0))
+    growth = DevelopmentFactors(
+        factors, 0 * factors, 0.0005 / arrived[1:] * factors, np.full(24, 30.0)
+    )
     return arrived, growth, averages[24] / (1 - averages[24]), averages[24:].sum() / averages[24]
 
 
@@ -52,7 +54,9 @@ def test_a_resampled_tail_has_beliefs_around_that_of_the_data():
 
 def test_growth_that_has_ended_has_no_tail():
     arrived = np.append(np.linspace(0.5, 1.0, 10), np.ones(15))
-    growth = Growth(arrived[1:] / arrived[:-1], np.zeros(24), np.full(24, 1e-4), np.full(24, 30.0))
+    growth = DevelopmentFactors(
+        arrived[1:] / arrived[:-1], np.zeros(24), np.full(24, 1e-4), np.full(24, 30.0)
+    )
     found = chain_ladder.fading(arrived[None], chain_ladder.clear_steps(arrived, growth))
     assert found.beyond[0] == 0
 
@@ -61,6 +65,8 @@ def test_growth_that_has_ended_has_no_tail():
 def test_growth_that_does_not_fade_leaves_as_much_again_or_what_came_last(per_lag, beyond):
     """Of even steps over 24 lags the last eight count: 3% is the limit between the two."""
     arrived = 1 - per_lag * np.arange(24, -1, -1.0)
-    growth = Growth(arrived[1:] / arrived[:-1], np.zeros(24), np.full(24, 1e-5), np.full(24, 30.0))
+    growth = DevelopmentFactors(
+        arrived[1:] / arrived[:-1], np.zeros(24), np.full(24, 1e-5), np.full(24, 30.0)
+    )
     found = chain_ladder.fading(arrived[None], chain_ladder.clear_steps(arrived, growth))
     assert found.beyond[0] == pytest.approx(beyond)

@@ -10,7 +10,7 @@ from latesum._sentences import sentence
 from latesum.campaigns.campaign import Campaign
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.verdicts import NO_EXCEPTIONS, Allowed, CheckedRow, Recorded, Row, check_row
-from latesum.errors import MOST_PROBLEMS, BadField, BadFile, BadRows, InvalidInput
+from latesum.errors import MAX_PROBLEMS, BadField, BadFile, BadRows, InvalidInput
 from latesum.files import FileForm
 from latesum.files.batches import CheckWanted, always_wanted, in_batches
 from latesum.files.table import in_row
@@ -148,7 +148,7 @@ def _checked(
     first: dict[tuple[int, str], int] = {}
     problems = list[tuple[int, str]]()
     for given in in_batches(totals.rows, check_wanted):
-        if len(problems) >= MOST_PROBLEMS:
+        if len(problems) >= MAX_PROBLEMS:
             break
         line = given.line
         try:

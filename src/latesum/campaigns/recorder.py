@@ -19,7 +19,7 @@ from latesum.campaigns.maturity import Maturity
 from latesum.campaigns.store import Draft, Writer
 from latesum.campaigns.verdicts import CheckedRow, Recorded, Refusal, judge
 from latesum.campaigns.vocabulary import Verdict
-from latesum.errors import MOST_PROBLEMS, BadField, BadRows
+from latesum.errors import MAX_PROBLEMS, BadField, BadRows
 from latesum.files.batches import CheckWanted, always_wanted, in_batches
 
 #: What fits the stores' column; there is no later bucket anyway.
@@ -88,7 +88,7 @@ class Recorder:
                 results.append(result)
             elif isinstance(result, BadField):
                 problems.append((place, result))
-                if len(problems) == MOST_PROBLEMS:
+                if len(problems) == MAX_PROBLEMS:
                     break
             else:
                 raise result

@@ -108,8 +108,8 @@ def text_of(delay: Delay) -> str:
         raise InvalidInput(
             f"the text of a {type(delay).__name__} delay, {delay.short_text!r}, is that of another "
             "delay, so that results of one would be taken for results of the other: give it a "
-            "`text` that reads back as itself, see latesum.delays.check (or, if it names a file that "
-            "has changed, read the file again)."
+            "`text` that reads back as itself, see latesum.delays.check (or, if it names a file "
+            "that has changed, read the file again)."
         )
     return delay.text
 

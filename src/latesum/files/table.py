@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from latesum._checks import known_name, shortened
 from latesum._sentences import sentence
-from latesum.errors import MOST_PROBLEMS, BadFile
+from latesum.errors import MAX_PROBLEMS, BadFile
 from latesum.files.cells import Cell, day_text, is_empty, number, unguarded
 from latesum.files.form import FileForm
 from latesum.files.presets import PRESETS, Dated, Preset, PresetColumn
@@ -123,7 +123,7 @@ class FileTable:
                     cells = cells[:width]
                 else:
                     self.problems.append((line, in_row(line, _wrong_width(len(cells), width))))
-                    if len(self.problems) >= MOST_PROBLEMS:
+                    if len(self.problems) >= MAX_PROBLEMS:
                         return
                     continue
             yield line, cells

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from latesum._checks import InvalidInput, shortened
 from latesum._sentences import counted, sentence
-from latesum.errors import MOST_PROBLEMS, BadCell, BadField, BadFile
+from latesum.errors import MAX_PROBLEMS, BadCell, BadField, BadFile
 from latesum.files.batches import CheckWanted, always_wanted, in_batches
 from latesum.files.cells import EITHER_FIRST, Cell, day_order, is_empty, moment
 from latesum.files.form import DAY_FIRST, MONTH_FIRST, FileForm
@@ -74,7 +74,7 @@ class TotalsRow(NamedTuple):
 class Totals:
     """A file that was read: its rows, what is wrong with others, and how its columns are called.
 
-    With `MOST_PROBLEMS` problems it was read up to the last of them.
+    With `MAX_PROBLEMS` problems it was read up to the last of them.
     """
 
     rows: list[TotalsRow]
@@ -155,11 +155,11 @@ def read_totals(
         if order is not None:
             orders.setdefault(order, line)
         take(len(rows) - 1, line, cells)
-        if len(problems) >= MOST_PROBLEMS:
+        if len(problems) >= MAX_PROBLEMS:
             break
     form = _settled(table, form, orders)
     for place, line, cells in in_batches(waiting, check_wanted):
-        if len(problems) >= MOST_PROBLEMS:
+        if len(problems) >= MAX_PROBLEMS:
             break
         take(place, line, cells)
     if not rows and not problems:

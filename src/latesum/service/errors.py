@@ -17,7 +17,7 @@ from latesum._checks import InvalidInput
 from latesum._sentences import ProgramReader, Reader
 from latesum.campaigns.page_words import PageReader
 from latesum.errors import (
-    MOST_PROBLEMS,
+    MAX_PROBLEMS,
     BadFile,
     Conflicting,
     Moved,
@@ -109,7 +109,7 @@ def set_up_errors(app: FastAPI, methods_of: Callable[[str], set[str]]) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def not_valid(_: Request, error: RequestValidationError) -> JSONResponse:
-        details = [sentences.of_problem(each) for each in error.errors()[:MOST_PROBLEMS]]
+        details = [sentences.of_problem(each) for each in error.errors()[:MAX_PROBLEMS]]
         return JSONResponse({"error": details[0], "details": details}, 422)
 
     @app.exception_handler(HTTPException)

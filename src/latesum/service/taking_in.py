@@ -16,7 +16,7 @@ from latesum._sentences import Reader
 from latesum.campaigns.campaign import Campaign
 from latesum.campaigns.importing import Imported, import_totals, imported
 from latesum.campaigns.verdicts import Allowed, Recorded, Row
-from latesum.errors import MOST_PROBLEMS, BadRows, MissingExtra
+from latesum.errors import MAX_PROBLEMS, BadRows, MissingExtra
 from latesum.files import FileForm
 from latesum.files.batches import CheckWanted, in_batches
 from latesum.files.table import in_row
@@ -155,10 +155,10 @@ def _read_rows(body: bytes, most_rows: int, check_wanted: CheckWanted) -> list[B
                 details += [
                     of_problem(each, _where("rows", place, *each["loc"])) for each in problems
                 ]
-        if len(details) >= MOST_PROBLEMS:
+        if len(details) >= MAX_PROBLEMS:
             break
     if details:
-        raise Refused(422, details[0], details[:MOST_PROBLEMS])
+        raise Refused(422, details[0], details[:MAX_PROBLEMS])
     return rows
 
 
@@ -180,7 +180,7 @@ def _answer(found: Imported, allowed: Allowed, sent: Upload) -> Taken:
         "error": "nothing was written, because of rows that are conflicting or of unknown buckets.",
         "details": [
             f"row {line}: {reader.tell(row.note) or row.verdict}"
-            for line, row in bad[:MOST_PROBLEMS]
+            for line, row in bad[:MAX_PROBLEMS]
         ],
         "rows": rows,
     }

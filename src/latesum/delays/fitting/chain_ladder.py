@@ -148,7 +148,9 @@ def _both_known(triangle: Floats) -> NDArray[np.bool_]:
     return both
 
 
-def _filled(drawn: Growth, data: Growth, rng: np.random.Generator) -> Growth:
+def _filled(
+    drawn: DevelopmentFactors, data: DevelopmentFactors, rng: np.random.Generator
+) -> DevelopmentFactors:
     """What was drawn, where buckets vary; with Mack's error where fewer than three show a step."""
     relative = np.nan_to_num(data.errors / np.maximum(data.factors, 1e-300))
     noise = np.exp(np.minimum(relative, 1.0) * rng.standard_normal(drawn.factors.shape))
@@ -156,7 +158,7 @@ def _filled(drawn: Growth, data: Growth, rng: np.random.Generator) -> Growth:
     return drawn._replace(factors=np.where(few, data.factors * noise, drawn.factors))
 
 
-def _arrived(growth: Growth) -> Floats:
+def _arrived(growth: DevelopmentFactors) -> Floats:
     """The share of the last lag's total that is known at each lag: the chain-ladder estimate."""
     # Where there was nothing before, nothing had arrived.
     back = np.where(np.isfinite(growth.factors), 1 / np.maximum(growth.factors, 1e-300), 0.0)
@@ -192,7 +194,7 @@ def _chains(
     return Curve(times, levels, np.maximum(tails, 1e-12), largest)
 
 
-class Growth(NamedTuple):
+class DevelopmentFactors(NamedTuple):
     """The factor of each step from a lag to the next, and its uncertainty."""
 
     factors: Floats  # the later totals over the earlier ones
@@ -201,7 +203,7 @@ class Growth(NamedTuple):
     buckets: Floats  # the number of buckets that show each step
 
 
-def growth_of(triangle: Floats, weights: Floats | None = None) -> Growth:
+def growth_of(triangle: Floats, weights: Floats | None = None) -> DevelopmentFactors:
     """The growth that a triangle shows: one row per bucket, one column per lag, NaN if not known.
 
     `weights` say how many times each bucket counts; one row of them per weighting gives one row of
@@ -225,7 +227,7 @@ def growth_of(triangle: Floats, weights: Floats | None = None) -> Growth:
         shown = np.minimum(np.minimum(fallen, one), two)
         variances[..., step] = np.where(buckets[..., step] == 1, shown, variances[..., step])
     errors = np.sqrt(np.divide(variances, sums, out=np.full(sums.shape, np.nan), where=sums > 0))
-    return Growth(factors, np.sqrt(variances), errors, buckets)
+    return DevelopmentFactors(factors, np.sqrt(variances), errors, buckets)
 
 
 def _spread(before: Floats, after: Floats, factors: Floats, weights: Floats | None) -> Floats:
@@ -244,7 +246,7 @@ def _spread(before: Floats, after: Floats, factors: Floats, weights: Floats | No
     )
 
 
-def mean_error(growth: Growth, arrived: Floats) -> float | None:
+def mean_error(growth: DevelopmentFactors, arrived: Floats) -> float | None:
     """The standard error of the mean delay in buckets, with what comes after the last lag as given.
 
     The mean is the sum over lags of 1 - arrived, and arrived at lag l is one over the product of
@@ -279,7 +281,7 @@ class GrowthSteps(NamedTuple):
         return (self.starts + self.ends - 1) / 2
 
 
-def clear_steps(arrived: Floats, growth: Growth) -> GrowthSteps:
+def clear_steps(arrived: Floats, growth: DevelopmentFactors) -> GrowthSteps:
     """Which of the last steps to join, and how sure each of the joined ones is."""
     steps = np.diff(arrived)
     errors = np.nan_to_num(growth.errors / growth.factors, posinf=0.0) * arrived[1:]
