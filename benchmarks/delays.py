@@ -15,7 +15,7 @@ from typing import NamedTuple
 from latesum import Flow, Problem
 from latesum._render import new_table, terminal
 from latesum.experiments import RunSpec
-from latesum.experiments.spec import reports_of
+from latesum.experiments.loop import Reports
 from latesum.policies import PolicySpec
 
 TURNS = 11
@@ -32,7 +32,7 @@ class Side(NamedTuple):
     def setting(self) -> RunSpec:
         policy = PolicySpec.of(Flow(2, self.horizon, mean_delay=self.mean_delay))
         problem = Problem([0.5, 0.6], self.delay)
-        return RunSpec(problem, policy, self.horizon, reports=reports_of(1, self.lag))
+        return RunSpec(problem, policy, self.horizon, reports=Reports(1, self.lag))
 
 
 #: What is measured, beside what, and the ratio that it should have at most.

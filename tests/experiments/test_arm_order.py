@@ -9,7 +9,8 @@ from scipy.stats import chi2
 
 from latesum import InvalidInput, Oracle, Problem, compare
 from latesum._plugins import POLICIES
-from latesum.experiments.spec import ORDER, RunSpec, arm_order, reports_of
+from latesum.experiments.loop import Reports
+from latesum.experiments.spec import ORDER, RunSpec, arm_order
 from latesum.experiments.studies.league import ENTRANTS, Entrant, run_league
 from latesum.experiments.studies.league_problems import PROBLEMS, LeagueProblem
 from latesum.policies.spec import PolicySpec
@@ -32,7 +33,7 @@ def random_order(n_arms, seed):
 
 def _directly(problem, text, horizon, number, seed=1, bucket=1, report_lag=0):
     """A run of the problem as it is listed; returns its regret at the end."""
-    spec, reports = PolicySpec.parse(text), reports_of(bucket, report_lag)
+    spec, reports = PolicySpec.parse(text), Reports(bucket, report_lag)
     return [RunSpec(problem, spec, horizon, seed=seed, reports=reports).run(number).regret()]
 
 

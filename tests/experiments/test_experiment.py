@@ -10,7 +10,7 @@ import pytest
 from latesum import Background, Calendar, FieldProblem, Problem, Reporting
 from latesum._checks import InvalidInput
 from latesum.experiments import RunSpec
-from latesum.experiments.play import InBuckets
+from latesum.experiments.loop import Reports
 from latesum.experiments.spec import ORDER
 from latesum.experiments.sweeps import Experiment, Grid, load, run_sweep
 from latesum.experiments.sweeps.file import parse
@@ -243,7 +243,7 @@ def test_a_file_can_say_what_python_can(tmp_path: Path) -> None:
     flow, points = PolicySpec("flow"), grid.settings[1].checkpoints
     expected = [
         RunSpec(
-            shop, flow, 4_500, reports=InBuckets(500, 1_000), **usual,
+            shop, flow, 4_500, reports=Reports(500, 1_000), **usual,
             checkpoints=grid.settings[0].checkpoints,
         ),
         *(

@@ -3,8 +3,8 @@
 import pytest
 
 from latesum import ODAAF, Flow, Problem, RoundRobin, simulate
-from latesum.experiments import RunSpec, play
-from latesum.experiments.spec import reports_of
+from latesum.experiments import RunSpec, loop
+from latesum.experiments.loop import Reports
 from latesum.policies import Block, Policy, PolicySpec
 
 PROBLEM = Problem([0.5, 0.6], "uniform(0, 20)")
@@ -106,8 +106,8 @@ def test_every_policy_of_the_protocol_sees_pending_rounds():
 @pytest.mark.parametrize("name", ["flow", "unmix", "odaaf-b", "ars-ucb", "round-robin"])
 @pytest.mark.parametrize("reports", [(1, 60), (40, 100)], ids=["blocks", "buckets"])
 def test_the_copy_that_decides_again_is_as_good_as_a_new_one(name, reports, monkeypatch):
-    setting = RunSpec(PROBLEM, PolicySpec.parse(name), 1_000, reports=reports_of(*reports))
+    setting = RunSpec(PROBLEM, PolicySpec.parse(name), 1_000, reports=Reports(*reports))
     kept = setting.run(1).plays
     forgetful = property(lambda self: None, lambda self, value: None)
-    monkeypatch.setattr(play._LateFeed, "_ahead", forgetful, raising=False)
+    monkeypatch.setattr(loop._LateFeed, "_deciding", forgetful, raising=False)
     assert setting.run(1).plays == kept

@@ -8,11 +8,12 @@ import pytest
 from latesum import InvalidInput
 from latesum.experiments import compare
 from latesum.experiments.engine import run
+from latesum.experiments.loop import Reports
 from latesum.experiments.markets.analysts import SwitchbackTest, regression
 from latesum.experiments.markets.one_stream import Switchback
 from latesum.experiments.markets.players import OWN
 from latesum.experiments.markets.spec import MarketRunSpec, intervals
-from latesum.experiments.spec import RunSpec, reports_of
+from latesum.experiments.spec import RunSpec
 from latesum.experiments.studies.market_cells import CELLS, WORLDS, Cell
 from latesum.experiments.studies.markets import as_markdown, row_of, run_markets
 from latesum.experiments.studies.safety import measure_safety
@@ -140,7 +141,7 @@ def test_one_stream_is_a_policy_like_any_other():
 def test_one_stream_plays_problems_of_the_lab():
     problem = FieldProblem([0.2, 0.3, 0.4], "geometric(2500)", calendar=Calendar.weekly(5_000))
     setting = RunSpec(
-        problem, PolicySpec.parse(PLACE), 60 * 5_000, reports=reports_of(5_000, 5_000), before=0,
+        problem, PolicySpec.parse(PLACE), 60 * 5_000, reports=Reports(5_000, 5_000), before=0,
         history=14 * 5_000,
     )  # fmt: skip
     found = setting.run(1)

@@ -8,8 +8,8 @@ import pytest
 from latesum import FixedSplit, Flow, InvalidInput, Oracle, Problem, RoundRobin, simulate
 from latesum.experiments import RunSpec
 from latesum.experiments.engine import run
+from latesum.experiments.loop import Reports
 from latesum.experiments.measures import measures_of
-from latesum.experiments.play import InBuckets
 from latesum.experiments.run import Run
 from latesum.policies import Play, PolicySpec
 
@@ -151,4 +151,4 @@ def test_a_comparison_keeps_what_is_asked_for():
     assert result.runs["best"].measured["on_good(moments=5)"].all()
     split = compare(PROBLEM, {"s": FixedSplit(3, 900)}, 900, replications=1, seed=1, bucket=10)
     assert "suspect" not in split.runs["s"].measured
-    assert InBuckets(10).bucket == split.description["bucket"]
+    assert Reports(10).bucket == split.description["bucket"]

@@ -23,7 +23,7 @@ from latesum import (
 )
 from latesum.attributed import DUCB, QPMD
 from latesum.experiments import RunSpec
-from latesum.experiments.play import InBuckets, Poor
+from latesum.experiments.loop import Reports
 from latesum.experiments.spec import ORDER
 from latesum.policies import PolicySpec, RoundRobin
 
@@ -39,20 +39,20 @@ FIELD = FieldProblem(
 SETTINGS = {
     "plain": RunSpec(PLAIN, FLOW, 2_000),
     "parameters": RunSpec(PLAIN, PolicySpec.parse("flow(index='ucb1')"), 2_000, seed=7),
-    "in buckets": RunSpec(PLAIN, FLOW, 2_000, reports=InBuckets(100, 200)),
-    "field": RunSpec(FIELD, FLOW, 2_000, reports=InBuckets(100)),
+    "in buckets": RunSpec(PLAIN, FLOW, 2_000, reports=Reports(100, 200)),
+    "field": RunSpec(FIELD, FLOW, 2_000, reports=Reports(100)),
     "drawn order": RunSpec(PLAIN, FLOW, 2_000, order=ORDER),
     "drawn problems": RunSpec(
         "latesum.experiments.studies.safety:random_problem", FLOW, 2_000, told={"mean_delay": 0.8}
     ),
     "whole buckets": RunSpec(
-        PLAIN, FLOW, 2_000, reports=InBuckets(100), world="buckets", seed=(3, 1)
+        PLAIN, FLOW, 2_000, reports=Reports(100), world="buckets", seed=(3, 1)
     ),
     "measures": RunSpec(
         PLAIN, FLOW, 2_000, checkpoints=(50, 100), measures=("regret", "lock_in(gap=0.1)")
     ),
     "an arm ran before": RunSpec(PLAIN, FLOW, 2_000, before=1, history=300, order=ORDER),
-    "something ran before": RunSpec(PLAIN, FLOW, 2_000, before=0.9, reports=InBuckets(100)),
+    "something ran before": RunSpec(PLAIN, FLOW, 2_000, before=0.9, reports=Reports(100)),
     "a reward ran before": RunSpec(PLAIN, FLOW, 2_000, before=Uniform(0.2, 0.6)),
     "labels": RunSpec(PLAIN, PolicySpec.parse("qpm-d(base='kl-ucb++')"), 2_000),
     "not told": RunSpec(PLAIN, PolicySpec.of(Flow(2, 2_000, mean_delay=4)), 2_000, told=None),
@@ -144,7 +144,7 @@ def test_a_class_that_was_changed_meanwhile_is_not_taken_for_the_old_one():
         ({"seed": (1, -1)}, "the seed"),
         ({"checkpoints": (1, 3_000)}, "checkpoints are rounds between 1 and 2000"),
         ({"checkpoints": (0,)}, "checkpoints are rounds"),
-        ({"world": "buckets", "reports": InBuckets(300)}, "whole buckets"),
+        ({"world": "buckets", "reports": Reports(300)}, "whole buckets"),
         ({"problem": FIELD}, "poorly reported totals come in buckets"),
         ({"problem": "no.such:law"}, "the law of problems .* cannot be loaded"),
         (
@@ -152,7 +152,7 @@ def test_a_class_that_was_changed_meanwhile_is_not_taken_for_the_old_one():
             "delay bound",
         ),
         (
-            {"policy": PolicySpec("qpm-d"), "reports": InBuckets(9)},
+            {"policy": PolicySpec("qpm-d"), "reports": Reports(9)},
             "sees every reward as it arrives",
         ),
         ({"policy": PolicySpec("flow", {"n_arms": 3})}, "chooses among 3 arms"),
@@ -186,7 +186,7 @@ def test_negative_seeds_are_refused_by_the_functions_themselves():
 
 def test_the_reporting_of_a_problem_is_how_its_totals_are_reported():
     reports = SETTINGS["field"].reports
-    assert reports == Poor(100, 0, FIELD.reporting)
+    assert reports == Reports(100, 0, FIELD.reporting)
 
 
 def test_specs_of_baselines_hold_what_they_were_made_with():

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from latesum.delays import parse
-from latesum.delays.law_kernels import longer_than
 from latesum.simulation import Problem
 from latesum.simulation.cohorts import Cohorts
 from latesum.simulation.later import Later
@@ -85,12 +84,3 @@ def test_no_play_pays_twice_however_often_the_time_stops():
         assert len(np.unique(drawn)) == len(drawn)
         most = max(most, len(drawn))
     assert most > 500
-
-
-@pytest.mark.parametrize(
-    "law", ["uniform(5, 9000)", "constant(7)", "exponential(300)", "geometric(40)", "pareto(1.5, 200)", "poisson(9).clipped(40)"]
-)  # fmt: skip
-def test_compiled_code_has_the_law_of_the_delay(law):
-    delay = parse(law)
-    for k in (-3, -1, 0, 1, 4, 5, 7, 39, 40, 8_999, 9_000, 10**6):
-        assert longer_than(delay.law, k) == pytest.approx(float(delay.survival(k)), rel=1e-12)

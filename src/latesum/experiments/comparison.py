@@ -20,9 +20,10 @@ from latesum.attributed import run as run_attributed
 from latesum.experiments.assumptions import broken_assumptions
 from latesum.experiments.engine import RunOptions, run
 from latesum.experiments.figures import plot_comparison
+from latesum.experiments.loop import Reports
 from latesum.experiments.results import Runs, Summary, from_column, to_columns
 from latesum.experiments.run import Run
-from latesum.experiments.spec import ORDER, USUAL_MEASURES, WORLD, AnyPolicy, RunSpec, reports_of
+from latesum.experiments.spec import ORDER, USUAL_MEASURES, WORLD, AnyPolicy, RunSpec
 from latesum.experiments.stats import number_text
 from latesum.experiments.store import written_aside
 from latesum.policies import Play
@@ -248,7 +249,7 @@ def simulate(
     >>> simulate(Problem([0.5, 0.6], "uniform(0, 100)"), policy, 250_000, seed=1)
     Run(250,000 rounds, 12 blocks, regret 2,049.1)
     """
-    reports = reports_of(bucket, report_lag)
+    reports = Reports(bucket, report_lag)
     setting = RunSpec(
         problem, PolicySpec.of(policy), horizon, seed=seed, reports=reports, before=before,
         history=history,
@@ -333,7 +334,7 @@ def compare(
             "in random order a policy is built for the arms as each run meets them: give policies "
             'as text, such as "flow".'
         )
-    reports = reports_of(bucket, report_lag)
+    reports = Reports(bucket, report_lag)
     settings = [
         RunSpec(
             problem,

@@ -17,10 +17,10 @@ from latesum._checks import InvalidInput, whole_number
 from latesum._compile import compile_seconds, reported_compilation
 from latesum._progress import COMPILING, ProgressChoice, chosen_progress
 from latesum._progress import Progress as Progress
-from latesum.experiments.measures import measures_of, of_many
+from latesum.experiments.measures import measures_of
 from latesum.experiments.results import Results, Rows
 from latesum.experiments.runners import Runner, chosen_runner
-from latesum.experiments.spec import AnySetting, RunSpec
+from latesum.experiments.spec import AnySetting
 from latesum.experiments.store import RunStore
 
 #: What a chunk should take where results are kept: little is lost with one, and handing it out
@@ -29,8 +29,6 @@ _SECONDS_PER_CHUNK = 1.0
 _MOST_RUNS_PER_CHUNK = 1024
 #: Where they are not: few enough chunks to cost nothing, enough for a progress bar.
 _CHUNKS_PER_WORKER = 16
-#: Fewer runs are not worth a kernel that may have to be compiled: they are played one by one.
-FEWEST_TOGETHER = 4
 #: A run that takes longer than this is measured on a tenth of its rounds.
 _LONG_RUN = 0.5
 #: The rounds of a run that is made to compile what it needs.
@@ -48,14 +46,6 @@ class Chunk(NamedTuple):
 def run_chunk(chunk: Chunk) -> Rows:
     """Make the runs of a chunk: a pure function, the same wherever and however often it is run."""
     setting = chunk.setting
-    if chunk.end - chunk.first >= FEWEST_TOGETHER and isinstance(setting, RunSpec):
-        together = of_many(setting.measures)
-        batches = None if together is None else setting.batches(chunk.first, chunk.end)
-        if together is not None and batches is not None:
-            points = setting.checkpoint_rounds
-            return _joined(
-                [{name: take(runs, points) for name, take in together.items()} for runs in batches]
-            )
     measures = measures_of(setting.measures)
     taken: dict[str, list[object]] = {name: [] for name in measures}
     for number in range(chunk.first, chunk.end):

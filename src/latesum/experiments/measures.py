@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput
 from latesum._plugins import Registry, read_call, signature_of
-from latesum.experiments.batches import Batch
 from latesum.experiments.run import Run
 from latesum.simulation import Problem
 
@@ -72,29 +71,6 @@ def _measure(text: str) -> Measure:
     except TypeError as error:
         raise InvalidInput(f"the measure {text!r} cannot be taken: {error}.") from None
     return functools.partial(measure, **parameters) if parameters else measure
-
-
-def of_many(texts: Sequence[str]) -> dict[str, Callable[[Batch, Any], Any]] | None:
-    """The measures as functions of runs that were played together; None where some need more than their plays."""
-    names = {text: read_call(text, "measure")[0] for text in texts}
-    if not _OF_PLAYS.issuperset(names.values()):
-        return None
-    return {text: _TOGETHER.get(text) or _one_by_one(_measure(text)) for text in texts}
-
-
-def _one_by_one(measure: Measure) -> Callable[[Batch, Any], Any]:
-    return lambda runs, _: np.array([measure(run) for run in runs])
-
-
-#: Measures that look at nothing but the plays of a run. What policies believe at the end is not kept of runs that
-#: were played together.
-_OF_PLAYS = frozenset(("regret", "ended_on_best", "switches", "suspect", "lock_in", "on_good"))
-#: Those that are taken of all such runs in one call, given the checkpoints.
-_TOGETHER: dict[str, Callable[[Batch, Any], Any]] = {
-    "regret": lambda runs, checkpoints: runs.regrets(checkpoints),
-    "ended_on_best": lambda runs, _: runs.ended_on_best,
-    "switches": lambda runs, _: runs.switches,
-}
 
 
 @register_measure("regret")

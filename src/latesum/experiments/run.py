@@ -14,7 +14,6 @@ from latesum import _render
 from latesum._checks import InvalidInput
 from latesum._extras import as_frame, require
 from latesum.attributed import AttributedRun
-from latesum.experiments.plays import Plays
 from latesum.policies import Play, Policy
 from latesum.simulation import Problem
 
@@ -47,7 +46,7 @@ class Run:
     Args:
         problem: What was played, with its arms as this run met them.
         plays: What was played, as it was told.
-        policy: The policy as it was at the end, or a function that gives it when it is asked for.
+        policy: The policy as it was at the end.
         checkpoints: The rounds at which the regret is kept.
         bucket: The rounds between two decisions.
         longer: Plays the same run on.
@@ -59,38 +58,30 @@ class Run:
         problem: Problem,
         plays: Sequence[Play],
         *,
-        policy: Policy | Callable[[], Policy] | None = None,
+        policy: Policy | None = None,
         checkpoints: Integers | None = None,
         bucket: int = 1,
         longer: Callable[[int], Run] | None = None,
         anew: Callable[[int], Run] | None = None,
     ) -> None:
         self.problem = problem
-        self._policy = policy
+        #: The policy as it was at the end.
+        self.policy = policy
         self.checkpoints = checkpoints
         self.bucket = bucket
         self._longer, self._anew = longer, anew
         self.plays = plays
-        if isinstance(plays, Plays):
-            arms, rounds = plays.arms, plays.rounds
-        else:
-            arms = np.array([play[0] for play in plays], dtype=np.int64)
-            rounds = np.array([play[1] for play in plays], dtype=np.int64)
         #: The arm of every block.
-        self.arms = arms
+        self.arms = np.array([play.arm for play in plays], dtype=np.int64)
+        rounds = np.array([play.rounds for play in plays], dtype=np.int64)
         #: The rounds after which the arm could change: 0, and the end of every block.
-        self.ends = np.empty(len(arms) + 1, dtype=np.int64)
-        self._regret_at_ends = np.empty(len(arms) + 1)
-        _kernels().add_up(arms, rounds, problem.gaps_by_arm, self.ends, self._regret_at_ends)
+        self.ends = np.concatenate([[0], np.cumsum(rounds)])
+        lost = problem.gaps_by_arm[self.arms] * rounds
+        self._regret_at_ends = np.concatenate([[0.0], np.cumsum(lost)])
         if problem.changes:
             pieces = ((index, rounds[index : index + 1]) for index in range(len(plays)))
             lost = np.array([self._lost(*piece)[0] for piece in pieces])
             np.cumsum(lost, out=self._regret_at_ends[1:])
-
-    @functools.cached_property
-    def policy(self) -> Policy | None:
-        """The policy as it was at the end."""
-        return self._policy() if callable(self._policy) else self._policy
 
     @property
     def horizon(self) -> int:
@@ -193,9 +184,7 @@ class Run:
         if rewards == "generated" and self.problem.changes:
             result = np.vectorize(self._changing_regret, otypes=[float])(rounds)
         elif rewards == "generated":
-            result = np.empty(rounds.shape)
-            moments = rounds.astype(np.float64).reshape(-1)
-            _kernels().regret_at(self.ends, self._regret_at_ends, moments, result.reshape(-1))
+            result = np.interp(rounds, self.ends, self._regret_at_ends)
         elif rewards == "received":
             if self.problem.changes:
                 raise InvalidInput("regret of received rewards is for means that do not change.")
@@ -283,7 +272,7 @@ class BaselineRun(Run):
     """A run of an attributed baseline: only its plays at the checkpoints are kept."""
 
     def __init__(self, problem: Problem, seen: AttributedRun, checkpoints: Integers) -> None:
-        self.problem, self.checkpoints, self._policy = problem, checkpoints, None
+        self.problem, self.checkpoints, self.policy = problem, checkpoints, None
         self._seen = seen
 
     horizon = property(lambda self: int(self.checkpoints[-1]))
@@ -307,10 +296,3 @@ class BaselineRun(Run):
 def _arrived(problem: Problem, arm: int, rounds: int) -> float:
     """How many of `rounds` plays in a row have arrived at their end, on average."""
     return rounds - problem.delays[arm].expected_outstanding(rounds)
-
-
-@functools.cache
-def _kernels() -> Any:
-    from latesum.experiments import regret_kernels  # compiled at first use: importing stays fast
-
-    return regret_kernels

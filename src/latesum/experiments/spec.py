@@ -11,7 +11,7 @@ import functools
 import hashlib
 import json
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
@@ -19,15 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput, known_name, whole_number
-from latesum._draws import SharedGenerator, seeded, seeded_rows
 from latesum._plugins import Registry, signature_of
 from latesum.attributed import AttributedPolicy
 from latesum.attributed import run as run_attributed
-from latesum.experiments.batches import Batch, Seeds, can_play_together, play_together
-from latesum.experiments.play import AtOnce, Game, InBuckets, Poor, Reports
-from latesum.experiments.plays import Plays
+from latesum.experiments.loop import Loop, Reports
 from latesum.experiments.run import BaselineRun, Run
-from latesum.policies import Play, Policy
+from latesum.policies import Policy
 from latesum.policies.spec import PolicySpec
 from latesum.simulation import FieldProblem, Problem, Reporting, Reward
 from latesum.simulation.buckets import BucketWorld
@@ -40,8 +37,8 @@ AnyPolicy = Policy | AttributedPolicy
 
 #: Part of every digest: a change in how runs are drawn or kept makes old results unusable.
 RUNS_VERSION = 4
-#: The same of runs that are drawn in whole buckets: 2 draws late rewards by compiled code.
-_BUCKETS_VERSION = 2
+#: The same of runs that are drawn in whole buckets: 3 draws late rewards by NumPy.
+_BUCKETS_VERSION = 3
 #: Functions that draw a problem from a generator.
 LAWS = Registry("law of problems", "latesum.problems")
 #: What is kept of a run unless a setting says otherwise.
@@ -137,7 +134,7 @@ class RunSpec:
     horizon: int
     _: KW_ONLY
     seed: int | tuple[int, ...] = 1
-    reports: Reports = field(default_factory=AtOnce)
+    reports: Reports = field(default_factory=Reports)
     checkpoints: tuple[int, ...] = ()
     measures: tuple[str, ...] = USUAL_MEASURES
     order: int | None = None
@@ -160,9 +157,9 @@ class RunSpec:
         object.__setattr__(self, "checkpoints", tuple(points.tolist()))
         problem, bucket = self.problem, self.reports.bucket
         reporting = problem.reporting if isinstance(problem, FieldProblem) else None
-        if reporting is not None and not isinstance(self.reports, Poor):
-            poor = reports_of(bucket, self.reports.lag, reporting)
-            object.__setattr__(self, "reports", poor)
+        if reporting is not None and self.reports.reporting is None:
+            reports = dataclasses.replace(self.reports, reporting=reporting)
+            object.__setattr__(self, "reports", reports)
         whole_number(self.history, "the rounds of the history")
         if self.history and not _is_arm(self.before):
             raise InvalidInput("a history needs before=...: the arm that was played in it.")
@@ -196,9 +193,9 @@ class RunSpec:
             "horizon": self.horizon,
             "seed": list(self.seed) if isinstance(self.seed, tuple) else self.seed,
         }
-        if not isinstance(self.reports, AtOnce):
+        if self.reports != Reports():
             data["reports"] = {"bucket": self.reports.bucket, "lag": self.reports.lag}
-            if isinstance(self.reports, Poor):
+            if self.reports.reporting is not None:
                 data["reports"]["reporting"] = plain_part(self.reports.reporting)
         if (before := self.before) is not None:
             data["before"] = reward_text(before) if isinstance(before, Reward) else before
@@ -224,8 +221,8 @@ class RunSpec:
         given["policy"] = PolicySpec(**given["policy"])
         reports = dict(given.pop("reports", {}))
         reporting = reports.pop("reporting", None)
-        poor = None if reporting is None else Reporting(**reporting)
-        return cls(**given, reports=reports_of(**reports, reporting=poor))
+        imperfect = None if reporting is None else Reporting(**reporting)
+        return cls(**given, reports=Reports(**reports, reporting=imperfect))
 
     # Runs.
 
@@ -245,65 +242,16 @@ class RunSpec:
                 checkpoints=points,
             )  # fmt: skip
             return BaselineRun(problem, seen, points)
-        game, _ = self._game(number, self.horizon)
-        plays = game.last_plays(self.horizon)
-        return self._run_of(number, problem, plays, functools.partial(getattr, game, "policy"))
-
-    def _run_of(
-        self, number: int, problem: Problem, plays: Sequence[Play], policy: Callable[[], Policy]
-    ) -> Run:
+        loop, policy = self._loop(number, self.horizon)
         return Run(
-            problem, plays, policy=policy, checkpoints=self.checkpoint_rounds,
-            bucket=self.reports.bucket, longer=functools.partial(self._longer, number),
+            problem,
+            loop.play(self.horizon),
+            policy=policy,
+            checkpoints=self.checkpoint_rounds,
+            bucket=self.reports.bucket,
+            longer=functools.partial(self._longer, number),
             anew=functools.partial(self._anew, number),
-        )  # fmt: skip
-
-    def batches(self, first: int, end: int) -> Iterator[Batch] | None:
-        """The runs `first` to `end` - 1 as `run` makes them, many in one compiled call; None where that needs Python.
-
-        What the policy believed at the end is found by making a run anew.
-
-        Args:
-            first: The number of the first run.
-            end: One past the number of the last.
-
-        >>> setting = RunSpec(Problem([0.2, 0.8], "uniform(0, 9)"), PolicySpec.parse("odaaf"), 5_000)
-        >>> [len(runs) for runs in setting.batches(0, 100)]
-        [100]
-        """
-        if not self._plays_together:
-            return None
-        problem, policy = self.prepared
-        assert isinstance(policy, Policy)
-        seeds = [seeded_rows(self._seed_path, first, end, stream) for stream in (WORLD, POLICY)]
-
-        def make(place: int, plays: Plays | None) -> Run:
-            number = first + place
-            if plays is None:
-                return self.run(number)
-            return self._run_of(
-                number, problem, plays, functools.partial(self._policy_after, number)
-            )
-
-        return play_together(
-            problem, policy, Seeds(*seeds), self.horizon, self.reports.bucket, make
         )
-
-    def _policy_after(self, number: int) -> Policy:
-        policy = self.run(number).policy
-        assert policy is not None
-        return policy
-
-    @functools.cached_property
-    def _plays_together(self) -> bool:
-        """Whether many runs are played in one compiled call: each begins and goes on without Python."""
-        if not isinstance(self.problem, Problem) or self.order is not None:
-            return False
-        if self.before is not None or self.history or self.world != "rounds":
-            return False
-        if self.reports.lag or isinstance(self.reports, Poor):
-            return False
-        return can_play_together(*self.prepared, self.horizon)
 
     def shortened(self, rounds: int) -> RunSpec:
         """The same cut off after some rounds, for measuring how long a run takes.
@@ -332,7 +280,7 @@ class RunSpec:
                 raise InvalidInput(
                     f"{policy.name} begins with nothing under way: leave `before` out."
                 )
-            if not isinstance(self.reports, AtOnce):
+            if self.reports != Reports():
                 raise InvalidInput(
                     f"{policy.name} sees every reward as it arrives; it cannot be run in buckets or "
                     "with a report lag."
@@ -352,9 +300,8 @@ class RunSpec:
         """
         return _seeds(self._seed_path, number, stream)
 
-    def _draws(self, number: int, stream: int) -> SharedGenerator:
-        """A generator that draws from `seeds`."""
-        return seeded(self._seed_path, number, stream)
+    def _rng(self, number: int, stream: int) -> np.random.Generator:
+        return np.random.default_rng(self.seeds(number, stream))
 
     @property
     def _seed_path(self) -> tuple[int, ...]:
@@ -366,17 +313,17 @@ class RunSpec:
         return np.array(self.checkpoints, dtype=np.int64)
 
     def _longer(self, number: int, until: int) -> Run:
-        game, playing = self._game(number, until)
-        plays = [*game.last_plays(self.horizon), *game.plays(until)]
-        return Run(self.met_by(number)[0], plays, policy=playing, bucket=self.reports.bucket)
+        loop, policy = self._loop(number, until)
+        plays = [*loop.play(self.horizon), *loop.play(until)]
+        return Run(self.met_by(number)[0], plays, policy=policy, bucket=self.reports.bucket)
 
     def _anew(self, number: int, horizon: int) -> Run:
         return dataclasses.replace(self, horizon=horizon, checkpoints=()).run(number)
 
-    def _game(self, number: int, until: int) -> tuple[Game, Policy]:
+    def _loop(self, number: int, until: int) -> tuple[Loop, Policy]:
         problem, policy = self.met_by(number)
         assert isinstance(policy, Policy)
-        nature = self._draws(number, WORLD)
+        nature = self._rng(number, WORLD)
         before = self._before(number)
         if self.world == "buckets":
             bucket = self.reports.bucket
@@ -388,16 +335,12 @@ class RunSpec:
             world = problem.start(rng=nature)
         else:
             world = problem.start(rng=nature, before=before, at=-self.history)
-        own = None
-        if policy.random:
-            own = self._draws(number, POLICY).generator
+        own = self._rng(number, POLICY) if policy.random else None
         playing = policy.fresh(rng=own)
         if self.history:
             playing = policy.fresh(rng=own, history=self._played_before(world, before))
-        noise = None
-        if isinstance(self.reports, Poor):
-            noise = np.random.default_rng(self.seeds(number, REPORTS))
-        return Game(world, playing, self.reports, rng=noise), playing
+        noise = None if self.reports.reporting is None else self._rng(number, REPORTS)
+        return Loop(world, playing, self.reports, rng=noise), playing
 
     def _played_before(self, world: Any, arm: Any) -> list[tuple[int, int, float]]:
         """The parts of the history with their totals."""
@@ -455,14 +398,13 @@ class RunSpec:
         """
         if isinstance(self.problem, Problem):
             return self
-        rng = np.random.default_rng(self.seeds(number, PROBLEM))
-        found = LAWS.find(self.problem)(rng)
+        found = LAWS.find(self.problem)(self._rng(number, PROBLEM))
         if isinstance(found, Problem):
             new = dataclasses.replace(self, problem=found, problem_name="")
         else:
             new = dataclasses.replace(
                 self, problem=found.problem, horizon=found.horizon, checkpoints=(), problem_name="",
-                reports=reports_of(found.bucket),
+                reports=Reports(found.bucket),
             )  # fmt: skip
         object.__setattr__(new, "_quietly", number > 0)
         return new
@@ -511,21 +453,6 @@ _USUAL: dict[str, Any] = {
 
 def _is_arm(before: object) -> bool:
     return isinstance(before, int) and not isinstance(before, bool)
-
-
-def reports_of(bucket: int = 1, lag: int = 0, reporting: Reporting | None = None) -> Reports:
-    """How totals become known: in buckets of `bucket` rounds, `lag` rounds late, poorly or not.
-
-    >>> reports_of(), reports_of(500, 1000)
-    (AtOnce(), InBuckets(bucket=500, lag=1000))
-    """
-    bucket = whole_number(bucket, "the bucket", at_least=1)
-    lag = whole_number(lag, "the report lag")
-    if reporting is not None:
-        if bucket == 1:
-            raise InvalidInput("poorly reported totals come in buckets: say bucket=..., in rounds.")
-        return Poor(bucket, lag, reporting)
-    return InBuckets(bucket, lag) if bucket > 1 or lag else AtOnce()
 
 
 def _seeds(path: tuple[int, ...], number: int, stream: int) -> np.random.SeedSequence:

@@ -11,29 +11,21 @@ from pathlib import Path
 from typing import NamedTuple
 
 from latesum._compile import cache_folder
-from latesum.experiments.engine import FEWEST_TOGETHER, Chunk, run_chunk
+from latesum.experiments.loop import Reports
 from latesum.experiments.markets.spec import MarketRunSpec
-from latesum.experiments.play import InBuckets
 from latesum.experiments.runners import InProcesses
 from latesum.experiments.spec import RunSpec
 from latesum.markets.model import DENSE_REGIONS
 from latesum.policies import registry
 from latesum.policies.spec import PolicySpec
-from latesum.simulation import Beta, Discrete, Problem
+from latesum.simulation import Beta, Problem
 from latesum.simulation.market import Market
 
 _ROUNDS = 2_000
 _LATE = Problem([0.2, 0.6, 0.4], "uniform(0, 9)")
 _OTHER_REWARDS = Problem([Beta(1, 3), Beta(3, 2), 0.4], "exponential(9)")
-_AMOUNTS = Problem([Discrete([0, 1], [0.7, 0.3]), 0.4], "uniform(0, 9)")
 _AT_ONCE = Problem([0.2, 0.6, 0.4], "constant(0)")
 _VERY_LATE = Problem([0.2, 0.6, 0.4], "uniform(0, 9000)")
-#: What whole runs with very long delays are compiled for; others compile theirs at their first use.
-_LONG_RUNS = ("flow", "odaaf", "unmix")
-#: What many runs in one call are compiled for.
-_TOGETHER = ("flow", "odaaf")
-#: What whole runs in buckets are compiled for: the candidates of plans.
-_IN_BUCKETS = ("unmix", "odaaf", "ars-ucb", "fixed-split")
 #: What is for undelayed rewards only.
 _UNDELAYED = ("improved-ucb",)
 #: Among the names of policies: the model of markets.
@@ -99,20 +91,14 @@ def _play_policy(name: str) -> None:
     if made.policy is not None:
         made.policy.explain()
         made.policy.estimates()
-        RunSpec(_LATE, spec, _ROUNDS, reports=InBuckets(100, 200)).run(0)
+        RunSpec(_LATE, spec, _ROUNDS, reports=Reports(100, 200)).run(0)
     if name == "unmix":
         from latesum.policies.unmix.visits_kernels import doubt_length
 
         doubt_length(1.0, 1.0, True)  # no short run has an arm in doubt
-    if name in _TOGETHER:
-        run_chunk(Chunk(RunSpec(_LATE, spec, _ROUNDS), 0, FEWEST_TOGETHER))
-    if name in _LONG_RUNS:
-        RunSpec(_VERY_LATE, spec, _ROUNDS).run(0)
-    if name in _IN_BUCKETS:
-        RunSpec(_LATE, spec, _ROUNDS, reports=InBuckets(100), world="buckets").run(0)
     if name == "round-robin":
         RunSpec(_OTHER_REWARDS, spec, _ROUNDS).run(0)
-        RunSpec(_AMOUNTS, spec, _ROUNDS, reports=InBuckets(100), world="buckets").run(0)
+        RunSpec(_VERY_LATE, spec, _ROUNDS).run(0)
 
 
 def _play_market() -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from latesum._render import finite
 from latesum.experiments.engine import Chunk, RunOptions, run, run_chunk
-from latesum.experiments.play import InBuckets
+from latesum.experiments.loop import Reports
 from latesum.experiments.results import Rows
 from latesum.experiments.spec import RunSpec
 from latesum.experiments.stats import Uncertain, mean_of, quantile_of, share_of
@@ -118,7 +118,7 @@ class Case(NamedTuple):
         spec = self.candidate.spec
         return RunSpec(
             self.problem or beliefs.problem(), spec, told.horizon, seed=seed,
-            reports=InBuckets(told.bucket_rounds), world="buckets", order=_ORDER, told=None,
+            reports=Reports(told.bucket_rounds), world="buckets", order=_ORDER, told=None,
             before=beliefs.before, history=told.history if "history" in spec.accepted else 0,
             measures=("regret", "switches", *measures), problem_name=name,
             policy_name=self.candidate.label,

@@ -18,7 +18,6 @@ import numpy as np
 
 from latesum import _render
 from latesum._checks import InvalidInput, finite_number, whole_number
-from latesum._draws import generator_in
 from latesum._render import new_table
 from latesum._sentences import sentence
 from latesum.policies.arguments import KeepsArguments
@@ -564,4 +563,6 @@ def _state_of(rng: np.random.Generator) -> dict[str, Any]:
 
 
 def _generator_in(saved: dict[str, Any]) -> np.random.Generator:
-    return generator_in(saved["state"])
+    bits: Any = getattr(np.random, saved["state"]["bit_generator"])(0)
+    bits.state = saved["state"]
+    return np.random.Generator(bits)

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from latesum._compile import allocation_free, compiled
-from latesum._draw_kernels import permute
 from latesum.policies.balance_kernels import (
     PREVIOUS,
     ROUNDS_PLAYED,
@@ -55,14 +54,6 @@ class FlowState(NamedTuple):
     plan: Any
     widths: Any  # what `fill_thinned_index` keeps
     room: Any  # what a choice writes down: arrays of its own would cost more than its arithmetic
-
-
-@allocation_free
-def begin(state, words):  # type: ignore[no-untyped-def]
-    """Draw the order of the first tries, and plan the first block."""
-    permute(words, state.order)
-    chosen = choose(state)
-    plan(state, 0, chosen, rounds_for(state, chosen))
 
 
 @allocation_free

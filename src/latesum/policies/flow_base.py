@@ -12,7 +12,7 @@ import numpy as np
 
 from latesum._checks import finite_number, whole_number
 from latesum.policies.base import MOST_ROUNDS, Block, Play, Policy, Purpose, say_before
-from latesum.policies.flow_balance import Floats, FlowBalance, roomier
+from latesum.policies.flow_balance import Floats, FlowBalance
 from latesum.policies.history import Before, check_before, check_history
 
 #: Lengths of blocks: the first of an arm and a later one in mean delays,
@@ -115,17 +115,6 @@ class FlowPolicy(Policy):
         self._balance.add(arm, rounds, total)
         self._follow_balance()
 
-    def _make_room(self) -> None:
-        self._balance.make_room()
-        self._follow_balance()
-
-    def _roomier(self, state: Any) -> Any:
-        return state._replace(balance=roomier(state.balance))
-
-    def _take_state(self, state: Any) -> None:
-        self._state, self._reported = state, None
-        self._balance.state = state.balance
-
     def _follow_balance(self) -> None:
         """The arrays of the balance are others where it needed more room."""
         if self._state.balance is not self._balance.state:
@@ -147,12 +136,6 @@ class FlowPolicy(Policy):
         planned = self._arm
         if not kernels().goes_on(self._state, arm, rounds):
             self._decide(arm == planned)
-
-    def _learned_elsewhere(
-        self, plays: Sequence[Play], rounds: int, highest: int, unplayed: int
-    ) -> None:
-        super()._learned_elsewhere(plays, rounds, highest, unplayed)
-        self._reported = None
 
     def _next(self) -> Block:
         arm, left = self._state.plan.tolist()

@@ -2,8 +2,7 @@
 
 A table of delays in rounds would be huge there. But what matters is the bucket in which a reward
 arrives, and only rewards matter, not plays without one: of a block's plays near enough to its end
-to spill over, those that pay are drawn one by one with their delays, by compiled code where the delay has a
-curve and the reward is nothing or one of a few amounts. This is exact for the same law as `World`'s, and
+to spill over, those that pay are drawn one by one with their delays. This is exact for the same law as `World`'s, and
 costs O(rewards near the end). Counts per later bucket would not be: how likely a reward is to be late depends on where in
 its bucket it was earned, and two rewards are never earned in the same round.
 """
@@ -13,16 +12,13 @@ from __future__ import annotations
 import functools
 import math
 import statistics
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from latesum._checks import InvalidInput
-from latesum._draws import SharedGenerator
 from latesum.delays import Delay
 from latesum.delays.base import Integers
-from latesum.delays.curves import Curve
 from latesum.simulation.field import FieldProblem, with_mean
 from latesum.simulation.problem import Problem, as_reward, refuse_endless
 from latesum.simulation.rewards import Bernoulli, Discrete, Floats, Reward
@@ -31,14 +27,6 @@ from latesum.simulation.rewards import Bernoulli, Discrete, Floats, Reward
 _CERTAIN = 1 - 1e-9
 #: With more rewards than this near the end, they are looked at in blocks.
 _MANY = 3000
-
-
-class _CurveParts(NamedTuple):
-    """Where blocks of distances start, how likely a longer delay is there, and what delays are drawn by."""
-
-    starts: Integers
-    longer: Floats
-    curve: Curve
 
 
 class BucketWorld:
@@ -56,7 +44,7 @@ class BucketWorld:
     >>> problem = Problem([0.02, 0.03], "exponential(30000)")
     >>> world = BucketWorld(problem, bucket=10_000, buckets=90, rng=np.random.default_rng(1))
     >>> world.play_buckets(0, 2), world.play(0, 30_000), world.buckets_played
-    (82.0, 420.0, 5)
+    (119.0, 380.0, 5)
     """
 
     def __init__(
@@ -65,15 +53,14 @@ class BucketWorld:
         *,
         bucket: int,
         buckets: int,
-        rng: np.random.Generator | SharedGenerator,
+        rng: np.random.Generator,
         before: Reward | float | str | None = None,
         history: int = 0,
     ) -> None:
         self._problem = problem
         self._field = problem if isinstance(problem, FieldProblem) else None
         self._bucket = bucket
-        self.draws = rng if isinstance(rng, SharedGenerator) else SharedGenerator(rng)
-        self._late: dict[int, tuple[int, _CurveParts | None]] = {}
+        self._rng = rng
         self._background = None
         what = before if before is None or isinstance(before, int) else as_reward(before)
         # What is still under way of something that was always played: all of it was played within
@@ -88,10 +75,6 @@ class BucketWorld:
         if what is not None:
             self.play_buckets(what, always)
         self._background = None if self._field is None else self._field.background
-
-    @property
-    def _rng(self) -> np.random.Generator:
-        return self.draws.generator
 
     @property
     def buckets_played(self) -> int:
@@ -123,71 +106,15 @@ class BucketWorld:
             arrived += self._background.draw(buckets * self._bucket, self._rng)
         return arrived
 
-    # Whole runs by compiled code (`latesum.experiments.whole_runs`).
-
-    #: Nothing is kept but what is due in each bucket.
-    nothing_later_before = 1 << 62
-
     @property
     def rounds_played(self) -> int:
         """The rounds from round 0 on; negative in a history."""
         return self.buckets_played * self._bucket
 
-    def for_kernel(self, bucket: int, rounds: int) -> tuple[Any, Any] | None:
-        """What compiled code needs to play as `play` does; None where some draws are no kernel's.
-
-        Args:
-            bucket: The rounds between two decisions.
-            rounds: How many will be played.
-        """
-        if bucket != self._bucket or rounds % bucket or self._played < self._earlier:
-            return None
-        tables = _bucket_tables(self._problem)
-        if tables is None:
-            return None
-        from latesum.simulation.bucket_kernels import DueBuckets
-
-        return tables, DueBuckets(self._due[self._earlier :], bucket)
-
-    def played_by_kernel(self, rounds: int, under_way: Any) -> None:
-        """Compiled code has drawn, and played some blocks to the end.
-
-        Args:
-            rounds: Their rounds.
-            under_way: What `for_kernel` gave; what is due is in it.
-        """
-        self.draws.drawn()
-        self._played += rounds // self._bucket
-
-    def finish(
-        self, under_way: Any, arm: int, rounds: int, left: int, arrived: float, late: int, far: int
-    ) -> float:
-        """The total of a block that compiled code has drawn: of this world nothing is left to do.
-
-        Args:
-            under_way: What `for_kernel` gave.
-            arm: The arm that was played.
-            rounds: The rounds of the block.
-            left: What is left to do, as `play_bernoulli` says it.
-            arrived: The total.
-            late: How many plays of other worlds are left to do.
-            far: The same of those further off.
-        """
-        self._played += rounds // self._bucket
-        return arrived
-
     def _delay(self, arm: int | Reward) -> Delay:
         """That of an arm; what is no arm has the delay that most arms have."""
         delays = self._problem.delays
         return delays[arm] if isinstance(arm, int) else statistics.mode(delays)
-
-    def _late_by(self, delay: Delay) -> tuple[int, _CurveParts | None]:
-        """The longest delay, and what compiled code draws by, if it can."""
-        if (
-            id(delay) not in self._late
-        ):  # delays are the same if their texts are, which takes longer to compare
-            self._late[id(delay)] = longest(delay), _for_kernel(delay)
-        return self._late[id(delay)]
 
     def _piece(self, arm: int | Reward, first: int, left: int) -> tuple[int, Reward]:
         calendar = None if self._field is None else self._field.calendar
@@ -204,20 +131,11 @@ class BucketWorld:
     ) -> float:
         """Play rounds that are followed by `after` more of the same block."""
         delay = self._delay(arm)
-        reach, parts = self._late_by(delay)
-        near = min(rounds, max(reach - after, 0))
+        near = min(rounds, max(longest(delay) - after, 0))
         arrived = reward.draw_sum(rounds - near, self._rng) if rounds > near else 0.0
         if near == 0:
             return arrived
         pays = _pays(reward)
-        if pays is not None and parts is not None and (words := self.draws.words()) is not None:
-            count = _kernel()(
-                words, self._due, end, self._bucket, after, after + near, pays.chance, pays.amounts,
-                pays.cumulative, parts.starts, parts.longer, parts.curve.times, parts.curve.alive,
-                float(parts.curve.tail or 0.0),
-            )  # fmt: skip
-            self.draws.drawn()
-            return arrived + pays.draw_sum(count, self.draws)
         rng = self._rng
         if pays is not None and pays.chance * near > _MANY:
             in_time, waits = self._spilled(delay, pays, near, after)
@@ -259,7 +177,7 @@ class BucketWorld:
             ]
         )
         waits = delay.draw_beyond(np.repeat(starts, counts), rng) - places
-        return pays.draw_sum(in_time, self.draws), waits
+        return pays.draw_sum(in_time, rng), waits
 
 
 @functools.lru_cache(maxsize=256)
@@ -278,7 +196,6 @@ class _Pays(NamedTuple):
     chance: float  # that it is not nothing
     amounts: Floats
     shares: Floats  # of each amount, given that it is not nothing
-    cumulative: Floats  # the sums of the shares, the last of which nothing exceeds
 
     def draw(self, count: int, rng: np.random.Generator) -> Floats:
         if len(self.amounts) == 1:
@@ -286,10 +203,10 @@ class _Pays(NamedTuple):
         drawn: Floats = rng.choice(self.amounts, size=count, p=self.shares)
         return drawn
 
-    def draw_sum(self, count: int, draws: SharedGenerator) -> float:
+    def draw_sum(self, count: int, rng: np.random.Generator) -> float:
         if len(self.amounts) == 1:
             return count * float(self.amounts[0])
-        return float(draws.generator.multinomial(count, self.shares) @ self.amounts)
+        return float(rng.multinomial(count, self.shares) @ self.amounts)
 
 
 def _pays(reward: Reward) -> _Pays | None:
@@ -299,57 +216,15 @@ def _pays(reward: Reward) -> _Pays | None:
 @functools.lru_cache(maxsize=1024)
 def _few_amounts(reward: Bernoulli | Discrete) -> _Pays | None:
     if isinstance(reward, Bernoulli):
-        return _Pays(reward.mean, np.ones(1), np.ones(1), np.full(1, np.inf))
+        return _Pays(reward.mean, np.ones(1), np.ones(1))
     if 0.0 in reward.values:
         values, chances = np.array(reward.values), np.array(reward.probabilities)
         some = (values != 0) & (chances > 0)
         share = min(math.fsum(chances[some]), 1.0)
         if share > 0:
             shares = chances[some] / share
-            cumulative = np.append(np.cumsum(shares)[:-1], np.inf)
-            return _Pays(share, values[some], shares, cumulative)
+            return _Pays(share, values[some], shares)
     return None
-
-
-@functools.cache
-def _kernel() -> Callable[..., int]:
-    from latesum.simulation.bucket_kernels import play_late  # compiled at first use
-
-    return play_late
-
-
-@functools.lru_cache(maxsize=256)
-def _for_kernel(delay: Delay) -> _CurveParts | None:
-    curve = delay.curve
-    if curve is None:
-        return None
-    starts = _blocks(delay, longest(delay))
-    return _CurveParts(starts, delay.survival(starts), curve)
-
-
-@functools.lru_cache(maxsize=256)
-def _bucket_tables(problem: Problem) -> Any:
-    """The arms for compiled code; None where some of them need Python."""
-    arms = [_for_kernel(delay) for delay in problem.delays]
-    parts = [each for each in arms if each is not None]
-    plain = type(problem) is Problem and all(type(reward) is Bernoulli for reward in problem.arms)
-    if not plain or len(parts) < len(arms):
-        return None
-    from latesum.simulation.bucket_kernels import BucketTables  # compiled at first use
-
-    blocks = np.cumsum([0] + [len(each.starts) for each in parts])
-    points = np.cumsum([0] + [len(each.curve.times) for each in parts])
-    return BucketTables(
-        np.array([reward.mean for reward in problem.arms]),
-        np.array([longest(delay) for delay in problem.delays], dtype=np.int64),
-        np.concatenate([each.starts for each in parts]),
-        np.concatenate([each.longer for each in parts]),
-        blocks,
-        np.concatenate([each.curve.times for each in parts]),
-        np.concatenate([each.curve.alive for each in parts]),
-        points,
-        np.array([float(each.curve.tail or 0.0) for each in parts]),
-    )
 
 
 def _paying(

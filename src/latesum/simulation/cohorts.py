@@ -13,17 +13,12 @@ have a level of at most `alive`; all others have arrived. When the time moves on
 The counts are binomial, so this is exact. Plays nearer to the end of a block than most delays are
 long are in cohorts of about the square root of that, and those further off in ever longer ones: a
 block costs about that square root, however long it is, and a tail without a bound is no exception.
-
-Whole runs do this in compiled code (`latesum.simulation.cohort_kernels`), with the same draws, where rewards are
-0 or 1 and compiled code knows the law of the delay (`Delay.law`).
 """
 
 from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,8 +35,8 @@ _MOST = 0.9
 _GROWTH = 16
 _NONE: Integers = np.zeros(0, dtype=np.int64)
 _NEVER = np.iinfo(np.int64).max
-#: The least room of arrays for compiled code.
-_ROOM = 1024
+#: Looking at this number of cohorts costs about what it costs to draw a reward's round.
+_LOOKS_PER_DRAW = 8
 _TINY = np.finfo(np.float64).tiny
 
 
@@ -120,60 +115,13 @@ class Cohorts:
         """Forget what is over, and find out when rewards arrive where that costs less."""
         known = _NONE
         crowded = 2 * self._drawn > self._size
-        if (
-            self._looked_at > _kernels().LOOKS_PER_DRAW * self.left
-        ):  # it would have cost less to know them all
+        if self._looked_at > _LOOKS_PER_DRAW * self.left:
+            # It would have cost less to know them all.
             known = self.resolve(rng)
         elif crowded.any():
             known = self._resolve(crowded, rng)
         self._keep(self._left > 0)
         return count, known
-
-    def for_kernel(self) -> Any:
-        """The same for compiled code, with room for more."""
-        at = _kernels()
-        cohorts = max(_ROOM, 2 * len(self._first))
-        rewards = max(_ROOM, 2 * len(self._plays), 2 * len(self._taken))
-        counters = np.zeros(at.COUNTERS, dtype=np.int64)
-        counters[at.COHORTS], counters[at.WAITING] = len(self._first), len(self._plays)
-        counters[at.TAKEN], counters[at.LOOKED_AT] = len(self._taken), self._looked_at
-        counters[at.END] = self._end
-        return at.CohortState(
-            first=_with_room(self._first, cohorts), size=_with_room(self._size, cohorts),
-            left=_with_room(self._left, cohorts), drawn=_with_room(self._drawn, cohorts),
-            alive=_with_room(self._alive, cohorts), arrived=_with_room(_NONE, cohorts),
-            unsure=_with_room(_NONE, cohorts), at_near=np.empty(cohorts), at_far=np.empty(cohorts),
-            plays=_with_room(self._plays, rewards), levels=_with_room(self._levels, rewards),
-            taken=_with_room(self._taken, rewards), counters=counters,
-        )  # fmt: skip
-
-    def take_over(self, state: Any) -> None:
-        """Go on from where compiled code came to.
-
-        Args:
-            state: What `for_kernel` gave, as it is now.
-        """
-        at, counters = _kernels(), state.counters.tolist()
-        cohorts, waiting = counters[at.COHORTS], counters[at.WAITING]
-        self._first, self._size = state.first[:cohorts], state.size[:cohorts]
-        self._left, self._drawn = state.left[:cohorts], state.drawn[:cohorts]
-        self._alive = state.alive[:cohorts]
-        self._plays, self._levels = state.plays[:waiting], state.levels[:waiting]
-        self._taken = state.taken[: counters[at.TAKEN]]
-        self._looked_at, self._end = counters[at.LOOKED_AT], counters[at.END]
-
-    def go_on(self, state: Any, rng: np.random.Generator) -> tuple[int, Integers]:
-        """What `move_to` returns, where compiled code has begun and left the rest.
-
-        Args:
-            state: What was taken over.
-            rng: The generator to draw from.
-        """
-        at, count = _kernels(), int(state.counters[_kernels().COUNT])
-        if state.counters[at.UNPLACED]:
-            cohorts = len(self._first)
-            count = self._place(state.arrived[:cohorts], state.unsure[:cohorts], rng)
-        return self._tidy(count, rng)
 
     def resolve(self, rng: np.random.Generator) -> Integers:
         """The rounds in which all that is under way arrives; nothing is left here."""
@@ -230,29 +178,6 @@ class Cohorts:
         self._drawn, self._alive = self._drawn[those], self._alive[those]
         oldest = self._first.min(initial=self._end)
         self._taken = self._taken[np.searchsorted(self._taken, oldest) :]
-
-
-def long_tables(delay: Delay, means: Sequence[float]) -> Any:
-    """What compiled code needs to keep plays in cohorts; None where it does not know the delay's law."""
-    if delay.law is None:
-        return None
-    shortest, edges = _layout(delay, SHORTEST)
-    chances = np.array(means, dtype=np.float64)
-    return _kernels().LongTables(means=chances, law=delay.law, shortest=shortest, edges=edges)
-
-
-def _with_room(values: NDArray[Any], room: int) -> NDArray[Any]:
-    """A copy with room for `room` numbers."""
-    wider = np.zeros(room, dtype=values.dtype)
-    wider[: len(values)] = values
-    return wider
-
-
-@functools.cache
-def _kernels() -> Any:
-    from latesum.simulation import cohort_kernels  # compiled at first use: importing stays fast
-
-    return cohort_kernels
 
 
 @functools.lru_cache(maxsize=64)

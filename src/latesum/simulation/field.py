@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput
-from latesum._draws import SharedGenerator
 from latesum.delays import Delay
 from latesum.simulation.calendar import Calendar
 from latesum.simulation.problem import Problem, World, _Channel
@@ -153,7 +152,7 @@ class FieldProblem(Problem):
     def start(
         self,
         *,
-        rng: np.random.Generator | SharedGenerator,
+        rng: np.random.Generator,
         before: Reward | float | str | None = None,
         at: int = 0,
     ) -> FieldWorld:

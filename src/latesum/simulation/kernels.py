@@ -3,34 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 from latesum._compile import allocation_free
-from latesum._draw_kernels import binomial, uniform
-
-#: What is left to do of a block: nothing; what comes after its last plays, or only what is further
-#: from its end; or with delays kept in cohorts, for want of room, all of it, or what is left of moving on.
-DONE, AFTER_SPILL, AFTER_COUNT, NOT_SENT, ON_THE_WAY = range(5)
-
-
-class BernoulliTables(NamedTuple):
-    """What playing an arm needs where all rewards are 0 or 1 and delays fit a table; per arm."""
-
-    means: Any
-    spread: Any
-    tail: Any  # P(delay > spread)
-    cdf: Any  # the tables of all delays, one after the other: an arm's is from its start ...
-    cdf_start: Any
-    guide: Any
-    guide_start: Any  # ... on and has `spread` + 1 entries, its guide one more
-
-
-class UnderWay(NamedTuple):
-    """What is due in the next rounds, and room for what one block needs."""
-
-    carry: Any
-    beyond: Any
-    uniforms: Any
 
 
 @allocation_free
@@ -101,37 +74,3 @@ def spill_rewards(carry, rounds, rewards, uniforms, cdf, guide, beyond):
         else:
             carry[delay - place - 1] += rewards[place]
     return arrived, late
-
-
-@allocation_free
-def play_bernoulli(tables, under_way, words, arm, rounds):
-    """Play a block: what arrives in it, with the draws of `World.play` in the same order.
-
-    `words` is the generator, as `latesum._draw_kernels` has it.
-    Where a delay lies beyond the table it stops. Returns what is left to do, what arrived so far,
-    how many rewards of the last plays have a delay beyond the table, and how many of the others.
-    """
-    spread, mean = tables.spread[arm], tables.means[arm]
-    one_by_one = min(rounds, spread)
-    uniforms = under_way.uniforms[:one_by_one]
-    for place in range(one_by_one):
-        uniforms[place] = uniform(words)
-    start = tables.cdf_start[arm]
-    cdf = tables.cdf[start : start + spread + 1]
-    start = tables.guide_start[arm]
-    guide = tables.guide[start : start + spread + 2]
-    arrived, late = spill_bernoulli(
-        under_way.carry, rounds, uniforms, mean, cdf, guide, under_way.beyond
-    )
-    if late:
-        return AFTER_SPILL, arrived, late, 0
-    rest = rounds - one_by_one
-    if rest == 0:
-        return DONE, arrived, 0, 0
-    if tables.tail[arm] > 0.0:
-        if rest * tables.tail[arm] >= 1:
-            return AFTER_SPILL, arrived, 0, 0
-        count = binomial(words, rest, tables.tail[arm])
-        if count:
-            return AFTER_COUNT, arrived, 0, count
-    return DONE, arrived + binomial(words, rest, mean), 0, 0

@@ -20,11 +20,10 @@ import numpy as np
 
 from latesum import _render
 from latesum._checks import InvalidInput, whole_number
-from latesum._draws import SharedGenerator
 from latesum._render import new_table
 from latesum.delays import Delay, parse
 from latesum.delays.base import Integers, Table
-from latesum.simulation.cohorts import Cohorts, long_tables
+from latesum.simulation.cohorts import Cohorts
 from latesum.simulation.later import Later
 from latesum.simulation.reward_text import parse_reward
 from latesum.simulation.rewards import Bernoulli, Floats, Reward
@@ -147,7 +146,7 @@ class Problem:
     def start(
         self,
         *,
-        rng: np.random.Generator | SharedGenerator,
+        rng: np.random.Generator,
         before: Reward | float | str | None = None,
         at: int = 0,
     ) -> World:
@@ -204,38 +203,6 @@ class Problem:
         """How many rounds ahead it is kept in a table what is due."""
         return max((each.table.spread for each in self._channels if not each.long), default=0)
 
-    @functools.cached_property
-    def _long_tables(self) -> Any:
-        """The same where all delays are one, kept in cohorts by compiled code; None where not."""
-        channels = self._channels
-        delay = channels[0].delay
-        if any(
-            each.bernoulli_mean is None or not each.long or each.delay is not delay
-            for each in channels
-        ):
-            return None
-        return long_tables(delay, self.means)
-
-    @functools.cached_property
-    def _bernoulli_tables(self) -> Any:
-        """The channels for compiled code; None where some of them need Python."""
-        from latesum.simulation import kernels
-
-        channels = self._channels
-        if any(each.bernoulli_mean is None or each.long for each in channels):
-            return None
-        tables = [each.table for each in channels]
-        ends = np.cumsum([0] + [table.spread + 1 for table in tables])
-        return kernels.BernoulliTables(
-            means=np.array([each.bernoulli_mean for each in channels]),
-            spread=np.array([table.spread for table in tables]),
-            tail=np.array([0.0 if each.bounded else each.table.tail[0] for each in channels]),
-            cdf=np.concatenate([table.cdf for table in tables]),
-            cdf_start=ends[:-1],
-            guide=np.concatenate([table.guide for table in tables]),
-            guide_start=ends[:-1] + np.arange(len(tables)),
-        )
-
 
 class _Channel(NamedTuple):
     """What playing one arm needs, looked up once."""
@@ -261,7 +228,7 @@ class World:
     def __init__(
         self,
         problem: Problem,
-        rng: np.random.Generator | SharedGenerator,
+        rng: np.random.Generator,
         *,
         before: Reward | float | str | None = None,
         at: int = 0,
@@ -273,7 +240,7 @@ class World:
         self._kernels = kernels
         self._problem = problem
         self._channels = problem._channels
-        self.draws = rng if isinstance(rng, SharedGenerator) else SharedGenerator(rng)
+        self._rng = rng
         self.rounds_played = at
         size = problem._carried
         #: carry[s] is due s + 1 rounds from now; what is due later still is in `_later`, and what is
@@ -293,10 +260,6 @@ class World:
         from latesum.simulation import kernels
 
         vars(self).update(state, _kernels=kernels)
-
-    @property
-    def _rng(self) -> np.random.Generator:
-        return self.draws.generator
 
     @property
     def outstanding(self) -> float:
@@ -348,17 +311,6 @@ class World:
             arrived, late = self._kernels.spill_rewards(
                 self._carry, rounds, rewards, uniforms, table.cdf, table.guide, self._beyond
             )
-        return self._after_spill(channel, rounds, arrived, late, rewards)
-
-    def _after_spill(
-        self, channel: _Channel, rounds: int, arrived: float, late: int,
-        rewards: Floats | None = None, far: int | None = None,
-    ) -> float:  # fmt: skip
-        """The rest of a block whose last plays were drawn: `late` of them are beyond the table.
-
-        With `far`, it was drawn how many of the others are.
-        """
-        rng, table, mean = self._rng, channel.table, channel.bernoulli_mean
         if late:
             places = self._beyond[:late].copy()
             waits = channel.delay.draw_beyond(np.full(late, table.spread), rng) - places
@@ -366,7 +318,7 @@ class World:
             self._later.add(self.rounds_played + waits, paid)
         rest = rounds - min(rounds, table.spread)
         if rest and not channel.bounded:
-            looked_at, total = self._play_far_tail(channel, rounds, self.rounds_played, far)
+            looked_at, total = self._play_far_tail(channel, rounds)
             rest -= looked_at
             arrived += total
         if rest:
@@ -408,66 +360,6 @@ class World:
             total += arrived if reward is None else reward.draw_sum(arrived, self._rng)
         return total
 
-    def for_kernel(self, bucket: int, rounds: int) -> tuple[Any, Any] | None:
-        """What compiled code needs to play as `play` does; None where some draws are no kernel's.
-
-        Args:
-            bucket: The rounds between two decisions.
-            rounds: How many will be played.
-        """
-        if self._problem._long_tables is not None:
-            cohorts, _ = self._cohorts_of(self._channels[0])
-            return self._problem._long_tables, cohorts.for_kernel()
-        tables = self._problem._bernoulli_tables
-        if tables is None or self._cohorts:
-            return None
-        room = np.empty(len(self._beyond))
-        return tables, self._kernels.UnderWay(self._carry, self._beyond, room)
-
-    def played_by_kernel(self, rounds: int, under_way: Any) -> None:
-        """Compiled code has drawn, and played some blocks to the end.
-
-        Args:
-            rounds: Their rounds.
-            under_way: What `for_kernel` gave, as it is now.
-        """
-        self.draws.drawn()
-        self.rounds_played += rounds
-        if self._problem._long_tables is not None:
-            self._cohorts_of(self._channels[0])[0].take_over(under_way)
-
-    def finish(
-        self, under_way: Any, arm: int, rounds: int, left: int, arrived: float, late: int, far: int
-    ) -> float:
-        """The total of a block of which compiled code has left something to do.
-
-        Args:
-            under_way: What `for_kernel` gave, as it is now.
-            arm: The arm that was played.
-            rounds: The rounds of the block.
-            left: What is left to do, as `play_bernoulli` says it.
-            arrived: What compiled code has drawn of the total.
-            late: How many of the last plays it has drawn.
-            far: How many of the others come later than the table of delays.
-        """
-        self.rounds_played += rounds
-        at = self._kernels
-        if left == at.NOT_SENT:
-            arrived = self._send_long(self._channels[arm], rounds) + self._arrived_of_cohorts()
-        elif left == at.ON_THE_WAY:
-            cohorts, _ = self._cohorts_of(self._channels[arm])
-            arrived, known = cohorts.go_on(under_way, self._rng)
-            self._postpone(known, None)
-        elif left:
-            drawn = far if left == at.AFTER_COUNT else None
-            arrived = self._after_spill(self._channels[arm], rounds, arrived, late, far=drawn)
-        return float(arrived + self._later.take(self.rounds_played))
-
-    @property
-    def nothing_later_before(self) -> int:
-        """A round before which nothing arrives that is further off than the next few."""
-        return self._later.first_round
-
     def play_rounds(self, arm: int, rounds: int) -> Floats:
         """Play `arm` for `rounds` rounds and return what arrives in each (the paper's X_t).
 
@@ -496,18 +388,15 @@ class World:
         self._carry_on(waits, rewards)
         return seen
 
-    def _play_far_tail(
-        self, channel: _Channel, rounds: int, end: int, count: int | None = None
-    ) -> tuple[int, float]:
+    def _play_far_tail(self, channel: _Channel, rounds: int) -> tuple[int, float]:
         """The plays further from the end than the table's spread whose delay is very long.
 
-        With `count`, their number was drawn. Returns how many were looked at one by one, and what of
-        them arrives in the block.
+        Returns how many were looked at one by one, and what of them arrives in the block.
         """
         rng, table = self._rng, channel.table
         far = rounds - table.spread
         if far * table.tail[0] < 1:  # so few that one block will do
-            count = rng.binomial(far, table.tail[0]) if count is None else count
+            count = int(rng.binomial(far, table.tail[0]))
             if count == 0:
                 return 0, 0.0
             starts, ends, counts = np.array([table.spread]), np.array([rounds]), np.array([count])
@@ -529,7 +418,7 @@ class World:
         waits = channel.delay.draw_beyond(np.repeat(starts, counts), rng) - places
         rewards = channel.reward.draw(looked_at, rng)
         later = waits > 0
-        self._later.add(end + waits[later], rewards[later])
+        self._later.add(self.rounds_played + waits[later], rewards[later])
         return looked_at, float(rewards[~later].sum())
 
     def _fill(self, before: Reward | float | str) -> None:

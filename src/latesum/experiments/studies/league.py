@@ -15,9 +15,10 @@ from typing import NamedTuple, Unpack
 
 from latesum._checks import InvalidInput
 from latesum.experiments.engine import RunOptions, run
+from latesum.experiments.loop import Reports
 from latesum.experiments.markets.spec import MarketRunSpec
 from latesum.experiments.results import Summary
-from latesum.experiments.spec import ORDER, USUAL_MEASURES, AnySetting, RunSpec, reports_of
+from latesum.experiments.spec import ORDER, USUAL_MEASURES, AnySetting, RunSpec
 from latesum.experiments.stats import number_text
 from latesum.experiments.studies.league_problems import PROBLEMS, LeagueProblem
 from latesum.policies.spec import PolicySpec
@@ -142,7 +143,7 @@ def _on_problem(played: LeagueProblem, problem: Problem, text: str, seed: int) -
     counts_lock_ins = spec.sees == "totals" and not problem.changes
     return RunSpec(
         problem, spec, played.horizon, seed=seed, order=ORDER,
-        reports=reports_of(played.bucket, played.report_lag), before=played.before,
+        reports=Reports(played.bucket, played.report_lag), before=played.before,
         told={} if played.told == 1 else {"mean_delay": played.told},
         measures=(*USUAL_MEASURES, "lock_in") if counts_lock_ins else USUAL_MEASURES,
     )  # fmt: skip

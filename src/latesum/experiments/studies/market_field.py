@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple, Unpack
 
 from latesum.experiments.engine import RunOptions, run
-from latesum.experiments.spec import ORDER, RunSpec, reports_of
+from latesum.experiments.loop import Reports
+from latesum.experiments.spec import ORDER, RunSpec
 from latesum.experiments.studies.league_problems import PROBLEMS, LeagueProblem
 from latesum.policies.spec import PolicySpec
 from latesum.simulation import Calendar, FieldProblem, Problem
@@ -74,7 +75,7 @@ def run_field(
                 settings.append(
                     RunSpec(
                         played.problem, PolicySpec.parse(text), played.horizon, seed=seed,
-                        order=ORDER, reports=reports_of(played.bucket, played.report_lag),
+                        order=ORDER, reports=Reports(played.bucket, played.report_lag),
                         before=0 if history else None, history=history * played.bucket,
                         problem_name=words, policy_name=policy,
                     )

@@ -11,10 +11,11 @@ from typing import Any
 from latesum._checks import InvalidInput, known_name
 from latesum.delays import parse as parse_delay
 from latesum.experiments.comparison import default_checkpoints
+from latesum.experiments.loop import Reports
 from latesum.experiments.markets.players import OWN
 from latesum.experiments.markets.spec import MarketRunSpec
 from latesum.experiments.measures import measures_of
-from latesum.experiments.spec import ORDER, USUAL_MEASURES, AnySetting, RunSpec, reports_of
+from latesum.experiments.spec import ORDER, USUAL_MEASURES, AnySetting, RunSpec
 from latesum.experiments.sweeps.experiment import Experiment, ProblemEntry, Value
 from latesum.policies import registry
 from latesum.policies.spec import PolicySpec
@@ -124,7 +125,7 @@ def _setting(
     lag = experiment.report_lag if asked.report_lag is None else asked.report_lag
     return RunSpec(
         problem, _told(spec, asked.told), horizon, seed=experiment.seed,
-        reports=reports_of(asked.bucket or experiment.bucket, lag),
+        reports=Reports(asked.bucket or experiment.bucket, lag),
         checkpoints=_checkpoints(experiment, horizon), measures=measures,
         order=ORDER if experiment.order == "drawn" else None,
         before=asked.before, history=asked.history,

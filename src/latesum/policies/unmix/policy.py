@@ -58,8 +58,6 @@ _LATE_DOUBTS_FROM = 600.0
 #: A delay is looked for up to this part of the horizon, or of the usual one where none is told.
 _LONGEST_DELAY = 20
 _USUAL_HORIZON = 2_000_000
-#: Rows and runs that a compiled run has room for before Python makes more.
-_ROOM = 24, 12
 #: What an explanation says: the length scale of the delay, the means, and their variances.
 Said = tuple[float, Floats, Floats]
 
@@ -113,7 +111,6 @@ class Unmix(Policy):
     #: The arms that can be played, in the order of first visits, and which were dropped then.
     _ordered: tuple[frozenset[int] | None, NDArray[np.int64]]
     #: What is planned, as compiled code has left it.
-    _planned: Floats
 
     def __init__(
         self,
@@ -312,27 +309,6 @@ class Unmix(Policy):
         elif self._rows.clock >= self._search_at:
             self._search()
         self._decide()
-
-    def _for_kernel(self) -> Any:
-        if self._ramp is not None:
-            return None
-        part = self._next().part
-        assert part is not None
-        self._rows.make_room(*_ROOM)
-        state = self._rows.state(part, self._plan())
-        self._planned = state.plan
-        return state
-
-    def _learned_elsewhere(
-        self, plays: Sequence[Play], rounds: int, highest: int, unplayed: int
-    ) -> None:
-        super()._learned_elsewhere(plays, rounds, highest, unplayed)
-        at, planned = _steps(), self._planned
-        self._arm, self._left = int(planned[at.ARM]), int(planned[at.LEFT])
-        self._why, self._part = int(planned[at.WHY]), int(planned[at.PART])
-
-    def _go_on(self) -> None:
-        self._search_and_decide(int(self._planned[_steps().WAS]))
 
     def _add(self, arm: int, rounds: int, total: float | None) -> None:
         # Rows are not merged while the delay may be longer than it seems.

@@ -217,19 +217,6 @@ class PartRows:
         )  # fmt: skip
         return next_one
 
-    def state(self, part: int, plan: VisitPlan) -> Any:
-        """All of it for compiled runs; `part` is the next part of what is planned."""
-        curve = self.curve
-        planned = np.array([
-            plan.arm, plan.left, plan.why, part, plan.why, plan.scale, plan.plausible, plan.search_at,
-        ], dtype=np.float64)  # fmt: skip
-        return _steps().UnmixState(
-            planned, plan.order, plan.n_arms, plan.horizon, plan.told_nothing, self._numbers, self.counts, self._points, self.variances, self._table,
-            self._runs, curve.laws, *curve.pieces, curve.prior, curve.bin_means, self._design,
-            self._shares, self._ages, self._equations, self._band, self._matrices, self._vectors,
-            self._values,
-        )  # fmt: skip
-
     def decide(self, plan: VisitPlan) -> tuple[int, int, int]:
         """The next arm, why, and for how many rounds."""
         next_one: tuple[int, int, int] = _steps().visits_kernels.decide(

@@ -1,0 +1,213 @@
+"""The loop of a simulated run: a policy asks for a block, the world plays it, the policy is told its total.
+
+`Reports` says when totals become known. Between the policy and the loop stands a feed, which
+decides on what is known by then and for how long, and takes in what was played.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from latesum._checks import InvalidInput, whole_number
+from latesum.policies import Block, Play, Policy
+from latesum.simulation import Reporting, World
+from latesum.simulation.buckets import BucketWorld
+
+
+@dataclass(frozen=True)
+class Reports:
+    """When totals become known; by default at once, with decisions in any round.
+
+    Args:
+        bucket: Decisions are taken, and totals reported, at the ends of buckets of so many rounds.
+            A bucket of one round is none: totals are those of blocks, and a decision is taken when
+            a block is over, or when the total of an earlier one becomes known meanwhile.
+        lag: The rounds after the end of a block or bucket until its total is known.
+        reporting: How totals are missing, noisy, revised or reported several at once; buckets only.
+
+    >>> Reports(), Reports(500, lag=1000)
+    (Reports(bucket=1, lag=0, reporting=None), Reports(bucket=500, lag=1000, reporting=None))
+    """
+
+    bucket: int = 1
+    lag: int = 0
+    reporting: Reporting | None = None
+
+    def __post_init__(self) -> None:
+        whole_number(self.bucket, "the bucket", at_least=1)
+        whole_number(self.lag, "the report lag")
+        if self.reporting is not None and self.bucket == 1:
+            raise InvalidInput("poorly reported totals come in buckets: say bucket=..., in rounds.")
+
+
+class Loop:
+    """A policy in a world. It can be played on: what is not known yet is kept between calls.
+
+    Args:
+        world: Where it is played.
+        policy: What decides; it is told all that becomes known.
+        reports: When totals become known.
+        rng: The generator that missing and noisy reports are drawn from.
+    """
+
+    def __init__(
+        self,
+        world: World | BucketWorld,
+        policy: Policy,
+        reports: Reports = Reports(),  # noqa: B008 - frozen
+        *,
+        rng: np.random.Generator | None = None,
+    ) -> None:
+        self._world = world
+        late = reports.lag or reports.reporting is not None
+        self._feed: _Feed | _LateFeed = (
+            _LateFeed(policy, reports, rng) if late else _Feed(policy, reports.bucket)
+        )
+        self.rounds_played = 0
+
+    def play(self, until: int) -> list[Play]:
+        """Play until this many rounds have been played in all; the last block may be cut short.
+
+        >>> from latesum import ODAAF, Problem
+        >>> world = Problem([0.5, 0.6], "constant(2)").start(rng=np.random.default_rng(1))
+        >>> loop = Loop(world, ODAAF(2, 1000, mean_delay=2))
+        >>> [play.rounds for play in loop.play(400)], [play.rounds for play in loop.play(500)]
+        ([274, 126], [100])
+        """
+        world, feed, plays = self._world, self._feed, []
+        while (left := until - self.rounds_played) > 0:
+            block = feed.ask(left)
+            total = world.play(block.arm, block.rounds)
+            play = Play(block.arm, block.rounds, total, block.purpose, block.number)
+            feed.tell(play)
+            plays.append(play)
+            self.rounds_played += block.rounds
+        return plays
+
+
+class _Feed:
+    """Totals are known when their block or bucket is over, so nothing changes within a block."""
+
+    def __init__(self, policy: Policy, bucket: int) -> None:
+        self._policy, self._bucket = policy, bucket
+
+    def ask(self, left: int) -> Block:
+        block = self._policy.ask()
+        buckets = -(-block.rounds // self._bucket)
+        if block.part is not None:
+            buckets = min(buckets, max(1, block.part // self._bucket))
+        return block._replace(rounds=min(buckets * self._bucket, left))
+
+    def tell(self, play: Play) -> None:
+        self._policy.tell(*play)
+
+
+class _Report(NamedTuple):
+    """What becomes known of a play, and when."""
+
+    play: Play  # with the total that will stand in the end; None if it is missing forever
+    first: float | None  # the total before it is revised
+    known_at: int
+    final_at: int
+
+
+class _LateFeed:
+    """One bucket at a time, or a block; what is not known yet is told to a copy, as pending.
+
+    A total that is missing forever is told as an override in the end: it was played, and nothing
+    will be learned from it.
+    """
+
+    def __init__(self, policy: Policy, reports: Reports, rng: np.random.Generator | None) -> None:
+        self._policy = policy
+        self._bucket, self._lag = reports.bucket, reports.lag
+        self._reporting = reports.reporting or Reporting()
+        self._rng = rng or np.random.default_rng(0)  # an exact report draws nothing
+        self._now = 0
+        self._waiting: list[Play] = []  # played, and in no report yet
+        self._reports: deque[_Report] = deque()
+        #: The copy that decided last, told all since: it decides again unless a total became known.
+        self._deciding: Policy | None = None
+
+    def ask(self, left: int) -> Block:
+        block = self._decide()
+        if self._bucket > 1:
+            return block._replace(rounds=min(self._bucket, left))
+        rounds = block.rounds if block.part is None else min(block.rounds, block.part)
+        # Segments of one block bring no decision: each would cut the next one.
+        news = (each.known_at for each in self._reports if each.play.number != block.number)
+        wait = next((at - self._now for at in news if at > self._now), None)
+        if wait is not None:
+            waits = block.purpose == "bridge" and rounds == 1  # for something to become known
+            rounds = wait if waits else min(rounds, wait)
+        return block._replace(rounds=min(rounds, left))
+
+    def _decide(self) -> Block:
+        now = self._now
+        while self._reports and self._reports[0].final_at <= now:
+            play = self._reports.popleft().play
+            purpose = "override" if play.total is None else play.purpose
+            self._policy.tell(play.arm, play.rounds, play.total, purpose, play.number)
+            self._deciding = None
+        if not self._reports and not self._waiting:
+            return self._policy.ask()
+        if self._deciding is not None:
+            return self._deciding.ask()
+        deciding = self._policy.copy()
+        known = [
+            report.play._replace(total=report.first if report.known_at <= now else None)
+            for report in self._reports
+        ]
+        waiting = [play._replace(total=None) for play in self._waiting]
+        for play in _joined(known + waiting, deciding):
+            deciding.tell(*play)
+        if self._reporting == Reporting():  # otherwise what is pending may change too
+            self._deciding = deciding
+        return deciding.ask()
+
+    def tell(self, play: Play) -> None:
+        self._now += play.rounds
+        self._waiting.append(play)
+        if self._deciding is not None:
+            self._deciding.tell(*play._replace(total=None))
+        if len(self._waiting) == self._reporting.together:
+            known_at = self._now + self._lag
+            final_at = known_at + self._reporting.final_after * self._bucket
+            for each in _as_reported(self._waiting, self._reporting):
+                self._reports.append(self._report(each, known_at, final_at))
+            self._waiting = []
+
+    def _report(self, play: Play, known_at: int, final_at: int) -> _Report:
+        reporting, rng = self._reporting, self._rng
+        if play.total is None or reporting.is_missing(rng):
+            return _Report(play._replace(total=None), None, known_at, final_at)
+        total = reporting.noisy(play.total, rng)
+        first = reporting.first_report(total, rng) if final_at > known_at else total
+        return _Report(play._replace(total=total), first, known_at, final_at)
+
+
+def _joined(plays: list[Play], policy: Policy) -> list[Play]:
+    """Pending segments of one block in one piece, where the policy would take them so anyway."""
+    if policy.learns_from != "blocks":
+        return plays
+    joined: list[Play] = []
+    for play in plays:
+        last: Any = joined[-1] if joined else None
+        if play.total is None and last is not None and last._replace(rounds=play.rounds) == play:
+            joined[-1] = play._replace(rounds=last.rounds + play.rounds)
+        else:
+            joined.append(play)
+    return joined
+
+
+def _as_reported(plays: list[Play], reporting: Reporting) -> list[Play]:
+    if not reporting.summed or len(plays) == 1:
+        return plays
+    if len({(play.arm, play.purpose) for play in plays}) > 1:  # one sum of several options
+        return [play._replace(total=None) for play in plays]
+    total = sum(play.total or 0.0 for play in plays)
+    return [plays[0]._replace(rounds=sum(play.rounds for play in plays), total=total)]

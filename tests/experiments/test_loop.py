@@ -1,0 +1,114 @@
+"""The loop: a policy is told all that was played, in one piece or two, and every hook of it is called."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from latesum import ODAAF, Beta, Flow, Problem
+from latesum.experiments import RunSpec
+from latesum.experiments.loop import Loop, Reports
+from latesum.policies import PolicySpec
+from latesum.simulation import Reporting
+
+TWO_ARMS = Problem([0.5, 0.6], "uniform(0, 100)")
+THREE_ARMS = Problem([0.3, 0.5, 0.45], ["constant(7)", "uniform(0, 30)", "poisson(9).clipped(40)"])
+POLICIES = ["odaaf", "flow", "ars-ucb", "fixed-split", "round-robin", "unmix", "unmix-untold"]
+
+
+def spec(problem, text, horizon, **more):
+    return RunSpec(problem, PolicySpec.parse(text), horizon, **more)
+
+
+@pytest.mark.parametrize("reports", [Reports(), Reports(500)], ids=["immediate", "buckets"])
+@pytest.mark.parametrize("text", POLICIES)
+def test_a_policy_knows_what_was_played(text, reports):
+    """Told all plays again, a fresh policy knows the same and asks for the same."""
+    run = spec(TWO_ARMS, text, 30_000, reports=reports).run(3)
+    assert sum(play.rounds for play in run.plays) == run.policy.rounds_told == 30_000
+    again = run.policy.replay(run.plays)
+    assert again.to_state() == run.policy.to_state()
+    assert again.ask() == run.policy.ask()
+
+
+@pytest.mark.parametrize(
+    "reports", [Reports(), Reports(500), Reports(1, 300), Reports(500, 1_300)], ids=str
+)
+@pytest.mark.parametrize("text", ["odaaf", "flow", "unmix"])
+def test_a_run_is_played_on(text, reports):
+    """The last block of the first piece is cut short: the second goes on with it."""
+    run = spec(TWO_ARMS, text, 20_700, reports=reports).run(1)
+    longer = run.continued(60_000)
+    assert longer.plays[: len(run.plays)] == run.plays
+    assert sum(play.rounds for play in longer.plays) == 60_000
+
+
+def test_late_totals_are_told_when_they_are_known():
+    world = TWO_ARMS.start(rng=np.random.default_rng(1))
+    policy = ODAAF(2, 20_000, mean_delay=50)
+    loop = Loop(world, policy, Reports(100, lag=250))
+    loop.play(10_000)
+    assert policy.rounds_told == 9_600  # at the last decision, after round 9,900
+
+
+class Stubborn(ODAAF):
+    """A policy of one's own: it learns nothing, and so never ends its first block."""
+
+    kind = "stubborn"
+
+    def _learn(self, play):
+        pass
+
+
+@pytest.mark.parametrize(
+    "reports",
+    [Reports(), Reports(10), Reports(1, 20), Reports(10, 20, Reporting(missing=0.2))],
+    ids=str,
+)
+@pytest.mark.parametrize(
+    "problem",
+    [
+        TWO_ARMS,
+        Problem([Beta(1, 2), 0.5], "uniform(0, 9)"),
+        Problem([0.4, 0.5], "uniform(0, 9000)"),
+    ],
+    ids=["table", "rewards", "long delays"],
+)
+def test_a_hook_that_is_overridden_is_called(problem, reports):
+    own = PolicySpec.of(Stubborn(2, 5_000, mean_delay=50))
+    assert {play.arm for play in RunSpec(problem, own, 5_000, reports=reports).run(0).plays} == {0}
+
+
+@pytest.mark.parametrize(
+    "text", ["odaaf", "flow", "ars-ucb", "fixed-split", "round-robin", "unmix"]
+)
+def test_a_policy_that_has_lost_an_option_never_plays_it(text):
+    _, policy = spec(THREE_ARMS, text, 9_000).met_by(0)
+    policy = policy.fresh()
+    policy.drop(1)
+    plays = Loop(THREE_ARMS.start(rng=np.random.default_rng(4)), policy).play(9_000)
+    assert {play.arm for play in plays} == {0, 2}
+
+
+def test_unmix_searches_for_another_delay():
+    """Told a wrong mean delay, it finds a likelier curve, and is told blocks in segments."""
+    problem = Problem([0.3, 0.25, 0.28], "mixture((0.5, constant(0)), (0.5, constant(900)))")
+    runs = [spec(problem, "unmix(mean_delay=30)", 60_000).run(number) for number in range(2)]
+    assert any(run.policy._wide for run in runs)
+    for run in runs:
+        assert len(run.plays) > len({play.number for play in run.plays})
+
+
+@pytest.mark.parametrize(
+    ("delay", "horizon"),
+    [("uniform(0, 100)", 10**7), ("uniform(0, 20000)", 10**6), ("pareto(1.5, 20000)", 10**7)],
+)
+def test_a_run_needs_less_than_50_megabytes(delay, horizon):
+    problem = Problem([0.5, 0.6], delay)
+    setting = RunSpec(problem, PolicySpec.of(Flow(2, horizon, mean_delay=100)), horizon)
+    setting.run(0)  # what is made once, and kept
+    tracemalloc.start()
+    setting.run(1)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 50 * 2**20
