@@ -22,7 +22,7 @@ EXTRAS = {
     "excel": ("openpyxl",),
     "gymnasium": ("gymnasium",),
     "experiments": ("pyarrow", "narwhals", "pydantic", "yaml", "jinja2", "markdown_it"),
-    "campaigns": ("sqlalchemy", "alembic", "jinja2", "pydantic", "chartkick"),
+    "campaigns": ("sqlalchemy", "jinja2", "pydantic", "chartkick"),
     "parquet": ("pyarrow", "narwhals"),
     "plots": ("matplotlib",),
     "postgres": ("psycopg",),

@@ -189,8 +189,8 @@ def _modules():
     found = pkgutil.walk_packages(
         [str(Path(latesum.__file__).parent)], "latesum.", onerror=lambda _: None
     )
-    # Inside the service, only what is imported from outside must name the extra; migrations are
-    # run by alembic, and commands are imported by `latesum.cli.main`, which looks first.
+    # Inside the service, only what is imported from outside must name the extra; commands are
+    # imported by `latesum.cli.main`, which looks first.
     outside = ("latesum.service.app", "latesum.service.client")
     return [
         module.name

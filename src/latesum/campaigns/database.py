@@ -1,7 +1,7 @@
 """The database of a store: where it is, how it is connected to, and which tables it has.
 
-Connections are set up for durable, short write transactions. On opening, the tables are brought to
-their newest version.
+Connections are set up for durable, short write transactions. On opening, the tables are made if there
+are none.
 """
 
 from __future__ import annotations
@@ -11,17 +11,16 @@ import random
 import sqlite3
 import sys
 import time
-from importlib import resources
 from pathlib import Path
 
-from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
+from sqlalchemy import Connection, Engine, create_engine, event, inspect, select, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 from sqlalchemy.pool import NullPool
 
 from latesum import _extras
 from latesum._checks import InvalidInput
-from latesum.campaigns.schema import SCHEMA_VERSION
+from latesum.campaigns.schema import SCHEMA_VERSION, campaigns, metadata, schema
 
 #: Set to a PostgreSQL address to keep campaigns there.
 DATABASE_VARIABLE = "LATESUM_DATABASE_URL"
@@ -149,45 +148,35 @@ def _begin_sqlite(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
 
 
-def bring_up_to_date(engine: Engine, *, read_only: bool = False) -> None:
-    """Run the migrations that are missing; several processes may do so at once."""
+def make_tables(engine: Engine, *, read_only: bool = False) -> None:
+    """Make the tables of a new store, or check the version of those that are there.
+
+    Several processes may do so at once.
+    """
     with engine.connect() as connection:
-        version = schema_version(connection)
-        if version == SCHEMA_VERSION:
+        if _has_tables(connection):
             return
     if read_only:
-        raise InvalidInput(
-            "this store can only be read, and its tables are not of this latesum's version; copy it to "
-            "a place where it can be written, and open it there."
-        )
+        raise InvalidInput("this store can only be read, and it has no tables yet.")
     with engine.connect().execution_options(latesum_write=True) as connection, connection.begin():
         if connection.dialect.name == "postgresql":
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _ADVISORY_LOCK})
-        version = schema_version(connection)
-        if version == SCHEMA_VERSION:
-            return  # another process was faster
-        if version is not None and version > SCHEMA_VERSION:
-            raise InvalidInput(
-                f"this store was written by a newer latesum (schema {version}, this one knows "
-                f"{SCHEMA_VERSION}); update latesum."
-            )
-        _upgrade(connection)
+        if not _has_tables(connection):  # otherwise another process was faster
+            metadata.create_all(connection)
+            connection.execute(schema.insert().values(version=SCHEMA_VERSION))
 
 
-def schema_version(connection: Connection) -> str | None:
-    """The version of a store's tables; None if it is empty."""
-    if not inspect(connection).has_table("alembic_version"):
-        return None
-    found = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
-    return None if found is None else str(found)
-
-
-def _upgrade(connection: Connection) -> None:
-    from alembic import command  # imported late: half a second, needed once in a store's life
-    from alembic.config import Config
-
-    folder = resources.files("latesum.campaigns") / "migrations"
-    config = Config()
-    config.set_main_option("script_location", str(folder).replace("%", "%%"))
-    config.attributes["connection"] = connection
-    command.upgrade(config, SCHEMA_VERSION)
+def _has_tables(connection: Connection) -> bool:
+    """Whether a store has its tables; refused where they are not of this version."""
+    there = inspect(connection)
+    if not there.has_table(schema.name):
+        if there.has_table(campaigns.name):
+            raise InvalidInput("this store was written by a latesum before 1.0; begin a new one.")
+        return False
+    version = connection.execute(select(schema.c.version)).scalar()
+    if version != SCHEMA_VERSION:
+        raise InvalidInput(
+            f"this store was written by another latesum (schema {version}, this one knows "
+            f"{SCHEMA_VERSION}); use that one."
+        )
+    return True

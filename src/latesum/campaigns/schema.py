@@ -1,16 +1,28 @@
-"""The tables: campaigns, one log for all that happens to them, and what the service keeps.
-
-`migrations/` makes and changes them; this is what the newest version looks like.
-"""
+"""The tables: campaigns, one log for all that happens to them, and what the service keeps."""
 
 from __future__ import annotations
 
-from sqlalchemy import Column, ForeignKey, Index, Integer, MetaData, String, Table, Text, text
+from sqlalchemy import (
+    DDL,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    event,
+    text,
+)
 
-#: The newest migration; a store of another version is brought to it, or refused if it is newer.
-SCHEMA_VERSION = "0005"
+#: The version of the tables; a store of another version is refused.
+SCHEMA_VERSION = 1
 
 metadata = MetaData()
+
+# One row: the version of the tables.
+schema = Table("schema", metadata, Column("version", Integer, primary_key=True))
 
 campaigns = Table(
     "campaigns",
@@ -42,15 +54,15 @@ log = Table(
     # The region that the entry is about; empty in a campaign without regions, and if it is about all.
     Column("region", String(64), nullable=False, server_default=text("''")),
     Index("log_by_bucket", "campaign", "bucket"),
-    # One decision for a bucket of a region, however many processes ask at once. PostgreSQL has the same condition, by
-    # the migrations; named here it would load that dialect at every start, asyncio and all.
-    Index(
-        "one_decision_for_a_bucket",
-        "campaign",
-        "region",
-        "bucket",
-        unique=True,
-        sqlite_where=text("kind = 'decision'"),
+)
+# One decision for a bucket of a region, however many processes ask at once. It is written out because the condition of an
+# `Index` would load the dialect of PostgreSQL at every start.
+event.listen(
+    log,
+    "after_create",
+    DDL(
+        "CREATE UNIQUE INDEX one_decision_for_a_bucket ON log (campaign, region, bucket) "
+        "WHERE kind = 'decision'"
     ),
 )
 

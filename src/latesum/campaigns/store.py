@@ -33,11 +33,11 @@ from latesum._checks import InvalidInput, known_name
 from latesum.campaigns import schema
 from latesum.campaigns.database import (
     FOLDER_VARIABLE,
-    bring_up_to_date,
     checked_url,
     default_url,
     is_read_only,
     make_engine,
+    make_tables,
 )
 from latesum.campaigns.entries import Entry
 from latesum.errors import Deleted, Moved, ReadOnly, UnknownCampaign
@@ -168,7 +168,7 @@ class Store:
                 ) from None
         self.engine = make_engine(self.url, read_only=self.read_only)
         try:
-            bring_up_to_date(self.engine, read_only=self.read_only)
+            make_tables(self.engine, read_only=self.read_only)
         except DBAPIError as error:
             self.engine.dispose()
             raise InvalidInput(f"{self.place} cannot be opened: {self.failure(error)}") from error
@@ -400,7 +400,7 @@ class Store:
     def check_writable(self) -> None:
         """Write something that changes nothing: a full disk or a lost server raises here."""
         with self._transaction() as connection:
-            connection.exec_driver_sql("UPDATE alembic_version SET version_num = version_num")
+            connection.exec_driver_sql("UPDATE schema SET version = version")
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[Connection]:

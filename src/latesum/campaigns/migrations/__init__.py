@@ -1,1 +1,0 @@
-"""How stores of earlier versions become stores of this one."""

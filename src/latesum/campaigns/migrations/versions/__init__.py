@@ -1,1 +1,0 @@
-"""One file for every version of the tables; none is ever changed."""
