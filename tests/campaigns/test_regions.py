@@ -18,7 +18,6 @@ from latesum.campaigns.moving import (
     restore_campaign,
 )
 from latesum.errors import BadField, BadFile, NotPossible, UnknownBucket
-from latesum.markets.config import MODEL
 
 ME = {"who": "an operator", "why": "a test"}
 SIZES = {"north": 5000, "south": 3000, "west": 1500}
@@ -121,11 +120,11 @@ def test_a_campaign_with_regions_has_switchback_and_no_other_policy():
     settings = CampaignConfig.read(GIVEN)
     assert settings.policy == "switchback"
     said = {"horizon": 56, "mean_delay": 2.0, "sure": "guess"}
-    assert settings.parameters == {**said, "model": MODEL}
+    assert settings.parameters == said
     assert CampaignConfig.from_json(json.loads(json.dumps(settings.to_json()))) == settings
     known = CampaignConfig.read({**GIVEN, "parameters": {"late": "36 hours"}})
     assert known.parameters == {
-        "horizon": 90, "mean_delay": 1.5, "sure": "known", "model": MODEL,
+        "horizon": 90, "mean_delay": 1.5, "sure": "known",
     }  # fmt: skip
     for changed, says in (
         ({"policy": "unmix"}, "a campaign with regions has the policy switchback"),
@@ -363,18 +362,6 @@ def test_it_is_said_that_effects_are_taken_to_stay(make, clock):
     assert "guarded" not in found["effects that stay"].sentence
     campaign.change(parameters={"novelty": 0.01}, **ME)
     assert "effects that stay" not in {each.code for each in campaign.health()}
-
-
-def test_a_campaign_keeps_to_the_model_by_which_it_began(make):
-    settings = make().settings
-    older = CampaignConfig.from_json(
-        {
-            **settings.to_json(),
-            "parameters": {k: v for k, v in settings.parameters.items() if k != "model"},
-        }
-    )
-    assert settings.build_market().model == MODEL
-    assert older.build_market().model == 1
 
 
 def test_a_stream_that_is_too_noisy_is_warned_of_before_the_first_decision(make):

@@ -7,7 +7,6 @@ the definition of a working observation, which it computes from its own means.
 
 import dataclasses
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -149,11 +148,9 @@ def oracle(panel, settings, hyper):
 
 
 @pytest.mark.parametrize("regions", [1, 3])
-@pytest.mark.parametrize("before", ["a", NOTHING, NOT_KNOWN])
+@pytest.mark.parametrize("before", ["a", NOTHING])
 def test_the_filter_is_the_dense_gaussian_computation(regions, before):
     settings, panel = market(regions, before=before)
-    if before == NOT_KNOWN:  # without its second opinion that nothing ran
-        settings = replace(settings, model=1)
     hyper = defaults(panel, settings)
     mean, covariance, likelihood = oracle(panel, settings, hyper)
     found = fit(panel, settings, hyper)

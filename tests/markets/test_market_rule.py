@@ -146,8 +146,6 @@ def test_a_report_lag_makes_the_sweep_longer():
     short = dataclasses.replace(settings, report_lag=3)  # the first day of the last dwell is known
     assert short.sweep == 3
     assert dataclasses.replace(settings, report_lag=4).sweep == 4
-    before = [dataclasses.replace(each, model=2).sweep for each in (settings, short)]
-    assert before == [3 + 2, 3 + 1]
 
 
 def test_barred_options_are_not_shown():
@@ -290,10 +288,7 @@ def test_what_is_not_known_of_the_past_is_held_loosely():
 
 
 def four_regions_of_a_shop(seed, days):
-    """Like the shop of the example: visitors that hardly vary, so that only changes of options show the delay.
-
-    It is decided by the second version, which changed options more often.
-    """
+    """Like the shop of the example: visitors that hardly vary, so that only changes of options show the delay."""
     rng = np.random.default_rng(seed)
     settings = MarketConfig(
         OPTIONS, 84, regions=REGIONS, delay=ToldDelay(2.0), before="old", seed=seed
@@ -306,8 +301,7 @@ def four_regions_of_a_shop(seed, days):
         level *= float(np.exp(rng.normal(0, 0.01)))
         shown = dict.fromkeys(REGIONS, "old")
         if day >= 0:
-            bolder = dataclasses.replace(settings, model=2)
-            choices = decide([row for row in rows if row.bucket >= -28], day, bolder)
+            choices = decide([row for row in rows if row.bucket >= -28], day, settings)
             shown = {region: choice.option for region, choice in choices.items()}
         for region, size in sizes.items():
             visitors = int(rng.poisson(size))
@@ -320,14 +314,15 @@ def four_regions_of_a_shop(seed, days):
 
 
 def test_lags_of_their_own_do_not_make_up_for_a_common_delay_that_is_much_too_long():
-    """With the model before, lags that differ by chance made a delay of three to five days look as likely."""
-    settings, rows = four_regions_of_a_shop(8, 42)
-    found = readings(rows, 42, settings)
-    assert 1.0 < found.delay < 2.4
-    assert winner(rows, 42, settings).option == "bold"
-    first = dataclasses.replace(settings, model=1)
-    assert readings(rows, 42, first).delay > 2.4
-    assert winner(rows, 42, first).option is None
+    """The median of seven shops, whose sales are 1.6 days late; one alone may be off by a factor of two."""
+    delays, winners = [], []
+    for seed in range(1, 8):
+        settings, rows = four_regions_of_a_shop(seed, 42)
+        delays.append(readings(rows, 42, settings).delay)
+        winners.append(winner(rows, 42, settings).option)
+    assert 1.0 < np.median(delays) < 2.4
+    assert set(winners) <= {"bold", None}
+    assert winners.count("bold") >= 4
 
 
 @pytest.mark.parametrize("ran", ["nothing", "old"])
@@ -348,20 +343,13 @@ def test_whether_nothing_ran_before_is_found_out(ran):
     truth = effects(NOTHING if ran == "nothing" else "old")
     off = np.abs(effects(NOT_KNOWN) - truth).max()
     assert off < (1e-9 if ran == "nothing" else 0.05)
-    if ran == "nothing":
-        assert np.abs(effects(NOT_KNOWN, model=1) - truth).max() > 1e-3
 
 
-def test_there_are_three_versions_of_the_model():
-    with pytest.raises(InvalidInput, match="versions 1 to 3 of the model, not 4"):
-        MarketConfig(("a", "b"), 9, model=4)
-
-
-def test_draws_are_from_half_of_the_uncertainty_and_were_from_more_before():
+def test_draws_are_from_half_of_the_uncertainty():
     """Options that look the same but for 0.6 standard deviations of their difference, 400 seeds.
 
-    The better one is drawn with chance Phi(0.6 / kappa): 0.885 with 0.5, 0.804 with 0.7; each share has a standard
-    error below 0.02, and is wrong by 0.06 in less than 1 of 500 cases.
+    The better one is drawn with chance Phi(0.6 / 0.5) = 0.885; the share has a standard error below 0.02, and is wrong
+    by 0.06 in less than 1 of 500 cases.
     """
     settings = MarketConfig(("a", "b"), 90, delay=ToldDelay(1.0), before="a", pattern="none")
     rows = Panel.of(
@@ -375,29 +363,26 @@ def test_draws_are_from_half_of_the_uncertainty_and_were_from_more_before():
     means[:2] = 0.0, 0.6 * spread
     found = dataclasses.replace(found, mean=means)
 
-    def better(model):
-        return np.mean([
-            decide_panel(rows, 8, dataclasses.replace(settings, seed=seed, model=model), found=found, chances=False)[0].option
-            for seed in range(400)
-        ])  # fmt: skip
-
-    assert better(3) == pytest.approx(0.885, abs=0.06)
-    assert better(2) == better(1) == pytest.approx(0.804, abs=0.06)
+    better = [
+        decide_panel(rows, 8, dataclasses.replace(settings, seed=seed), found=found, chances=False)[
+            0
+        ].option
+        for seed in range(400)
+    ]
+    assert np.mean(better) == pytest.approx(0.885, abs=0.06)
 
 
 def test_hours_are_not_taken_for_days():
     """Two weeks of a history are 336 hours, and a search is made when a quarter more of them is known."""
     settings = MarketConfig(("old", "new"), 240, before="old", pattern="hour")
 
-    def swept_and_searched(hours, model):
-        told = dataclasses.replace(settings, model=model)
+    def swept_and_searched(hours):
         rows = [RegionRow("", hour, 900.0, "old", 30.0) for hour in range(-hours, 100)]
-        panel = Panel.of(rows, told, 100)
-        return unknown_options(panel, told), len(search_file._moments(panel, told))
+        panel = Panel.of(rows, settings, 100)
+        return unknown_options(panel, settings), len(search_file._moments(panel, settings))
 
-    assert swept_and_searched(335, 3) == ([0, 1], 2)
-    assert swept_and_searched(336, 3) == ([1], 2)
-    assert swept_and_searched(335, 2) == ([1], 1 + 100 // 7)
+    assert swept_and_searched(335) == ([0, 1], 2)
+    assert swept_and_searched(336) == ([1], 2)
 
 
 def test_effects_that_change_are_warned_of():
@@ -421,7 +406,6 @@ def test_a_delay_a_little_longer_than_whole_buckets_needs_no_bucket_more():
     """The law of a delay in whole rounds has a mean of 2.00002 buckets where two are meant."""
     settings = MarketConfig(OPTIONS, 90, delay=ToldDelay(2.00002))
     assert settings.dwell == 4
-    assert dataclasses.replace(settings, model=1).dwell == 5
     assert dataclasses.replace(settings, delay=ToldDelay(2.1)).dwell == 5
 
 
@@ -431,9 +415,6 @@ def test_the_sweep_leaves_out_what_the_history_has_shown_where_it_is_shorter_wit
     shown = [decide(rows, number * dwell, settings)[""] for number in range(3)]
     assert {each.option for each in shown[:2]} == {"new", "bold"}
     assert [each.purpose for each in shown] == ["sweep", "sweep", "draw"]
-    first = dataclasses.replace(settings, model=1)
-    everything = {decide(rows, number * dwell, first)[""].option for number in range(3)}
-    assert everything == set(OPTIONS)
     short = [row for row in rows if row.bucket >= -13]  # too short to know an option by
     assert {decide(short, number * dwell, settings)[""].option for number in range(3)} == set(
         OPTIONS

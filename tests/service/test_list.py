@@ -107,7 +107,7 @@ def test_a_page_of_very_many_buckets_is_small_and_shows_all_of_them(make_service
         begin = start + timedelta(hours=bucket - 1)
         body = {
             "label": settings.buckets.label(bucket), "option": arm, "purpose": "learn",
-            "source": "policy", "rounds": 1000, "rules": 2, "number": bucket,
+            "source": "policy", "rounds": 1000, "number": bucket,
             "reason": f"{settings.options[arm]} for 1,000 rounds, to learn more about it.",
         }  # fmt: skip
         entries.append(Entry(0, begin, "decision", bucket, body))

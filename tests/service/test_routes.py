@@ -82,7 +82,7 @@ def test_a_total_of_the_evening_is_marked_as_early_and_used_once_its_day_is_over
     assert (row["state"], row["early"], row["used_total"]) == ("known", True, 300)
     assert "known, recorded early" in operator.get("/campaigns/daily").text
     decided, recorded = operator.get(f"{daily}/history").json()["entries"]
-    assert decided["body"]["rules"] == 2
+    assert decided["body"]["number"] == 1
     assert "early: the bucket had not ended" in recorded["sentence"]
 
 

@@ -219,5 +219,5 @@ def _fill_the_pause(writer: Writer, ledger: Ledger, at: datetime) -> None:
             before = part.decisions[bucket - 1]
             ended_before = buckets.end(bucket) <= finished.at
             choice = carry(before) if ended_before else after_the_end(part, bucket)
-            body = choice.body(buckets.label(bucket), before)
+            body = choice.body(buckets.label(bucket))
             ledger.take(writer.append(at, "decision", bucket, body, region))

@@ -116,13 +116,11 @@ class PolicyCache:
         self._settings = settings
         return self._replays.after(told)
 
-    def market_choices(
-        self, ledger: Ledger, bucket: int, now: datetime, rules: int
-    ) -> dict[str, MarketChoice]:
+    def market_choices(self, ledger: Ledger, bucket: int, now: datetime) -> dict[str, MarketChoice]:
         """What `switchback` shows in every region: decided together, and asked for one by one."""
         from latesum.campaigns.market import choose_all, market_rows
 
-        found = market_rows(ledger, now, bucket, rules)
+        found = market_rows(ledger, now, bucket)
         gone = [sorted(part.dropped) for part in ledger.parts.values()]
         asked = (bucket, found, gone)
         if self._choices is None or self._choices[0] != asked:

@@ -32,7 +32,6 @@ from latesum.campaigns.ledger import Decision, Ledger, decision_of, new_ledger
 from latesum.campaigns.operating import Operated
 from latesum.campaigns.own_delay import find_own_delay
 from latesum.campaigns.recorder import BucketState, Recorder, RegionBucket, check_gap, why_unknown
-from latesum.campaigns.rules import check_rules
 from latesum.campaigns.store import Store, Stored, Writer
 from latesum.campaigns.verdicts import (
     NO_EXCEPTIONS,
@@ -280,8 +279,7 @@ class Campaign(Operated):
         ledger: Ledger,
         region: str,
     ) -> None:
-        before = ledger.parts[region].decisions.get(bucket - 1)
-        body = choice.body(self.settings.buckets.label(bucket), before)
+        body = choice.body(self.settings.buckets.label(bucket))
         ledger.take(writer.append(now, "decision", bucket, body, region))
 
     # Recording.
@@ -555,8 +553,7 @@ class Campaign(Operated):
             decision = ledger.decisions[number]
             assert decision.sequence is not None
             earlier = self.ledger_before(decision.sequence)
-            check_rules(decision.rules)
-            told = told_plays(earlier, decision.at, number, decision.rules)
+            told = told_plays(earlier, decision.at, number)
             findings = PolicyCache().after(earlier.settings, told).findings()
             return [*findings, *_reasons([decision])]
 

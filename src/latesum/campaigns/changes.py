@@ -16,7 +16,7 @@ from latesum._sentences import sentence
 from latesum.campaigns.before import NO_OPTION
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.entries import Entry
-from latesum.campaigns.market_fields import SWITCHBACK, UNWRITTEN, newer_market_parameters
+from latesum.campaigns.market_fields import SWITCHBACK
 from latesum.campaigns.setting_fields import read_option_name
 from latesum.errors import NotPossible
 from latesum.policies import registry
@@ -119,10 +119,6 @@ def changed_fields(
         named = wanted.get("parameters", {})
         left = [key for key in parameters if key not in named]
         parameters = {key: value for key, value in parameters.items() if key in named}
-        if settings.is_market:
-            left = [key for key in left if key not in UNWRITTEN]
-        else:
-            parameters = {**newer_market_parameters(), **parameters}
         if left:
             notes.append(f"Not taken over, because they are counted otherwise: {', '.join(left)}.")
     elif "policy" in wanted and not settings.is_market:

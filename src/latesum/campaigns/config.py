@@ -29,8 +29,6 @@ from latesum.campaigns.before import PastBucket
 from latesum.campaigns.buckets import KINDS, Buckets, Every
 from latesum.campaigns.market_fields import (
     SWITCHBACK,
-    UNWRITTEN,
-    newer_market_parameters,
     pattern_of,
 )
 from latesum.policies import Policy, registry
@@ -181,9 +179,6 @@ class CampaignConfig(BaseModel):
             settings = cls.model_validate(given)
         except ValidationError as error:
             raise InvalidInput(_sentence(error, cls)) from None
-        if settings.is_market:
-            written = {**newer_market_parameters(), **settings.parameters}
-            settings = settings.model_copy(update={"parameters": written})
         settings.check_policy()
         return settings
 
@@ -318,7 +313,7 @@ class CampaignConfig(BaseModel):
         """
         from latesum.markets import NOT_KNOWN, NOTHING, MarketConfig, ToldDelay
 
-        told, quo = {**UNWRITTEN, **self.parameters}, self.status_quo
+        told, quo = self.parameters, self.status_quo
         is_option = quo in self.options
         pattern, phase = pattern_of(self.buckets, first)
         return MarketConfig(
@@ -339,7 +334,6 @@ class CampaignConfig(BaseModel):
             report_lag=told.get("report_lag", 0),
             stay=told.get("stay"),
             seed=self.seed,
-            model=told["model"],
         )
 
     def to_json(self) -> dict[str, Any]:

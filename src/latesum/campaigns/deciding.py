@@ -15,7 +15,6 @@ from latesum.campaigns.learning import bucket_word
 from latesum.campaigns.ledger import Decision, Ledger
 from latesum.campaigns.maturity import Maturity
 from latesum.campaigns.reasons import say_asked
-from latesum.campaigns.rules import RULES_VERSION, check_rules
 from latesum.campaigns.vocabulary import Purpose, Source
 from latesum.errors import NotPossible
 from latesum.policies import Play, Policy
@@ -28,26 +27,22 @@ def told_plays(
     ledger: Ledger,
     now: datetime,
     before: int | None = None,
-    rules: int = RULES_VERSION,
 ) -> list[Told]:
     """What the policy is told at this moment of all decided buckets, or those before one.
-
-    `rules` is the version of the rules by which the log is read.
 
     - A known total is told with the purpose of its decision, a pending one as None.
     - A bucket whose total is missing is told as an override without a total, so that no policy
       waits for it; a bucket that showed something else than decided is told as an override.
     - A bucket of no rounds is no play: what arrived in it is added to the bucket before it, whose
       late rewards these are most likely.
-    - The number of a block is the bucket in which it began, as its decision says. Where a decision
-      does not say it, or something else was shown, the number rises where the option or the purpose as
-      told changes, and after a drop.
+    - The number of a block is the bucket in which it began, as its decision says. Where something else
+      was shown, the number rises where the option changes, and after a drop.
     """
     settings = ledger.settings
-    maturity = Maturity(ledger, now, rules)
+    maturity = Maturity(ledger, now)
     drops = sorted(ledger.dropped.items(), key=lambda drop: drop[1])
     told: list[Told] = []
-    last: tuple[Any, ...] | None = None
+    last: tuple[int, int, Purpose] | None = None
     for bucket, decision in ledger.decisions.items():
         if before is not None and bucket >= before:
             break
@@ -62,13 +57,13 @@ def told_plays(
         arm = ledger.shown(bucket)
         as_decided = arm == decision.arm and known.state != "missing"
         purpose: Purpose = decision.purpose if as_decided else "override"
-        number, goes_on = bucket, (arm, purpose, as_decided and decision.stays)
-        if as_decided and decision.number is not None:
+        number = bucket
+        if as_decided:
             number = decision.number
-        elif last is not None and goes_on == last[1:]:
+        elif last is not None and (arm, purpose) == last[1:]:
             number = last[0]
         told.append(Play(arm, rounds, total, purpose, number))
-        last = (number, *goes_on)
+        last = (number, arm, purpose)
     told.extend(arm for arm, _ in drops)
     return told
 
@@ -88,11 +83,10 @@ class Choice(NamedTuple):
     source: Source
     rounds: int | None
     reason: str
-    rules: int
-    number: int | None
+    number: int
 
-    def body(self, label: str, before: Decision | None) -> dict[str, Any]:
-        """As the log keeps it; `before` is the decision for the bucket before."""
+    def body(self, label: str) -> dict[str, Any]:
+        """As the log keeps it."""
         body = {
             "label": label,
             "option": self.arm,
@@ -101,13 +95,9 @@ class Choice(NamedTuple):
             "source": self.source,
             "rounds": self.rounds,
             "reason": self.reason,
-            "rules": self.rules,
         }
         if isinstance(self.reason, Sentence) and "why" in self.reason.fields:
             body["why"] = self.reason.fields["why"]
-        if before is not None and before.rules != self.rules:
-            check_rules(before.rules)  # a log that a newer latesum has gone on with is left to it
-            body["rules_before"] = before.rules
         return body
 
 
@@ -116,22 +106,21 @@ def choose(
     policies: PolicyCache,
     bucket: int,
     now: datetime,
-    rules: int = RULES_VERSION,
     region: str = "",
 ) -> Choice:
-    """The option for the next bucket of a region, from what is known now by these rules.
+    """The option for the next bucket of a region, from what is known now.
 
     It never waits.
     """
     settings = ledger.settings
     if settings.is_market:
-        return _choose_in_market(ledger, policies, bucket, now, rules, region)
+        return _choose_in_market(ledger, policies, bucket, now, region)
     last = ledger.decisions.get(bucket - 1)
     if _goes_on(settings, ledger, last, bucket):
         assert last is not None
         reason = f"{last.option} runs to the end of the {_block_name(settings)} it began."
-        return Choice(last.arm, last.purpose, "aligned", None, reason, rules, last.number)
-    told = told_plays(ledger, now, bucket, rules)
+        return Choice(last.arm, last.purpose, "aligned", None, reason, last.number)
+    told = told_plays(ledger, now, bucket)
     policy = at_next_block(ledger, policies.after(settings, told), told)
     asked = policy.ask()
     arm = asked.arm
@@ -145,7 +134,7 @@ def choose(
     # A block that goes on keeps its number; a new one has that of the bucket in which it begins.
     number = policy.number_for(arm, purpose)
     goes_on = bool(told) and isinstance(told[-1], Play) and told[-1].number == number
-    return Choice(arm, purpose, source, asked.rounds, reason, rules, number if goes_on else bucket)
+    return Choice(arm, purpose, source, asked.rounds, reason, number if goes_on else bucket)
 
 
 def at_next_block(ledger: Ledger, policy: Policy, told: list[Told]) -> Policy:
@@ -206,18 +195,18 @@ def _people_first(
 
 
 def _choose_in_market(
-    ledger: Ledger, policies: PolicyCache, bucket: int, now: datetime, rules: int, region: str
+    ledger: Ledger, policies: PolicyCache, bucket: int, now: datetime, region: str
 ) -> Choice:
     """The same for `switchback`, which decides for all regions together."""
     part = ledger.parts[region]
     last = part.decisions.get(bucket - 1)
-    asked = policies.market_choices(ledger, bucket, now, rules)[region]
+    asked = policies.market_choices(ledger, bucket, now)[region]
     ordered = _people_first(ledger.settings, part, last, region or "The campaign")
     arm, source, reason = ordered or (asked.arm, "policy", asked.reason)
     purpose: Purpose = asked.purpose if arm == asked.arm else "override"
     goes_on = last is not None and (last.arm, last.purpose) == (arm, purpose)
     number = last.number if last is not None and goes_on else bucket
-    return Choice(arm, purpose, source, None, reason, rules, number)
+    return Choice(arm, purpose, source, None, reason, number)
 
 
 def bucket_to_decide(ledger: Ledger, when: When | None, now: datetime) -> int:
@@ -273,14 +262,14 @@ def final_decision(ledger: Ledger, bucket: int, region: str = "") -> Decision:
     reason = f"The campaign is finished: {ledger.finished.body['why']}"
     return Decision(
         bucket, label, settings.options[arm], arm, "commit", "finished", None, reason,
-        ledger.finished.at, None, RULES_VERSION, region=region,
+        ledger.finished.at, None, bucket, region=region,
     )  # fmt: skip
 
 
 def carry(last: Decision) -> Choice:
     """No one asked for a bucket: what ran went on, and the block ran long."""
     reason = f"No one asked, so {last.option} is taken to have gone on."
-    return Choice(last.arm, last.purpose, "carried", None, reason, RULES_VERSION, last.number)
+    return Choice(last.arm, last.purpose, "carried", None, reason, last.number)
 
 
 def after_the_end(ledger: Ledger, bucket: int) -> Choice:
@@ -289,13 +278,13 @@ def after_the_end(ledger: Ledger, bucket: int) -> Choice:
     assert finished is not None
     arm = finished.body["option"]
     reason = f"The campaign was finished, so {ledger.settings.options[arm]} was shown."
-    return Choice(arm, "override", "finished", None, reason, RULES_VERSION, bucket)
+    return Choice(arm, "override", "finished", None, reason, bucket)
 
 
 def fill_in(settings: CampaignConfig, arm: int, bucket: int) -> Choice:
     """What ran in a bucket before the first question, as it was reported afterwards."""
     reason = f"Reported afterwards: {settings.options[arm]} was shown before the first question."
-    return Choice(arm, "override", "reported", None, reason, RULES_VERSION, bucket)
+    return Choice(arm, "override", "reported", None, reason, bucket)
 
 
 def _goes_on(settings: CampaignConfig, ledger: Ledger, last: Decision | None, bucket: int) -> bool:

@@ -27,12 +27,6 @@ def describe_entry(entry: Entry, settings: CampaignConfig) -> str:
             what = sentence(
                 "decided {label}: {option}. {reason}", label=label, option=option, reason=reason
             )
-        if "rules_before" in body:
-            changed = (
-                f" (From here on the log is read by version {body['rules']} of the rules, not "
-                f"{body['rules_before']}; decisions before it stand.)"
-            )
-            what = joined([what, changed], "")
     elif entry.kind == "record":
         what = _record(entry, settings)
     else:

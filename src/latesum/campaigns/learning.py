@@ -128,7 +128,7 @@ def say_record() -> str:
     )
 
 
-class Growth(NamedTuple):
+class LateGrowth(NamedTuple):
     """Totals that grew after they should have been full.
 
     Args:
@@ -142,7 +142,7 @@ class Growth(NamedTuple):
     age: timedelta
 
 
-def growing_totals(ledger: Ledger, maturity: Maturity) -> Growth | None:
+def growing_totals(ledger: Ledger, maturity: Maturity) -> LateGrowth | None:
     """The totals that grew long after their buckets; None while that may be chance."""
     settings = ledger.settings
     settled = max(
@@ -165,7 +165,7 @@ def growing_totals(ledger: Ledger, maturity: Maturity) -> Growth | None:
         if late and late[-1] > before[0] + _NOISE * abs(before[0]):
             grown += 1
             age = max(age, value.reports[-1].at - end)
-    return Growth(grown, settled, age) if grown >= _FEWEST and 3 * grown >= looked_at else None
+    return LateGrowth(grown, settled, age) if grown >= _FEWEST and 3 * grown >= looked_at else None
 
 
 def usual_interval(moments: list[datetime]) -> timedelta:

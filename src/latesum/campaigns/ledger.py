@@ -16,7 +16,6 @@ from latesum.campaigns.changes import settings_after
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.entries import Entry
 from latesum.campaigns.reasons import reason_of
-from latesum.campaigns.rules import rules_of
 from latesum.campaigns.vocabulary import Purpose, RecordStatus, Source
 
 
@@ -34,11 +33,7 @@ class Decision(NamedTuple):
         reason: Why, in a sentence.
         at: When it was decided.
         sequence: The place in the log; None if it is not there.
-        rules: The version of the rules by which the log was read for it (`latesum.campaigns.rules`).
-        number: The bucket in which the block began that this decision is a part of; None in
-            entries of earlier versions, where it follows from what was told.
-        stays: In entries of earlier versions, whether this is a "learn" block that follows
-            another one of the same option.
+        number: The bucket in which the block began that this decision is a part of.
         region: The region that it is for; empty in a campaign without regions.
     """
 
@@ -52,9 +47,7 @@ class Decision(NamedTuple):
     reason: str
     at: datetime
     sequence: int | None
-    rules: int
-    number: int | None = None
-    stays: bool = False
+    number: int
     region: str = ""
 
 
@@ -228,7 +221,7 @@ class Ledger:
             self.hold = entry
         elif entry.kind == "resume":
             self.hold = None
-            if not body.get("override_goes_on", False):  # in earlier versions it never did
+            if not body.get("override_goes_on", False):
                 self.order = None
         elif entry.kind == "override":
             self.order = Order(body["option"], body["buckets"], body["why"])
@@ -307,13 +300,11 @@ def new_ledger(settings: CampaignConfig) -> Ledger:
 
 
 def decision_of(entry: Entry, options: tuple[str, ...]) -> Decision:
-    """The decision that an entry of the log holds. "stay" is an earlier version's word for "learn"."""
+    """The decision that an entry of the log holds."""
     body = entry.body
     assert entry.bucket is not None
-    stays = body["purpose"] == "stay"
-    purpose: Purpose = "learn" if stays else body["purpose"]
     return Decision(
-        entry.bucket, body["label"], options[body["option"]], body["option"], purpose,
+        entry.bucket, body["label"], options[body["option"]], body["option"], body["purpose"],
         body["source"], body["rounds"], reason_of(body), entry.at, entry.sequence,
-        rules_of(body), body.get("number"), stays, entry.region,
+        body["number"], entry.region,
     )  # fmt: skip

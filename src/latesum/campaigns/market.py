@@ -14,7 +14,6 @@ from typing import NamedTuple
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.ledger import Ledger, Shown
 from latesum.campaigns.maturity import Maturity
-from latesum.campaigns.rules import RULES_VERSION
 from latesum.campaigns.vocabulary import Purpose
 from latesum.markets import MarketConfig, RegionChoice, RegionRow, decide
 
@@ -43,16 +42,13 @@ class MarketChoice(NamedTuple):
     reason: str
 
 
-def market_rows(
-    ledger: Ledger, now: datetime, before: int | None = None, rules: int = RULES_VERSION
-) -> MarketRows:
+def market_rows(ledger: Ledger, now: datetime, before: int | None = None) -> MarketRows:
     """What the model is told at this moment of all decided buckets, or those before one.
 
     Args:
         ledger: What the log adds up to.
         now: Totals are as they are known then.
         before: The bucket that is decided; without it, all.
-        rules: The version of the rules by which totals are read.
     """
     settings = ledger.settings
     asked = _asked(ledger, before)
@@ -61,7 +57,7 @@ def market_rows(
     rows = _past_rows(settings, first)
     rounds_known = any(row.rounds is not None for row in rows)
     for region, part in ledger.parts.items():
-        maturity = Maturity(part, now, rules)
+        maturity = Maturity(part, now)
         for bucket in part.decisions:
             if before is not None and bucket >= before:
                 break

@@ -20,26 +20,12 @@ SWITCHBACK = "switchback"
 #: What it can be told; `late` is read into `mean_delay` and `sure`.
 PARAMETERS = (
     "horizon", "mean_delay", "sure", "novelty", "amounts", "lags", "stay", "holidays", "report_lag",
-    "model",
 )  # fmt: skip
-#: What campaigns of earlier versions did not write, as it was then.
-UNWRITTEN = {"model": 1}
 #: Planned for where no horizon is told, and the guess of a delay where none is, in buckets.
 USUAL_HORIZON = 90
 USUAL_DELAY = 1.0
 _ABOUT = re.compile(r"\s*(?:about|around|~)\s*(.+)", re.IGNORECASE)
 _IN_BUCKETS = re.compile(r"\s*(\d+(?:\.\d+)?)\s*buckets?\s*")
-
-
-def newer_market_parameters() -> dict[str, int]:
-    """What is written down with a new campaign, so that it goes on meaning the same later.
-
-    >>> newer_market_parameters().keys() == UNWRITTEN.keys()
-    True
-    """
-    from latesum.markets.config import MODEL  # it takes a while to import
-
-    return {"model": MODEL}
 
 
 def read_late(text: object) -> tuple[str, Literal["known", "guess"]]:

@@ -9,7 +9,6 @@ from typing import Literal, NamedTuple
 from latesum._durations import duration_text
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.ledger import Ledger, Value
-from latesum.campaigns.rules import RULES_VERSION
 from latesum.campaigns.setting_fields import Curve
 
 #: Full buckets that are needed before a curve is fitted to them.
@@ -25,24 +24,22 @@ class Known(NamedTuple):
 
 
 class Maturity:
-    """Reads the buckets of a ledger as they are known at one moment, by one version of the rules."""
+    """Reads the buckets of a ledger as they are known at one moment."""
 
     def __init__(
         self,
         ledger: Ledger,
         now: datetime,
-        rules: int = RULES_VERSION,
         settings: CampaignConfig | None = None,
     ) -> None:
         self.settings = settings = ledger.settings if settings is None else settings
         self.ledger = ledger
         self.now = now
-        self.rules = rules
         self.curve = settings.curve
         #: The age at which a total is full; None if it is full from the end of its bucket on.
         self.full_age = settings.full_after
         if settings.full_after is not None:
-            self.curve = fit_curve(settings, ledger, settings.full_after, now, rules)
+            self.curve = fit_curve(settings, ledger, settings.full_after, now)
         elif settings.curve is not None:
             self.full_age = settings.curve[-1][0]
 
@@ -69,12 +66,9 @@ class Maturity:
         if value.status == "final":
             return Known("known", value.total)
         end = self.end(bucket)
-        if self.rules == 1:
-            share = self._share_by_version_1(value, end)
-        else:
-            usable_at = self.usable_at(bucket)
-            late_enough = usable_at is not None and usable_at <= self.now
-            share = self._share(value, end) if late_enough else None
+        usable_at = self.usable_at(bucket)
+        late_enough = usable_at is not None and usable_at <= self.now
+        share = self._share(value, end) if late_enough else None
         return Known("pending") if share is None else Known("known", value.total / share, share)
 
     def too_late(self, bucket: int) -> bool:
@@ -104,7 +98,7 @@ class Maturity:
         return before != 1 and before != self._share_at(self.now, end)
 
     def usable_at(self, bucket: int) -> datetime | None:
-        """Since when, or from when on, a bucket's total may be used, by version 2 of the rules.
+        """Since when, or from when on, a bucket's total may be used.
 
         None where no total is recorded, or where it is not known when a numbered bucket ends.
         """
@@ -127,21 +121,12 @@ class Maturity:
         return max(settled, end + self.full_age)
 
     def _share(self, value: Value, end: datetime | None) -> float | None:
-        """The share of a usable total that is in, by version 2 of the rules."""
+        """The share of a usable total that is in."""
         share = self._share_at(value.reports[-1].at, end)
         if self.full_age is None or end is None or self.now - end < self.full_age:
             return share
         followed = was_followed(value, end, self.full_age, self.settings)
         return 1.0 if share is None or followed else share
-
-    def _share_by_version_1(self, value: Value, end: datetime | None) -> float | None:
-        assert value.known_at is not None
-        if self.now - value.known_at < self.settings.usable_after:
-            return None
-        seen = value.reports[-1].at
-        if self.settings.buckets.timed and (end is None or seen < end):
-            return None
-        return self._share_at(seen, end)
 
     def _share_at(self, seen: datetime, end: datetime | None) -> float | None:
         """The share of a total that is in when it is seen; None where the curve does not say.
@@ -224,13 +209,13 @@ def was_followed(
 
 
 def fit_curve(
-    settings: CampaignConfig, ledger: Ledger, full_after: timedelta, now: datetime, rules: int
+    settings: CampaignConfig, ledger: Ledger, full_after: timedelta, now: datetime
 ) -> Curve | None:
     """The curve by which this campaign's own totals filled up; None while too few are full.
 
     Of the buckets whose total is final or full, the totals seen at each age, in whole buckets, are
-    divided by what they became. A total is full if it was seen at `full_after` or later; by version 2
-    of the rules also once it is that old, if it was followed until nearly then.
+    divided by what they became. A total is full if it was seen at `full_after` or later, or is that
+    old and was followed until nearly then.
     """
     length = settings.buckets.length
     if length is None:
@@ -242,7 +227,7 @@ def fit_curve(
             continue
         end = settings.buckets.end(bucket)
         full = value.status == "final" or value.reports[-1].at - end >= full_after
-        if not full and rules >= 2 and now - end >= full_after:
+        if not full and now - end >= full_after:
             full = was_followed(value, end, full_after, settings)
         if not full:
             continue

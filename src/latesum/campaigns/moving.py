@@ -12,7 +12,6 @@ from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.deciding import carry, choose
 from latesum.campaigns.entries import Entry
 from latesum.campaigns.ledger import decision_of, new_ledger
-from latesum.campaigns.rules import check_rules, rules_of
 from latesum.campaigns.store import Store, Stored
 from latesum.errors import UnknownCampaign
 
@@ -147,7 +146,7 @@ def _find_or_create(target: Store, stored: Stored) -> Stored:
 def replay_log(settings: CampaignConfig, entries: list[Entry]) -> list[Mismatch]:
     """Take every decision of a log again, from what was known then; those that come out otherwise.
 
-    Each is taken by the version of the rules and by the settings by which it was taken; `settings` are
+    Each is taken by the settings by which it was taken; `settings` are
     those of the beginning.
     """
     ledger = new_ledger(settings)
@@ -162,14 +161,10 @@ def replay_log(settings: CampaignConfig, entries: list[Entry]) -> list[Mismatch]
             if entry.body["source"] == "carried":
                 choice = carry(ledger.parts[entry.region].decisions[entry.bucket - 1])
             else:
-                rules = rules_of(entry.body)
-                check_rules(rules)
-                choice = choose(ledger, policies, entry.bucket, entry.at, rules, entry.region)
+                choice = choose(ledger, policies, entry.bucket, entry.at, entry.region)
             decided = decision_of(entry, ledger.settings.options)
-            then = decided.arm, decided.purpose, decided.source
-            # Entries of earlier versions have no number.
-            same_number = "number" not in entry.body or choice.number == decided.number
-            if (choice.arm, choice.purpose, choice.source) != then or not same_number:
+            then = decided.arm, decided.purpose, decided.source, decided.number
+            if (choice.arm, choice.purpose, choice.source, choice.number) != then:
                 found.append(
                     Mismatch(
                         entry.bucket, f"{entry.body['label']} {entry.region}".rstrip(),

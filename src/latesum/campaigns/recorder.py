@@ -274,7 +274,7 @@ class Recorder:
         check_gap(bucket - last.bucket)
         before = decision_of(last, self.settings.options)
         for missed in range(last.bucket + 1, bucket + 1):
-            body = carry(before).body(buckets.label(missed), before)
+            body = carry(before).body(buckets.label(missed))
             last = self.writer.append(self.now, "decision", missed, body, region)
             self._last[region] = last
             self._take(last)
@@ -304,7 +304,7 @@ class Recorder:
             return False
         check_gap(until - bucket)
         for missed in range(bucket, until):
-            body = fill_in(settings, arm, missed).body(buckets.label(missed), None)
+            body = fill_in(settings, arm, missed).body(buckets.label(missed))
             entry = self.writer.append(self.now, "decision", missed, body, row.region)
             self._take(entry)
         if first is None:

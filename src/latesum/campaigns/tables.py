@@ -44,7 +44,6 @@ _DECISIONS: dict[str, ColumnType] = {
     "rounds_asked": "whole",
     "decided_at": "time",
     "block": "whole",
-    "rules": "whole",
     "reason": "text",
 }
 _ESTIMATES: dict[str, ColumnType] = {
@@ -73,7 +72,7 @@ def decisions_table(ledger: Ledger) -> TableOut:
         [
             (
                 each.label, each.bucket, each.option, each.purpose, each.source, each.rounds,
-                each.at, each.number, each.rules, each.reason, *([each.region] if regional else []),
+                each.at, each.number, each.reason, *([each.region] if regional else []),
             )
             for part in ledger.parts.values()
             for each in part.decisions.values()

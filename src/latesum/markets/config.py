@@ -19,11 +19,6 @@ NOT_KNOWN = "(not known)"
 SURE = {"known": 0.1, "guess": 0.7}
 #: The parts of the repeating pattern: a week of days, of working days; hours of the day and days of the week; none.
 PATTERNS = {"weekday": (7,), "workday": (5,), "hour": (24, 7), "none": ()}
-#: The version of the model: a campaign keeps to the one by which it began. 1 learned the common delay with the
-#: options' own lags, had no second opinion where it was not known what ran before, and swept over an option on one
-#: stream even if its history was told. 2 drew from more of the uncertainty, made the sweep a dwell longer however
-#: short the report lag was, and took hours for days: it searched every seven, and 14 of them were enough of a history.
-MODEL = 3
 MOST_OPTIONS = 50
 MOST_REGIONS = 200
 
@@ -97,7 +92,6 @@ class MarketConfig:
         report_lag: After how many buckets totals become known.
         stay: For how many buckets a choice stays, at least; None follows the delay as it was told.
         seed: What the draws come from.
-        model: The version of the model; 1 is that of campaigns that began before there was another.
 
     >>> settings = MarketConfig(("old", "new"), 90, regions=("north", "south"), before="old")
     >>> settings.reference
@@ -121,7 +115,6 @@ class MarketConfig:
     report_lag: int = 0
     stay: int | None = None
     seed: int = 1
-    model: int = MODEL
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -131,8 +124,6 @@ class MarketConfig:
         put(self, "holidays", tuple(sorted({int(bucket) for bucket in self.holidays})))
         for name in ("report_lag", "seed", "phase"):
             whole_number(getattr(self, name), f"`{name}`")
-        if not 1 <= whole_number(self.model, "the version of the model") <= MODEL:
-            raise InvalidInput(f"there are versions 1 to {MODEL} of the model, not {self.model}.")
         finite_number(self.novelty, "the walk of effects (novelty)", at_least=0, at_most=0.5)
         known_name(self.pattern, PATTERNS, "pattern")
         known_name(self.dated, ("arrival", "decision"), "way to date totals")
@@ -164,11 +155,8 @@ class MarketConfig:
         """
         if self.stay is not None:
             return self.stay
-        mean = self.delay.mean
-        if self.model >= 2:
-            mean = round(
-                mean, 1
-            )  # a delay of 2.001 buckets, such as of a fitted law, needs no bucket more than 2
+        # A delay of 2.001 buckets, such as of a fitted law, needs no bucket more than 2.
+        mean = round(self.delay.mean, 1)
         room = self.horizon // (5 * len(self.options))
         return max(2, math.ceil(mean), min(math.ceil(2 * mean), room))
 
@@ -183,7 +171,7 @@ class MarketConfig:
         """
         needed = math.ceil(len(self.options) / len(self.regions))
         late = self.report_lag / self.dwell
-        return needed + (math.floor(late) if self.model >= 3 else math.ceil(late))
+        return needed + math.floor(late)
 
 
 def _names(given: object, kind: str, least: int, most: int) -> tuple[str, ...]:

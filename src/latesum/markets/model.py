@@ -199,7 +199,7 @@ class Prepared:
         self._layouts = _layouts(len(settings.options), len(settings.regions), settings.pattern)
         self._likelihoods: dict[Hyper, float] = {}
         self._shape = shape_of(settings.delay.law)
-        asks = settings.before == NOT_KNOWN and settings.model >= 2 and settings.dated == "arrival"
+        asks = settings.before == NOT_KNOWN and settings.dated == "arrival"
         #: The second opinion where it is not known what ran before: nothing did.
         self._nothing = Prepared(panel, replace(settings, before=NOTHING)) if asks else None
         self._nothing_ran: bool | None = None  # as soon as it is clear

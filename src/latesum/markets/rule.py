@@ -22,8 +22,8 @@ from latesum.markets.search import FIRST_SEARCH, posterior
 
 Floats = NDArray[np.float64]
 
-#: How much of the uncertainty is drawn from, and how much it was before the third version of the model.
-KAPPA, _FIRST_KAPPA = 0.5, 0.7
+#: How much of the uncertainty is drawn from.
+KAPPA = 0.5
 #: Draws of the chance that an option is the best.
 _DRAWS = 2000
 #: The children of a market's seed.
@@ -173,12 +173,9 @@ def unknown_options(panel: Panel, settings: MarketConfig) -> list[int]:
         settings: The market's.
     """
     everything = list(range(len(settings.options)))
-    if settings.model < 2:
-        return everything
     past = panel.until(0)
     shown = past.shares[past.known].sum(axis=0).min(axis=0)
-    hours = settings.pattern == "hour" and settings.model >= 3
-    enough = FIRST_SEARCH * 24 if hours else FIRST_SEARCH
+    enough = FIRST_SEARCH * 24 if settings.pattern == "hour" else FIRST_SEARCH
     unknown = [option for option in everything if shown[option] < enough]
     regions = len(settings.regions)
     shorter = math.ceil(len(unknown) / regions) < math.ceil(len(everything) / regions)
@@ -225,9 +222,7 @@ def _drawn(
     mean, covariance = found.effects(region)
     root = root_of(covariance)
     left = max(0, settings.horizon - bucket)
-    kappa = (KAPPA if settings.model >= 3 else _FIRST_KAPPA) * min(
-        1.0, math.sqrt(left / (settings.horizon / 2))
-    )
+    kappa = KAPPA * min(1.0, math.sqrt(left / (settings.horizon / 2)))
     name = zlib.crc32(settings.regions[region].encode())  # that the order of regions means nothing
     rng = np.random.default_rng([settings.seed, _CHOICES, bucket, name])
     value = mean + kappa * (root @ rng.standard_normal(len(mean)))

@@ -47,9 +47,8 @@ class LagPrior(NamedTuple):
 
 #: With several regions lags are told apart well, and a spread from the start costs 0.01 to 0.03 of a split
 #: where delays are equal. On one stream it would cost 0.04 to 0.1, so that it begins small and grows in large
-#: steps if the rows say so. The first version of the model began with 0.2 in regions, which costs 0.1 where sales are few.
+#: steps if the rows say so.
 LAGS_OF_REGIONS, LAGS_OF_A_STREAM = LagPrior(0.13, 0.9, 2.0), LagPrior(0.05, 1.2, 3.0)
-_FIRST_LAGS_OF_REGIONS = LagPrior(0.2, 0.7, 1.6)
 _REMEMBERED = 4096
 
 
@@ -115,7 +114,7 @@ _MEMORY: OrderedDict[bytes, Hyper] = OrderedDict()
 
 def _moments(panel: Panel, settings: MarketConfig) -> list[int]:
     """The ends of buckets at which there is a search, in order."""
-    share = _SHARE_OF_HOURS if settings.pattern == "hour" and settings.model >= 3 else 0.0
+    share = _SHARE_OF_HOURS if settings.pattern == "hour" else 0.0
     return list(_moments_of(panel.known.tobytes(), panel.first, share))
 
 
@@ -164,7 +163,7 @@ def _searched(panel: Panel, settings: MarketConfig, hyper: Hyper, rounds: int) -
     for _ in range(rounds):
         for name in spreads:
             step = steps.get(name, _SIZE_STEP)
-            doubtful = name == "delay" and settings.model >= 2 and "lag_spread" in spreads
+            doubtful = name == "delay" and "lag_spread" in spreads
             score = _delay_score if doubtful else _score
             least = score(rows, hyper, centre, spreads) if doubtful else best
             for factor in (step, 1 / step):
@@ -183,7 +182,7 @@ def _searched(panel: Panel, settings: MarketConfig, hyper: Hyper, rounds: int) -
 def _lag_prior(settings: MarketConfig) -> LagPrior:
     if len(settings.regions) == 1:
         return LAGS_OF_A_STREAM
-    return LAGS_OF_REGIONS if settings.model >= 2 else _FIRST_LAGS_OF_REGIONS
+    return LAGS_OF_REGIONS
 
 
 def _lags(settings: MarketConfig) -> str:

@@ -96,10 +96,9 @@ def _dwells(panel: Panel, settings: MarketConfig) -> list[int]:
 
     A dwell that was longer than usual, because no one asked at its end, is one.
     """
-    inside = panel.shares if settings.model >= 2 else panel.shares[max(0, -panel.first) :]
     found = []
     for option in range(len(settings.options)):
-        shown = np.flatnonzero(inside[:, :, option].max(axis=1) > 0.5)
+        shown = np.flatnonzero(panel.shares[:, :, option].max(axis=1) > 0.5)
         runs = np.split(shown, np.flatnonzero(np.diff(shown) > 1) + 1)
         found.append(sum(max(1, len(run) // settings.dwell) for run in runs if len(run)))
     return found

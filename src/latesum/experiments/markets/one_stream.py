@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from latesum._checks import finite_number, whole_number
-from latesum.markets.config import MODEL, NOT_KNOWN, NOTHING, MarketConfig, ToldDelay
+from latesum.markets.config import NOT_KNOWN, NOTHING, MarketConfig, ToldDelay
 from latesum.markets.model import Posterior
 from latesum.markets.readings import widening
 from latesum.markets.rows import Panel
@@ -68,7 +68,6 @@ class Switchback(Policy):
         history: What was played before the start in parts of a bucket: arm, rounds and total.
         pattern: The repeating pattern of the buckets: "weekday", or "none".
         lags: Whether arms are late in the same way ("same"), in their own ("own"), or what the data say.
-        model: The version of the model.
         names: The names of the arms, for sentences.
         rng: The generator whose first number the draws come from.
 
@@ -93,7 +92,6 @@ class Switchback(Policy):
         history: Iterable[Sequence[Any]] = (),
         pattern: Literal["weekday", "none"] = "weekday",
         lags: Literal["same", "own", "auto"] = "auto",
-        model: int = MODEL,
         names: Sequence[str] | None = None,
         rng: np.random.Generator | None = None,
     ) -> None:
@@ -102,7 +100,7 @@ class Switchback(Policy):
         self.bucket = whole_number(bucket, "the rounds of a bucket")
         self.before = check_before(before, n_arms)
         self.history = check_history(history, n_arms)
-        self.pattern, self.lags, self.model = pattern, lags, model
+        self.pattern, self.lags = pattern, lags
         super().__init__(n_arms, names=names, rng=rng)
 
     def _reset(self) -> None:
@@ -154,7 +152,7 @@ class Switchback(Policy):
         return MarketConfig(
             options, max(1, math.ceil(self.horizon / size)),
             delay=ToldDelay(self.mean_delay / size), before=before, pattern=self.pattern,
-            lags=self.lags, seed=self._seed, model=self.model,
+            lags=self.lags, seed=self._seed,
         )  # fmt: skip
 
     def _panel(self) -> Panel:

@@ -155,7 +155,7 @@ def _parameters(settings: CampaignConfig) -> list[tuple[str, str]]:
     """The parameters of the method for people: times as times, and without switches that say which rule it follows."""
     every, found = settings.buckets.every, []
     for key, value in settings.parameters.items():
-        if isinstance(value, bool) or key == "model":
+        if isinstance(value, bool):
             continue
         if key == "sure":
             found.append(("This delay is", "a guess" if value == "guess" else str(value)))
