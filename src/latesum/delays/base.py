@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from latesum import _render
 from latesum._checks import InvalidInput, whole_number
-from latesum.delays.curves import Curve, Floats
+from latesum.delays.curves import Floats
 from latesum.delays.sums import CHUNK, sum_over_rounds
 
 Integers = NDArray[np.int64]
@@ -26,8 +26,6 @@ Integers = NDArray[np.int64]
 _TAIL_SHARE = 1e-7
 #: ... or here, whichever comes first. Larger delays are drawn directly: none is cut off.
 MAX_TABLE = 4096
-#: The largest bound of a delay whose whole law compiled code is told.
-MAX_LAW = 1 << 20
 #: Larger than any campaign: a delay beyond it is stored as this many rounds.
 FOREVER = 1 << 62
 
@@ -72,16 +70,6 @@ class Delay(ABC):
     @abstractmethod
     def draw(self, count: int, rng: np.random.Generator) -> Integers:
         """Draw `count` delays."""
-
-    @property
-    def curve(self) -> Curve | None:
-        """The law on the real line that gives this delay when rounded up, where it is a `Curve`.
-
-        >>> from latesum import delays
-        >>> delays.uniform(1, 4).curve
-        Curve(times=array([0., 4.]), alive=array([1., 0.]), tail=None, largest=None)
-        """
-        return None
 
     @property
     def short_text(self) -> str:
@@ -217,15 +205,6 @@ class Delay(ABC):
         guide = np.minimum(guide, spread).astype(np.int64)
         doublings = np.arange(0 if bounded else 62 - spread.bit_length())
         return Table(spread, cdf, guide, self.survival(spread * 2**doublings))
-
-    @functools.cached_property
-    def law(self) -> Any:
-        """The law for compiled code (`latesum.delays.law_kernels`); None where it knows none."""
-        from latesum.delays.law_kernels import TABLE, Law
-
-        if self.bound is None or self.bound > MAX_LAW:
-            return None
-        return Law(TABLE, 0.0, 0.0, table=self.survival(np.arange(self.bound)))
 
     def fits_table(self) -> bool:
         """Whether next to no delay lies beyond the table."""

@@ -263,7 +263,8 @@ class Tabulated(Delay):
         )
 
     @functools.cached_property
-    def curve(self) -> Curve:  # type: ignore[override]
+    def curve(self) -> Curve:
+        """The law on the real line that gives this delay when rounded up."""
         times = self._times if self._tail else np.minimum(self._times, self._last)
         return Curve(times, 1 - self._shares, self._tail)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from latesum._checks import InvalidInput, finite_number, whole_number
 from latesum.delays.base import FOREVER, Delay, Integers, as_floats, number_text
-from latesum.delays.curves import Curve, Floats
+from latesum.delays.curves import Floats
 from latesum.delays.parsing import law, parse
 
 _Draw = Callable[[int, np.random.Generator], Integers]
@@ -31,13 +30,10 @@ class Family(Delay):
         mean: float | None = None,
         variance: float | None = None,
         draw_beyond: Callable[[Integers, np.random.Generator], Integers] | None = None,
-        curve: Curve | None = None,
-        law: tuple[str, float, float] | None = None,
     ) -> None:
         self._text, self._bound = text, bound
         self._survival, self._draw, self._draw_beyond = survival, draw, draw_beyond
         self._mean, self._variance = mean, variance
-        self._curve, self._law = curve, law
 
     def __reduce__(self) -> tuple[Any, ...]:
         return parse, (self._text,)  # formulas cannot be pickled
@@ -57,19 +53,6 @@ class Family(Delay):
     @property
     def variance(self) -> float:
         return super().variance if self._variance is None else self._variance
-
-    @property
-    def curve(self) -> Curve | None:
-        return self._curve
-
-    @functools.cached_property
-    def law(self) -> Any:
-        if self._law is None:
-            return super().law
-        from latesum.delays import law_kernels
-
-        kind, a, b = self._law
-        return law_kernels.Law(getattr(law_kernels, kind), a, b, table=np.zeros(0))
 
     def survival(self, k: ArrayLike) -> Floats:
         return self._survival(as_floats(k))
@@ -100,8 +83,6 @@ def _between(low: int, high: int, text: str) -> Delay:
         bound=high,
         mean=(low + high) / 2,
         variance=(count**2 - 1) / 12,
-        curve=Curve(np.array([low - 1.0, high]), np.array([1.0, 0.0])),
-        law=("UNIFORM", float(low), float(high)),
     )
 
 
@@ -149,8 +130,6 @@ def geometric(mean: float) -> Delay:
         mean=mean,
         variance=mean * (1 + mean),
         draw_beyond=lambda k, rng: k + 1 + draw(len(k), rng),  # it has no memory
-        curve=Curve(np.array([-1.0]), np.ones(1), 1 / math.log1p(1 / mean)) if mean > 0 else None,
-        law=("GEOMETRIC", stay, 0.0),
     )
 
 
@@ -227,8 +206,6 @@ def exponential(mean: float) -> Delay:
         mean=-1 / math.expm1(-1 / mean),
         variance=math.exp(-1 / mean) / math.expm1(-1 / mean) ** 2,
         draw_beyond=lambda k, rng: k + draw(len(k), rng),  # it has no memory
-        curve=Curve(np.zeros(1), np.ones(1), mean),
-        law=("EXPONENTIAL", mean, 0.0),
     )
 
 
@@ -303,5 +280,4 @@ def pareto(shape: float, mean: float) -> Delay:
         lambda count, rng: _rounded_up(scale * rng.pareto(shape, count)),
         # Given more than k, the rest is Pareto again, with its scale grown by k.
         draw_beyond=lambda k, rng: _rounded_up(k + (scale + k) * rng.pareto(shape, len(k))),
-        law=("PARETO", scale, shape),
     )
