@@ -271,8 +271,11 @@ def test_the_preview_shows_what_was_read_what_it_is_credited_to_and_what_it_repl
     assert "ship" in second
     found = json.loads(run("import", "t.csv", "--dry-run", "--json")[1])["rows"]
     assert [found[0][key] for key in ("rounds", "total", "shown", "was_total")] == [
-        4210, 101, shown, 96,
-    ]  # fmt: skip
+        4210,
+        101,
+        shown,
+        96,
+    ]
     assert found[1]["was_total"] is None
     assert buckets(run)[0]["total"] == 96
 

@@ -134,7 +134,8 @@ def _past_bucket(
     number = buckets.number(row["bucket"])
     if buckets.timed and number >= 1:
         raise InvalidInput(
-            f"{buckets.label(number)} is not before the start, {buckets.label(1)}: leave it out of the "
+            f"{buckets.label(number)} is not before the start, {buckets.label(1)}: leave it out "
+            "of the "
             "history and record it once it is decided."
         )
     label = buckets.label(number) if buckets.timed else str(number)

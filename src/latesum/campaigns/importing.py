@@ -93,9 +93,14 @@ def _import(
 ) -> Imported:
     settings = campaign.settings
     totals = read_totals(
-        source, form, time_basis=settings.time_basis, every=settings.every, most_rows=most_rows,
-        check_wanted=check_wanted, regions=bool(settings.regions),
-    )  # fmt: skip
+        source,
+        form,
+        time_basis=settings.time_basis,
+        every=settings.every,
+        most_rows=most_rows,
+        check_wanted=check_wanted,
+        regions=bool(settings.regions),
+    )
     rows = _checked(campaign, totals, by, allowed, check_wanted, add_up=bool(form.add_up))
     try:
         results = campaign.record_many(
@@ -167,7 +172,8 @@ def _checked(
                 rows.append((given, row))
                 continue
             problem: str = sentence(
-                "{label} is in row {line} already, with other values; keep the right one of the two, or say "
+                "{label} is in row {line} already, with other values; keep the right one of "
+                "the two, or say "
                 "with {add_up:setting} that rows of one bucket are parts of it.",
                 label=label,
                 line=earlier.line,

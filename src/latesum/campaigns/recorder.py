@@ -26,7 +26,8 @@ from latesum.files.batches import CheckWanted, always_wanted, in_batches
 _LARGEST_BUCKET = 2**31 - 1
 #: At most this many buckets without a decision are filled in; more look like a wrong clock.
 _LONGEST_GAP = 100_000
-#: How many times more or less than usual is noted, by this many buckets around and at least so many of them.
+#: How many times more or less than usual is noted, by this many buckets around and at least
+#: so many of them.
 _FAR = 10
 _AROUND = 28
 _FEWEST_USUAL = 3
@@ -212,7 +213,8 @@ class Recorder:
         totals = [total / each * rounds if each and rounds else total for each, total in usual]
         if totals and _is_far(row.total, totals):
             return (
-                f"the total is {row.total:,g} where about {statistics.median(totals):,.3g} is usual: "
+                f"the total is {row.total:,g} where about {statistics.median(totals):,.3g} is "
+                "usual: "
                 "is that right?"
             )
         if (
@@ -373,19 +375,25 @@ def why_unknown(settings: CampaignConfig, bucket: int, now: datetime) -> str:
     if settings.buckets.timed and bucket > settings.buckets.number(now):
         return f"{label} is in the future."
     return sentence(
-        "no decision was taken for {label}, so it is not known what was shown; if it was before the first "
+        "no decision was taken for {label}, so it is not known what was shown; if it was "
+        "before the first "
         "question, say what was shown ({shown:setting}).",
-        label=label, shown="",
-    )  # fmt: skip
+        label=label,
+        shown="",
+    )
 
 
 def _note(verdict: Verdict, label: str, value: Value) -> str:
     if verdict == "conflicting":
         return sentence(
-            "the value of {label} is final: {rounds} rounds, total {total}. If it must be corrected all the "
+            "the value of {label} is final: {rounds} rounds, total {total}. If it must be "
+            "corrected all the "
             "same, say so with {even_if_final:setting}.",
-            label=label, rounds=value.rounds, total=value.total, even_if_final="",
-        )  # fmt: skip
+            label=label,
+            rounds=value.rounds,
+            total=value.total,
+            even_if_final="",
+        )
     if verdict == "too late":
         return f"it is kept, but {label} ended too long ago for it to be used."
     return ""

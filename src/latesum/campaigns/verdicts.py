@@ -175,7 +175,8 @@ def _shown(text: object, settings: CampaignConfig) -> Shown:
     if not isinstance(shown, int) and not settings.is_market:
         raise InvalidInput(
             sentence(
-                "{cell!r} is several options in one bucket, and {policy} learns from buckets of one option only; "
+                "{cell!r} is several options in one bucket, and {policy} learns from buckets "
+                "of one option only; "
                 "record it as missing ({status:setting}), or use the policy switchback.",
                 cell=shortened(str(text)),
                 policy=settings.policy,
@@ -290,7 +291,8 @@ def _check_range(row: CheckedRow, value: Value, settings: CampaignConfig) -> Non
         raise BadField(
             "total",
             sentence(
-                "a total of {total:g} is more than {rounds:visitors} can bring ({high:g} each, {most:g} in all). "
+                "a total of {total:g} is more than {rounds:visitors} can bring ({high:g} each, "
+                "{most:g} in all). "
                 "If it is right, because late arrivals of busier buckets came in, say so with "
                 "{beyond_range:setting}.",
                 total=total,
@@ -304,7 +306,8 @@ def _check_range(row: CheckedRow, value: Value, settings: CampaignConfig) -> Non
         raise BadField(
             "total",
             sentence(
-                "a total of {total:g} is less than {rounds:visitors} can bring ({low:g} each, {least:g} in all). "
+                "a total of {total:g} is less than {rounds:visitors} can bring ({low:g} each, "
+                "{least:g} in all). "
                 "If it is right, say so with {beyond_range:setting}.",
                 total=total,
                 rounds=rounds,

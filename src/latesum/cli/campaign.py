@@ -158,9 +158,16 @@ def record(
     """Set the rounds and the total of a bucket, apart or together."""
     with opened(campaign) as found:
         result = found.record(
-            bucket, rounds=rounds, total=total, status=status, shown=shown, by=user(who), region=region,
-            even_if_final=even_if_final, beyond_range=beyond_range,
-        )  # fmt: skip
+            bucket,
+            rounds=rounds,
+            total=total,
+            status=status,
+            shown=shown,
+            by=user(who),
+            region=region,
+            even_if_final=even_if_final,
+            beyond_range=beyond_range,
+        )
         marks = f" ({', '.join(result.marks)})" if result.marks else ""
         label = f"{result.label} {result.region}".rstrip()
         said = "; ".join(filter(None, (f"{result.verdict}{marks}", result.was, result.note)))
@@ -206,9 +213,15 @@ def import_file(
 
     allowed = Allowed(even_if_final, beyond_range, skip_unknown)
     form = FileForm(
-        columns=read_columns(columns), date_format=date_format, decimal=decimal, thousands=thousands,
-        skip_lines=skip_lines, sheet=sheet, preset=preset, add_up=add_up,
-    )  # fmt: skip
+        columns=read_columns(columns),
+        date_format=date_format,
+        decimal=decimal,
+        thousands=thousands,
+        skip_lines=skip_lines,
+        sheet=sheet,
+        preset=preset,
+        add_up=add_up,
+    )
     check_library(file)
     with opened(campaign) as found:
         remembered = found.file_form()
@@ -328,9 +341,13 @@ def list_campaigns(
             if stored.archived and not everything:
                 continue
             row: dict[str, Any] = {
-                "name": stored.name, "state": f"moved to {stored.moved_to}", "alarm": None,
-                "policy": "", "options": "", "health": [],
-            }  # fmt: skip
+                "name": stored.name,
+                "state": f"moved to {stored.moved_to}",
+                "alarm": None,
+                "policy": "",
+                "options": "",
+                "health": [],
+            }
             try:
                 found = Campaign(store, stored, clock, owns_store=False)
                 settings = found.current_settings()

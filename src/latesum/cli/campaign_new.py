@@ -102,9 +102,14 @@ def new_campaign(
     from latesum.files.totals import read_history
 
     form = FileForm(
-        columns=read_columns(columns), date_format=date_format, decimal=decimal, thousands=thousands,
-        skip_lines=skip_lines, sheet=sheet, preset=preset,
-    ).after(FileForm())  # fmt: skip
+        columns=read_columns(columns),
+        date_format=date_format,
+        decimal=decimal,
+        thousands=thousands,
+        skip_lines=skip_lines,
+        sheet=sheet,
+        preset=preset,
+    ).after(FileForm())
     past = given.pop("history", None)
     settings = read_fields(given)
     if past is not None:

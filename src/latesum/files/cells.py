@@ -39,9 +39,19 @@ _NAMED_MONTH = re.compile(
     re.DOTALL,
 )
 _MONTHS = (
-    "january", "february", "march", "april", "may", "june", "july", "august", "september",
-    "october", "november", "december",
-)  # fmt: skip
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+)
 #: A text that a spreadsheet would take for a formula, with any apostrophes in front of it.
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 
@@ -94,7 +104,8 @@ def number(
         as_whole, share = text.replace(mark, ""), text.replace(mark, ".")
         raise BadCell(
             sentence(
-                "{cell!r} can be read in two ways, as {whole} and as {share}; say with {decimal:setting} which "
+                "{cell!r} can be read in two ways, as {whole} and as {share}; say with "
+                "{decimal:setting} which "
                 "mark is the decimal one.",
                 cell=shortened(cell.strip()),
                 whole=as_whole,
@@ -172,10 +183,13 @@ def _no_number(shown: str, text: str, decimal: str | None) -> str:
         return f"{shortened(shown)!r} is a share, and a count or an amount is wanted."
     if decimal is not None and re.search(r"[.,]", text):
         return sentence(
-            "{cell!r} is not a number; the decimal mark of this file is {mark!r}; {decimal:setting} says "
+            "{cell!r} is not a number; the decimal mark of this file is {mark!r}; "
+            "{decimal:setting} says "
             "another.",
-            cell=shortened(shown), mark=decimal, decimal="",
-        )  # fmt: skip
+            cell=shortened(shown),
+            mark=decimal,
+            decimal="",
+        )
     if text.startswith("="):
         return (
             f"{shortened(shown)!r} is a formula that was never calculated; open the file in a "
@@ -222,7 +236,8 @@ def day_text(cell: Cell, form: FileForm) -> str:
         if int(month) > 12 >= int(day) and form.date_format is not None and mark != ".":
             raise BadCell(
                 sentence(
-                    "{cell!r} is no day of the calendar if it is read as {order}; {date_format:setting} says "
+                    "{cell!r} is no day of the calendar if it is read as {order}; "
+                    "{date_format:setting} says "
                     "otherwise.",
                     cell=shortened(text),
                     order=form.date_format,
@@ -241,7 +256,8 @@ def day_text(cell: Cell, form: FileForm) -> str:
     if _SHORT_YEAR.match(text):
         raise BadCell(
             sentence(
-                "{cell!r} has a year of two digits; say with {date_format:setting}, such as '%d.%m.%y', how it "
+                "{cell!r} has a year of two digits; say with {date_format:setting}, such as "
+                "'%d.%m.%y', how it "
                 "is written.",
                 cell=shortened(text),
                 date_format="",
@@ -276,7 +292,8 @@ def _day_comes_first(text: str, mark: str, form: FileForm) -> bool:
         return order == DAY_FIRST
     raise BadCell(
         sentence(
-            "{cell!r} can be read in two ways; say with {date_format:setting} which number is the day.",
+            "{cell!r} can be read in two ways; say with {date_format:setting} which number is "
+            "the day.",
             cell=shortened(text),
             date_format=(DAY_FIRST, MONTH_FIRST),
         )

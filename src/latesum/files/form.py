@@ -186,7 +186,8 @@ def _check_pattern(pattern: str) -> None:
     if not right:
         raise InvalidInput(
             sentence(
-                "{date_format:setting} is {names}, or a pattern with year, month and day, such as '%d.%m.%Y', "
+                "{date_format:setting} is {names}, or a pattern with year, month and day, such "
+                "as '%d.%m.%Y', "
                 "not {pattern!r}.",
                 date_format="",
                 names=f"{DAY_FIRST}, {MONTH_FIRST}",

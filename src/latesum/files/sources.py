@@ -48,7 +48,8 @@ _BATCH = 1_000
 
 #: A row: its number as spreadsheets count, from 1, and its cells.
 NumberedRow = tuple[int, list[Cell]]
-#: Whether these cells, without capitals and blanks around them, name the columns that are looked for.
+#: Whether these cells, without capitals and blanks around them, name the columns that are
+#: looked for.
 IsNames = Callable[[list[str]], bool]
 
 
@@ -92,7 +93,8 @@ def open_rows(
     if sheet is not None and kind != "Excel":
         raise InvalidInput(
             sentence(
-                "only an Excel file has sheets, and this is {file_kind}; leave {sheet:setting} out.",
+                "only an Excel file has sheets, and this is {file_kind}; leave {sheet:setting} "
+                "out.",
                 file_kind=kind,
                 sheet="",
             )
@@ -258,7 +260,8 @@ def _encoding(source: Path | bytes) -> str:
             while block:
                 if b"\x00" in block:
                     raise InvalidInput(
-                        "this is not a text file (or UTF-16 without its mark); save it as CSV in UTF-8."
+                        "this is not a text file (or UTF-16 without its mark); save it as CSV "
+                        "in UTF-8."
                     )
                 if encoding == "utf-8":
                     try:
@@ -279,7 +282,8 @@ def _encoding(source: Path | bytes) -> str:
 
 def _not_so(encoding: str) -> InvalidInput:
     return InvalidInput(
-        f"the file begins as {encoding.removesuffix('-sig').upper()} and does not go on so; save it "
+        f"the file begins as {encoding.removesuffix('-sig').upper()} and does not go on so; "
+        "save it "
         "as CSV in UTF-8."
     )
 
@@ -412,7 +416,8 @@ def _excel_rows(sheet: Any, first: int) -> Iterator[NumberedRow]:
         blank = blank + 1 if not any(cell is not None for cell in cells) else 0
         if blank > _MOST_BLANK_ROWS:
             raise InvalidInput(
-                f"the sheet has more than {_MOST_BLANK_ROWS:,} blank rows after row {line - blank}; "
+                f"the sheet has more than {_MOST_BLANK_ROWS:,} blank rows after row "
+                f"{line - blank}; "
                 "delete them."
             )
         yield line, list(cells)

@@ -198,9 +198,16 @@ def open_table(
     bucket = finder.chosen(lowered, places, "bucket")
     until = "" if bucket is None or bucket.until is None else bucket.until.lower()
     return FileTable(
-        rows.names, rows.line, places, form, rows, None if dated is None else dated.dated, key,
-        preset, lowered.index(until) if until in lowered and until else None,
-    )  # fmt: skip
+        rows.names,
+        rows.line,
+        places,
+        form,
+        rows,
+        None if dated is None else dated.dated,
+        key,
+        preset,
+        lowered.index(until) if until in lowered and until else None,
+    )
 
 
 class _Finder:
@@ -255,7 +262,8 @@ class _Finder:
             if name not in cells:
                 raise BadFile(
                     [
-                        f"row {rows.line}: there is no column {shortened(name)!r} for {field_name}. "
+                        f"row {rows.line}: there is no column {shortened(name)!r} for "
+                        f"{field_name}. "
                         f"The columns are: {shown_names(rows.names)}."
                     ]
                 )
@@ -273,8 +281,9 @@ def preset_hint(names: list[str]) -> str:
         ):
             return sentence(
                 " It looks like a report of {tool}: {preset:setting} reads it.",
-                tool=preset.title, preset=name,
-            )  # fmt: skip
+                tool=preset.title,
+                preset=name,
+            )
     return ""
 
 
@@ -295,7 +304,11 @@ def shown_names(names: list[str]) -> str:
 
 def _wrong_width(cells: int, columns: int) -> str:
     return sentence(
-        "it has {cells:,} columns, and the first line names {columns}; put a value that contains the separator "
-        'into quotes "..."' + (", or say {decimal:setting} if the comma is decimal." if columns == 1 else "."),
-        cells=cells, columns=columns, decimal="','",
-    )  # fmt: skip
+        "it has {cells:,} columns, and the first line names {columns}; put a value that "
+        "contains the separator "
+        'into quotes "..."'
+        + (", or say {decimal:setting} if the comma is decimal." if columns == 1 else "."),
+        cells=cells,
+        columns=columns,
+        decimal="','",
+    )

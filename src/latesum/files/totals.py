@@ -25,7 +25,8 @@ from latesum.files.table import FileTable, Layout, in_row, open_table, preset_hi
 
 #: In characters, of a cell that is used.
 LONGEST_CELL = 1_000
-#: What the column of each field may be called, without capitals. The first name of rounds and totals is taken
+#: What the column of each field may be called, without capitals. The first name of rounds
+#: and totals is taken
 #: whatever else is there; of the others there may be one.
 NAMES = {
     "bucket": ("bucket", "date", "day", "hour", "week", "time"),
@@ -125,7 +126,8 @@ def read_totals(
     if regions and "region" not in table.places:
         raise _refused(
             table,
-            "no column says which region a row is of, and this campaign has regions; name one 'region', or say "
+            "no column says which region a row is of, and this campaign has regions; name one "
+            "'region', or say "
             "which it is with {columns:setting}. The columns are: {there}.",
             columns="region=NAME",
         )
@@ -175,7 +177,8 @@ def _settled(table: FileTable, form: FileForm, orders: dict[str, int]) -> FileFo
     if len(orders) > 1:
         raise BadFile(
             [
-                f"column {table.column('bucket')}: row {orders[DAY_FIRST]} has the day first and row "
+                f"column {table.column('bucket')}: row {orders[DAY_FIRST]} has the day first "
+                "and row "
                 f"{orders[MONTH_FIRST]} the month; write all dates in the same way."
             ]
         )
@@ -224,7 +227,8 @@ def read_history(
         raise BadFile(
             [
                 sentence(
-                    "no row has a total, and a history is there for its totals. The columns are: {there}. Name the "
+                    "no row has a total, and a history is there for its totals. The columns "
+                    "are: {there}. Name the "
                     "one of the totals 'total', or say which it is with {columns:setting}.",
                     there=there,
                     columns="total=NAME",
@@ -278,8 +282,10 @@ def _notes(table: FileTable, time_basis: Dated | None) -> tuple[str, ...]:
     if time_basis == "arrival" and table.dated == "decision":
         notes.append(
             sentence(
-                "{column} is dated by the click, and this campaign's totals should be dated by arrival: young "
-                "days look worse than they are. Export a column by conversion time, or use a campaign with "
+                "{column} is dated by the click, and this campaign's totals should be dated by "
+                "arrival: young "
+                "days look worse than they are. Export a column by conversion time, or use a "
+                "campaign with "
                 "{time_basis:setting}.",
                 column=table.column("total"),
                 time_basis="decision",
@@ -301,7 +307,8 @@ def _check_columns(table: FileTable, time_basis: Dated | None) -> None:
     if "bucket" not in table.places:
         raise _refused(
             table,
-            "no column says which bucket a row is for; name one of them 'bucket' or 'date', or say which it is "
+            "no column says which bucket a row is for; name one of them 'bucket' or 'date', or "
+            "say which it is "
             "with {columns:setting}. The columns are: {there}.{looks}",
             columns="bucket=NAME",
             looks=looks,
@@ -326,7 +333,8 @@ def _check_columns(table: FileTable, time_basis: Dated | None) -> None:
         if len(found) > 1 and not (field != "bucket" and field in found):
             raise _refused(
                 table,
-                "the columns {all} can all be the {field}; name one of them '{field}', or say which it is with "
+                "the columns {all} can all be the {field}; name one of them '{field}', or say "
+                "which it is with "
                 "{columns:setting}. The columns are: {there}.{looks}",
                 all=" and ".join(found),
                 field=field,
@@ -337,7 +345,8 @@ def _check_columns(table: FileTable, time_basis: Dated | None) -> None:
         # Its totals may be dated by the click, and only the preset knows.
         raise _refused(
             table,
-            "by its columns this may be the report of an advertising tool, which dates totals in its own way."
+            "by its columns this may be the report of an advertising tool, which dates totals "
+            "in its own way."
             "{looks} If it is none, say {columns:setting}.",
             looks=looks,
             columns=f"total={table.column('total')}",
@@ -350,10 +359,12 @@ def _check_weeks(table: FileTable, every: str | None) -> None:
     if name.lower() == "week" and every in ("hour", "day") and "bucket" not in table.form.columns:
         raise _refused(
             table,
-            "the rows are for weeks, and this campaign's buckets are {every}s; export them by {every}, or say "
+            "the rows are for weeks, and this campaign's buckets are {every}s; export them by "
+            "{every}, or say "
             "{columns:setting} if the rows are for {every}s.",
-            columns=f"bucket={name}", every=every,
-        )  # fmt: skip
+            columns=f"bucket={name}",
+            every=every,
+        )
 
 
 def _check_span(table: FileTable, cells: list[Cell], every: str | None) -> None:
@@ -370,7 +381,8 @@ def _check_span(table: FileTable, cells: list[Cell], every: str | None) -> None:
         return
     raise BadField(
         table.names[table.until].strip(),
-        f"the row is for {(last - first).days + 1:,} days, and this campaign's buckets are {every}s; "
+        f"the row is for {(last - first).days + 1:,} days, and this campaign's buckets are "
+        f"{every}s; "
         f"export the report by {every}.",
     )
 
@@ -408,7 +420,8 @@ def _row(table: FileTable, line: int, cells: list[Cell]) -> TotalsRow:
     if rounds is not None and (rounds < 0 or not rounds.is_integer()):
         raise BadField(
             table.column("rounds"),
-            f"{shortened(str(cell('rounds')).strip())!r} must be a whole number of at least 0, such as 5000.",
+            f"{shortened(str(cell('rounds')).strip())!r} must be a whole number of at least 0, "
+            "such as 5000.",
         )
     return TotalsRow(
         line,

@@ -119,7 +119,8 @@ def format_of(path: Path | None, kind: str | None) -> str:
         kind = {"pq": "parquet"}.get(ending, ending) or "csv"
         if kind not in FORMATS:
             raise InvalidInput(
-                f"{path} does not say the format; end it with .csv, .json or .parquet, or say --format."
+                f"{path} does not say the format; end it with .csv, .json or .parquet, or say "
+                "--format."
             )
     known_name(kind, FORMATS, "format of a table")
     if kind == "parquet":

@@ -68,9 +68,12 @@ def take_in(campaign: Campaign, body: bytes, sent: Upload, check_wanted: CheckWa
     """
     allowed = Allowed(*sent.allowed)
     given: dict[str, Any] = {
-        "by": sent.by, "allowed": allowed, "dry_run": sent.dry_run, "most_rows": MOST_ROWS,
+        "by": sent.by,
+        "allowed": allowed,
+        "dry_run": sent.dry_run,
+        "most_rows": MOST_ROWS,
         "check_wanted": check_wanted,
-    }  # fmt: skip
+    }
     if sent.kind == JSON:
         return _answer(_import_rows(campaign, body, **given), allowed, sent)
     try:
@@ -112,9 +115,15 @@ def _told(sentences: Iterable[str], sent: Upload) -> list[str]:
 
 
 def _import_rows(
-    campaign: Campaign, body: bytes, *, by: str, allowed: Allowed, dry_run: bool, most_rows: int,
+    campaign: Campaign,
+    body: bytes,
+    *,
+    by: str,
+    allowed: Allowed,
+    dry_run: bool,
+    most_rows: int,
     check_wanted: CheckWanted,
-) -> Imported:  # fmt: skip
+) -> Imported:
     """As `import_totals`, of rows in JSON."""
     sent = _read_rows(body, most_rows, check_wanted)
     rows = [Row(**each.model_dump(), by=by, allowed=allowed) for each in sent]
@@ -172,8 +181,11 @@ def _answer(found: Imported, allowed: Allowed, sent: Upload) -> Taken:
     rows = [{**verdict_json(result, reader), "row": line} for line, result in found.rows]
     if found.written or sent.dry_run:
         content: dict[str, Any] = {
-            "written": found.written, "ignored": found.ignored, "notes": _told(found.notes, sent), "rows": rows,
-        }  # fmt: skip
+            "written": found.written,
+            "ignored": found.ignored,
+            "notes": _told(found.notes, sent),
+            "rows": rows,
+        }
         return Taken(200, _in_json(content))
     bad = [(line, result) for line, result in found.rows if result.stops(allowed)]
     content = {

@@ -118,9 +118,15 @@ async def file_form(
 ) -> FileForm:
     """How a file is written; what is not said is as it was for the campaign's last file."""
     return FileForm(
-        columns=read_columns(columns), date_format=date_format, decimal=decimal, thousands=thousands,
-        skip_lines=skip_lines, sheet=sheet, preset=preset, add_up=add_up,
-    )  # fmt: skip
+        columns=read_columns(columns),
+        date_format=date_format,
+        decimal=decimal,
+        thousands=thousands,
+        skip_lines=skip_lines,
+        sheet=sheet,
+        preset=preset,
+        add_up=add_up,
+    )
 
 
 @router.post(
