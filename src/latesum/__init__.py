@@ -33,7 +33,6 @@ if _TYPE_CHECKING:
         Block,
         FixedSplit,
         Flow,
-        FlowLookahead,
         NaiveODAAF,
         Oracle,
         Play,
@@ -65,7 +64,7 @@ _HOMES = {
     "latesum.campaigns": "Campaign",
     "latesum.planning": "Plan plan",
     "latesum.policies": (
-        "ARSUCB Block CLW FixedSplit Flow FlowLookahead NaiveODAAF ODAAF ODAAFB ODAAFV Oracle Play "
+        "ARSUCB Block CLW FixedSplit Flow NaiveODAAF ODAAF ODAAFB ODAAFV Oracle Play "
         "Policy RoundRobin Unmix"
     ),
     "latesum.service.client": "Client",
@@ -108,7 +107,6 @@ __all__ = [
     "FieldProblem",
     "FixedSplit",
     "Flow",
-    "FlowLookahead",
     "InvalidInput",
     "MissingExtra",
     "NaiveODAAF",

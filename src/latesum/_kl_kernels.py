@@ -55,6 +55,26 @@ def bernoulli_upper(p, allowance, tolerance):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def bernoulli_lower(p, allowance, tolerance):  # type: ignore[no-untyped-def]
+    """The smallest q in [0, p] with kl(p, q) <= allowance."""
+    return 1.0 - bernoulli_upper(1.0 - p, allowance, tolerance)
+
+
+@compiled
+def exploration(count, n_arms, clock, horizon):  # type: ignore[no-untyped-def]
+    """What `count` times the divergence may be, by KL-UCB++ for a horizon T > 0, else by KL-UCB.
+
+    ln(x (1 + ln(x)^2)) with x = max(1, T / (K count)); past the horizon, the clock takes the place
+    of T. Without a horizon (0) it is ln(clock + 1).
+    """
+    if horizon <= 0.0:
+        return math.log(clock + 1.0)
+    share = max(1.0, max(horizon, clock) / (n_arms * count))
+    logarithm = math.log(share)
+    return math.log(share * (1.0 + logarithm * logarithm))
+
+
+@compiled
 def poisson_upper(p, allowance):  # type: ignore[no-untyped-def]
     """The largest q in [p, 1] with q - p + p ln(p / q) <= allowance: the Poisson divergence."""
     if p >= 1.0:

@@ -7,7 +7,6 @@ from latesum.policies.clw import CLW
 from latesum.policies.conformance import check
 from latesum.policies.fixed import FixedSplit, Oracle, RoundRobin
 from latesum.policies.flow import Flow
-from latesum.policies.flow_lookahead import FlowLookahead
 from latesum.policies.odaaf import ODAAF, ODAAFB, ODAAFV, NaiveODAAF
 from latesum.policies.registry import available, build, from_state, register
 from latesum.policies.spec import PolicySpec
@@ -23,7 +22,6 @@ __all__ = [
     "Estimate",
     "FixedSplit",
     "Flow",
-    "FlowLookahead",
     "NaiveODAAF",
     "Oracle",
     "Play",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from latesum._checks import finite_number, whole_number
 from latesum._sentences import sentence
@@ -53,11 +52,12 @@ class CLW(Policy):
         self.delay_bound = whole_number(delay_bound, "the delay bound")
         self.spread = self.delay_bound + 1
         n_arms = whole_number(n_arms, "the number of arms", at_least=2)
+        self.step_size = step_size
         if step_size is None:
             scale = self.spread * math.log(n_arms) / ((4 * n_arms + 1) * self.horizon)
-            self.step_size = 4 * math.sqrt(scale)
+            self._eta = 4 * math.sqrt(scale)
         else:
-            self.step_size = finite_number(step_size, "the step size", above=0)
+            self._eta = finite_number(step_size, "the step size", above=0)
         super().__init__(n_arms, names=names)
 
     def _reset(self) -> None:
@@ -67,17 +67,7 @@ class CLW(Policy):
         self._measurements = [0] * self.n_arms
         self._draw()
 
-    def _snapshot(self) -> Any:
-        sums = [self._losses.copy(), self._sums.copy()]
-        counts = [self._rounds.copy(), self._measurements.copy()]
-        return [*sums, *counts, self._arm, self._settle_left, self._measure_left]
-
-    def _restore(self, learned: Any) -> None:
-        self._losses, self._sums, self._rounds, self._measurements = map(list.copy, learned[:4])
-        self._arm, self._settle_left, self._measure_left = learned[4:]
-
     def _draw(self) -> None:
-        assert self._rng is not None
         available = self._available()
         chances = self._probabilities()
         point, self._arm = self._rng.random(), available[-1]
@@ -94,9 +84,7 @@ class CLW(Policy):
     def _probabilities(self) -> dict[int, float]:
         available = self._available()
         least = min(self._losses[arm] for arm in available)
-        weights = {
-            arm: math.exp(-self.step_size * (self._losses[arm] - least)) for arm in available
-        }
+        weights = {arm: math.exp(-self._eta * (self._losses[arm] - least)) for arm in available}
         whole = math.fsum(weights.values())
         return {arm: weight / whole for arm, weight in weights.items()}
 

@@ -2,7 +2,7 @@
 
 A total holds what its own arm earned, less what arrives after the arm was left, plus what earlier
 arms earned and that arrives only now. If an arm is played for longer than the delays are, the
-rewards under way when it is left are in expectation exactly E mu, the mean delay times the arm's
+rewards in flight when it is left are in expectation exactly E mu, the mean delay times the arm's
 mean, *whatever the delay's shape*. So every total is, in expectation, a known weighted sum of the
 unknown means, and a small linear system gives them back. `docs/theory.md` has the derivation.
 
@@ -20,24 +20,24 @@ is judged by them.
 
 from __future__ import annotations
 
-import functools
 import math
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+import operator
+from dataclasses import dataclass, field
 
 from latesum.policies.history import Before
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-
 #: Without a bound on the delay, rewards are taken to come within this number of mean delays.
 REACH_IN_MEAN_DELAYS = 3.0
-#: The number of recent plays that are remembered at first; the room grows with need.
-_ROOM = 8
+#: How far outside [0, 1] an estimate may lie while it corrects others: at 0 and 1 exactly, low
+#: rates would be biased, and without a limit errors could grow down a chain of short blocks.
+CLIP_LOW, CLIP_HIGH = -0.5, 1.5
+#: For how long an arm ran that ran for ever before the start; a number that JSON holds.
+MAX_RUN = 1e18
+MAX_SWEEPS = 60
+TOLERANCE = 1e-7
 
 
+@dataclass
 class FlowBalance:
     """One equation per arm, fed with what was really played.
 
@@ -46,109 +46,150 @@ class FlowBalance:
     one arm are one run, with no boundary between them.
 
     `mean_delay` is E, the delay's mean or an upper estimate; `delay_bound` is d, its largest value,
-    if it is known; `before` is what ran before the first play (see `latesum.policies.history`); `saved` is
-    what `to_json` gave.
+    if it is known; `before` is what ran before the first play (see `latesum.policies.history`).
 
     >>> balance = FlowBalance(2, mean_delay=50)
-    >>> balance.add(0, 1000, 475.0)     # 1000 rounds at 0.5, of which 50 are still under way
+    >>> balance.add(0, 1000, 475.0)     # 1000 rounds at 0.5, of which 50 are still in flight
     >>> balance.add(1, 1000, 595.0)     # those 50 arrive here, and 50 rounds at 0.6 do not
-    >>> balance.means().round(6).tolist()
+    >>> [round(mean, 6) for mean in balance.means()]
     [0.5, 0.6]
     """
 
-    def __init__(
-        self,
-        n_arms: int,
-        mean_delay: float,
-        delay_bound: float | None = None,
-        before: Before = None,
-        saved: list[Any] | None = None,
-    ) -> None:
-        self.state: Any
-        self.n_arms = n_arms
-        self.mean_delay = mean_delay
-        #: After how many rounds a reward is taken to have arrived.
-        self.reach = REACH_IN_MEAN_DELAYS * mean_delay if delay_bound is None else delay_bound
-        late = 2 * mean_delay
-        self._foreign_rounds = float(max(self.reach, late)) if before == "other" else 0.0
-        if saved is not None:
-            self.load(saved)
+    n_arms: int
+    mean_delay: float
+    delay_bound: float | None = None
+    before: Before = None
+    #: weights[j][i]: how many plays of arm i have arrived in known rounds of arm j.
+    weights: list[list[float]] = field(init=False)
+    rounds: list[int] = field(init=False)  # N, the known rounds of each arm
+    totals: list[float] = field(init=False)  # S, the totals of these
+    boundaries: list[int] = field(init=False)  # B, in how many runs they came
+    slack: list[float] = field(init=False)  # by how much tails may bias the totals, see `_tail`
+    last_played: list[int] = field(init=False)  # after how many rounds in all; 0: never
+    rounds_played: int = 0
+    previous: int | None = None  # the arm played last ...
+    previous_known: bool = False  # ... whether its total is known ...
+    run: float = 0.0  # ... and for how long it has been played
+    #: What was played in the last 2 E rounds, oldest first: [arm, rounds].
+    recent: list[list[float]] = field(default_factory=list)
+    #: The equation of what ran before, if it is no arm: weights of the arms and of itself, total.
+    foreign: list[float] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        n_arms = self.n_arms
+        self.weights = [[0.0] * n_arms for _ in range(n_arms)]
+        self.rounds, self.boundaries, self.last_played = ([0] * n_arms for _ in range(3))
+        self.totals, self.slack = [0.0] * n_arms, [0.0] * n_arms
+        if self.before is None:
             return
-        nothing = [0.0] * n_arms
-        recent = []
-        if before is not None and late > 0:
-            recent = [(n_arms if before == "other" else int(before), late)]
-        previous = before if isinstance(before, int) else None
-        foreign = [0.0] * (n_arms + 2) if before == "other" else []
-        weights = np.zeros((n_arms, n_arms))
-        self.load(
-            [weights, nothing, nothing, nothing, [0] * n_arms, 0, previous, False, recent, foreign]
-        )
+        if self._late > 0:
+            self.recent = [[n_arms if self.before == "other" else int(self.before), self._late]]
+        if self.before == "other":
+            self.foreign = [0.0] * (n_arms + 2)
+        else:
+            self.previous, self.run = int(self.before), MAX_RUN
 
     @property
-    def weights(self) -> Floats:
-        """weights[j, i]: how many plays of arm i have arrived in known rounds of arm j."""
-        weights: Floats = self.state.weights
-        return weights
+    def reach(self) -> float:
+        """After how many rounds a reward is taken to have arrived."""
+        known = self.delay_bound is not None
+        return self.delay_bound if known else REACH_IN_MEAN_DELAYS * self.mean_delay  # type: ignore[return-value]
 
     @property
-    def rounds(self) -> Floats:
-        """The known rounds of each arm (N)."""
-        rounds: Floats = self.state.rounds
-        return rounds
-
-    @property
-    def totals(self) -> Floats:
-        """The totals of these (S)."""
-        totals: Floats = self.state.totals
-        return totals
-
-    @property
-    def boundaries(self) -> Floats:
-        """In how many runs they came (B)."""
-        boundaries: Floats = self.state.boundaries
-        return boundaries
-
-    @property
-    def last_played(self) -> Integers:
-        """After how many rounds in all each arm was last played; 0 if it never was."""
-        last_played: Integers = self.state.last_played
-        return last_played
-
-    @property
-    def rounds_played(self) -> int:
-        """The rounds of all plays."""
-        return int(self.state.counters[_kernels().ROUNDS_PLAYED])
-
-    @property
-    def previous(self) -> int | None:
-        """The arm played last."""
-        previous = int(self.state.counters[_kernels().PREVIOUS])
-        return None if previous < 0 else previous
+    def _late(self) -> float:
+        """By how much the late half of the rewards is late."""
+        return 2.0 * self.mean_delay
 
     def add(self, arm: int, rounds: int, total: float | None) -> None:
         """Take in a play: `arm` for `rounds` rounds, in which `total` arrived."""
-        self.make_room()
         known = total is not None
-        _kernels().add(self.state, arm, rounds, total if total is not None else 0.0, known)
+        if total is not None and self.foreign and self.rounds_played < max(self.reach, self._late):
+            known = False
+            self.foreign[-1] += total
+            self._add_arrivals(self.foreign, arm, rounds)
+        elif total is not None:
+            self.rounds[arm] += rounds
+            self.totals[arm] += total
+            if arm != self.previous or not self.previous_known:
+                self.boundaries[arm] += 1
+            self._add_arrivals(self.weights[arm], arm, rounds)
+        if arm != self.previous:
+            if self.previous is not None:
+                tail = self._tail(self.run)
+                self.slack[self.previous] += tail
+                self.slack[arm] += tail
+            self.run = 0.0
+        self._remember(arm, rounds)
+        self.run += rounds
+        self.rounds_played += rounds
+        self.previous, self.previous_known = arm, known
+        self.last_played[arm] = self.rounds_played
 
-    def make_room(self) -> None:
-        """Let at least one more play be taken in."""
-        if _kernels().has_room(self.state):
+    def _add_arrivals(self, row: list[float], arm: int, rounds: int) -> None:
+        """Half of the plays at once, and half of what was played 2 E rounds earlier."""
+        late = self._late
+        row[arm] += rounds / 2 + max(0.0, rounds - late) / 2
+        # The late half of what was played `age` rounds ago comes in late - age rounds: during
+        # this play, if the age is above `youngest`.
+        youngest = max(0.0, late - rounds)
+        age = 0.0
+        for earlier, length in reversed(self.recent):
+            arriving = min(age + length, late) - max(age, youngest)
+            if arriving > 0:
+                row[int(earlier)] += arriving / 2
+            age += length
+
+    def _remember(self, arm: int, rounds: int) -> None:
+        late, recent = self._late, self.recent
+        if rounds >= late:
+            self.recent = [[arm, late]] if late > 0 else []
             return
-        self.state = roomier(self.state)
-        self.make_room()
+        if recent and recent[-1][0] == arm:
+            recent[-1][1] += rounds
+        else:
+            recent.append([arm, rounds])
+        excess = 0.0
+        for _, length in recent:
+            excess += length
+        excess -= late
+        while excess > 0:
+            if recent[0][1] > excess:
+                recent[0][1] -= excess
+                break
+            excess -= recent.pop(0)[1]
 
-    def means(self, stretched: float = 1.0) -> Floats:
+    def means(self, stretched: float = 1.0) -> list[float]:
         """The estimated mean of every arm; it may lie outside [0, 1] by chance.
 
-        With `stretched`, as it would be if the mean delay were `stretched` times what was told (below
-        2: own plays that arrived are at least half of all). An arm without a known round has the
-        mean of all known rounds.
+        With `stretched`, as it would be if the mean delay were `stretched` times what was given
+        (below 2: own plays that arrived are at least half of all). An arm without a known round has
+        the mean of all known rounds. Solves weights @ means = totals by Gauss-Seidel.
         """
-        from latesum.policies import flow_kernels
-
-        means: Floats = flow_kernels.solve_balance(self.state, float(stretched))
+        rounds, totals = self.rounds, self.totals
+        known = [arm for arm in range(self.n_arms) if rounds[arm] > 0]
+        overall = sum(totals) / sum(rounds) if known else 0.5
+        means = [overall] * self.n_arms
+        equations = []
+        for arm in known:
+            means[arm] = totals[arm] / rounds[arm]
+            weights = self.weights[arm]
+            leaks = [(i, weights[i]) for i in range(self.n_arms) if weights[i] and i != arm]
+            own = rounds[arm] - stretched * (rounds[arm] - weights[arm])
+            equations.append((arm, own, totals[arm], leaks))
+        for _ in range(MAX_SWEEPS):
+            change = 0.0
+            for arm, own, total, leaks in equations:
+                leaked_in = 0.0
+                for other, weight in leaks:
+                    mean = means[other]
+                    if not CLIP_LOW <= mean <= CLIP_HIGH:
+                        mean = CLIP_LOW if mean < CLIP_LOW else CLIP_HIGH
+                    leaked_in += weight * mean
+                mean = (total - stretched * leaked_in) / own
+                change = max(change, abs(mean - means[arm]))
+                means[arm] = mean
+            if change < TOLERANCE:
+                break
         return means
 
     def mean_before(self) -> float | None:
@@ -160,128 +201,101 @@ class FlowBalance:
         >>> balance.mean_before()
         0.4
         """
-        foreign = self.state.foreign
-        if not len(foreign) or foreign[self.n_arms] < 1:
+        if not self.foreign or self.foreign[self.n_arms] < 1:
             return None
-        *weights, arrived, total = foreign.tolist()
-        return float((total - np.dot(weights, self.means())) / arrived)
+        *weights, arrived, total = self.foreign
+        return (total - sum(map(operator.mul, weights, self.means()))) / arrived
 
-    def effective_counts(self, noise: float = 1.0) -> Floats:
-        """How many plays with attributed rewards each estimate is worth: own^2 / (N + noise E B).
+    def noisy_plays(self, noise: float = 1.0) -> list[float]:
+        """n', how many plays each total is a sum over: N + noise E B, at least 1.
+
+        >>> balance = FlowBalance(2, mean_delay=50)
+        >>> balance.add(0, 1000, 475.0)
+        >>> balance.noisy_plays()
+        [1050.0, 1.0]
+        """
+        spread = noise * self.mean_delay
+        return [
+            max(known + spread * runs, 1.0)
+            for known, runs in zip(self.rounds, self.boundaries, strict=True)
+        ]
+
+    def effective_counts(self, noise: float = 1.0) -> list[float]:
+        """How many plays with attributed rewards each estimate is worth: own^2 / n'.
 
         `own` is what of an arm's own plays arrived in its known rounds. 0 without known rounds.
 
         >>> balance = FlowBalance(2, mean_delay=50)
         >>> balance.add(0, 1000, 475.0)
-        >>> balance.effective_counts().round(1).tolist()
+        >>> [round(count, 1) for count in balance.effective_counts()]
         [859.5, 0.0]
         """
-        own = self.weights.diagonal()
-        return own * own / self.disturbing_plays(noise)
+        plays = self.noisy_plays(noise)
+        return [self.weights[arm][arm] ** 2 / plays[arm] for arm in range(self.n_arms)]
 
-    def disturbing_plays(self, noise: float = 1.0) -> Floats:
-        """How many plays each total is a sum over: N + noise E B, at least 1.
+    def _tail(self, run: float) -> float:
+        """How many rewards may come later than a run was long: E[(tau - run)+] at most.
 
-        >>> balance = FlowBalance(2, mean_delay=50)
-        >>> balance.add(0, 1000, 475.0)
-        >>> balance.disturbing_plays().tolist()
-        [1050.0, 1.0]
+        With a bound d that is E (1 - run / d), else E exp(-run / E): delays are taken to have no
+        heavier tail than an exponential law of the same mean.
         """
-        plays: Floats = _kernels().disturbing_plays(self.state, noise)
-        return plays
+        if self.mean_delay == 0:
+            return 0.0
+        if self.delay_bound is not None:
+            return self.mean_delay * max(0.0, 1 - run / max(self.delay_bound, self.mean_delay))
+        return self.mean_delay * math.exp(-run / self.mean_delay)
 
-    def limits(self, level: float) -> tuple[Floats, Floats]:
-        """For every arm an interval that holds its mean with probability `level`.
+    def limits(self, level: float) -> tuple[list[float], list[float]]:
+        """For every arm an interval that contains its mean with probability `level`.
 
-        The thinned interval: an arm's total is a sum of at most n' = N + d B terms in [0, 1], so
+        An arm's total is a sum of at most n' = N + d B terms in [0, 1] (d: `reach`), so
         n' kl(S / n', expected total / n') is small, and the expected total is own mu plus what
-        leaked in. What leaked in is bounded by the other arms' limits at a higher level, so the
-        interval does not pretend to know them; a tenth of the risk goes there.
+        leaked in, up to the tails of the delay. What leaked in is bounded by the other arms' limits
+        at a higher level, so the interval does not pretend to know them; a tenth of the risk goes
+        there.
         """
-        from latesum.policies import flow_kernels
+        risk, n_arms = 1 - level, self.n_arms
+        others = self._expected_totals(math.log(2 * max(n_arms - 1, 1) / (0.1 * risk)))
+        low, high = [0.0] * n_arms, [1.0] * n_arms
+        for _ in range(MAX_SWEEPS):
+            change = 0.0
+            for arm, between in others.items():
+                new_low, new_high = self._solved_for(arm, between, low, high)
+                new_low, new_high = max(new_low, low[arm]), min(new_high, high[arm])
+                if new_low > new_high:  # the totals contradict each other: keep what was
+                    continue
+                change = max(change, new_low - low[arm], high[arm] - new_high)
+                low[arm], high[arm] = new_low, new_high
+            if change < TOLERANCE:
+                break
+        own_low, own_high = [0.0] * n_arms, [1.0] * n_arms
+        for arm, between in self._expected_totals(math.log(2 / (0.9 * risk))).items():
+            own_low[arm], own_high[arm] = self._solved_for(arm, between, low, high)
+        return own_low, own_high
 
-        risk = 1 - level
-        allowance = math.log(2 / (0.9 * risk))
-        others_allowance = math.log(2 * max(self.n_arms - 1, 1) / (0.1 * risk))
-        plays = self.rounds + self.reach * self.boundaries
-        low, high = flow_kernels.balance_limits(
-            self.weights, self.rounds, plays, self.totals, allowance, others_allowance
-        )
-        return low, high
+    def _expected_totals(self, allowance: float) -> dict[int, tuple[float, float]]:
+        """Between what the expected total of each known arm lies, given what it was."""
+        from latesum._kl_kernels import CLOSE, bernoulli_lower, bernoulli_upper
 
-    def to_json(self) -> list[Any]:
-        """All of it, as JSON values."""
-        state = self.state
-        rounds_played, previous, previous_known, recent, _ = state.counters.tolist()
-        arms, lengths = state.recent_arms[:recent].tolist(), state.recent_rounds[:recent].tolist()
-        return [
-            state.weights.tolist(),
-            state.rounds.tolist(),
-            state.totals.tolist(),
-            state.boundaries.tolist(),
-            state.last_played.tolist(),
-            rounds_played,
-            None if previous < 0 else previous,
-            bool(previous_known),
-            list(zip(arms, lengths, strict=True)),
-            state.foreign.tolist(),
-        ]
+        found = {}
+        for arm in range(self.n_arms):
+            if self.rounds[arm] == 0:
+                continue
+            plays = self.rounds[arm] + self.reach * self.boundaries[arm]
+            slack = self.slack[arm] + (self._tail(self.run) if arm == self.previous else 0.0)
+            share = min(max(self.totals[arm] / plays, 0.0), 1.0)
+            found[arm] = (
+                plays * bernoulli_lower(share, allowance / plays, CLOSE) - slack,
+                plays * bernoulli_upper(share, allowance / plays, CLOSE) + slack,
+            )
+        return found
 
-    def load(self, saved: list[Any]) -> None:
-        """The opposite of `to_json`."""
-        weights, rounds, totals, boundaries, last_played, rounds_played, *others = saved
-        previous, previous_known, recent, foreign = others
-        room = max(_ROOM, 2 * len(recent))
-        arms, lengths = np.zeros(room, dtype=np.int64), np.zeros(room)
-        for place, entry in enumerate(recent):
-            arms[place], lengths[place] = entry
-        last = -1 if previous is None else previous
-        found = np.array(weights)
-        own = found.diagonal().copy()
-        room_for_leaks = _ROOM
-        if self.n_arms > _ROOM:
-            room_for_leaks = max(_ROOM, int(np.count_nonzero(found, axis=1).max()))
-        leaks = np.zeros((self.n_arms, room_for_leaks), dtype=np.int64)
-        leak_weights = np.zeros(leaks.shape)
-        leak_counts = np.zeros(self.n_arms, dtype=np.int64)
-        most = 0
-        if rounds_played:
-            most = _kernels().find_leaks(found, leaks, leak_weights, leak_counts)
-        self.state = _kernels().BalanceState(
-            mean_delay=float(self.mean_delay),
-            late=2.0 * self.mean_delay,
-            foreign_rounds=self._foreign_rounds,
-            foreign=np.array(foreign, dtype=np.float64),
-            weights=found,
-            own=own,
-            leaks=leaks,
-            leak_weights=leak_weights,
-            leak_counts=leak_counts,
-            rounds=np.array(rounds),
-            totals=np.array(totals),
-            boundaries=np.array(boundaries),
-            last_played=np.array(last_played),
-            counters=np.array([rounds_played, last, int(previous_known), len(recent), most]),
-            recent_arms=arms,
-            recent_rounds=lengths,
-        )
-
-
-def roomier(state: Any) -> Any:
-    """The same equations with twice the room for recent plays and for leaks."""
-    return state._replace(
-        recent_arms=_wider(state.recent_arms), recent_rounds=_wider(state.recent_rounds),
-        leaks=_wider(state.leaks), leak_weights=_wider(state.leak_weights),
-    )  # fmt: skip
-
-
-def _wider(rows: NDArray[Any]) -> NDArray[Any]:
-    """The same with twice the room at the end of each row."""
-    return np.concatenate([rows, np.zeros_like(rows)], axis=-1)
-
-
-@functools.cache
-def _kernels() -> Any:
-    from latesum.policies import balance_kernels  # compiled at first use: importing stays fast
-
-    return balance_kernels
+    def _solved_for(
+        self, arm: int, between: tuple[float, float], low: list[float], high: list[float]
+    ) -> tuple[float, float]:
+        """The limits of an arm's mean, with the others anywhere within theirs."""
+        weights, (least, most) = self.weights[arm], between
+        others = [other for other in range(self.n_arms) if other != arm]
+        leaked_least = sum(weights[other] * low[other] for other in others)
+        leaked_most = sum(weights[other] * high[other] for other in others)
+        return (least - leaked_most) / weights[arm], (most - leaked_least) / weights[arm]

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, get_args
 
 #: Why a block is played. "learn": to learn from it. "bridge": played and not learned from.
 #: "commit": the answer stands. "override": something else was played than the policy asked for.
 Purpose = Literal["learn", "bridge", "commit", "override"]
 PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
-
-#: More rounds than are ever played; compiled rules count them in 64 bits.
-MOST_ROUNDS = 1 << 62
 
 
 class Block(NamedTuple):
@@ -57,12 +53,7 @@ class Play(NamedTuple):
     rounds: int
     total: float | None = None
     purpose: Purpose = "learn"
-    number: int | None = None
-
-
-# What the named tuples' own constructors do, without a second call: these are made all the time.
-new_block: Callable[[type[Block], tuple[Any, ...]], Block] = tuple.__new__
-new_play: Callable[[type[Play], tuple[Any, ...]], Play] = tuple.__new__
+    number: int = 0
 
 
 class Estimate(NamedTuple):

@@ -16,7 +16,6 @@ from latesum.policies.base import Policy
 from latesum.policies.clw import CLW
 from latesum.policies.fixed import FixedSplit, Oracle, RoundRobin
 from latesum.policies.flow import Flow
-from latesum.policies.flow_lookahead import FlowLookahead
 from latesum.policies.odaaf import ODAAF, ODAAFB, ODAAFV, NaiveODAAF
 from latesum.policies.spec import ALIASES, PolicySpec
 from latesum.policies.unmix import Unmix
@@ -24,7 +23,7 @@ from latesum.policies.unmix import Unmix
 _Class = TypeVar("_Class", bound=type[Policy])
 
 _OURS: tuple[type[Policy], ...] = (
-    ODAAF, ODAAFB, ODAAFV, NaiveODAAF, Unmix, Flow, FlowLookahead, CLW, ARSUCB, FixedSplit,
+    ODAAF, ODAAFB, ODAAFV, NaiveODAAF, Unmix, Flow, CLW, ARSUCB, FixedSplit,
     RoundRobin, Oracle,
 )  # fmt: skip
 for _class in _OURS:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from latesum._compile import allocation_free, compiled
-from latesum.policies.flow_kernels import kl_lower, kl_upper
+from latesum._kl_kernels import CLOSE, bernoulli_lower, bernoulli_upper, exploration
 from latesum.policies.unmix.rows_kernels import KNOWN, PENDING, VISITS
 
 
@@ -38,13 +38,8 @@ def index_values(mu, variances, counts, n_arms, scale, clock, horizon, values): 
         plays = counts[KNOWN, arm] + counts[PENDING, arm]
         runs = counts[VISITS, arm]
         n_own, leak, n_worth = split_variance(mean, variances[arm], plays, runs, scale)
-        if horizon > 0.0:
-            share = max(1.0, max(horizon, clock) / (n_arms * n_worth))
-            logarithm = math.log(share)
-            allowance = math.log(share * (1.0 + logarithm * logarithm))
-        else:
-            allowance = math.log(clock + 1.0)
-        width = kl_upper(mean, allowance / n_own) - mean
+        allowance = exploration(n_worth, n_arms, clock, horizon)
+        width = bernoulli_upper(mean, allowance / n_own, CLOSE) - mean
         values[arm] = mean + math.sqrt(width * width + 2.0 * allowance * leak)
 
 
@@ -56,7 +51,10 @@ def limits(mean, variance, plays, runs, scale, allowance, dispersion):  # type: 
     """
     n_own, leak, _ = split_variance(mean, variance, plays, runs, scale)
     own = dispersion * allowance / n_own
-    below, above = mean - kl_lower(mean, own), kl_upper(mean, own) - mean
+    below, above = (
+        mean - bernoulli_lower(mean, own, CLOSE),
+        bernoulli_upper(mean, own, CLOSE) - mean,
+    )
     leaked = 2.0 * allowance * leak
     return (
         max(0.0, mean - math.sqrt(below * below + leaked)),

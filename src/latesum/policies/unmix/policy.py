@@ -18,11 +18,9 @@ from latesum.policies.base import (
     Block,
     Play,
     Policy,
-    new_block,
-    say_before,
-    say_estimate,
 )
 from latesum.policies.history import Before, check_before, check_history
+from latesum.policies.saying import say_before, say_estimate
 from latesum.policies.unmix.curve import Floats, known_laws, told_mean
 from latesum.policies.unmix.rows import IN_DOUBT, PartRows, VisitPlan
 from latesum.policies.unmix.search import (
@@ -130,6 +128,7 @@ class Unmix(Policy):
         self.horizon = None if horizon is None else whole_number(horizon, "the horizon", at_least=1)
         if mean_delay is not None and delay is not None:
             raise InvalidInput("tell Unmix either the mean_delay or the whole delay, not both.")
+        self.mean_delay = mean_delay
         if mean_delay is not None:
             self.mean_delay = finite_number(mean_delay, "the mean delay", at_least=0)
         self.uncertainty = finite_number(
@@ -139,6 +138,7 @@ class Unmix(Policy):
             raise InvalidInput(
                 "the uncertainty is that of the mean_delay; tell Unmix both, or leave both out."
             )
+        self.delays_differ = delays_differ
         if delays_differ is not None:
             self.delays_differ = finite_number(
                 delays_differ, "the share by which delays differ", at_least=0, at_most=1
@@ -449,7 +449,7 @@ class Unmix(Policy):
             return Block(self._arm, self._left, "learn", part=max(1, self._ramp // 8))
         if self._part is None:
             self._part = self._rows.next_part(self._arm, self._left, self._scale)
-        return new_block(Block, (self._arm, self._left, "learn", 0, self._part))
+        return Block(self._arm, self._left, "learn", part=self._part)
 
     def _forget(self, arm: int) -> None:
         if arm == self._arm:

@@ -1,0 +1,107 @@
+"""What a policy has learned, copied and written as JSON: plain data, whatever the policy.
+
+Plain data are numbers, text, None, lists, tuples, dicts with text as keys, NumPy arrays, and
+dataclasses with such fields. A simulation copies anything else as well; JSON does not hold it.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import is_dataclass
+from typing import Any
+
+import numpy as np
+
+from latesum._checks import InvalidInput
+
+_SCALARS = frozenset((bool, int, float, str, type(None)))
+
+
+def copied(value: Any) -> Any:
+    """A copy that shares nothing that can change.
+
+    >>> one = {"sums": [1.0, 2.0], "means": np.zeros(2)}
+    >>> other = copied(one)
+    >>> other["sums"].append(3.0)
+    >>> one["sums"]
+    [1.0, 2.0]
+    """
+    kind = type(value)
+    if kind in _SCALARS:
+        return value
+    if kind is list:
+        return [each if type(each) in _SCALARS else copied(each) for each in value]
+    if kind is dict:
+        return {key: copied(each) for key, each in value.items()}
+    if kind is np.ndarray and value.dtype != object:
+        return value.copy()
+    if is_dataclass(value) and not isinstance(value, type):
+        new = object.__new__(kind)
+        vars(new).update((name, copied(each)) for name, each in vars(value).items())
+        return new
+    return copy.deepcopy(value)
+
+
+def to_json(value: Any, what: str) -> Any:
+    """The same as JSON values; what JSON cannot hold is refused. `what` is its name.
+
+    >>> to_json({"sums": np.zeros(2)}, "the state")
+    {'sums': {'array': [0.0, 0.0], 'dtype': 'float64'}}
+    """
+    if type(value) in _SCALARS:
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        return {"array": value.tolist(), "dtype": value.dtype.name}
+    if isinstance(value, (list, tuple)):
+        return [to_json(each, what) for each in value]
+    if isinstance(value, dict) and all(type(key) is str for key in value):
+        return {key: to_json(each, f"{what}.{key}") for key, each in value.items()}
+    if is_dataclass(value) and not isinstance(value, type):
+        return to_json(vars(value), what)
+    raise InvalidInput(
+        f"{what} holds a {type(value).__name__}, which cannot be saved: keep numbers, text, lists, "
+        "dicts with text as keys, NumPy arrays or dataclasses of these there."
+    )
+
+
+def from_json(value: Any, like: Any) -> Any:
+    """The opposite of `to_json`; `like` is a value of the same shape, for its types.
+
+    >>> from_json({'array': [0.0, 1.0], 'dtype': 'float64'}, None)
+    array([0., 1.])
+    """
+    if isinstance(value, dict) and value.keys() == {"array", "dtype"}:
+        return np.array(value["array"], dtype=value["dtype"])
+    if isinstance(value, dict) and is_dataclass(like):
+        new = copied(like)
+        for name, each in value.items():
+            setattr(new, name, from_json(each, getattr(like, name)))
+        return new
+    if isinstance(value, dict):
+        known = like if isinstance(like, dict) else {}
+        return {key: from_json(each, known.get(key)) for key, each in value.items()}
+    if isinstance(value, list) and isinstance(like, tuple):
+        values = [from_json(each, None) for each in value]
+        return type(like)(*values) if hasattr(like, "_fields") else tuple(values)
+    if isinstance(value, list):
+        return [from_json(each, None) for each in value]
+    return value
+
+
+def generator_state(rng: np.random.Generator) -> dict[str, Any]:
+    """The state of a generator, as JSON values."""
+    return dict(rng.bit_generator.state)
+
+
+def generator_in(state: dict[str, Any]) -> np.random.Generator:
+    """A generator in this state.
+
+    >>> rng = np.random.default_rng(3)
+    >>> generator_in(generator_state(rng)).random() == rng.random()
+    True
+    """
+    bits: Any = getattr(np.random, state["bit_generator"])(0)
+    bits.state = state
+    return np.random.Generator(bits)
