@@ -265,7 +265,7 @@ def _yardstick(rows: Sequence[Row], problem: str) -> list[float]:
 
 def flow_policies(rows: Sequence[Row]) -> str:
     """Policies built on the flow balance: mean regret ± standard error, and the 99th percentile."""
-    policies = ("Flow", "FlowLookahead")
+    policies = ("Flow", "Flow, look-ahead")
     problems = [each for each in dict.fromkeys(row["problem"] for row in rows) if each != NEAR_ONE]
     lines = []
     for policy in policies:
@@ -841,7 +841,7 @@ TABLES: dict[str, tuple[str, Callable[[Sequence[Row]], str]]] = {
     "safety-wide": ("safety", all_lock_ins("wide", ("flow",))),
     "safety-unmix": ("safety", all_lock_ins("wide", ("unmix",))),
     "coverage": ("coverage", misses),
-    "coverage-flow": ("coverage", misses_of_worst(("flow-lookahead", "flow"))),
+    "coverage-flow": ("coverage", misses_of_worst(("flow, look-ahead", "flow"))),
     "fit-limits": ("fits", fit_limits),
     "tail-errors": ("tails", tail_errors),
     "end-ratios": ("ratios", end_ratios),

@@ -17,7 +17,7 @@ from latesum.campaigns.page_words import PageReader, Words
 from latesum.campaigns.reasons import reason_of
 from latesum.campaigns.static_page import status_html
 from latesum.policies import ODAAF, Flow, RoundRobin, Unmix, registry
-from latesum.policies.base import say_estimate
+from latesum.policies.saying import say_estimate
 
 SHARES = (0.0, 1.0)
 DAYS = Words("day", 5000, SHARES)

@@ -180,8 +180,6 @@ def test_policies_that_need_a_bound_ask_for_it():
     told = knowledge(Problem([0.5, 0.6], fitted.delay(10)), 10_000)
     with pytest.raises(InvalidInput, match=r"must be told the delay bound.*say the largest delay"):
         PolicySpec.parse("odaaf-b").told(told)
-    # Look-ahead goes on without, and then proves nothing.
-    assert PolicySpec.parse("flow-lookahead").told(told).build().delay_bound is None
     told = knowledge(Problem([0.5, 0.6], delays.fit([1, 2, 9], largest=9).delay(10)), 10_000)
     assert told["delay_bound"] == 90
     assert PolicySpec.parse("odaaf-b").told(told).build().delay_bound == 90

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from latesum import Flow
 from latesum._checks import InvalidInput
 from latesum.experiments.studies import coverage
 from latesum.experiments.summaries import read_summary
-from latesum.policies.flow_lookahead import FlowLookahead
 from latesum.simulation import Problem
 
 
@@ -20,7 +20,7 @@ from latesum.simulation import Problem
 )
 def test_lookahead_misses_no_more_often_than_stated(arms, delay):
     """30 runs of at least 8 intervals each; the rates found with 500 runs are below 0.005."""
-    case = ("flow-lookahead", arms, delay)
+    case = ("flow, look-ahead", arms, delay)
     at_95, at_9975 = coverage.measure_coverage([case], replications=30, seed=4)
     assert at_95.missed <= at_95.stated
     assert at_9975.missed <= 0.01
@@ -31,14 +31,14 @@ def test_lookahead_misses_no_more_often_than_stated(arms, delay):
 @pytest.mark.parametrize("delay", coverage.BOUNDED)
 @pytest.mark.parametrize("arms", coverage.ARMS)
 def test_on_every_problem_of_the_table(arms, delay):
-    case = ("flow-lookahead", arms, delay)
+    case = ("flow, look-ahead", arms, delay)
     for row in coverage.measure_coverage([case], replications=400, seed=4):
         assert row.missed <= row.stated
 
 
 def test_intervals_are_not_so_wide_that_they_say_nothing():
     problem = Problem([0.5, 0.6], "uniform(0, 100)")
-    policy = FlowLookahead(2, 250_000, mean_delay=50, delay_bound=100)
+    policy = Flow(2, 250_000, mean_delay=50, lookahead=100)
     world = problem.start(rng=np.random.default_rng(2))
     while world.rounds_played < 250_000:
         arm, rounds, purpose, number, _ = policy.ask()
@@ -51,7 +51,7 @@ def test_intervals_are_not_so_wide_that_they_say_nothing():
 
 def test_the_command_resumes(latesum, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    few = {name: coverage.POLICIES[name] for name in ("flow-lookahead", "unmix, law known")}
+    few = {name: coverage.POLICIES[name] for name in ("flow, look-ahead", "unmix, law known")}
     cases = [case for case in coverage.CASES if case[0] in few]
     monkeypatch.setattr(coverage, "POLICIES", few)
     monkeypatch.setattr(coverage, "CASES", cases)

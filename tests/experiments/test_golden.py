@@ -34,7 +34,7 @@ def _played(problem, name):
     return {"regret": round(run.regret(), 6), "blocks": blocks}
 
 
-NAMES = [name for name in available(None) if name != "improved-ucb"]
+NAMES = [name for name in available(None) if name != "improved-ucb"] + ["flow(lookahead=True)"]
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)

@@ -2,11 +2,12 @@
 
 import json
 import pickle
+from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
 
-from latesum import InvalidInput, policies
+from latesum import InvalidInput, Problem, policies, simulate
 from latesum.policies import (
     ODAAF,
     ODAAFB,
@@ -91,6 +92,7 @@ class Half(Policy):
     kind = "half"
 
     def __init__(self, n_arms, rounds=100, *, names=None):
+        self.rounds = rounds
         super().__init__(n_arms, names=names)
 
     def _reset(self):
@@ -116,14 +118,71 @@ def test_three_hooks_are_enough(seed):
     assert Half(3).estimates()[0].mean is None
 
 
-def test_state_that_is_no_json_is_refused_with_a_remedy():
+class WithArrays(Half):
+    """Keeps what it learns in a NumPy array, a tuple and a dataclass."""
+
+    kind = "with-arrays"
+
+    def _reset(self):
+        super()._reset()
+        self._counts = np.zeros(self.n_arms, dtype=np.int64)
+        self._last = (0, 0.0)
+        self._note = Note()
+
+    def _learn(self, play):
+        super()._learn(play)
+        self._counts[play.arm] += play.rounds
+        self._last = (play.arm, play.total)
+        self._note.arms.append(play.arm)
+
+
+@dataclass
+class Note:
+    arms: list = field(default_factory=list)
+
+
+def test_state_may_be_arrays_tuples_and_dataclasses():
+    check(WithArrays(3))
+    policy = WithArrays(2)
+    policy.tell(1, 10, 4.0, "override")
+    policy.tell(1, 20, 5.0, "override")
+    again = WithArrays.from_state(json.loads(json.dumps(policy.to_state())))
+    for one in (policy, again, policy.copy()):
+        assert one._counts.dtype == np.int64
+        assert one._counts.tolist() == [0, 30]
+        assert one._last == (1, 9.0)
+        assert one._note == Note([1])
+
+
+def test_state_that_json_cannot_hold_runs_in_simulations_and_is_refused_where_it_is_saved():
     class Careless(Half):
+        kind = "careless"
+
         def _reset(self):
             super()._reset()
-            self._totals = np.zeros(self.n_arms)
+            self._seen = {(0, 1)}
 
-    with pytest.raises(InvalidInput, match=r"Careless._totals holds a ndarray.*_snapshot"):
+    assert simulate(Problem([0.2, 0.8], "constant(3)"), Careless(2), 700, seed=1).regret() > 0
+    with pytest.raises(InvalidInput, match=r"Careless._seen holds a set, which cannot be saved"):
         Careless(2).to_state()
+
+
+def test_an_argument_that_is_not_kept_is_refused_with_a_remedy():
+    class Forgetting(Half):
+        def __init__(self, n_arms, extra=1):
+            super().__init__(n_arms)
+
+    with pytest.raises(InvalidInput, match=r"write self.extra = extra in __init__"):
+        Forgetting(2).to_state()
+
+
+def test_what_is_no_block_is_refused():
+    class Sloppy(Half):
+        def _next(self):
+            return (0, 10)
+
+    with pytest.raises(InvalidInput, match=r"Sloppy._next must return a Block.*not \(0, 10\)"):
+        Sloppy(2).ask()
 
 
 def test_arguments_without_names_are_refused():

@@ -106,5 +106,5 @@ def test_a_policy_that_only_says_that_it_takes_new_options_is_found_out():
         kind = "stubborn"
         takes_new_options = True
 
-    with pytest.raises(NotConforming, match="takes new options, but asked for"):
+    with pytest.raises(NotConforming, match="must soon ask for one that was added"):
         check(Stubborn(2, 1000, best_arm=1))

@@ -1,6 +1,5 @@
 """The flow balance: by hand, in expectation for any delay, and however a history is cut."""
 
-import json
 import math
 
 import numpy as np
@@ -8,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from latesum import Flow
 from latesum.delays import parse
 from latesum.policies.flow_balance import FlowBalance
 
@@ -44,10 +42,10 @@ def test_by_hand():
     balance.add(1, 30, 12.0)  # 30 plays, 10 under way, and the 10 of arm 0
     balance.add(2, 6, 2.0)  # 6 plays, 3 under way, and 3 of arm 1
     balance.add(0, 50, 25.0)  # 50 - 10, and 7 of arm 1 and 3 of arm 2
-    assert balance.weights.tolist() == [[130, 7, 3], [10, 20, 0], [0, 3, 3]]
-    assert balance.rounds.tolist() == [150, 30, 6]
-    assert balance.totals.tolist() == [70, 12, 2]
-    assert balance.boundaries.tolist() == [2, 1, 1]
+    assert balance.weights == [[130, 7, 3], [10, 20, 0], [0, 3, 3]]
+    assert balance.rounds == [150, 30, 6]
+    assert balance.totals == [70, 12, 2]
+    assert balance.boundaries == [2, 1, 1]
     np.testing.assert_allclose(balance.means(), np.linalg.solve(balance.weights, balance.totals))
     np.testing.assert_allclose(
         balance.effective_counts(), [130**2 / 170, 20**2 / 40, 3**2 / 16], rtol=1e-12
@@ -100,9 +98,9 @@ def test_cutting_a_history_otherwise_changes_nothing(history, mean_delay, random
         for (arm, _, known), before in zip(history, [None, *history], strict=False)
         if known and not (before and before[0] == arm and before[2])
     ]
-    assert whole.boundaries.sum() == len(known_runs)
+    assert sum(whole.boundaries) == len(known_runs)
     if all(known for *_, known in history):
-        assert parts.boundaries.tolist() == whole.boundaries.tolist()
+        assert parts.boundaries == whole.boundaries
 
 
 @settings(max_examples=60, deadline=None)
@@ -113,8 +111,8 @@ def test_every_play_arrives_at_most_once_and_the_system_stays_solvable(history, 
     for arm, rounds, known in history:
         balance.add(arm, rounds, rounds / 2 if known else None)
         played[arm] += rounds
-    assert np.all(balance.weights.sum(axis=0) <= played + 1e-9)
-    assert np.all(balance.weights.diagonal() >= balance.rounds / 2 - 1e-9)
+    assert np.all(np.sum(balance.weights, axis=0) <= played + 1e-9)
+    assert np.all(np.diagonal(balance.weights) >= np.array(balance.rounds) / 2 - 1e-9)
     assert np.all(np.isfinite(balance.means()))
     low, high = balance.limits(0.95)
     assert np.all(np.isfinite(low))
@@ -126,8 +124,8 @@ def test_a_pending_play_drops_only_its_own_equation():
     balance.add(0, 100, 45.0)
     balance.add(1, 100, None)
     balance.add(0, 100, 56.0)
-    assert balance.weights.tolist() == [[180, 10], [0, 0]]
-    assert balance.rounds.tolist() == [200, 0]
+    assert balance.weights == [[180, 10], [0, 0]]
+    assert balance.rounds == [200, 0]
     assert balance.previous == 0
     # Nothing is known of arm 1: it takes the overall mean, and its limits say nothing.
     assert balance.means()[1] == pytest.approx(101 / 200)
@@ -151,24 +149,13 @@ def test_limits_narrow_with_plays_and_widen_with_the_level():
         balance = FlowBalance(2, mean_delay=50)
         balance.add(0, rounds, 0.5 * (rounds - 50))
         balance.add(1, rounds, 0.6 * rounds - 5)
-        low, high = balance.limits(0.95)
-        wider_low, wider_high = balance.limits(0.9975)
+        low, high = np.array(balance.limits(0.95))
+        wider_low, wider_high = np.array(balance.limits(0.9975))
         assert np.all(wider_low < low)
         assert np.all(high < wider_high)
         widths.append(high - low)
     assert np.all(widths[0] > 1.8 * widths[1])
     assert np.all(widths[1] > 1.8 * widths[2])
-
-
-def test_it_survives_json():
-    balance = FlowBalance(3, mean_delay=20.3)
-    for step in range(30):
-        balance.add(step * step % 3, 1 + 7 * step % 50, None if step % 7 == 3 else float(step))
-    again = FlowBalance(3, mean_delay=20.3)
-    again.load(json.loads(json.dumps(balance.to_json())))
-    for one in (balance, again):
-        one.add(1, 9, 4.0)
-    assert json.dumps(again.to_json()) == json.dumps(balance.to_json())
 
 
 def test_stretching_is_solving_with_a_larger_mean_delay():
@@ -181,56 +168,16 @@ def test_stretching_is_solving_with_a_larger_mean_delay():
     np.testing.assert_allclose(told.means(1.25), larger.means(), atol=1e-7)
 
 
-def _plainly_solved(balance, stretched):
-    """Gauss-Seidel over all arms, as one would write it."""
-    n_arms, weights = balance.n_arms, balance.weights
-    rounds, totals = balance.rounds, balance.totals
-    overall = totals.sum() / rounds.sum()
-    means = [totals[arm] / rounds[arm] if rounds[arm] else overall for arm in range(n_arms)]
-    for _ in range(60):
-        change = 0.0
-        for arm in range(n_arms):
-            if rounds[arm] == 0:
-                continue
-            leaked_in = 0.0
-            for other in range(n_arms):
-                if other != arm:
-                    leaked_in += weights[arm, other] * min(max(means[other], -0.5), 1.5)
-            own = rounds[arm] - stretched * (rounds[arm] - weights[arm, arm])
-            mean = (totals[arm] - stretched * leaked_in) / own
-            change = max(change, abs(mean - means[arm]))
-            means[arm] = mean
-        if change < 1e-7:
-            break
-    return means
+def test_tails_widen_the_limits_after_short_runs():
+    """With a bound that every run reaches there are none; without one they fade with the runs."""
 
+    def width(rounds, **more):
+        balance = FlowBalance(2, mean_delay=50, **more)
+        balance.add(0, rounds, 0.5 * rounds)
+        balance.add(1, rounds, 0.5 * rounds)
+        return balance.slack[1], np.diff(balance.limits(0.95), axis=0)[0, 1]
 
-@pytest.mark.parametrize("before", [None, 2, "other"])
-def test_looking_only_at_arms_that_leaked_changes_no_digit(before):
-    rng = np.random.default_rng(4)
-    balance = FlowBalance(30, mean_delay=12.5, before=before)
-    for _ in range(150):
-        rounds = int(rng.integers(1, 90))
-        total = float(rng.binomial(rounds, 0.4)) if rng.random() < 0.9 else None
-        balance.add(int(rng.integers(30)), rounds, total)
-    loaded = FlowBalance(30, mean_delay=12.5, before=before)
-    loaded.load(json.loads(json.dumps(balance.to_json())))
-    for stretched in (1.0, 1.25):
-        expected = _plainly_solved(balance, stretched)
-        assert balance.means(stretched).tolist() == expected
-        assert loaded.means(stretched).tolist() == expected
-    leaked = balance.weights - np.diag(balance.weights.diagonal())
-    assert balance.state.leak_counts.tolist() == np.count_nonzero(leaked, axis=1).tolist()
-    assert balance.state.leak_counts.max() < 15
-
-
-def test_an_index_that_is_kept_is_the_index():
-    """Widths of arms that are as they were are not computed again; a fresh policy has none."""
-    policy = Flow(6, 40_000, mean_delay=20, rng=np.random.default_rng(2))
-    rng = np.random.default_rng(3)
-    for _ in range(60):
-        arm, rounds, purpose, number, _ = policy.ask()
-        policy.tell(arm, rounds, float(rng.binomial(rounds, 0.3 + 0.05 * arm)), purpose, number)
-        _, means, counts = policy._beliefs()
-        kept, anew = policy._values(means, counts), policy.copy()._values(means, counts)
-        assert kept.tolist() == anew.tolist()
+    assert width(150, delay_bound=150)[0] == 0.0
+    assert width(150)[0] == pytest.approx(50 * math.exp(-3))
+    assert width(75, delay_bound=150)[0] == pytest.approx(25)
+    assert width(150)[1] > width(150, delay_bound=150)[1]

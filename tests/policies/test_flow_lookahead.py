@@ -1,4 +1,4 @@
-"""FlowLookahead: what leaks was earned after its destination was fixed."""
+"""Flow with look-ahead: what leaks was earned after its destination was fixed."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from latesum._checks import InvalidInput
 from latesum.experiments import simulate
 from latesum.policies.conformance import check
-from latesum.policies.flow_lookahead import FlowLookahead
+from latesum.policies.flow import Flow
 from latesum.simulation import Problem
 
 SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 8))]
@@ -15,21 +15,21 @@ PARAMETERS = [
     {"n_arms": 2, "mean_delay": 20.3, "index": "ucb1"},
     {"n_arms": 5, "horizon": 1_000, "mean_delay": 0},
     {"n_arms": 3, "horizon": 200, "mean_delay": 100, "index": "kl-ucb"},
-    {"n_arms": 4, "horizon": 20_000, "mean_delay": 5, "delay_bound": 40},
+    {"n_arms": 4, "horizon": 20_000, "mean_delay": 5, "lookahead": 40},
 ]
 
 
 @pytest.mark.parametrize("parameters", PARAMETERS)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_conformance(parameters, seed):
-    check(FlowLookahead(**parameters, rng=np.random.default_rng(seed)), seed=seed)
+    check(Flow(**{"lookahead": True, **parameters}, rng=np.random.default_rng(seed)), seed=seed)
 
 
 @pytest.mark.parametrize("seed", range(10))
 def test_what_is_seen_in_the_last_segment_does_not_choose_the_next_arm(seed):
     problem = Problem([0.45, 0.5, 0.55], "uniform(0, 20)")
     world = problem.start(rng=np.random.default_rng(seed))
-    policy = FlowLookahead(3, 100_000, mean_delay=10, delay_bound=20)
+    policy = Flow(3, 100_000, mean_delay=10, lookahead=20)
     switches = 0
     while world.rounds_played < 20_000:
         asked = policy.ask()
@@ -44,10 +44,10 @@ def test_what_is_seen_in_the_last_segment_does_not_choose_the_next_arm(seed):
     assert switches > 5
 
 
-@pytest.mark.parametrize(("bound", "shortest"), [(None, 150), (100, 150), (400, 400)])
+@pytest.mark.parametrize(("bound", "shortest"), [(True, 150), (100, 150), (400, 400)])
 def test_every_run_of_an_arm_is_long_enough(bound, shortest):
     problem = Problem([0.5, 0.52, 0.5], "uniform(0, 100)")
-    policy = FlowLookahead(3, 100_000, mean_delay=50, delay_bound=bound)
+    policy = Flow(3, 100_000, mean_delay=50, lookahead=bound)
     runs = []
     for play in simulate(problem, policy, 100_000, seed=1).plays:
         if runs and runs[-1][0] == play.arm:
@@ -61,7 +61,7 @@ def test_every_run_of_an_arm_is_long_enough(bound, shortest):
 def test_regret_is_near_that_of_flow():
     """80 runs: 102 on average (1000 runs), standard error 4; a false alarm is rarer than 1e-6."""
     problem = Problem([0.5, 0.6], "exponential(50)")
-    policy = FlowLookahead(2, 250_000, mean_delay=50)
+    policy = Flow(2, 250_000, mean_delay=50, lookahead=True)
     regrets = [
         sum(
             0.1 * play.rounds
@@ -74,9 +74,8 @@ def test_regret_is_near_that_of_flow():
 
 
 def test_it_says_what_comes_after():
-    policy = FlowLookahead(
-        2, 10_000, mean_delay=10, names=["blue", "red"], rng=np.random.default_rng(0)
-    )
+    rng = np.random.default_rng(0)
+    policy = Flow(2, 10_000, mean_delay=10, lookahead=True, names=["blue", "red"], rng=rng)
     first, rounds, *_ = policy.ask()
     policy.tell(first, rounds, 0.9 * rounds)
     second, rounds, *_ = policy.ask()
@@ -89,4 +88,4 @@ def test_it_says_what_comes_after():
 
 def test_a_bound_below_the_mean_is_refused():
     with pytest.raises(InvalidInput):
-        FlowLookahead(2, 1_000, mean_delay=10, delay_bound=9)
+        Flow(2, 1_000, mean_delay=10, lookahead=9)

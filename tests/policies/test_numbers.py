@@ -122,8 +122,8 @@ def test_the_number_is_part_of_the_state():
     policy.tell(1, 60, 20.0)
     saved = from_state(json.loads(json.dumps(policy.to_state())))
     assert saved.ask() == policy.ask() == Block(1, 40, "learn", 2)
-    with pytest.raises(InvalidInput, match="state version 1"):
-        from_state({**policy.to_state(), "latesum_state": 1})
+    with pytest.raises(InvalidInput, match="state version 2"):
+        from_state({**policy.to_state(), "latesum_state": 2})
 
 
 def test_leader_first_needs_no_bridge():

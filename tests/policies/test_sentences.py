@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from latesum._sentences import counted
-from latesum.policies import ODAAF, Flow, FlowLookahead, build
+from latesum.policies import ODAAF, Flow, build
 from latesum.policies.registry import accepted_parameters, available
 
 TOLD = {"n_arms": 3, "horizon": 6_000, "mean_delay": 8.0, "delay_variance": 20.0,
@@ -43,9 +43,10 @@ def test_phases_are_counted_and_end():
     assert Flow(2, mean_delay=5).phase is None
 
 
-@pytest.mark.parametrize("kind", [Flow, FlowLookahead])
-def test_nothing_looks_promising_where_nothing_is_known(kind):
-    policy = kind(2, 100_000, mean_delay=10, rng=np.random.default_rng(0))
+@pytest.mark.parametrize("lookahead", [False, True])
+def test_nothing_looks_promising_where_nothing_is_known(lookahead):
+    rng = np.random.default_rng(0)
+    policy = Flow(2, 100_000, mean_delay=10, lookahead=lookahead, rng=rng)
     assert policy.reason() != "because it looks most promising"
     for _ in range(12):
         asked = policy.ask()

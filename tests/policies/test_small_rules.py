@@ -10,8 +10,8 @@ import pytest
 from scipy.optimize import brentq
 
 from latesum import Problem
+from latesum._kl_kernels import exploration
 from latesum.policies import ODAAF, ODAAFB, ODAAFV, NaiveODAAF
-from latesum.policies import flow_kernels as kernels
 from latesum.policies.flow_balance import FlowBalance
 
 # ------------------------------------------------------------------------------------- ODAAF
@@ -130,18 +130,21 @@ def upper(p, allowance):
 def plain_limits(balance, level):
     """The thinned interval again, plainly: a union over the other arms, and n' = N + d B plays."""
     risk, arms = 1 - level, balance.n_arms
-    plays = balance.rounds + balance.reach * balance.boundaries
+    plays = np.array(balance.rounds) + balance.reach * np.array(balance.boundaries)
+    present = [balance._tail(balance.run) * (arm == balance.previous) for arm in range(arms)]
+    slack = np.array(balance.slack) + present
 
     def totals(arm, allowance):
         share = min(max(balance.totals[arm] / plays[arm], 0.0), 1.0)
         each = allowance / plays[arm]
-        return plays[arm] * (1 - upper(1 - share, each)), plays[arm] * upper(share, each)
+        least, most = plays[arm] * (1 - upper(1 - share, each)), plays[arm] * upper(share, each)
+        return least - slack[arm], most + slack[arm]
 
     def solved(arm, least, most, low, high):
         others = [other for other in range(arms) if other != arm]
-        own = balance.weights[arm, arm]
-        in_most = sum(balance.weights[arm, other] * high[other] for other in others)
-        in_least = sum(balance.weights[arm, other] * low[other] for other in others)
+        own = balance.weights[arm][arm]
+        in_most = sum(balance.weights[arm][other] * high[other] for other in others)
+        in_least = sum(balance.weights[arm][other] * low[other] for other in others)
         return (least - in_most) / own, (most - in_least) / own
 
     low, high = np.zeros(arms), np.ones(arms)
@@ -205,8 +208,6 @@ def test_a_mean_outside_its_range_corrects_the_others_up_to_a_limit():
 
 
 def test_kl_ucb_plus_plus_goes_on_past_its_horizon():
-    means, counts = np.array([0.4, 0.5]), np.array([100.0, 300.0])
-    past = kernels.index_values(0, means, counts, 50_000.0, 10_000.0)
-    longer = kernels.index_values(0, means, counts, 50_000.0, 50_000.0)
-    assert past.tolist() == longer.tolist()
-    assert (past > kernels.index_values(0, means, counts, 9_000.0, 10_000.0)).all()
+    past = exploration(100.0, 2, 50_000.0, 10_000.0)
+    assert past == exploration(100.0, 2, 50_000.0, 50_000.0)
+    assert past > exploration(100.0, 2, 9_000.0, 10_000.0)

@@ -31,7 +31,6 @@ SURFACE = [
     "FieldProblem",
     "FixedSplit",
     "Flow",
-    "FlowLookahead",
     "InvalidInput",
     "MissingExtra",
     "NaiveODAAF",

@@ -69,7 +69,9 @@ class Policy(ABC):
     _before: tuple[int, Any, Any]  # what was known before the open block
     _dropped: frozenset[int]
     _seeded: dict[str, Any] | None  # the generator's state at the beginning
-    _rng: Any  # the generator to draw from, in `_reset` and `_learn` only; None if `random` is False
+    _rng: (
+        Any  # the generator to draw from, in `_reset` and `_learn` only; None if `random` is False
+    )
     _learned: tuple[str, ...]  # the attributes that `_reset` sets
 
     def __init__(
@@ -79,6 +81,7 @@ class Policy(ABC):
         names: Sequence[str] | None = None,
         rng: np.random.Generator | None = None,
     ) -> None:
+        arguments_of(type(self))  # refused where one has no name
         self.n_arms = whole_number(n_arms, "the number of arms", at_least=2)
         self.names = checked_names(names, self.n_arms)
         self._seeded = None
@@ -107,7 +110,7 @@ class Policy(ABC):
             arm, rounds, purpose, _, part = block
             last, number = self._open, self._highest + 1
             if self._unplayed > 0 and last is not None and last[:4:3] == (arm, purpose):
-                number = last.number
+                number = last.number or 0
             self._asked = Block(arm, rounds, purpose, number, part)
         return self._asked
 
@@ -139,7 +142,7 @@ class Policy(ABC):
             asked = self.ask()
             followed = asked.arm == arm and asked.purpose == purpose
             self._unplayed = asked.rounds - rounds if followed else 0
-            self._highest = max(self._highest, play.number)
+            self._highest = max(self._highest, play.number or 0)
         if self.learns_from == "blocks":
             if continues and last is not None and (last.total is None) == (total is None):
                 self._go_back()  # the block is learned whole
@@ -162,7 +165,7 @@ class Policy(ABC):
             return asked.number
         last = self._open
         if last is not None and last.purpose == purpose == "override" and last.arm == arm:
-            return last.number
+            return last.number or 0
         return self._highest + 1
 
     def drop(self, arm: int) -> None:
@@ -277,7 +280,9 @@ class Policy(ABC):
             mean = "?" if row.mean is None else f"{row.mean:.4g}"
             limits = "" if row.mean is None else f"{row.low:.3g} to {row.high:.3g}"
             table.add_row(row.name, mean, limits, f"{row.plays:,}", "yes" if row.active else "no")
-        return _render.heading(repr(self)) + _render.sentences(self.explain()) + _render.table(table)
+        return (
+            _render.heading(repr(self)) + _render.sentences(self.explain()) + _render.table(table)
+        )
 
     def to_state(self) -> dict[str, Any]:
         """All that the policy knows, as JSON values."""

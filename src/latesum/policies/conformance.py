@@ -93,11 +93,17 @@ def ask_is_pure(policy: Policy, rng: np.random.Generator, steps: int) -> None:
         one.estimates()
         one.explain()
         one.to_state()
-        _require(one.ask() == first, "ask() answered differently when asked again.")
-        _require(one.copy().ask() == first, "a copy answers differently.")
+        _require(
+            one.ask() == first,
+            "`ask` must answer the same when asked again: `_next` must not change anything.",
+        )
+        _require(
+            one.copy().ask() == first,
+            "a copy must ask for the same: set what is learned in `_reset`.",
+        )
         one.tell(*play)
         other.tell(*play)
-    _same(one, other, "a policy that was looked at decides differently from one that was not")
+    _same(one, other, "looking at a policy must change nothing")
 
 
 def tells_merge(policy: Policy, rng: np.random.Generator, steps: int) -> None:
@@ -119,9 +125,14 @@ def tells_merge(policy: Policy, rng: np.random.Generator, steps: int) -> None:
             short = asked.rounds - (play.rounds - left)
             if followed and seen is not None and short > 0:
                 rest = asked._replace(rounds=short)
-                _require(parts.ask() == rest, f"after a short tell: {parts.ask()}, not {rest}.")
+                _require(
+                    parts.ask() == rest,
+                    "when part of a block was told, `_next` must ask for what is left of it: "
+                    f"after {asked.rounds - short} of {asked} were told, {parts.ask()} was asked "
+                    f"for, not {rest}.",
+                )
         parts.tell(play.arm, left, seen, play.purpose, play.number)
-        _same(whole, parts, "a block told in parts is not the same as told whole")
+        _same(whole, parts, "a block told in parts must be learned as one told whole")
 
 
 def parts_are_learned(policy: Policy, rng: np.random.Generator, steps: int) -> None:
@@ -141,8 +152,8 @@ def parts_are_learned(policy: Policy, rng: np.random.Generator, steps: int) -> N
             one = type(policy).from_state(json.loads(json.dumps(one.to_state())))
             other.tell(*told[-1])
             left -= some
-    _same(one, other, "a policy that was told the same parts decides differently")
-    _same(one, policy.replay(told), "replayed parts are not the same as those lived through")
+    _same(one, other, "the same parts must lead to the same decisions")
+    _same(one, policy.replay(told), "replayed parts must lead to the same decisions")
 
 
 def numbers_count_decisions(policy: Policy, rng: np.random.Generator, steps: int) -> None:
@@ -151,7 +162,10 @@ def numbers_count_decisions(policy: Policy, rng: np.random.Generator, steps: int
     highest = 0
     for _ in range(steps):
         asked = lived.ask()
-        _require(asked.number > highest, f"{asked} is a new block, and {highest} was used.")
+        _require(
+            asked.number > highest,
+            f"a new block must have a new number: {asked} was asked for, and {highest} was used.",
+        )
         highest = asked.number
         left = asked.rounds
         while left:
@@ -164,16 +178,24 @@ def numbers_count_decisions(policy: Policy, rng: np.random.Generator, steps: int
             if left and not goes_on:  # it thought better of it
                 break
             if left:
-                _require(now.number == highest, f"{now} goes on with block {highest}.")
+                _require(
+                    now.number == highest,
+                    f"a block keeps its number while some of it is left: {now} goes on with block "
+                    f"{highest}.",
+                )
         else:
-            _require(now.number > highest, f"{now} comes after block {highest}, which is over.")
+            _require(
+                now.number > highest,
+                f"a block that is over must not be gone on with: {now} comes after block "
+                f"{highest}.",
+            )
 
 
 def replay_equals_history(policy: Policy, rng: np.random.Generator, steps: int) -> None:
     """A policy that lived through a history is the same as one that is told it afterwards."""
     lived = policy.fresh()
     plays = _history(lived, rng, steps)
-    _same(lived, lived.replay(plays), "replay differs from what was lived through")
+    _same(lived, lived.replay(plays), "a replay must lead to the same decisions")
 
 
 def state_round_trips(policy: Policy, rng: np.random.Generator, steps: int) -> None:
@@ -182,11 +204,15 @@ def state_round_trips(policy: Policy, rng: np.random.Generator, steps: int) -> N
         lived = policy.fresh()
         _history(lived, rng, length)
         saved = type(policy).from_state(json.loads(json.dumps(lived.to_state())))
-        _same(lived, saved, "a policy read from its state differs")
+        _same(
+            lived,
+            saved,
+            "a policy read from its state must be the same (is all that it learns set in `_reset`?)",
+        )
         for play in _history(lived.copy(), rng, steps):
             lived.tell(*play)
             saved.tell(*play)
-        _same(lived, saved, "a policy read from its state goes on differently")
+        _same(lived, saved, "a policy read from its state must go on the same")
 
 
 def drops_are_kept(policy: Policy, rng: np.random.Generator, steps: int) -> None:
@@ -198,11 +224,18 @@ def drops_are_kept(policy: Policy, rng: np.random.Generator, steps: int) -> None
         lived.drop(arm)
         for _ in range(steps // 4):
             asked = lived.ask()
-            _require(asked.arm not in order[:count], f"{asked} was asked for after its drop.")
+            _require(
+                asked.arm not in order[:count],
+                f"a dropped arm must never be asked for again: {asked} was. `_next` may choose "
+                "from `_available()` only.",
+            )
             total = float(asked.rounds // 2)
             lived.tell(asked.arm, asked.rounds, total, asked.purpose, asked.number)
         again = type(policy).from_state(json.loads(json.dumps(lived.to_state())))
-        _require(again.ask() == lived.ask(), "a drop is not part of the state.")
+        _require(
+            again.ask() == lived.ask(),
+            "a policy that is read from its state must know the dropped arms.",
+        )
     _refuses(lambda: lived.drop(order[-1]), "dropping the last arm")
 
 
@@ -222,7 +255,10 @@ def new_options_are_asked_for(policy: Policy, rng: np.random.Generator, steps: i
         if asked[-1].arm == policy.n_arms:
             return
         larger.tell(*asked[-1][:2], float(asked[-1].rounds // 2), *asked[-1][2:4])
-    raise NotConforming(f"it takes new options, but asked for {asked} and not for the new arm.")
+    raise NotConforming(
+        "a policy that takes new options must soon ask for one that was added: it asked for "
+        f"{asked}, and not for the new arm."
+    )
 
 
 def totals_may_come_late_and_change(policy: Policy, rng: np.random.Generator, steps: int) -> None:
@@ -244,11 +280,13 @@ def knows_nothing_when_fresh(policy: Policy, rng: np.random.Generator, steps: in
     new = policy.fresh()
     lived = policy.fresh()
     _history(lived, rng, steps)
-    _same(new, lived.fresh(), "a fresh policy still knows something")
+    _same(new, lived.fresh(), "a fresh policy must know nothing: `_reset` sets all that is learned")
     one = policy.fresh(rng=np.random.default_rng(7))
     other = policy.fresh(rng=np.random.default_rng(7))
     for play in _history(one.copy(), rng, steps):
-        _same(one, other, "two policies with the same generator differ")
+        _same(
+            one, other, "the same generator must lead to the same decisions: draw from `_rng` only"
+        )
         one.tell(*play)
         other.tell(*play)
 
@@ -284,7 +322,7 @@ def bad_input_is_refused(policy: Policy, rng: np.random.Generator, steps: int) -
         lambda: type(policy).from_state({**state, "policy": "other"}), "another policy's state"
     )
     _refuses(lambda: type(policy).from_state({}), "a state that is none")
-    _require(lived.ask() == before, "refused input changed the policy.")
+    _require(lived.ask() == before, "refused input must change nothing.")
 
 
 def _refuses(act: Callable[[], object], what: str) -> None:

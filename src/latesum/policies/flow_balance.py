@@ -21,7 +21,6 @@ is judged by them.
 from __future__ import annotations
 
 import math
-import operator
 from dataclasses import dataclass, field
 
 from latesum.policies.history import Before
@@ -204,7 +203,8 @@ class FlowBalance:
         if not self.foreign or self.foreign[self.n_arms] < 1:
             return None
         *weights, arrived, total = self.foreign
-        return (total - sum(map(operator.mul, weights, self.means()))) / arrived
+        leaked = sum(weight * mean for weight, mean in zip(weights, self.means(), strict=True))
+        return (total - leaked) / arrived
 
     def noisy_plays(self, noise: float = 1.0) -> list[float]:
         """n', how many plays each total is a sum over: N + noise E B, at least 1.

@@ -53,7 +53,7 @@ class Play(NamedTuple):
     rounds: int
     total: float | None = None
     purpose: Purpose = "learn"
-    number: int = 0
+    number: int | None = None
 
 
 class Estimate(NamedTuple):

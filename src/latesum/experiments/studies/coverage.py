@@ -1,7 +1,7 @@
 """How often reported intervals miss the truth, on a table of problems.
 
 An interval is looked at in the first decision after a 64th, a 16th, a quarter and all of the
-horizon, for every arm. `FlowLookahead` with a known bound on the delay must miss no more often
+horizon, for every arm. `Flow` with look-ahead and a known bound on the delay must miss no more often
 than stated. `Flow` knows the mean delay only: its intervals rest on delays below three mean
 delays, and the table shows what happens beyond. `Unmix` is looked at with the law known, with the
 mean told and with nothing told: its intervals are approximate, and should miss about as often as
@@ -16,6 +16,7 @@ from typing import NamedTuple, Unpack
 import numpy as np
 
 from latesum._checks import known_name
+from latesum.delays import parse
 from latesum.experiments.engine import RunOptions, run
 from latesum.experiments.measures import COVERAGE_SHARES
 from latesum.experiments.spec import RunSpec
@@ -46,7 +47,7 @@ DELAYS: dict[str, str] = {
 BOUNDED = ("uniform", "constant", "two points", "late few")
 #: Which policies are looked at, with which delays.
 POLICIES: dict[str, tuple[str, ...]] = {
-    "flow-lookahead": BOUNDED,
+    "flow, look-ahead": BOUNDED,
     "flow": tuple(DELAYS),
     "unmix": tuple(DELAYS),
     "unmix-untold": tuple(DELAYS),
@@ -81,7 +82,7 @@ class Coverage(NamedTuple):
     @property
     def holds(self) -> bool:
         """Whether they miss no more often than stated, where that is proved."""
-        return self.policy != "flow-lookahead" or self.missed <= self.stated
+        return self.policy != "flow, look-ahead" or self.missed <= self.stated
 
 
 def measure_coverage(
@@ -99,7 +100,7 @@ def measure_coverage(
         seed: The same seed gives the same runs.
         how: Where and how runs are made, as `latesum.experiments.engine.run` takes it.
 
-    >>> rows = measure_coverage([("flow-lookahead", "2a", "uniform")], replications=3)
+    >>> rows = measure_coverage([("flow, look-ahead", "2a", "uniform")], replications=3)
     >>> [row.missed for row in rows]
     [0.0, 0.0]
     """
@@ -131,6 +132,8 @@ def measure_coverage(
 
 
 def _spec(policy: str, delay: str) -> PolicySpec:
+    if policy == "flow, look-ahead":
+        return PolicySpec("flow", {"lookahead": parse(DELAYS[delay]).bound})
     if policy == "unmix, law known":
         return PolicySpec("unmix", {"delay": DELAYS[delay]})
     return PolicySpec.parse(policy)

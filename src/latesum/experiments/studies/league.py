@@ -43,7 +43,7 @@ ENTRANTS: dict[str, Entrant] = {
     "unmix-untold": Entrant("unmix-untold", 30, "qpm-d KL-UCB++"),
     "flow": Entrant("flow", 100, "qpm-d KL-UCB++"),
     "flow, UCB1": Entrant("flow(index='ucb1')", 100, "qpm-d UCB1"),
-    "flow-lookahead": Entrant("flow-lookahead", 100, "qpm-d KL-UCB++"),
+    "flow, look-ahead": Entrant("flow(lookahead=True)", 100, "qpm-d KL-UCB++"),
     "ars-ucb": Entrant("ars-ucb", 50),
     "odaaf": Entrant("odaaf", 50),
     "odaaf-b": Entrant("odaaf-b", 50),
