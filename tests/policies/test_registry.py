@@ -1,8 +1,4 @@
-"""Policies by name take the parameters of their `__init__`, whichever Python reads them.
-
-Of a class with a `__new__`, `inspect.signature` is that of `__new__`; on Python 3.11.2 of an
-inherited one too. A `__new__` of the class itself is read so by every Python: `_with_new`.
-"""
+"""Policies by name take the parameters of their `__init__`."""
 
 import pytest
 
@@ -14,14 +10,6 @@ from latesum.policies import Policy, PolicySpec, RoundRobin, from_state, registr
 from latesum.policies.spec import ALIASES
 
 PROBLEM = Problem([0.3, 0.6], "uniform(0, 20)")
-
-
-def _with_new(policy):
-    class Variant(policy):
-        def __new__(cls, *args, **options):
-            return super().__new__(cls, *args, **options)
-
-    return Variant
 
 
 def policy_for(text, problem, horizon):

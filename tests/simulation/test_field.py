@@ -188,12 +188,6 @@ class Recorder(Policy):
         Recorder.seen.append(list(self.told))
         return Block(0, 5, "learn")
 
-    def _snapshot(self):
-        return list(self.told)
-
-    def _restore(self, learned):
-        self.told = list(learned)
-
     def _estimate(self, arm, level):
         return None, 0.0, 1.0, 0
 
