@@ -7,7 +7,7 @@ import pytest
 
 from latesum._checks import InvalidInput
 from latesum.experiments import simulate
-from latesum.experiments.play import Game
+from latesum.experiments.loop import Loop
 from latesum.policies.conformance import check
 from latesum.policies.flow import Flow
 from latesum.simulation import Problem
@@ -164,10 +164,10 @@ def test_near_one_with_long_delays_intervals_contain_the_means(runs):
     for run in range(runs):
         policy = Flow(2, horizon, mean_delay=5000, rng=np.random.default_rng([run, 1]))
         world = Problem(means, "exponential(5000)").start(rng=np.random.default_rng([run, 0]))
-        game = Game(world, policy)
+        loop = Loop(world, policy)
         for share in (64, 16, 4, 1):
-            game.plays(horizon // share)
-            for each in game.policy.estimates(0.95):
+            loop.play(horizon // share)
+            for each in policy.estimates(0.95):
                 missed += not each.low <= means[each.arm] <= each.high
     assert missed <= 0.05 * 8 * runs
 
