@@ -1,10 +1,10 @@
-"""How long a plan takes until its first look, its main answer and its end: a million rounds, five options, all candidates.
+"""How long a plan takes until stage 1, stage 3 and its end: a million rounds, five options, all candidates.
 
     python benchmarks/plans.py                # a go, and one that is not, each in a process of its own
     python benchmarks/plans.py --lift 15%     # one of them
 
-The first writes `speed-results/speed.csv` too, for `python docs/tables.py --take`. Wall time is from the start of the process, imports included; CPU time is that of all processes together. On two idle cores the first look
-should come within 2 s, the main answer within 10, all of it within 20, and a no-go with its searches within 25.
+The first writes `speed-results/speed.csv` too, for `python docs/tables.py --take`. Wall time is from the start of the process, imports included; CPU time is that of all processes together. On two idle cores stage 1
+should come within 2 s, stage 3 within 10, all of it within 20, and a no-go with its searches within 25.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def in_processes(workers: int) -> None:
     go, no_go = took
     row = {
         "what": "a plan for a million rounds, 5 options, all candidates, two cores",
-        "figure": f"first look after {go['first look']:.1f} s, main answer after {go['main answer']:.1f} s, all of it {go['all']:.1f} s; "
+        "figure": f"stage 1 after {go['stage 1']:.1f} s, stage 3 after {go['stage 3']:.1f} s, all of it {go['all']:.1f} s; "
         f"{no_go['all']:.1f} s where it is not a go as asked",
         "goal": "2, 10, 20 and 25 s", "command": "`python benchmarks/plans.py`",
     }  # fmt: skip
@@ -64,7 +64,7 @@ def main() -> None:
         in_processes(asked.workers)
         return
     started = time.perf_counter()
-    from latesum.planning import PresentAnswer, plan
+    from latesum.planning import InterimResult, plan
 
     times: dict[str, float] = {}
 
@@ -73,10 +73,10 @@ def main() -> None:
         print(f"{passed:6.1f} s  {cpu_seconds():6.1f} CPU-s  {what}", flush=True)
         return passed
 
-    def on_answer(answer: PresentAnswer) -> None:
+    def on_interim(answer: InterimResult) -> None:
         times[answer.stage] = say(str(answer))
 
-    found = plan(**ASKED, lift=asked.lift, workers=asked.workers, on_answer=on_answer)
+    found = plan(**ASKED, lift=asked.lift, workers=asked.workers, on_interim=on_interim)
     times["all"] = say(f"all of it: {found.verdict.answer}")
     if asked.times:
         asked.times.write_text(json.dumps(times))

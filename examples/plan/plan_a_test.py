@@ -22,9 +22,9 @@ def main() -> None:
     print(found)
 
     recommended = found.to_json()["recommendation"]
-    policy = latesum.policies.build(recommended["policy"], **recommended["parameters"])
+    policy = found.policy()
     result = latesum.compare(
-        found.beliefs.problem(), {recommended["label"]: policy}, recommended["horizon"],
+        found.inputs.problem(), {recommended["label"]: policy}, recommended["horizon"],
         bucket=recommended["bucket"], replications=20, seed=2,
     )  # fmt: skip
     print(result)

@@ -1,9 +1,12 @@
 """A campaign with regions from the command line."""
 
 import json
+from contextlib import closing
 from datetime import date, timedelta
 
 import pytest
+
+from latesum.campaigns import Campaign, Store
 
 NEW = (
     "new", "offers", "--options", "ten off,free shipping,a gift", "--regions", "north,south",
@@ -129,3 +132,41 @@ def test_a_campaign_from_a_plan_with_regions(latesum, campaign, tmp_path):
     code, _, err = campaign(2, *new)
     assert code == 2
     assert "name them with --regions" in err
+
+
+def test_a_plan_that_adds_up_the_regions_can_be_set_up(campaign, tmp_path):
+    """The history of the regions becomes one of all together, and that is said."""
+    past, plan = tmp_path / "before.csv", tmp_path / "plan.json"
+    past.write_text(PAST)
+    handed = {
+        "policy": "flow", "parameters": {"n_arms": 2, "horizon": "42 days", "mean_delay": "1 day"},
+        "every": "day", "n_regions": 1, "regions": [], "bucket": 5000,
+    }  # fmt: skip
+    plan.write_text(json.dumps({"recommendation": handed}))
+    new = [
+        "new", "together", "--plan", plan, "--options", "old,new", "--status-quo", "old",
+        "--time-basis", "arrival", "--start", "2026-03-02", "--history", past,
+        "--columns", "rounds=visitors",
+    ]  # fmt: skip
+    code, out, err = campaign(2, *new)
+    assert code == 0, err
+    assert "2 regions" in out
+    assert "added up" in " ".join(out.split())
+    with closing(Store(tmp_path / "c.db")) as store:
+        kept = Campaign.open("together", store=store).settings.history
+    assert len(kept) == 28
+    assert (kept[0].rounds, kept[0].total) == (5000, 150)
+
+
+def test_a_no_go_is_set_up_with_a_warning(latesum, campaign, tmp_path):
+    plan = tmp_path / "plan.json"
+    asked = [
+        "plan", "--options", "2", "--rate", "0.02", "--lift", "5%", "--traffic", "300 per day",
+        "--late", "2 days", "--run-for", "3 weeks", "--quick", "--policies", "unmix,half test",
+        "--replications", "20", "--workers", "1", "--out", plan,
+    ]  # fmt: skip
+    assert latesum(*asked)[1].startswith("NO-GO")
+    new = ["new", "poor", "--plan", plan, "--options", "old,new", "--time-basis", "arrival"]
+    code, out, err = campaign(2, *new)
+    assert code == 0, err
+    assert "is a no-go, and is set up all the same" in " ".join(out.split())

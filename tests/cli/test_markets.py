@@ -58,14 +58,18 @@ def test_a_table_that_there_is_not(latesum):
     assert "did you mean 'worlds'" in error
 
 
-def test_a_plan_with_regions(latesum, history):
+def test_a_plan_with_regions(latesum, history, tmp_path):
     asked = [*PLAN, "--regions", "2", "--history", history, "--replications", "3", "--workers", "1"]
     code, out, _ = latesum(*asked)
     assert code == 0
-    assert "a test of half the time" in out
-    assert "2 regions: decided in" in out
-    data = json.loads(latesum(*asked, "--json")[1])
-    assert data["market"]["regions"] == 2
+    assert out.startswith(("GO", "CONDITIONAL GO", "NO-GO"))
+    assert "half-time test" in out
+    assert "A winner is named in" in out
+    assert "nothing is better" in out
+    data, page = tmp_path / "plan.json", tmp_path / "plan.html"
+    assert latesum(*asked, "--quick", "--out", data, "--out", page)[0] == 0
+    assert json.loads(data.read_text())["asked"]["market"]["regions"] == 2
+    assert "half-time test" in page.read_text()
 
 
 @pytest.mark.parametrize(
@@ -127,7 +131,7 @@ def test_a_new_campaign_with_a_history_has_the_policy_that_loses_least_and_says_
     said = " ".join(out.split())
     chosen = said.split("Policy: ")[1].split(",")[0]
     assert "in 4 simulated markets like the history, with one option 10% better, it loses" in said
-    lost = {"switchback", "unmix", "flow", "a test of half the time"} - {chosen}
+    lost = {"switchback", "unmix", "flow", "half-time test"} - {chosen}
     assert all(f"{name} " in said for name in lost)
     assert f"; {chosen} with" in said
 

@@ -51,26 +51,26 @@ SETTINGS = {
 }  # fmt: skip
 
 
-def simulated(beliefs, candidate, law, runs, seed):
+def simulated(inputs, candidate, law, runs, seed):
     """Mean loss and wrong ends of a policy, by drawing every reward of every bucket."""
     policy = candidate.build()
     losses, wrong = [], []
-    per_hour = beliefs.bucket_rounds / {"hour": 1, "day": 24, "week": 168}[beliefs.bucket]
+    per_hour = inputs.bucket_rounds / {"hour": 1, "day": 24, "week": 168}[inputs.bucket]
     for number in range(runs):
         rng = np.random.default_rng([seed, number])
-        best = int(rng.integers(beliefs.options))
-        rates = [beliefs.mean + beliefs.lift * (arm == best) for arm in range(beliefs.options)]
+        best = int(rng.integers(inputs.options))
+        rates = [inputs.mean + inputs.lift * (arm == best) for arm in range(inputs.options)]
         playing = policy.fresh(rng=rng) if policy.random else policy.fresh()
-        due = np.zeros(beliefs.buckets)
+        due = np.zeros(inputs.buckets)
         lost = 0.0
-        for bucket in range(beliefs.buckets):
+        for bucket in range(inputs.buckets):
             arm, _, purpose, number, _ = playing.ask()
-            paying = np.flatnonzero(rng.random(beliefs.bucket_rounds) < rates[arm])
+            paying = np.flatnonzero(rng.random(inputs.bucket_rounds) < rates[arm])
             rounds_late = np.ceil(law(rng, len(paying)) * per_hour)
-            arrival = bucket + ((paying + rounds_late) // beliefs.bucket_rounds).astype(int)
-            np.add.at(due, arrival[arrival < beliefs.buckets], 1.0)
-            playing.tell(arm, beliefs.bucket_rounds, float(due[bucket]), purpose, number)
-            lost += (rates[best] - rates[arm]) * beliefs.bucket_rounds
+            arrival = bucket + ((paying + rounds_late) // inputs.bucket_rounds).astype(int)
+            np.add.at(due, arrival[arrival < inputs.buckets], 1.0)
+            playing.tell(arm, inputs.bucket_rounds, float(due[bucket]), purpose, number)
+            lost += (rates[best] - rates[arm]) * inputs.bucket_rounds
         looks_best = max(
             (row for row in playing.estimates() if row.active and row.mean is not None),
             key=lambda row: row.mean,
@@ -90,19 +90,19 @@ def assert_agreement(replications, runs, names=tuple(SETTINGS), workers=2):
         if name not in names:
             continue
         found = plan(
-            **asked, replications=replications, seed=number, workers=workers, check_beliefs=False,
+            **asked, replications=replications, seed=number, workers=workers, sensitivity=False,
             policies=list(POLICIES),
         )  # fmt: skip
-        assert {answer.candidate.label for answer in found.answers} == set(POLICIES)
-        for answer in found.answers:
-            losses, wrong = simulated(found.beliefs, answer.candidate, law, runs, 1000 + number)
-            ours = answer.loss
+        assert {answer.candidate.label for answer in found.forecasts} == set(POLICIES)
+        for answer in found.forecasts:
+            losses, wrong = simulated(found.inputs, answer.candidate, law, runs, 1000 + number)
+            ours = answer.regret
             error = (ours.high - ours.low) / 2 / 1.96
             other = losses.std(ddof=1) / np.sqrt(runs)
             z = (ours.value - losses.mean()) / np.hypot(max(error, 1e-9), max(other, 1e-9))
             assert abs(z) < stats.norm.ppf(1 - LEVEL / 2), (name, answer.candidate.label, "loss")
             inside.append(abs(z) < 1.96)
-            right = round(answer.ended_well.value * answer.replications)
+            right = round(answer.finds_best.value * answer.replications)
             table = [
                 [answer.replications - right, right],
                 [int(wrong.sum()), int(runs - wrong.sum())],

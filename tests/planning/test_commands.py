@@ -30,8 +30,8 @@ def test_plan_writes_what_it_prints(monkeypatch, capsys, tmp_path):
     few = ["--policies", "unmix,half test"]  # all of them are in test_plan.py
     code, out, _ = run(monkeypatch, capsys, *ASKED, *few, "--out", page, "--out", data)
     assert code == 0
-    assert out.startswith("GO.")
-    assert "If what you believe is wrong" in out
+    assert out.startswith("GO")
+    assert "If the inputs are wrong" in out
     assert page.read_text().startswith("<!doctype html>")
     assert json.loads(data.read_text())["verdict"]["answer"] == "go"
 
@@ -41,7 +41,7 @@ def test_plan_as_json(monkeypatch, capsys):
         monkeypatch, capsys, *ASKED, "--json", "--quick", "--policies", "unmix,half test"
     )
     assert code == 0
-    assert json.loads(out)["wrong_beliefs"] == []
+    assert json.loads(out)["sensitivity"] == []
 
 
 @pytest.mark.parametrize(

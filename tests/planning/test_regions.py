@@ -1,7 +1,6 @@
 """Plans from a history: the market that was simulated is found again, and what regions buy is said."""
 
 import datetime
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -58,38 +57,55 @@ def test_a_wild_demand_is_warned_of():
 
 
 def test_a_plan_compares_with_the_test_of_half_the_time():
-    found = plan_regions(
-        history_file(),
-        regions=2,
-        options=2,
-        lift=0.25,
-        days=42,
-        late=LATE,
-        replications=6,
-        workers=1,
-    )
-    by_name = {row.policy: row for row in found.forecasts}
-    assert set(by_name) == {
-        "switchback", "a test of half the time", "switchback, as one stream",
-        "a test of half the time, as one stream", "flow, as one stream", "unmix, as one stream",
+    asked = {
+        "regions": 2, "options": 2, "lift": 0.25, "days": 42, "late": LATE, "replications": 6,
+        "workers": 1, "sensitivity": False,
     }  # fmt: skip
-    assert by_name["switchback"].lost < by_name["a test of half the time"].lost
-    assert [row.lost for row in found.forecasts] == sorted(row.lost for row in found.forecasts)
-    assert found.sentence.startswith(f"Use {found.forecasts[0].policy}")
-    assert "2 regions: decided in" in found.sentence
-    assert str(found) == str(
-        plan_regions(
-            history_file(),
-            regions=2,
-            options=2,
-            lift=0.25,
-            days=42,
-            late=LATE,
-            replications=6,
-            workers=1,
-        )
-    )
-    assert Market(**found.to_json()["market"]) == found.market
+    found = plan_regions(history_file(), **asked)
+    by_name = {each.candidate.label: each for each in found.forecasts}
+    assert set(by_name) == {
+        "switchback", "half-time test", "switchback, added up", "half-time test, added up",
+        "flow, added up", "unmix, added up",
+    }  # fmt: skip
+    assert by_name["switchback"].regret.value < by_name["half-time test"].regret.value
+    assert found.to_json() == plan_regions(history_file(), **asked).to_json()
+    assert Market(**found.to_json()["asked"]["market"]) == found.inputs.market
+
+
+def test_a_plan_from_a_history_has_the_verdict_of_other_plans(tmp_path):
+    """Go or not, how sure, limits, how often a winner is named, and what if the inputs are wrong."""
+    found = plan_regions(
+        history_file(), regions=2, options=2, lift=0.25, days=42, late=LATE, replications=6,
+        workers=1,
+    )  # fmt: skip
+    assert found.verdict.answer in ("go", "conditional go", "no-go")
+    assert not found.verdict.sure
+    assert "A winner is named in" in found.verdict.reason
+    assert "A winner is named when one option is as good as the best" in " ".join(found.assumed)
+    switchback = found.forecasts[0]
+    assert switchback.finds_best.low < switchback.finds_best.value
+    rows = {each.truth: each.forecast for each in found.sensitivity}
+    assert set(rows) >= {"as given", "nothing is better", "all new options are worse"}
+    assert rows["nothing is better"].regret.value == pytest.approx(0)
+    found.save(tmp_path / "plan.html")
+    found.save(tmp_path / "plan.json")
+    assert "nothing is better" in (tmp_path / "plan.html").read_text()
+
+
+def test_on_a_tie_the_regions_are_kept():
+    found = plan_regions(
+        history_file(days=28), regions=2, options=2, lift=0.5, days=30, late=LATE, replications=4,
+        sensitivity=False, workers=1,
+    )  # fmt: skip
+    handed = found.to_json()["recommendation"]
+    assert (handed["n_regions"], handed["regions"]) == (2, ["north", "south"])
+    assert (handed["policy"], handed["bucket"], handed["every"]) == ("switchback", 7500, "day")
+    assert handed["parameters"] == {"n_arms": 2, "horizon": "30 days", "late": "about 1 day"}
+    alone = next(each for each in found.forecasts if each.candidate.label == "flow, added up")
+    handed = alone.candidate.campaign
+    assert (handed["n_regions"], handed["regions"], handed["bucket"]) == (1, [], 15_000)
+    assert handed["added_up"] == ["north", "south"]
+    assert handed["parameters"] == {"n_arms": 2, "horizon": "30 days", "mean_delay": "1 day"}
 
 
 def test_what_a_plan_refuses():
@@ -99,26 +115,6 @@ def test_what_a_plan_refuses():
         plan_regions(history_file(days=9), regions=2, options=2, lift=0.1, days=60, late=LATE)
     with pytest.raises(InvalidInput, match="the lift"):
         plan_regions(history_file(), regions=2, options=2, lift=0.0, days=60, late=LATE)
-
-
-def test_what_a_plan_hands_over_is_what_a_campaign_can_run():
-    found = plan_regions(
-        history_file(days=28), regions=2, options=2, lift=0.2, days=30, late=LATE, replications=2,
-        workers=1,
-    )  # fmt: skip
-    rows = {row.policy: row for row in found.forecasts}
-    test, together = rows["a test of half the time"], rows["switchback"]
-    flow = rows["flow, as one stream"]
-    first = replace(found, forecasts=(test, together)).recommendation  # the test is no policy
-    assert first["policy"] == "switchback"
-    assert first["parameters"] == {"n_arms": 2, "horizon": "30 days", "late": "about 1 day"}
-    assert (first["n_regions"], first["regions"]) == (2, ["north", "south"])
-    assert first["bucket"] == 7500
-    alone = replace(found, forecasts=(flow, together), late=ToldDelay(1.0, "known")).recommendation
-    assert (alone["policy"], alone["n_regions"], alone["regions"]) == ("flow", 1, [])
-    assert alone["parameters"] == {"n_arms": 2, "horizon": "30 days", "mean_delay": "1 day"}
-    assert alone["bucket"] == 15_000
-    assert found.to_json()["recommendation"] == found.recommendation
 
 
 def test_rows_of_a_campaigns_history_are_read_for_a_plan():

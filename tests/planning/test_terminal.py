@@ -90,40 +90,42 @@ def test_a_terminal_shows_the_verdict_getting_surer_and_then_the_plan_alone():
         title = each.partition("\n\n")[0].replace("\n", " ")
         lines = lines[lines.index("") + 1 :]
         found = re.fullmatch(
-            r"(\w+ \w+): (.+); (.+) ends right in \d+% \(\d+-\d+\) of (\d+) runs", title
+            r"(\w+ \w+): (.+); (.+) finds the best option in \d+% \(\d+-\d+\) of (\d+) runs", title
         )
         assert found, title
         if not stages or stages[-1] != found[1]:
             stages.append(found[1])
             runs.append(int(found[4]))
         # One table at a time, whole: a row for each policy, none cut off, and progress below it.
-        assert each.count("ends right in") == 1
+        assert each.count("finds the best option in") == 1
         assert "…" not in each
-        assert re.fullmatch(r" policy +gain +at 5% +ends right +runs", lines[0])
+        assert re.fullmatch(r" policy +gain +at 5% +finds best +runs", lines[0])
         labels = [line.split("  ")[0].strip().removesuffix(" <") for line in lines[2:6]]
         assert labels == ["odaaf", "quarter test", "half test", "equal split"]
         assert sum(" < " in line for line in lines[2:6]) == 1
         assert re.fullmatch(r"\w[\w ]*: \d+% of [\d,]+ more runs", lines[-1])
         assert max(map(len, each.splitlines())) <= COLUMNS
-    assert stages[0] == "First look"
+    assert stages[0] == "Stage 1"
     assert runs[0] == 12
-    assert stages == sorted(set(stages), key=["First look", "Closer look", "Main answer"].index)
+    assert stages == sorted(set(stages), key=["Stage 1", "Stage 2", "Stage 3"].index)
     # Nothing of it is left when the plan is printed.
     left = str(screen)
     assert "more runs" not in left
     assert left.startswith(("GO", "NO-GO"))
-    assert "simulated runs; lost and gain in conversions; ± and brackets" in left.replace("\n", " ")
+    assert "simulated runs; regret and gain in conversions; ± and brackets" in left.replace(
+        "\n", " "
+    )
     # The plan fits the terminal, and says which columns did not.
     assert max(map(len, left.splitlines())) <= COLUMNS
-    assert re.search(r"^ policy +gain +at 5% +ends right +settles after +runs$", left, re.MULTILINE)
-    assert "No room for: switches, lost." in left
+    assert re.search(r"^ policy +gain +at 5% +finds best +decided after +runs$", left, re.MULTILINE)
+    assert "No room for: switches, regret, winner named." in left
 
 
 def test_without_a_terminal_each_look_is_a_line(latesum):
     """Lines go to standard error, so that the plan can be read from standard output."""
     code, out, err = latesum(*COMMAND)
     assert code == 0
-    looks = [line.split(":")[0] for line in err.splitlines() if "ends right in" in line]
-    assert looks[0] == "First look"
-    assert looks[-1] == "Main answer"
+    looks = [line.split(":")[0] for line in err.splitlines() if "finds the best option in" in line]
+    assert looks[0] == "Stage 1"
+    assert looks[-1] == "Stage 3"
     assert "\x1b" not in out + err

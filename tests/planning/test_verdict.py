@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from latesum.experiments.stats import Uncertain
-from latesum.planning.answers import Forecast, Simulation, Thresholds
-from latesum.planning.beliefs import read_beliefs
 from latesum.planning.candidates import EQUAL_SPLIT, Candidate
-from latesum.planning.verdict import judge, next_best, recommend
-from latesum.policies.spec import PolicySpec
+from latesum.planning.inputs import read_inputs
+from latesum.planning.racing import Forecast, Simulator, Thresholds, recommend
+from latesum.planning.sensitivity import next_best
+from latesum.planning.verdict import judge
 
-WANTED = Thresholds(ended_well=0.8)
+WANTED = Thresholds(finds_best=0.8)
 
 
 def number(value):
     return Uncertain(value, value - 0.01, value + 0.01)
 
 
-def forecast(label, ended_well, gain, worst_gain=1.0):
+def forecast(label, finds_best, gain, gain_low=1.0):
     zero = number(0.0)
     return Forecast(
-        Candidate(label, PolicySpec.parse("unmix"), ""), zero, zero, number(gain), number(worst_gain),
-        number(ended_well), zero, zero, zero, (), 100,
+        Candidate.of(label, "unmix", {}, ""), zero, zero, number(gain), number(gain_low),
+        number(finds_best), zero, zero, zero, zero, (), 100,
     )  # fmt: skip
 
 
@@ -52,31 +50,31 @@ def test_of_those_that_fail_the_surest():
 
 
 @pytest.mark.parametrize(
-    ("ended_well", "worst_gain", "passes"),
+    ("finds_best", "gain_low", "passes"),
     [(0.8, 0.1, True), (0.799, 0.1, False), (0.9, 0.0, False), (0.9, -0.1, False)],
 )
-def test_the_thresholds_themselves(ended_well, worst_gain, passes):
-    assert forecast("a", ended_well, 1.0, worst_gain).passes(WANTED) is passes
+def test_the_thresholds_themselves(finds_best, gain_low, passes):
+    assert forecast("a", finds_best, 1.0, gain_low).passes(WANTED) is passes
 
 
 def test_a_close_go_says_so():
-    simulation = Simulation(WANTED, 1, {})
-    for surely, ended_well, worst_gain in (
+    simulator = Simulator(WANTED, 1, {})
+    for surely, finds_best, gain_low in (
         (True, 0.9, 1.0),
         (False, 0.805, 1.0),
         (False, 0.9, 0.005),
     ):
-        found = judge(None, forecast("a", ended_well, 1.0, worst_gain), simulation, 10)
+        found = judge(None, forecast("a", finds_best, 1.0, gain_low), simulator, 10)
         assert found.answer == "go"
-        assert ("It is close" not in found.reason) is surely
-    assert replace(found, answer="x").answer == "x"
+        assert found.sure is surely
+        assert ("It is not sure" not in found.reason) is surely
 
 
 def test_what_gains_nothing_says_so():
     """At exactly nothing it is no go, and that is the reason; what would change it is simulated."""
-    beliefs = read_beliefs(
+    inputs = read_inputs(
         options=2, rate=0.1, lift="50%", traffic="1000 per day", late="4 hours", run_for="2 weeks"
     )
-    found = judge(beliefs, forecast("a", 0.9, 1.0, 0.0), Simulation(WANTED, 1, {}), 4)
+    found = judge(inputs, forecast("a", 0.9, 1.0, 0.0), Simulator(WANTED, 1, {}), 4)
     assert found.answer != "go"
     assert "a does not gain over an equal split" in found.reason

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from latesum import InvalidInput, delays
-from latesum.planning.beliefs import read_beliefs
+from latesum.planning.inputs import read_inputs
 from latesum.planning.words import Lateness, as_time, read_duration, read_lift, read_traffic
 
 ASKED = {
@@ -45,6 +45,14 @@ def test_quantiles_are_met():
     assert ended.bound == 7200
     same = Lateness.read({0.5: "2 hours", 0.95: "3 days"}).in_rounds(100)
     assert same.mean == pytest.approx(late.mean)
+
+
+def test_what_people_say_first_is_understood():
+    """The last one comes after ten days: spread evenly until then, and never later."""
+    for said in ("up to 10 days", "at most 10 days", "within 10 days", "all within 10 days"):
+        late = Lateness.read(said).in_rounds(1)
+        assert (late.bound, round(late.mean)) == (240, 120)
+    assert Lateness.read("about 2 days").in_rounds(1).mean == pytest.approx(48, abs=1)
 
 
 def test_distributions_in_time():
@@ -96,33 +104,33 @@ def test_a_file_or_a_fit(tmp_path):
 
 
 def test_time_becomes_rounds_and_back():
-    beliefs = read_beliefs(**ASKED)
-    assert (beliefs.bucket_rounds, beliefs.buckets, beliefs.horizon) == (2400, 84, 201_600)
-    assert beliefs.hours(2400) == pytest.approx(24)
-    assert beliefs.delay().mean == pytest.approx(4800, rel=0.01)
-    weekly = read_beliefs(**{**ASKED, "bucket": "week"})
-    assert weekly.horizon == beliefs.horizon
-    hourly = read_beliefs(**{**ASKED, "bucket": "hour"})
-    assert hourly.horizon == beliefs.horizon
+    inputs = read_inputs(**ASKED)
+    assert (inputs.bucket_rounds, inputs.buckets, inputs.horizon) == (2400, 84, 201_600)
+    assert inputs.hours(2400) == pytest.approx(24)
+    assert inputs.delay().mean == pytest.approx(4800, rel=0.01)
+    weekly = read_inputs(**{**ASKED, "bucket": "week"})
+    assert weekly.horizon == inputs.horizon
+    hourly = read_inputs(**{**ASKED, "bucket": "hour"})
+    assert hourly.horizon == inputs.horizon
 
 
 def test_a_mean_reward_with_a_spread():
     asked = {**ASKED, "rate": None, "mean": 3.0, "high": 100.0, "sd": 12.0, "lift": "+0.5"}
-    problem = read_beliefs(**asked).problem()
+    problem = read_inputs(**asked).problem()
     assert problem.arms[1].mean == pytest.approx(0.03)
     assert math.sqrt(problem.arms[1].variance) == pytest.approx(0.12)
     assert problem.gaps[1] == pytest.approx(0.005)
-    widest = read_beliefs(**{**asked, "sd": None}).problem()
+    widest = read_inputs(**{**asked, "sd": None}).problem()
     assert widest.arms[1].variance == pytest.approx(0.03 * 0.97)
 
 
 def test_the_weekly_pattern_fits_the_buckets():
     for bucket in ("hour", "day", "week"):
-        beliefs = read_beliefs(**{**ASKED, "bucket": bucket})
-        problem = beliefs.problem(weekly=True)
+        inputs = read_inputs(**{**ASKED, "bucket": bucket})
+        problem = inputs.changed(weekly=True).problem()
         assert problem.calendar.step == 2400
-    high = read_beliefs(**{**ASKED, "rate": 0.9, "lift": "5%"})
-    assert high.problem(weekly=True).changes
+    high = read_inputs(**{**ASKED, "rate": 0.9, "lift": "5%"})
+    assert high.changed(weekly=True).problem().changes
 
 
 @pytest.mark.parametrize(
@@ -160,7 +168,7 @@ def test_the_weekly_pattern_fits_the_buckets():
 )  # fmt: skip
 def test_nonsense_is_refused(change, says):
     with pytest.raises(InvalidInput, match=says):
-        read_beliefs(**{**ASKED, **change})
+        read_inputs(**{**ASKED, **change})
 
 
 def test_a_fit_says_how_many_delays_it_is_of_and_its_warnings_end_no_sentence():

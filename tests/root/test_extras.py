@@ -164,7 +164,7 @@ def test_the_core_alone_simulates_compares_plans_and_fits(tmp_path):
         print("file", delays.fit({str(tmp_path / "late.csv")!r}, largest=20).mean.value)
         print("bound", theory.__name__, attributed.QPMD("ucb1", 2).name)
         planned = plan(options=2, rate=0.1, lift="50%", traffic="1000 per day", late="4 hours",
-                       run_for="8 weeks", replications=20, workers=1, check_beliefs=False,
+                       run_for="8 weeks", replications=20, workers=1, sensitivity=False,
                        policies=["unmix", "half test"])
         assert planned._repr_html_().startswith("<pre>GO")
         print(planned)

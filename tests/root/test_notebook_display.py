@@ -119,7 +119,7 @@ def test_a_problem_shows_its_arms():
 def test_a_plan_and_a_campaign(tmp_path):
     plan = latesum.plan(
         options=2, rate=0.1, lift="50%", traffic="1000 per day", late="4 hours", run_for="8 weeks",
-        replications=20, workers=1, check_beliefs=False,
+        replications=20, workers=1, sensitivity=False,
     )  # fmt: skip
     assert "GO" in plan._repr_html_().upper()
     with latesum.Campaign.create(

@@ -92,8 +92,11 @@ def test_plans_over_http(lasting_service):
         "run_for": "8 weeks",
     }  # fmt: skip
     found = operator.post("/v1/plans", json=question).json()
-    assert found["plan"]["verdict"]["answer"] == "go"
-    assert found["ended_well"]["value"] > 0.8
+    assert found["verdict"]["answer"] == "go"
+    assert found["policies"][0]["finds_best"]["value"] > 0.8
+    rows = {row["truth"]: row for row in found["sensitivity"]}
+    assert rows["nothing is better"]["winner"]["value"] < 0.5
+    assert rows["all new options are worse"]["regret"]["value"] > 0
     for wrong, says in (
         ({"run_for": "8 wombats"}, "wombats"),
         ({"late": "delays.csv"}, "reads no files"),
@@ -118,12 +121,14 @@ def test_a_plan_in_lines_gets_surer(lasting_service):
     assert answer.headers["content-type"].startswith("application/x-ndjson")
     *present, last = [json.loads(line) for line in answer.text.splitlines()]
     assert [each["present"]["stage"] for each in present] == [
-        "first look", "closer look", "main answer",
+        "stage 1", "stage 2", "stage 3",
     ]  # fmt: skip
     runs = [each["present"]["replications"] for each in present]
     assert runs == sorted(set(runs))
     assert not present[0]["present"]["sure"]
-    assert present[-1]["present"]["ended_well"] == last["found"]["ended_well"]
+    label = last["found"]["recommendation"]["label"]
+    chosen = next(row for row in last["found"]["policies"] if row["label"] == label)
+    assert present[-1]["present"]["finds_best"] == chosen["finds_best"]
     assert last["found"] == operator.post("/v1/plans", json=question).json()
     refused = operator.post(
         "/v1/plans", json={**question, "run_for": "8 wombats"}, headers=in_lines

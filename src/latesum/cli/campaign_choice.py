@@ -34,22 +34,22 @@ def choose_policy(
         return None
     if why := _cannot(settings):
         return "unmix", f"it was not chosen by simulation: {why}"
-    from latesum.campaigns.market_fields import read_late
-    from latesum.markets import ToldDelay
-    from latesum.planning import plan_regions
+    from latesum.planning import given_delay, plan_regions
     from latesum.planning.words import read_duration
 
     days = _USUAL_DAYS if run_for is None else round(read_duration(run_for, "the run") / 24)
-    span, sure = read_late(late or f"about {_USUAL_LATE}")
-    told = ToldDelay(read_duration(span, "how late sales come") / 24, sure)  # type: ignore[arg-type]
+    delay = given_delay(late or f"about {_USUAL_LATE}")
     try:
         found = plan_regions(
             _rows(settings["history"]), regions=1, options=len(settings["options"]), lift=_LIFT,
-            days=days, late=told, replications=_RUNS, workers=os.cpu_count() or 1,
+            days=days, late=delay, sensitivity=False, replications=_RUNS, workers=os.cpu_count() or 1,
         )  # fmt: skip
     except InvalidInput as refusal:
         return "unmix", f"it was not chosen by simulation: {refusal}"
-    lost = {row.policy: row.lost for row in found.forecasts}
+    lost = {
+        each.candidate.label: each.regret.value / (each.reward.value + each.regret.value)
+        for each in found.forecasts
+    }
     best = min(_CAN_RUN, key=lost.__getitem__)
     others = ", ".join(f"{name} {share:.1%}" for name, share in lost.items() if name != best)
     return best, (

@@ -201,6 +201,9 @@ def _planned(path: Path, given: dict[str, Any]) -> dict[str, Any]:
         settings["regions"] = _planned_regions(path, handed, given)
     if "reason" in handed and "policy" not in given:
         print(f"Policy: {policy}, because {handed['reason']}.")
+    verdict = planned.get("verdict", {}) if isinstance(planned, dict) else {}
+    if verdict.get("answer") == "no-go":
+        print(f"Warning: {path} is a no-go, and is set up all the same. {verdict['reason']}")
     if "expected_rounds" not in given and "bucket" in handed:
         every, planned_every = given.get("every", "day"), handed.get("every")
         if planned_every not in (None, every):

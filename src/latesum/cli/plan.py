@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,6 +16,9 @@ from latesum._render import terminal
 from latesum.cli.live_answer import live_answer
 from latesum.cli.options import Dask, Kept, Seed, Workers, check_folder, worker_count, working
 
+if TYPE_CHECKING:
+    from latesum.planning import Plan
+
 
 def plan_campaign(
     options: Annotated[int, typer.Option(help="How many options there are.")],
@@ -23,8 +26,8 @@ def plan_campaign(
     late: Annotated[
         str,
         typer.Option(
-            help='How late rewards come: "2 days", "half within 2 hours, 95% within 3 days", '
-            '"exponential(2 days)", or a CSV or Parquet file.'
+            help='How late rewards come: "2 days", "up to 10 days", "half within 2 hours, 95% within 3 '
+            'days", "exponential(2 days)", or a CSV or Parquet file.'
         ),
     ],
     run_for: Annotated[str, typer.Option(help='How long you are willing to run: "12 weeks".')],
@@ -50,22 +53,22 @@ def plan_campaign(
             help='How long its totals are known: "4 weeks"; with --regions, a file of them.'
         ),
     ] = None,
-    effects_change: Annotated[
+    nonstationary: Annotated[
         bool,
         typer.Option(
-            "--effects-change", help="The best option and another one change places during the run."
+            "--nonstationary", help="The best option and another one change places during the run."
         ),
     ] = False,
     regions: Annotated[
         int | None,
         typer.Option(help="The number of regions; each has its own totals: see --history."),
     ] = None,
-    ends_right: Annotated[
-        float, typer.Option(help="A go ends right in at least this share of runs.")
+    finds_best: Annotated[
+        float, typer.Option(help="A go finds the best option in at least this share of runs.")
     ] = 0.8,
     percentile: Annotated[float, typer.Option(help="And gains even at this percentile.")] = 0.05,
     longer: Annotated[
-        float, typer.Option(help='How many times as long a "go, but" may run.')
+        float, typer.Option(help="How many times as long a conditional go may run.")
     ] = 2.0,
     replications: Annotated[
         int | None, typer.Option(help="The runs of each policy at most: 1000, with --regions 100.")
@@ -77,60 +80,86 @@ def plan_campaign(
     workers: Workers = None,
     dask: Dask = None,
     store: Kept = None,
-    quick: Annotated[
-        bool, typer.Option(help="Do not try what happens if beliefs are wrong.")
-    ] = False,
+    quick: Annotated[bool, typer.Option(help="Leave the sensitivity analysis out.")] = False,
     out: Annotated[list[Path] | None, typer.Option(help="Write it here (.html, .json).")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, not text.")] = False,
 ) -> None:
     """Will it work, how long will it take, which policy: answered by simulating your campaign."""
-    from latesum.planning import plan
+    from latesum.planning import Thresholds, plan
 
+    thresholds = Thresholds(finds_best, percentile, longer)
+    for path in out or []:
+        _check_writable(path)
     if regions is not None:
         given = {
-            "--traffic": traffic, "--rate": rate, "--mean": mean, "--high": high, "--sd": sd,
-            "--low": low or None, "--switch-cost": switch_cost or None, "--delay-unit": delay_unit,
-            "--status-quo": status_quo, "--policies": policies, "--out": out or None,
+            "--traffic": traffic,
+            "--rate": rate,
+            "--mean": mean,
+            "--high": high,
+            "--sd": sd,
+            "--low": low or None,
+            "--switch-cost": switch_cost or None,
+            "--delay-unit": delay_unit,
+            "--status-quo": status_quo,
+            "--policies": policies,
             "--bucket": None if bucket == "day" else bucket,
-            "--effects-change": effects_change or None,
-        }  # fmt: skip
+            "--nonstationary": nonstationary or None,
+        }
         if unused := [name for name, value in given.items() if value is not None]:
             raise InvalidInput(
-                f"with --regions, what is true of the market is in --history: leave {', '.join(unused)} out."
+                "with --regions, what is true of the market is in --history: leave "
+                f"{', '.join(unused)} out."
             )
-        _plan_regions(
-            regions, history, options, lift, late, run_for, replications or 100, seed, workers, dask,
-            store, as_json,
-        )  # fmt: skip
-        return
-    if traffic is None:
+        with working(worker_count(workers), dask, store) as how:
+            how["announce"] = None
+            found = _plan_regions(
+                regions,
+                history,
+                lift,
+                late,
+                run_for,
+                options=options,
+                thresholds=thresholds,
+                sensitivity=not quick,
+                replications=replications or 100,
+                seed=seed,
+                **how,
+            )
+    elif traffic is None:
         raise InvalidInput(
             'say --traffic, such as "5000 per day"; or --regions with --history FILE.'
         )
-    for path in out or []:
-        check_folder(path)
-        if path.suffix.lower() not in (".html", ".htm", ".json"):
-            raise InvalidInput(f"a plan is written as .html or .json, not {path.name!r}.")
-        if path.suffix.lower() != ".json":
-            require("jinja2", "experiments")
-        try:  # before the simulation, not after it
-            tempfile.TemporaryFile(dir=path.absolute().parent).close()
-        except OSError as error:
-            raise InvalidInput(f"{path} cannot be written: {error.strerror}.") from None
-    with (
-        live_answer() as (progress, on_answer),
-        working(worker_count(workers), dask, store, progress=progress) as how,
-    ):
-        how["announce"] = None
-        found = plan(
-            options=options, lift=lift, traffic=traffic, late=late, run_for=run_for, rate=rate,
-            mean=mean, low=low, high=high, sd=sd, bucket=bucket, switch_cost=switch_cost,
-            delay_unit=delay_unit, status_quo=status_quo, history=history,
-            changing=effects_change, ended_well=ends_right, percentile=percentile, longer=longer,
-            policies=None if policies is None else split_list(policies),
-            check_beliefs=not quick, replications=replications or 1000, seed=seed, on_answer=on_answer,
-            **how,
-        )  # fmt: skip
+    else:
+        with (
+            live_answer() as (progress, on_interim),
+            working(worker_count(workers), dask, store, progress=progress) as how,
+        ):
+            how["announce"] = None
+            found = plan(
+                options=options,
+                lift=lift,
+                traffic=traffic,
+                late=late,
+                run_for=run_for,
+                rate=rate,
+                mean=mean,
+                low=low,
+                high=high,
+                sd=sd,
+                bucket=bucket,
+                switch_cost=switch_cost,
+                delay_unit=delay_unit,
+                status_quo=status_quo,
+                history=history,
+                nonstationary=nonstationary,
+                thresholds=thresholds,
+                policies=None if policies is None else split_list(policies),
+                sensitivity=not quick,
+                replications=replications or 1000,
+                seed=seed,
+                on_interim=on_interim,
+                **how,
+            )
     for path in out or []:
         found.save(path)
     if as_json:
@@ -141,36 +170,37 @@ def plan_campaign(
         print(f"The plan: {path}")
 
 
+def _check_writable(path: Path) -> None:
+    """Refuse before the simulation, not after it."""
+    check_folder(path)
+    if path.suffix.lower() not in (".html", ".htm", ".json"):
+        raise InvalidInput(f"a plan is written as .html or .json, not {path.name!r}.")
+    if path.suffix.lower() != ".json":
+        require("jinja2", "experiments")
+    try:
+        tempfile.TemporaryFile(dir=path.absolute().parent).close()
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be written: {error.strerror}.") from None
+
+
 def _plan_regions(
-    regions: int, history: str | None, options: int, lift: str, late: str, run_for: str, replications: int,
-    seed: int, workers: int | None, dask: str | None, store: Path | None, as_json: bool,
-) -> None:  # fmt: skip
-    from latesum.markets import ToldDelay
-    from latesum.planning import plan_regions
-    from latesum.planning.words import read_duration
+    regions: int, history: str | None, lift: str, late: str, run_for: str, **more: Any
+) -> Plan:
+    from latesum.planning import given_delay, plan_regions
+    from latesum.planning.words import read_duration, read_lift
 
     if history is None or not Path(history).is_file():
         raise InvalidInput(
-            "--regions needs --history FILE: rows before the start with date, region, rounds and total."
+            "--regions needs --history FILE: rows before the start with date, region, rounds and "
+            "total."
         )
-    text = late.strip().removeprefix("about ").strip()
-    sure: Literal["known", "guess"] = "known" if text == late.strip() else "guess"
-    share = lift.strip()
-    if not share.endswith("%"):
+    if not lift.strip().endswith("%"):
         raise InvalidInput(f'with --regions the lift is a share, such as "10%", not {lift!r}.')
-    with working(worker_count(workers), dask, store) as how:
-        how["announce"] = None
-        found = plan_regions(
-            Path(history), regions=regions, options=options, lift=_share(share),
-            days=round(read_duration(run_for, "the run") / 24),
-            late=ToldDelay(read_duration(text, "how late sales are") / 24, sure),
-            replications=replications, seed=seed, **how,
-        )  # fmt: skip
-    print(json.dumps(found.to_json(), indent=2) if as_json else found)
-
-
-def _share(text: str) -> float:
-    try:
-        return float(text.removesuffix("%")) / 100
-    except ValueError:
-        raise InvalidInput(f'the lift is a share, such as "10%", not {text!r}.') from None
+    return plan_regions(
+        Path(history),
+        regions=regions,
+        lift=read_lift(lift, 1.0),
+        days=round(read_duration(run_for, "the run") / 24),
+        late=given_delay(late),
+        **more,
+    )

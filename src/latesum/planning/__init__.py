@@ -1,23 +1,24 @@
 """Before a campaign: will it work, how long will it take, and with which policy?"""
 
+from latesum.planning.inputs import PlanWords
 from latesum.planning.planner import plan
-from latesum.planning.present import PresentAnswer
+from latesum.planning.racing import InterimResult, Thresholds
 from latesum.planning.regions import (
-    RegionForecast,
-    RegionPlan,
     fitted_market,
+    given_delay,
     past_rows,
     plan_regions,
     read_history,
 )
-from latesum.planning.result import Plan
+from latesum.planning.report import Plan
 
 __all__ = [
+    "InterimResult",
     "Plan",
-    "PresentAnswer",
-    "RegionForecast",
-    "RegionPlan",
+    "PlanWords",
+    "Thresholds",
     "fitted_market",
+    "given_delay",
     "past_rows",
     "plan",
     "plan_regions",

@@ -1,7 +1,8 @@
-"""A plan from a history: what regions buy, and which policy loses least, by simulating the market that it shows.
+"""A plan from a history: what regions buy, by simulating markets like the one that it shows.
 
-Levels, weekdays, noise and drift are fitted to the rows of the history; the delay is what was told, because rows of
-one option hardly show it. Then markets like it are simulated with the model's rule, with the test of half the time that people would run otherwise, and as one stream.
+Levels, weekdays, noise and drift are fitted to the rows of the history; the delay is what was given,
+because rows of one option hardly show it. Then markets like it are simulated with the market model,
+with the test of half the time that people would run otherwise, and with all regions added up.
 """
 
 from __future__ import annotations
@@ -11,152 +12,131 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple, Unpack
+from typing import Any, Unpack
 
 import numpy as np
+from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput, finite_number, shortened, whole_number
-from latesum._render import TextTable, new_table
 from latesum._sentences import counted
+from latesum.experiments import stats
 from latesum.experiments.engine import RunOptions, run
 from latesum.experiments.markets.spec import MarketRunSpec
-from latesum.experiments.studies.markets import AS_GOOD
+from latesum.experiments.results import Rows
+from latesum.experiments.stats import Uncertain, mean_of, quantile_of, share_of
 from latesum.files import totals
 from latesum.markets import MarketConfig, RegionRow, ToldDelay, readings
+from latesum.markets.readings import noisy_demand
 from latesum.markets.rows import Panel
 from latesum.markets.search import FIRST_SEARCH, learned
+from latesum.planning.candidates import STREAM, Candidate
+from latesum.planning.racing import Forecast, Thresholds, recommend
+from latesum.planning.report import Plan
+from latesum.planning.sensitivity import ALL_WORSE, NOTHING_BETTER, Scenario, next_best
+from latesum.planning.verdict import Change, PlanVerdict, reason_for
+from latesum.planning.words import Lateness
+from latesum.policies.spec import PolicySpec
 from latesum.simulation.market import Market
 
-_SWITCHBACK = "switchback"
-#: What is tried: the policy, whether with all regions or as one stream, and what it is called.
+#: What is tried: the label, what plays in a market, and whether all regions are added up.
 _TRIED = (
-    ("switchback(winner=True)", True, "switchback"),
-    ("half-time-test", True, "a test of half the time"),
-    ("switchback(winner=True)", False, "switchback, as one stream"),
-    ("half-time-test", False, "a test of half the time, as one stream"),
-    ("flow", False, "flow, as one stream"),
-    ("unmix", False, "unmix, as one stream"),
+    ("switchback", "switchback", False),
+    ("half-time test", "half-time-test", False),
+    ("switchback, added up", "switchback", True),
+    ("half-time test, added up", "half-time-test", True),
+    ("flow, added up", "flow", True),
+    ("unmix, added up", "unmix", True),
 )
-_ALONE = ", as one stream"
+_ADDED_UP = ", added up"
 #: A history shows the level and the weekdays of this many days at least.
-_LEAST_DAYS = FIRST_SEARCH
+_MIN_DAYS = FIRST_SEARCH
+#: Runs of a scenario, and of a change, at least.
+_MIN_RUNS = 20
+#: With a tie within this many standard errors the regions are kept.
+_TIE_Z = 2.0
+#: Simulated for the mean of a delay that is given in words.
+_FINE = 1000.0
 
-
-class RegionForecast(NamedTuple):
-    """What a policy does in markets like the one of the history.
-
-    Args:
-        policy: Its name.
-        regions: In how many regions.
-        lost: What it loses of the sales of the best option, as a share.
-        of_split: The same over what an equal split loses.
-        ends_right: The share of runs that end on the best option, or within 2% of it.
-        decided: The share of runs in which a winner was named; NaN where none is looked for.
-        days: After how many days half of those were named; NaN where there are none.
-    """
-
-    policy: str
-    regions: int
-    lost: float
-    of_split: float
-    ends_right: float
-    decided: float
-    days: float
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class RegionPlan:
-    """The answer of `plan_regions`.
+class RegionInputs:
+    """What a plan from a history starts from.
 
     Args:
         market: The law of markets that was fitted to the history.
-        forecasts: What was tried, the one that loses least first.
-        warnings: What the history says against it.
-        sentence: What to do, in words.
-        late: How late sales are, as it was told.
+        late: How late sales are, as it was given.
+        days: How many days the history has.
         regions: The names of the regions, where the history has them.
     """
 
     market: Market
-    forecasts: tuple[RegionForecast, ...]
-    warnings: tuple[str, ...]
-    sentence: str
     late: ToldDelay
+    days: int
     regions: tuple[str, ...] = ()
 
-    @property
-    def recommendation(self) -> dict[str, Any]:
-        """What `latesum campaign new --plan` and the service's page set up: the best that a campaign can run.
+    unit = "sales"
+    switch_cost = 0.0
 
-        A test of half the time is no policy of a campaign; where it loses least, the next one is handed over.
-        """
-        policy, together = next(
-            (policy, together)
-            for row in self.forecasts
-            for policy, together, name in _TRIED
-            if name == row.policy and not policy.startswith("half")
-        )
+    @property
+    def options(self) -> int:
+        """How many options there are."""
+        return self.market.options
+
+    @property
+    def run_hours(self) -> float:
+        """How long the campaign runs."""
+        return 24.0 * self.market.buckets
+
+    @property
+    def campaign(self) -> dict[str, Any]:
+        """What a campaign is set up with beside the policy."""
+        return {"every": "day"}
+
+    def in_words(self) -> list[str]:
+        """The inputs and what was assumed, in sentences."""
         law = self.market
-        horizon = f"{law.buckets} days"
-        delay = counted(f"{self.late.mean:g}", "day")
-        about = "about " if self.late.sure == "guess" else ""
-        is_market = policy.startswith(_SWITCHBACK)
-        handed: dict[str, Any] = {
-            "policy": _SWITCHBACK if is_market else policy,
-            "parameters": {
-                "n_arms": law.options, "horizon": horizon,
-                **({"late": about + delay} if is_market else {"mean_delay": delay}),
-            },
-            "every": "day",
-            "n_regions": law.regions if together else 1,
-            "regions": list(self.regions) if together else [],
-        }  # fmt: skip
-        if law.rounds == "visitors":
-            rounds = law.visitors / (law.regions if together else 1)
-            handed["bucket"] = max(1, round(rounds))
-        return handed
+        walk = math.hypot(law.walk, law.region_walk)
+        return [
+            f"The history: {counted(str(self.days), 'day')}, {law.sales:,.0f} sales a day in "
+            f"{counted(str(law.regions), 'region')}, weekdays up to {law.weekday:.0%} apart from "
+            f"the mean, levels that walk by {walk:.1%} a day, noise of {law.noise:.1%}. Campaigns "
+            f"are simulated with {counted(str(law.history), 'day')} of history.",
+            f"One of the {law.options} options, today's included, sells {law.effects:.0%} more than "
+            f"the others, for {counted(str(law.buckets), 'day')}.",
+            f"Sales come {self.late.mean:.2g} days late on average, as was given"
+            f"{' (a guess)' if self.late.sure == 'guess' else ''}.",
+            "A winner is named when one option is as good as the best with 95% probability, and "
+            "every option in the race was shown in two periods. Only switchback is asked for one; "
+            "'decided after' is when half of the runs have one.",
+        ]
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON values."""
-        rows = [
-            {key: None if value != value else value for key, value in row._asdict().items()}
-            for row in self.forecasts
-        ]
+        """The numbers, as JSON values."""
         return {
-            "market": self.market.plain(), "policies": rows, "warnings": list(self.warnings),
-            "sentence": self.sentence, "recommendation": self.recommendation,
-        }  # fmt: skip
+            "market": self.market.plain(),
+            "mean_delay_days": self.late.mean,
+            "sure": self.late.sure,
+            "regions": list(self.regions),
+            "run_hours": self.run_hours,
+            "options": self.options,
+            "lift": self.market.effects,
+        }
 
-    def table(self) -> TextTable:
-        """One row per policy, the best first."""
-        columns = [
-            "policy",
-            "regions",
-            "lost",
-            "of an equal split's",
-            "ends right",
-            "decided",
-            "half after",
-        ]
-        table = new_table("Markets like the one of the history", columns)
-        for row in self.forecasts:
-            known = row.decided == row.decided
-            table.add_row(
-                row.policy, f"{row.regions}", f"{row.lost:.1%}", f"{row.of_split:.2f}",
-                f"{row.ends_right:.0%}", f"{row.decided:.0%}" if known else "",
-                "" if row.days != row.days else f"{row.days:.0f} days",
-            )  # fmt: skip
-        return table
 
-    def __str__(self) -> str:
-        law = self.market
-        told = (
-            f"The history: {law.sales:,.0f} sales a day in {law.regions} region{'s' * (law.regions > 1)}, "
-            f"weekdays up to {law.weekday:.0%} apart from the mean, levels that walk by "
-            f"{math.hypot(law.walk, law.region_walk):.1%} a day, noise of {law.noise:.1%}, sales about "
-            f"{law.delay:.2g} days late as was told."
-        )
-        return "\n".join([told, str(self.table()), *self.warnings, self.sentence])
+def given_delay(late: str) -> ToldDelay:
+    """How late sales are, from the words that `plan` takes; "about 2 days" is a guess.
+
+    Args:
+        late: The words, of which the mean is kept.
+
+    >>> given_delay("about 2 days").sure, given_delay("up to 10 days").mean
+    ('guess', 5.0)
+    """
+    mean = Lateness.read(late).in_rounds(_FINE).mean / _FINE / 24
+    sure = "guess" if late.strip().lower().startswith("about") else "known"
+    return ToldDelay(float(f"{mean:.3g}"), sure)  # type: ignore[arg-type]
 
 
 def read_history(source: Path | bytes) -> list[RegionRow]:
@@ -254,9 +234,9 @@ def fitted_market(
         ("today", "new"), days, regions=names, delay=late, before="today", rounds_known=known_rounds
     )
     panel = Panel.of(rows, settings, 0)
-    if int(panel.known.sum()) < _LEAST_DAYS:
+    if int(panel.known.sum()) < _MIN_DAYS:
         raise InvalidInput(
-            f"the history has {int(panel.known.sum())} days with a total; {_LEAST_DAYS} or more are needed."
+            f"the history has {int(panel.known.sum())} days with a total; {_MIN_DAYS} or more are needed."
         )
     hyper = learned(panel, settings)
     shown = readings(rows, 0, settings)
@@ -275,7 +255,8 @@ def fitted_market(
         shocks=hyper.shocks if regions > 1 and not split else 0.0, noise=hyper.noise,
         rounds="visitors" if known_rounds else "constant",
     )  # fmt: skip
-    return law, tuple(words for words in shown.warnings if "Demand walks" in words)
+    noisy = noisy_demand(rows, 0, settings)
+    return law, () if noisy is None else (str(noisy),)
 
 
 def plan_regions(
@@ -286,11 +267,13 @@ def plan_regions(
     lift: float,
     days: int,
     late: ToldDelay,
+    thresholds: Thresholds | None = None,
+    sensitivity: bool = True,
     replications: int = 100,
     seed: int = 1,
     **how: Unpack[RunOptions],
-) -> RegionPlan:
-    """What regions buy and which policy loses least, by simulating markets like that of a history.
+) -> Plan:
+    """What regions buy and which policy to take, by simulating markets like that of a history.
 
     Args:
         history: Rows before the start, or a file of them (`read_history`).
@@ -299,6 +282,8 @@ def plan_regions(
         lift: What the better option sells more, as a share.
         days: How long the campaign runs.
         late: How late sales are, as far as it is known.
+        thresholds: When it is a go, as in `plan`.
+        sensitivity: Whether to find out what happens if inputs are wrong.
         replications: How often each policy is run.
         seed: The same seed gives the same plan.
         how: Where and how runs are made.
@@ -307,80 +292,238 @@ def plan_regions(
     >>> rows = [RegionRow(region, day, 9000, "today", float(rng.poisson(300)))
     ...     for day in range(-28, 0) for region in ("north", "south")]
     >>> found = plan_regions(
-    ...     rows, regions=2, options=2, lift=0.2, days=35, late=ToldDelay(1.0), replications=3, workers=1)
-    >>> found.market.regions, len(found.forecasts)
-    (2, 6)
+    ...     rows, regions=2, options=2, lift=0.2, days=35, late=ToldDelay(1.0), replications=3,
+    ...     sensitivity=False, workers=1)
+    >>> [each.candidate.label for each in found.forecasts][:2]
+    ['switchback', 'half-time test']
     """
     rows = read_history(history) if isinstance(history, (Path, bytes)) else list(history)
     lift = finite_number(lift, "the lift", above=0, at_most=5)
     regions = whole_number(regions, "the number of regions", at_least=1)
     days = whole_number(days, "the days of the campaign", at_least=14)
     replications = whole_number(replications, "the number of replications", at_least=1)
+    thresholds = Thresholds() if thresholds is None else thresholds.checked()
     law, warnings = fitted_market(
         rows, regions=regions, options=options, lift=lift, days=days, late=late
     )
-    alone = replace(
-        law, regions=1, spread=1.0, walk=math.hypot(law.walk, law.region_walk / math.sqrt(regions)),
-        region_walk=0.0, noise=law.noise / math.sqrt(regions),
-    )  # fmt: skip
-    tried = list(_TRIED)
-    if regions == 1:  # it is one stream anyway
-        tried = [
-            (policy, True, name.removesuffix(_ALONE))
-            for policy, together, name in _TRIED
-            if together or policy in ("flow", "unmix")
-        ]
-    settings = [
-        MarketRunSpec(
-            law if together else alone, policy, seed, problem_name="plan", policy_name=name
-        )
-        for policy, together, name in tried
-    ]
-    results = run(settings, replications, what="policies", **how)
-    forecasts = [
-        _forecast(name, law.regions if together else 1, results["plan", name].measured)
-        for _, together, name in tried
-    ]
-    forecasts.sort(key=lambda row: row.lost)
     names = tuple(sorted({row.region for row in rows}))
-    return RegionPlan(
-        law, tuple(forecasts), warnings, _sentence(forecasts), late, names if names != ("",) else ()
+    known = len({row.bucket for row in rows})
+    inputs = RegionInputs(law, late, known, () if names == ("",) else names)
+    tried = {
+        label if regions > 1 else label.removesuffix(_ADDED_UP): (player, added_up and regions > 1)
+        for label, player, added_up in _TRIED
+        if regions > 1 or not added_up or player in ("flow", "unmix")
+    }
+    simulation = _MarketSimulation(inputs, tried, thresholds.percentile, seed, how)
+    worlds = dict.fromkeys(tried, law)
+    forecasts, gains = simulation.forecasts(list(worlds.items()), replications, "policies")
+    recommended, reason = _recommend(forecasts, gains, thresholds)
+    fewer = min(replications, max(replications // 5, _MIN_RUNS))
+    verdict = _judge(recommended, thresholds, simulation, fewer)
+    scenarios: list[Scenario] = []
+    if sensitivity:
+        runner_up = next_best([each for each in forecasts if _can_run(each)], recommended)
+        scenarios = _analyze(recommended, runner_up, thresholds, simulation, fewer)
+    return Plan(
+        inputs,
+        tuple(forecasts),
+        recommended,
+        reason,
+        verdict,
+        tuple(scenarios),
+        thresholds,
+        seed,
+        warnings,
     )
 
 
-def _forecast(name: str, regions: int, measured: Any) -> RegionForecast:
-    lost, split, named = measured["lost"], measured["lost_by_split"], measured["named"][:, 0]
-    looked = name.startswith("switchback")
-    found = np.isfinite(named)
-    return RegionForecast(
-        name, regions, float(lost.mean()), float(lost.mean() / split.mean()),
-        float(np.mean(measured["within"] < AS_GOOD)), float(found.mean()) if looked else math.nan,
-        float(np.median(named[found])) if found.any() else math.nan,
-    )  # fmt: skip
+@dataclass(frozen=True)
+class _MarketSimulation:
+    """Runs of what plays in markets."""
 
+    inputs: RegionInputs
+    tried: Mapping[str, tuple[str, bool]]
+    percentile: float
+    seed: int
+    options: RunOptions
 
-def _sentence(forecasts: list[RegionForecast]) -> str:
-    best = forecasts[0]
-    by_name = {row.policy: row for row in forecasts}
-    test = by_name["a test of half the time"]
-    words = [
-        f"Use {best.policy}: it loses {best.lost:.1%} of the best option's sales, and a test of half the time "
-        f"{test.lost:.1%}."
-    ]
-    together, alone = by_name["switchback"], by_name.get("switchback, as one stream")
-    if alone is not None and together.days == together.days:
-        if not alone.decided >= 0.5 or math.isnan(alone.days):
-            instead = f"where one stream is decided in {alone.decided:.0%} of runs"
-        elif together.days <= alone.days:
-            instead = f"instead of {_days(alone.days)}"
-        else:
-            instead = f"where one stream needs {_days(alone.days)}"
-        words.append(
-            f"{together.regions} regions: decided in {together.decided:.0%} of runs, half of them within "
-            f"{_days(together.days)} {instead}."
+    def forecasts(
+        self, cases: Sequence[tuple[str, Market]], replications: int, what: str
+    ) -> tuple[list[Forecast], list[Floats]]:
+        """A forecast for each label in a law of markets, and the gain of each run."""
+        specs = []
+        for number, (label, law) in enumerate(cases):
+            player, added_up = self.tried[label]
+            specs.append(
+                MarketRunSpec(
+                    _one_stream(law) if added_up else law,
+                    self._text(player, law),
+                    self.seed,
+                    problem_name=f"{number}",
+                    policy_name=label,
+                )
+            )
+        results = run(specs, replications, what=what, **self.options)
+        found = [
+            self._forecast(label, law, runs.measured)
+            for (label, law), runs in zip(cases, results.runs.values(), strict=True)
+        ]
+        return [forecast for forecast, _ in found], [gain for _, gain in found]
+
+    def _text(self, player: str, law: Market) -> str:
+        """What plays, given the delay of the inputs and not the true one."""
+        late = self.inputs.late
+        if player == "switchback":
+            return f"switchback(winner=True, told={late.mean / law.delay:g}, sure={late.sure!r})"
+        if player in ("flow", "unmix"):
+            return f"{player}(mean_delay={late.mean * law.visitors:g})"
+        return player
+
+    def _forecast(self, label: str, law: Market, measured: Rows) -> tuple[Forecast, Floats]:
+        sales = law.sales * law.buckets
+        regret = measured["lost"] * sales
+        gain = measured["lost_by_split"] * sales - regret
+        tolerance = law.effects / (1 + law.effects)
+        found = measured["within"] < max(tolerance - 1e-9, 1e-9)
+        unknown = Uncertain(math.nan, math.nan, math.nan)
+        decided = decided_late = winner = unknown
+        if self.tried[label][0] == "switchback":
+            named = measured["named"][:, 0]
+            count = int(np.isfinite(named).sum())
+            winner = share_of(count, len(named))
+            hours = np.where(np.isfinite(named), 24 * named, np.inf)
+            decided, decided_late = quantile_of(hours, 0.5), quantile_of(hours, 0.8)
+        forecast = Forecast(
+            candidate=self._candidate(label),
+            reward=mean_of(sales - regret),
+            regret=mean_of(regret),
+            gain=mean_of(gain),
+            gain_low=quantile_of(gain, self.percentile),
+            finds_best=share_of(int(found.sum()), len(found)),
+            decided_after=decided,
+            decided_late=decided_late,
+            winner=winner,
+            switches=mean_of(measured["switches"].astype(np.float64)),
+            on_good=(),
+            replications=len(regret),
         )
-    return " ".join(words)
+        return forecast, gain
+
+    def _candidate(self, label: str) -> Candidate:
+        """What plays, as a campaign takes it: with the regions, or with all of them added up."""
+        law, late = self.inputs.market, self.inputs.late
+        player, added_up = self.tried[label]
+        days, delay = f"{law.buckets} days", counted(f"{late.mean:g}", "day")
+        rounds = max(1, round(law.visitors))
+        known = {"n_arms": law.options, "horizon": law.buckets * rounds}
+        mean = {"mean_delay": late.mean * rounds}
+        is_model = player == "switchback"
+        if is_model:
+            spec = PolicySpec(STREAM, {**known, **mean, "bucket": rounds})
+            about = "about " if late.sure == "guess" else ""
+            parameters = {"n_arms": law.options, "horizon": days, "late": about + delay}
+        elif player == "half-time-test":
+            spec = PolicySpec("fixed-split", {**known, "horizon": known["horizon"] // 2})
+            parameters = dict(spec.parameters)
+        else:
+            spec = PolicySpec(player, {**known, **mean})
+            parameters = {"n_arms": law.options, "horizon": days, "mean_delay": delay}
+        together = law.regions if not added_up else 1
+        campaign: dict[str, Any] = {
+            "policy": "switchback" if is_model else spec.name,
+            "parameters": parameters,
+            "n_regions": together,
+            "regions": list(self.inputs.regions) if together > 1 else [],
+            "added_up": list(self.inputs.regions) if added_up else [],
+        }
+        if law.rounds == "visitors":
+            campaign["bucket"] = max(1, round(law.visitors / together))
+        return Candidate(label, spec, "", campaign)
 
 
-def _days(number: float) -> str:
-    return counted(f"{number:.0f}", "day")
+def _one_stream(law: Market) -> Market:
+    """The market with all regions added up."""
+    root = math.sqrt(law.regions)
+    walk = math.hypot(law.walk, law.region_walk / root)
+    return replace(law, regions=1, spread=1.0, walk=walk, region_walk=0.0, noise=law.noise / root)
+
+
+def _can_run(forecast: Forecast) -> bool:
+    """Whether a campaign can run it: a test is there to compare with."""
+    return not forecast.candidate.label.startswith("half-time test")
+
+
+def _recommend(
+    forecasts: Sequence[Forecast], gains: Sequence[Floats], thresholds: Thresholds
+) -> tuple[Forecast, str]:
+    """The policy to take and why; with a tie the regions are kept."""
+    best, reason = recommend([each for each in forecasts if _can_run(each)], thresholds)
+    together = forecasts[0]
+    if best is together or together.candidate.campaign["n_regions"] == 1:
+        return best, reason
+    lead = gains[forecasts.index(best)] - gains[0]
+    close = float(lead.mean()) <= _TIE_Z * float(stats.standard_error(lead))
+    if (len(lead) == 1 or close) and together.passes(thresholds) == best.passes(thresholds):
+        return together, (
+            f"{best.candidate.label} does not gain clearly more within the uncertainty of the "
+            "simulation, and on a tie the regions are kept"
+        )
+    return best, f"{reason}; the regions are added up to one total for that"
+
+
+def _judge(
+    recommended: Forecast, thresholds: Thresholds, simulation: _MarketSimulation, replications: int
+) -> PlanVerdict:
+    """The verdict; where it is not a go, whether a longer run or a larger lift makes it one."""
+    reason, sure = reason_for(recommended, thresholds), recommended.is_sure(thresholds)
+    if recommended.passes(thresholds):
+        return PlanVerdict("go", sure, reason)
+    law, longer, label = simulation.inputs.market, thresholds.longer, recommended.candidate.label
+    days = round(law.buckets * longer)
+    tried = {
+        "horizon": (longer, replace(law, buckets=days), f"run for up to {days} days"),
+        "lift": (2.0, replace(law, effects=2 * law.effects), f"look for {2 * law.effects:.0%}"),
+    }
+    cases = [(label, changed) for _, changed, _ in tried.values()]
+    found, _ = simulation.forecasts(cases, replications, "what would have to change")
+    changes = [
+        Change(what, factor, 1.0, factor, said, forecast)
+        for (what, (factor, _, said)), forecast in zip(tried.items(), found, strict=True)
+        if forecast.passes(thresholds)
+    ]
+    small = tuple(change for change in changes if change.what == "horizon")
+    if small:
+        return PlanVerdict("conditional go", sure, reason, small, replications)
+    helps = {change.what for change in changes}
+    useless = [said for what, (_, _, said) in tried.items() if what not in helps]
+    not_enough = f"Not enough by itself: {'; '.join(useless)}."
+    return PlanVerdict("no-go", sure, reason, tuple(changes), replications, not_enough)
+
+
+def _analyze(
+    recommended: Forecast,
+    runner_up: Forecast | None,
+    thresholds: Thresholds,
+    simulation: _MarketSimulation,
+    replications: int,
+) -> list[Scenario]:
+    """The recommended policy and the next best where something else is true of the market."""
+    law = simulation.inputs.market
+    worlds = {
+        "as given": law,
+        "delays twice as long": replace(law, delay=2 * law.delay),
+        "delays half as long": replace(law, delay=law.delay / 2),
+        "lift half as large": replace(law, effects=law.effects / 2),
+        NOTHING_BETTER: replace(law, effects=0.0),
+        ALL_WORSE: replace(law, status_quo_best=True),
+        "best option twice as late": replace(law, best_later=2.0),
+        "best option in half the time": replace(law, best_later=0.5),
+    }
+    labels = [each.candidate.label for each in (recommended, runner_up) if each is not None]
+    cases = [(label, world) for world in worlds.values() for label in labels]
+    found, _ = simulation.forecasts(cases, replications, "sensitivity analysis")
+    made = iter(found)
+    return [
+        Scenario.of(truth, next(made), None if runner_up is None else next(made), thresholds)
+        for truth in worlds
+    ]

@@ -26,6 +26,8 @@ _TRAFFIC = re.compile(
 )
 #: A point before three digits, which stands between thousands in half of the world.
 _TWO_WAYS = re.compile(r"[1-9][0-9]{0,2}\.[0-9]{3}")
+_UP_TO = re.compile(r"\s*(?:up to|at most|within)\s+(?P<time>.+)", re.IGNORECASE)
+_ABOUT = re.compile(r"\s*about\s+(?P<time>.+)", re.IGNORECASE)
 _WITHIN = re.compile(
     rf"\s*(?P<share>half|all|{_durations.NUMBER}\s*%)\s+within\s+(?P<time>{_durations.NUMBER}\s*(?:{_durations.UNIT})|an? (?:{_durations.UNIT}))\s*",
     re.IGNORECASE,
@@ -137,13 +139,26 @@ class Lateness:
     16.7
     >>> Lateness.read("exponential(2 days)").in_rounds(rounds_per_hour=10)
     delays.exponential(480)
+    >>> Lateness.read("up to 10 days").in_rounds(rounds_per_hour=1).bound
+    240
     """
 
-    def __init__(self, said: str, assumption: str, source: Delay | Curve | str) -> None:
+    def __init__(
+        self,
+        said: str,
+        assumption: str,
+        source: Delay | Curve | str,
+        *,
+        mean_only: bool = False,
+        evenly: Curve | str | None = None,
+    ) -> None:
         self.said = said
         #: What was assumed to turn the words into a distribution; empty if nothing.
         self.assumption = assumption
+        #: Whether nothing but the mean was given.
+        self.mean_only = mean_only
         self._source = source
+        self._evenly = evenly
 
     @classmethod
     def read(cls, said: Any, *, unit: str | None = None) -> Lateness:
@@ -165,12 +180,19 @@ class Lateness:
             )
         if not isinstance(said, str):
             raise InvalidInput(f'say how late rewards come such as "2 days", not {said!r}.')
+        if (match := _UP_TO.fullmatch(said)) and _durations.DURATION.fullmatch(match["time"]):
+            return cls._from_quantiles([(1.0, read_duration(match["time"], "the delay"))], said)
         if "within" in said.lower():
             return cls._from_quantiles(_read_within(said), said)
-        if _durations.DURATION.fullmatch(said):
-            hours = read_duration(said, "the mean delay")
-            assumption = "only its mean was given, so the delay is taken to be exponential"
-            return cls(f"{said} on average", assumption, f"exponential({hours} hours)")
+        match = _ABOUT.fullmatch(said)
+        if _durations.DURATION.fullmatch(span := match["time"] if match else said):
+            hours = read_duration(span, "the mean delay")
+            assumption = (
+                "only the mean delay was given, so rewards that are still to come arrive at a "
+                "constant rate (a constant hazard: the delay is exponential)"
+            )
+            law, evenly = f"exponential({hours} hours)", f"uniform(0, {2 * hours} hours)"
+            return cls(f"{said} on average", assumption, law, mean_only=True, evenly=evenly)
         if "(" in said and not _INSIDE.search(said):
             raise InvalidInput(
                 f'say in which unit the delay {said!r} is, such as "exponential(50 hours)".'
@@ -212,15 +234,30 @@ class Lateness:
             )
         alive = 1 - shares
         knots, levels = exponential_pieces(times, alive)
+        hazard = "rewards that are still to come arrive at a constant rate (a constant hazard)"
         if alive[-1] <= 0:
-            assumption = "between the quantiles rewards come at an even pace"
-            return cls(said, assumption, Curve(knots, levels, largest=float(knots[-1])))
-        tail = (times[-1] - times[-2]) / np.log(alive[-2] / alive[-1])
+            last = f"up to {as_time(times[-1])} they are spread evenly"
+            if len(pairs) == 1:
+                return cls(said, last, Curve(times, alive, largest=float(times[-1])))
+            assumption = f"between the times that were given {hazard}; in the last interval, {last}"
+            evenly = Curve(times, alive, largest=float(times[-1]))
+            curve = Curve(knots, levels, largest=float(knots[-1]))
+            return cls(said, assumption, curve, evenly=evenly)
+        tail = float((times[-1] - times[-2]) / np.log(alive[-2] / alive[-1]))
         assumption = (
-            "between the quantiles, and after the last one, rewards come at an even pace "
-            f"(the last {alive[-1]:.0%} by {as_time(tail)} later on average)"
+            f"between the times that were given, and after the last one, {hazard}; the last "
+            f"{alive[-1]:.0%} come {as_time(tail)} after it on average"
         )
-        return cls(said, assumption, Curve(knots, levels, float(tail)))
+        curve, evenly = Curve(knots, levels, tail), Curve(times, alive, tail)
+        return cls(said, assumption, curve, evenly=evenly)
+
+    def spread_evenly(self) -> Lateness | None:
+        """The same times with rewards spread evenly between them; None where nothing was assumed.
+
+        >>> Lateness.read("2 days").spread_evenly().in_rounds(1.0)
+        delays.uniform(0, 96)
+        """
+        return None if self._evenly is None else Lateness(self.said, "", self._evenly)
 
     def in_rounds(self, rounds_per_hour: float, *, factor: float = 1.0) -> Delay:
         """The delay in rounds, `factor` times as long."""

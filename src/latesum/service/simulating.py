@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 from latesum._checks import InvalidInput
-from latesum._render import finite
 from latesum.service.helper_process import Message, answer_questions, tell
 
 #: Runs of each policy in a plan, and the policies that are tried: a verdict while someone waits.
@@ -42,31 +41,29 @@ def _plan(given: dict[str, Any]) -> dict[str, Any]:
     from latesum.planning import plan
 
     found = plan(
-        **given, policies=POLICIES, replications=REPLICATIONS, check_beliefs=False, workers=1,
-        on_answer=lambda answer: tell(answer.to_json()),
-    )  # fmt: skip
-    recommended = found.recommended
-    return {
-        "plan": found.to_json(),
-        "ended_well": recommended.ended_well._asdict(),
-        "settled_hours": finite(recommended.settled_late._asdict()),
-        "gain": recommended.gain._asdict(),
-    }
+        **given,
+        policies=POLICIES,
+        replications=REPLICATIONS,
+        workers=1,
+        on_interim=lambda interim: tell(interim.to_json()),
+    )
+    return found.to_json()
 
 
 def _region_plan(given: dict[str, Any]) -> dict[str, Any]:
-    from latesum.campaigns.market_fields import read_late
-    from latesum.markets import ToldDelay
-    from latesum.planning import past_rows, plan_regions
+    from latesum.planning import given_delay, past_rows, plan_regions
     from latesum.planning.words import read_duration
 
-    late, sure = read_late(given["late"])
     found = plan_regions(
-        past_rows(given["history"]), regions=given["regions"], options=given["options"],
-        lift=given["lift"], days=round(read_duration(given["run_for"], "the run") / 24),
-        late=ToldDelay(read_duration(late, "how late sales are") / 24, sure),
-        replications=REGION_REPLICATIONS, workers=1,
-    )  # fmt: skip
+        past_rows(given["history"]),
+        regions=given["regions"],
+        options=given["options"],
+        lift=given["lift"],
+        days=round(read_duration(given["run_for"], "the run") / 24),
+        late=given_delay(given["late"]),
+        replications=REGION_REPLICATIONS,
+        workers=1,
+    )
     return found.to_json()
 
 

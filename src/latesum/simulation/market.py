@@ -54,7 +54,8 @@ class Market:
         sales: The mean sales per bucket, all regions together.
         visitors: The mean visitors per bucket, all regions together.
         effects: The sd of the options' effects; with `one_better`, what the better one has more.
-        one_better: Whether all options are the same but one that is drawn, which may not be the first.
+        one_better: Whether all options are the same but one that is drawn; it may be the first.
+        status_quo_best: With `one_better`, whether the better one is always the first.
         delay: The mean delay in buckets.
         shape: The law of the delay: "exponential", "gamma" (of shape 2), "lognormal" (of sigma 1) or
             "two-part" (70% of mean a fifth, 30% of mean 2.87 times as long).
@@ -109,6 +110,7 @@ class Market:
     visitors: float = 20_000.0
     effects: float = 0.1
     one_better: bool = False
+    status_quo_best: bool = False
     delay: float = 2.0
     shape: Literal["exponential", "gamma", "lognormal", "two-part"] = "exponential"
     best_later: float = 1.0
@@ -164,7 +166,7 @@ class Market:
         for name in ("trend", "holiday", "novelty"):
             finite_number(getattr(self, name), f"`{name}`", above=-1)
         finite_number(self.week_end, "`week_end`")
-        for name in ("one_better", "holiday_everywhere"):
+        for name in ("one_better", "status_quo_best", "holiday_everywhere"):
             if not isinstance(getattr(self, name), bool):
                 raise InvalidInput(f"`{name}` is true or false, not {getattr(self, name)!r}.")
         if self.demand is not None and not isinstance(self.demand, str):
@@ -357,7 +359,8 @@ class MarketWorld:
         day = at // (24 if law.hours else 1) % law.week
         if law.one_better:
             effects = np.zeros(options)
-            effects[rng.integers(options)] = math.log1p(law.effects)
+            drawn = rng.integers(options)
+            effects[0 if law.status_quo_best else drawn] = math.log1p(law.effects)
         else:
             effects = law.effects * rng.standard_normal(options)
         self._effects = effects + law.differences * rng.standard_normal((regions, options))

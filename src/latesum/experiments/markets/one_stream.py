@@ -16,6 +16,7 @@ from latesum.markets.readings import widening
 from latesum.markets.rows import Panel
 from latesum.markets.rule import decide_panel
 from latesum.markets.search import posterior
+from latesum.markets.winner import Winner, winner_of
 from latesum.policies.base import Block, Play, Policy
 from latesum.policies.history import Before, check_before, check_history
 
@@ -165,6 +166,10 @@ class Switchback(Policy):
         bucket = len(self._rows) - len(self.history)
         decided = decide_panel(panel, bucket, self._settings, allowed, chances=False)[0]
         return Block(decided.option, self._size, "learn")
+
+    def winner(self) -> Winner:
+        """Whether a winner can be named by now."""
+        return winner_of(self._panel(), self._settings, found=self._posterior)
 
     def _estimate(self, arm: int, level: float) -> tuple[float | None, float, float, int]:
         rounds = sum(row[1] for row in self._rows if row[0] == arm and row[2] is not None)

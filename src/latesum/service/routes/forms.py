@@ -61,6 +61,7 @@ async def new_page(
     run_for: Annotated[str, Query(max_length=50)] = "",
     late: Annotated[str, Query(max_length=100)] = "",
     status_quo: Annotated[str, Query(max_length=20)] = "",
+    no_go: Annotated[str, Query(max_length=2000)] = "",
 ) -> Response:
     """Set up a campaign, from a plan or from nothing."""
     planned = _is_object(parameters)
@@ -68,7 +69,7 @@ async def new_page(
         "new.html", title="New campaign", who=who, every=0, here="new", planned=planned,
         policy=policy if planned else "", parameters=parameters if planned else "",
         options=options, regions=regions, expected_rounds=expected_rounds, bucket=every, run_for=run_for, late=late,
-        status_quo=status_quo, today=campaigns.configuration.clock().date().isoformat(),
+        status_quo=status_quo, no_go=no_go, today=campaigns.configuration.clock().date().isoformat(),
     )  # fmt: skip
 
 

@@ -15,7 +15,6 @@ from pydantic import Field, StringConstraints
 from latesum._checks import InvalidInput
 from latesum._durations import parse_duration
 from latesum._render import finite
-from latesum.campaigns.market_fields import read_late
 from latesum.service.errors import ON_ANY_ROUTE, Refused, documented
 from latesum.service.models import MOST_ROWS, Body, Number, PastRow
 from latesum.service.routing import ScopedRoute, needs
@@ -73,10 +72,9 @@ class RegionPlanQuestion(Body):
 @router.post("/plans/regions", response_model=None)
 @needs("operate", long=True)
 async def make_region_plan(question: RegionPlanQuestion, request: Request) -> dict[str, Any]:
-    """Simulate markets like that of a history: what regions buy, and which policy loses least."""
+    """Simulate markets like that of a history: what regions buy; answers as `/v1/plans` does."""
     given = question.model_dump()
-    # Before the process is begun: what cannot be read is refused at once.
-    parse_duration(read_late(question.late)[0], "how late sales are")
+    _refuse_files(question.late)
     if parse_duration(question.run_for, "the run") > _LONGEST_RUN:
         raise InvalidInput("a plan with regions is for a run of two years at most.")
     found: dict[str, Any] = await request.app.state.simulations.ask("region plan", given)
@@ -86,18 +84,23 @@ async def make_region_plan(question: RegionPlanQuestion, request: Request) -> di
 @router.post("/plans", response_model=None)
 @needs("operate", long=True)
 async def make_plan(question: PlanQuestion, request: Request) -> dict[str, Any] | StreamingResponse:
-    """Simulate a campaign many times: go, go but, or no-go, and with which policy.
+    """Simulate a campaign many times: go, conditional go or no-go, and with which policy.
 
-    With `Accept: application/x-ndjson` it answers in lines: `{"present": ...}` each time that there is a surer answer, with its
-    stage, whether it is a go, whether that is sure, and a sentence; and at last `{"found": ...}`, which is what is answered without.
+    With `Accept: application/x-ndjson` it answers in lines: `{"present": ...}` each time that there
+    is a surer answer, with its stage, whether it is a go, whether that is sure, and a sentence; and
+    at last `{"found": ...}`, which is what is answered without.
     """
     given = question.model_dump(exclude_none=True)
-    if given["late"].lower().endswith((".csv", ".xlsx", ".parquet", ".pq")):
-        raise Refused(422, 'late: say it in words, such as "2 days"; the service reads no files.')
+    _refuse_files(question.late)
     simulations: Simulations = request.app.state.simulations
     if _IN_LINES in request.headers.get("accept", ""):
         return await _in_lines(simulations, given)
     return await simulations.ask("plan", given)
+
+
+def _refuse_files(late: str) -> None:
+    if late.lower().endswith((".csv", ".xlsx", ".parquet", ".pq")):
+        raise Refused(422, 'late: say it in words, such as "2 days"; the service reads no files.')
 
 
 async def _in_lines(simulations: Simulations, given: dict[str, Any]) -> StreamingResponse:

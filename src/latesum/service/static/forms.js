@@ -138,19 +138,8 @@ function setUpPlan(form) {
     verdict.replaceChildren();
     if (!ok) return refuse(sentence(found));
     showVerdict(verdict, found);
-    const chosen = found.plan.recommendation;
-    const { n_arms: _n, names: _m, ...parameters } = chosen.parameters;
-    const asked = new URLSearchParams({
-      policy: chosen.policy,
-      parameters: JSON.stringify(parameters),
-      options: question.options,
-      expected_rounds: chosen.bucket,
-      every: chosen.every,
-      run_for: question.run_for,
-      status_quo: question.status_quo ?? "",
-    });
-    document.getElementById("set-up").href = `/new?${asked}`;
-    after.hidden = false;
+    sessionStorage.removeItem("planned");
+    offerSetUp(after, found, { options: question.options, run_for: question.run_for, status_quo: question.status_quo ?? "" });
   });
 }
 
@@ -196,69 +185,11 @@ function setUpRegionPlan(form) {
     const { ok, found } = await send("POST", "/v1/plans/regions", question);
     verdict.replaceChildren();
     if (!ok) return refuse(sentence(found));
-    showRegionVerdict(verdict, found);
-    const chosen = found.recommendation;
-    sessionStorage.setItem("planned", JSON.stringify({ history, regions: chosen.regions }));
-    const { n_arms: _n, ...parameters } = chosen.parameters;
-    const asked = new URLSearchParams({
-      policy: chosen.policy,
-      parameters: JSON.stringify(parameters),
-      options: question.options,
-      regions: chosen.n_regions,
-      expected_rounds: chosen.bucket ?? "",
-      every: chosen.every,
-      run_for: question.run_for,
-      status_quo: "option",
-    });
-    document.getElementById("set-up").href = `/new?${asked}`;
-    after.hidden = false;
+    showVerdict(verdict, found);
+    const { n_regions: count, regions } = found.recommendation;
+    sessionStorage.setItem("planned", JSON.stringify({ history: count > 1 ? history : addedUp(history), regions }));
+    offerSetUp(after, found, { options: question.options, regions: count, run_for: question.run_for, status_quo: "option" });
   });
-}
-
-function showRegionVerdict(place, found) {
-  const percent = (value, digits = 0) => (value === null ? "" : `${(100 * value).toFixed(digits)}%`);
-  const card = element("section", undefined, "card");
-  card.setAttribute("aria-label", "Verdict");
-  const chosen = found.policies.find((each) => !each.policy.startsWith("a test"));
-  const kind = chosen.ends_right >= 0.8 ? "go" : "but";
-  card.append(element("p", kind === "go" ? "Go" : "Go, but", `answer ${kind}`));
-  if (kind === "but") {
-    const share = percent(chosen.ends_right);
-    card.append(element("p", `Only ${share} of the simulated campaigns ended on the best option, or within 2% of it: let it run longer, or look for larger differences.`));
-  }
-  card.append(element("p", found.sentence));
-  for (const warning of found.warnings) card.append(element("p", warning, "warning"));
-  const table = element("table");
-  const head = element("tr");
-  const names = ["How", "Sales lost", "Ends right", "Decided", "Half within"];
-  for (const name of names) {
-    const cell = element("th", name);
-    cell.scope = "col";
-    head.append(cell);
-  }
-  table.append(element("thead"), element("tbody"));
-  table.tHead.append(head);
-  for (const row of found.policies) {
-    const line = element("tr");
-    const name = element("th", row.policy);
-    name.scope = "row";
-    line.append(
-      name,
-      element("td", percent(row.lost, 1)),
-      element("td", percent(row.ends_right)),
-      element("td", percent(row.decided)),
-      element("td", row.days === null ? "" : `${Math.round(row.days)} days`),
-    );
-    table.tBodies[0].append(line);
-  }
-  const scroll = element("div", undefined, "scroll");
-  scroll.tabIndex = 0;
-  scroll.setAttribute("role", "region");
-  scroll.setAttribute("aria-label", "What was simulated");
-  scroll.append(table);
-  card.append(scroll);
-  place.append(card);
-  card.scrollIntoView({ block: "nearest" });
 }
 
 // The answer as it is by now, while simulation goes on.
@@ -266,32 +197,58 @@ function showPresent(place, present) {
   const card = element("section", undefined, "card");
   card.setAttribute("aria-label", "Verdict so far");
   const percent = (value) => Math.round(100 * value);
-  const { value, low, high } = present.ended_well;
+  const { value, low, high } = present.finds_best;
   const words = present.go ? "Go" : "Not a go as asked";
   card.append(element("p", present.sure ? words : `${words}, not sure yet`, `answer ${present.go ? "go" : "no"}`));
   card.append(element("p", `Of ${present.replications} simulated campaigns ${percent(value)}% ended on a good option; it may be ${percent(low)}% to ${percent(high)}%.`));
-  const next = present.stage === "main answer" && !present.go ? "Now what would make it work is looked for …" : "More are simulated …";
+  const next = present.stage === "stage 3" && !present.go ? "Now what would make it work is looked for …" : "More are simulated …";
   card.append(element("p", next, "soft"));
   place.replaceChildren(card);
 }
 
-function showVerdict(place, found) {
-  const { verdict, recommendation, assumed } = found.plan;
+const asPercent = (value) => (value === null ? "" : `${Math.round(100 * value)}%`);
+
+function tableOf(label, names, rows) {
+  const table = element("table");
+  const head = element("tr");
+  for (const name of names) {
+    const cell = element("th", name);
+    cell.scope = "col";
+    head.append(cell);
+  }
+  table.append(element("thead"), element("tbody"));
+  table.tHead.append(head);
+  for (const [first, ...cells] of rows) {
+    const line = element("tr");
+    const name = element("th", first);
+    name.scope = "row";
+    line.append(name, ...cells.map((each) => element("td", each)));
+    table.tBodies[0].append(line);
+  }
+  const scroll = element("div", undefined, "scroll");
+  scroll.tabIndex = 0;
+  scroll.setAttribute("role", "region");
+  scroll.setAttribute("aria-label", label);
+  scroll.append(table);
+  return scroll;
+}
+
+function showVerdict(place, plan) {
+  const { verdict, recommendation, assumed, policies, sensitivity } = plan;
+  const chosen = policies.find((each) => each.label === recommendation.label);
   const card = element("section", undefined, "card");
   card.setAttribute("aria-label", "Verdict");
-  const kind = { go: "go", "go, but": "but" }[verdict.answer] ?? "no";
-  const words = { go: "Go", "go, but": "Go, but", "no-go": "No-go" }[verdict.answer];
-  const share = `${Math.round(100 * found.ended_well.value)}%`;
-  const simple = `It ended on the best option, or on one close enough, in ${share} of the simulated campaigns, and even an unlucky one gained.`;
-  card.append(element("p", words, `answer ${kind}`));
-  card.append(element("p", kind === "go" ? simple : verdict.reason));
+  const kind = { go: "go", "conditional go": "but" }[verdict.answer] ?? "no";
+  const words = { go: "Go", "conditional go": "Conditional go", "no-go": "No-go" }[verdict.answer];
+  card.append(element("p", verdict.sure ? words : `${words}, not sure`, `answer ${kind}`));
+  card.append(element("p", verdict.reason));
   if (verdict.changes.length) {
     const list = element("ul");
     for (const each of verdict.changes) {
-      const then = Math.round(100 * each.ended_well);
-      list.append(element("li", `${each.sentence}: then ${then}% of campaigns end on a good option.`));
+      const { low, high } = each.finds_best;
+      list.append(element("li", `${each.sentence}: then ${asPercent(low)} to ${asPercent(high)} of campaigns end on a good option.`));
     }
-    card.append(element("p", "What would make it work:"), list);
+    card.append(element("p", `What would make it work, roughly (at most ${verdict.replications} simulated campaigns each):`), list);
   }
   if (verdict.not_enough) card.append(element("p", verdict.not_enough));
   const facts = element("div", undefined, "facts");
@@ -300,15 +257,34 @@ function showVerdict(place, found) {
     box.append(element("h2", title), element("p", figure, "figure"), element("p", more, "soft"));
     facts.append(box);
   };
-  const percent = (value) => `${Math.round(100 * value)}%`;
-  const well = found.ended_well;
-  fact("Ends on a good option", percent(well.value), `between ${percent(well.low)} and ${percent(well.high)} of campaigns like this`);
-  const settled = found.settled_hours.value;
+  const well = chosen.finds_best;
+  fact("Ends on a good option", asPercent(well.value), `between ${asPercent(well.low)} and ${asPercent(well.high)} of campaigns like this`);
+  const settled = chosen.decided_late.value;
   const never = settled === null || !Number.isFinite(settled);
   fact("Settled after at most", never ? "not in time" : hours(settled), "in 8 of 10 simulated campaigns");
-  const gain = Math.round(found.gain.value);
+  if (chosen.winner.value !== null) fact("A winner is named", asPercent(chosen.winner.value), "of campaigns, by the end");
+  const gain = Math.round(chosen.gain.value);
   fact("Gain over an equal split", gain.toLocaleString("en", { signDisplay: "always" }), "successes while it runs");
   card.append(facts);
+  const number = (value) => Math.round(value).toLocaleString("en");
+  card.append(
+    element("h2", "What was simulated"),
+    tableOf("What was simulated", ["Method", "Lost", "Gain", "Ends right", "Winner named"], policies.map((each) => [
+      each.label, number(each.regret.value), number(each.gain.value), asPercent(each.finds_best.value), asPercent(each.winner.value),
+    ])),
+  );
+  if (sensitivity.length) {
+    card.append(
+      element("h2", "If what you said is wrong"),
+      tableOf("If what you said is wrong", ["In truth", "Lost", "Ends right", "Winner named", "Still a go"], sensitivity.map((each) => [
+        each.truth,
+        number(each.regret.value),
+        asPercent(each.finds_best.value),
+        asPercent(each.winner.value),
+        each.still_go === null ? "–" : `${each.still_go ? "yes" : "no"}${each.sure ? "" : "?"}`,
+      ])),
+    );
+  }
   const details = element("details");
   details.append(element("summary", "What was assumed"));
   const list = element("ul");
@@ -320,13 +296,48 @@ function showVerdict(place, found) {
   card.scrollIntoView({ block: "nearest" });
 }
 
+// Below the verdict: to the form that sets the campaign up, which a no-go does not recommend.
+function offerSetUp(after, plan, more) {
+  const chosen = plan.recommendation;
+  const { n_arms: _n, names: _m, ...parameters } = chosen.parameters;
+  const asked = new URLSearchParams({
+    policy: chosen.policy,
+    parameters: JSON.stringify(parameters),
+    expected_rounds: chosen.bucket ?? "",
+    every: chosen.every,
+    ...more,
+  });
+  const no = plan.verdict.answer === "no-go";
+  if (no) asked.set("no_go", plan.verdict.reason);
+  const link = document.getElementById("set-up");
+  link.href = `/new?${asked}`;
+  link.classList.toggle("main", !no);
+  link.textContent = no ? "Set it up all the same" : "Set up this campaign";
+  after.hidden = false;
+}
+
+// The rows of a history with all regions added up: a sum with an unknown part is unknown.
+function addedUp(history) {
+  const buckets = new Map();
+  for (const row of history.rows) buckets.set(row.bucket, [...(buckets.get(row.bucket) ?? []), row]);
+  const sum = (parts, name) =>
+    parts.some((each) => each[name] === null || each[name] === undefined) ? null : parts.reduce((all, each) => all + each[name], 0);
+  const rows = [...buckets].map(([bucket, parts]) => {
+    const shown = new Set(parts.map((each) => each.shown ?? null));
+    if (shown.size > 1) throw new Refusal(`On ${bucket} the regions showed different options, so they cannot be added up.`);
+    return { bucket, rounds: sum(parts, "rounds"), total: sum(parts, "total"), shown: [...shown][0] };
+  });
+  const note = `The ${history.regions.length} regions are added up: this campaign has one total for all.`;
+  return { ...history, rows, regions: [], notes: [...history.notes, note] };
+}
+
 const inLines = (text) => text.split("\n").map((each) => each.trim()).filter(Boolean);
 
 function setUpNew(form) {
   const at = (name) => form.elements[name]?.value.trim() ?? "";
   const regions = () => inLines(at("regions"));
   const told = document.getElementById("history-read");
-  const planned = at("policy") === "switchback" ? JSON.parse(sessionStorage.getItem("planned") ?? "null") : null;
+  const planned = at("policy") ? JSON.parse(sessionStorage.getItem("planned") ?? "null") : null;
   const showParts = () => {
     for (const each of form.querySelectorAll("[data-with]")) each.hidden = !regions().length;
     for (const each of form.querySelectorAll("[data-without]")) each.hidden = Boolean(regions().length);
@@ -341,8 +352,8 @@ function setUpNew(form) {
     told.textContent = problem.textContent = "";
     try {
       const found = await readHistory(form);
-      if (found) told.textContent = inShort(found);
       if (found && !regions().length && form.elements.regions) form.elements.regions.value = found.regions.join("\n");
+      if (found) told.textContent = inShort(found.regions.length && !form.elements.regions ? addedUp(found) : found);
     } catch (error) {
       problem.textContent = error instanceof Refusal ? error.message : "The service does not answer; try again.";
     }
@@ -362,12 +373,9 @@ function setUpNew(form) {
       range: [Number(at("low")), Number(at("high"))],
     };
     if (regions().length) settings.regions = regions();
-    const history = (await readHistory(form)) ?? planned?.history;
-    if (history) {
-      // Where a file has regions and the campaign none, they are one stream, and a row is no longer a day.
-      if (history.regions.length && !regions().length) return refuse("The file of past days has regions; name them, or leave it out.");
-      settings.history = history.rows;
-    }
+    const given = await readHistory(form);
+    const history = given?.regions.length && !regions().length ? addedUp(given) : given ?? planned?.history;
+    if (history) settings.history = history.rows;
     if (at("start")) settings.start = at("every") === "hour" ? `${at("start")} 00:00` : at("start");
     if (at("align") && !regions().length) settings.align = at("align");
     if (at("fills_up")) settings.fills_up = at("fills_up");
