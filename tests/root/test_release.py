@@ -34,7 +34,7 @@ CORE = (
     + """
 print(simulate(problem, Flow(2, mean_delay=5), 500, seed=1).regret())
 print(plan(options=2, rate=0.1, lift="50%", traffic="1000 per day", late="4 hours",
-           run_for="8 weeks", replications=20, workers=1, check_beliefs=False))
+           run_for="8 weeks", replications=20, workers=1, sensitivity=False))
 """
 )
 
