@@ -17,7 +17,6 @@ import logging
 import os
 import sys
 import tempfile
-import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -107,84 +106,29 @@ def reported_compilation(report: Callable[[], None]) -> Iterator[None]:
 
 
 def compiled(function: Function) -> Function:
-    """Compile `function` with Numba, without the GIL and without fastmath, cached on disk."""
-    return _compiled(function, counts_references=True)
+    """`numba.njit` without the GIL and without fastmath, cached on disk in `cache_folder()`.
 
-
-def _compiled(function: Function, counts_references: bool) -> Function:
+    A kernel is called with one combination of argument types: Numba numbers the files of a kernel's
+    versions, and two processes that keep their first version at once would take the same number.
+    """
     import numba
-    from numba.core import config
-    from numba.core.options import DefaultOptions
 
     _compile_timer()
     folder = cache_folder()
-    before = config.CACHE_DIR
+    before = numba.config.CACHE_DIR
     if folder is not None:
-        config.CACHE_DIR = str(folder)  # read at decoration time only, so it is put back at once
+        numba.config.CACHE_DIR = str(folder)  # read at decoration only, so it is put back at once
     try:
-        # No C function is ever made of a kernel: what would wrap one takes time to compile.
-        jit = numba.njit(
-            cache=folder is not None, error_model="numpy", nogil=True, no_cfunc_wrapper=True
-        )
+        jit = numba.njit(cache=folder is not None, error_model="numpy", nogil=True)
         result: Function = jit(function)
     finally:
-        config.CACHE_DIR = before
-    if hasattr(DefaultOptions, "_nrt"):  # an option that Numba does not document
-        # Said to both kinds: what says nothing is compiled as the first that calls it.
-        result.targetoptions["_nrt"] = counts_references  # type: ignore[attr-defined]
-    _take_constants_as_numbers(result)
-    if folder is not None:
-        _keep_each_version_by_itself(result)
+        numba.config.CACHE_DIR = before
     return result
 
 
-def _keep_each_version_by_itself(kernel: Any) -> None:
-    """Let every version of a kernel that the cache holds, one per combination of argument types, have a file name of its own.
-
-    Numba numbers the files. Two processes that keep their first version at once both take number 1, and then the index
-    of one may name the code of the other, which would run with arguments of other types and give wrong numbers.
-    """
-    files = getattr(kernel._cache, "_cache_file", None)
-    pattern = getattr(files, "_data_name_pattern", None)
-    if files is not None and pattern is not None:  # neither is documented
-        # A name is made when a version is kept: processes that are forked share what was made before.
-        files._data_name = lambda number: pattern.format(number=number).replace(
-            ".nbc", f".{uuid.uuid4().hex[:16]}.nbc"
-        )
-
-
-def _take_constants_as_numbers(kernel: Any) -> None:
-    """Let a constant that another kernel hands over be like any other number.
-
-    Numba compiles a version for it otherwise, and one more for numbers, and all that is called from there twice.
-    """
-    from numba.core.types.misc import unliteral
-
-    resolve = kernel.get_call_template
-
-    def get_call_template(args: Any, kws: Any) -> Any:
-        return resolve(
-            tuple(map(unliteral, args)), {name: unliteral(each) for name, each in kws.items()}
-        )
-
-    kernel.get_call_template = get_call_template
-
-
 def inlined(function: Function) -> Function:
-    """Compile `function` as a part of each compiled function that calls it.
-
-    Numba counts references to an array wherever one is handed to a function, and a call with a
-    dozen of them costs more than the arithmetic of a round. What is inlined hands over nothing.
-    """
+    """Compile `function` as a part of each compiled function that calls it."""
     import numba
 
     result: Function = numba.njit(inline="always", error_model="numpy")(function)
     return result
-
-
-def allocation_free(function: Function) -> Function:
-    """Compile `function`, which creates no array, without counting references to its arrays.
-
-    Together with `inlined` this made the loop of the attributed baselines thirteen times as fast.
-    """
-    return _compiled(function, counts_references=False)

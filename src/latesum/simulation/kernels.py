@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from latesum._compile import allocation_free
+from latesum._compile import compiled
 
 
-@allocation_free
+@compiled
 def take_arrivals(carry, rounds):
     """Sum what was due during the next `rounds` rounds, and move the rest to the front."""
     size = len(carry)
@@ -21,7 +21,7 @@ def take_arrivals(carry, rounds):
     return arrived
 
 
-@allocation_free
+@compiled
 def _delay_of(uniform, cdf, guide):
     """The smallest delay k with cdf[k] > uniform."""
     delay = guide[int(uniform * (len(guide) - 1))]
@@ -30,7 +30,7 @@ def _delay_of(uniform, cdf, guide):
     return delay
 
 
-@allocation_free
+@compiled
 def spill_bernoulli(carry, rounds, uniforms, mean, cdf, guide, beyond):
     """Advance `carry` by a block whose last len(uniforms) plays are drawn one by one.
 
@@ -58,7 +58,7 @@ def spill_bernoulli(carry, rounds, uniforms, mean, cdf, guide, beyond):
     return arrived + inside, late
 
 
-@allocation_free
+@compiled
 def spill_rewards(carry, rounds, rewards, uniforms, cdf, guide, beyond):
     """The same for any rewards, drawn beforehand."""
     arrived = take_arrivals(carry, rounds)

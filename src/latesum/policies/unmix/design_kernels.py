@@ -17,8 +17,7 @@ at u - p and at v - p, and the last two places of `shares` have, per row, H of b
 
 from __future__ import annotations
 
-from latesum._compile import allocation_free, compiled, inlined
-from latesum._lane_kernels import number
+from latesum._compile import compiled, inlined
 
 #: PartRows further apart than this share no noise in the fit.
 BAND = 10
@@ -52,8 +51,8 @@ def outstanding_and_stretching(n, law, g, offsets, pieces):  # type: ignore[no-u
     """H_g(n), and D_g(n) = H_g(n) - n H_g'(n): what H_g gains where the delay is longer by a small share."""
     total, gained = 0.0, 0.0
     for piece in range(offsets[law, g], offsets[law, g + 1]):
-        low, high = number(pieces, (piece, 0)), number(pieces, (piece, 1))
-        weight = number(pieces, (piece, 2))
+        low, high = pieces[piece, 0], pieces[piece, 1]
+        weight = pieces[piece, 2]
         value = uniform_outstanding(n, low, high)
         total += weight * value
         if n > low:
@@ -75,12 +74,12 @@ def _fill_shares(row, longer, u, v, value, g, table, offsets, pieces, reaches, s
     since_end, to_end = 0.0, value
     for k in range(1, last):
         s = row - k
-        p, q = number(table, (s, 0)), number(table, (s, 1))
+        p, q = table[s, 0], table[s, 1]
         if u - q >= reach:  # nothing of it can still arrive, nor of those before it
             for later in range(k, last):
                 shares[row - later, g, later] = 0.0
             break
-        since_start = number(shares, (s, g, kept))
+        since_start = shares[s, g, kept]
         to_start = (
             uniform_outstanding(v - p, low, high)
             if single
@@ -107,7 +106,7 @@ def _fill_shares_by_arm(row, u, v, g, table, laws, offsets, pieces, reaches, sha
             shares[s, g, k] = (since_start - since_end - to_start + to_end) / (q - p)
 
 
-@allocation_free
+@compiled
 def fill_row(row, longer, table, runs, laws, offsets, pieces, reaches, design, shares, ages):  # type: ignore[no-untyped-def]  # fmt: skip
     """A[g, i], S[g, i] and P[g, k] of a row, and the shares of earlier rows that arrive in it.
 
@@ -141,18 +140,18 @@ def fill_row(row, longer, table, runs, laws, offsets, pieces, reaches, design, s
         # H and D at u - q and at v - q, of the run that is looked at.
         since_end, since_end_gained, to_end, to_end_gained = 0.0, 0.0, value, gained
         for run in range(last_run, -1, -1):
-            p, q = number(runs, (run, 0)), min(number(runs, (run, 1)), u)
-            other = int(number(runs, (run, 2)))
+            p, q = runs[run, 0], min(runs[run, 1], u)
+            other = int(runs[run, 2])
             if q <= p:
                 continue
             law = laws[other]
-            if u - q >= number(reaches, (law, g)):
+            if u - q >= reaches[law, g]:
                 if one_law:
                     break  # nothing of it can still arrive, nor of those before it
                 continue
             if one_law and row > 0:
-                before = number(ages, (run, g, from_row))
-                before_gained = number(ages, (run, g, from_row + 1))
+                before = ages[run, g, from_row]
+                before_gained = ages[run, g, from_row + 1]
             else:
                 before, before_gained = outstanding_and_stretching(u - p, law, g, offsets, pieces)
             if not one_law:
@@ -173,7 +172,7 @@ def fill_row(row, longer, table, runs, laws, offsets, pieces, reaches, design, s
             _fill_shares_by_arm(row, u, v, g, table, laws, offsets, pieces, reaches, shares)
 
 
-@allocation_free
+@compiled
 def fill_rows(filled, count, table, runs, laws, offsets, pieces, reaches, design, shares, ages):  # type: ignore[no-untyped-def]  # fmt: skip
     """`fill_row` for the first `count` rows, of which `filled` were filled: the last of them may end later now."""
     for row in range(max(filled - 1, 0), count):

@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from latesum._compile import allocation_free
+from latesum._compile import compiled
 from latesum.policies.unmix import fit_kernels
 
 #: No row varies by less than this share of the rewards that are expected in it, or than this number.
@@ -25,7 +25,7 @@ _LEAST_VARIANCE = 0.25
 _NO_INFORMATION = 1e12
 
 
-@allocation_free
+@compiled
 def minus_twice_log_likelihood(rho, table, plays, arriving, mean, band, equations, matrix):  # type: ignore[no-untyped-def]
     """Minus twice the logarithm of the restricted likelihood: the means are found anew for this rho.
 

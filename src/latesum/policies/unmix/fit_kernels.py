@@ -5,8 +5,8 @@ sum theta = 1 and theta >= 0. The means stand last, so that their variances come
 block of the Cholesky factor.
 
 Matrices have one place more than there are unknowns: the right side is the last column, and the sum of
-squares is in the last corner. Of a matrix the upper triangle counts, in rows that are whole fours long (`padded`): what
-stands left of the diagonal and behind the last column is never looked at. `matrices` and `vectors` are room for all
+squares is in the last corner. Of a matrix the upper triangle counts: what stands left of the diagonal is never
+looked at. `matrices` and `vectors` are room for all
 that a step needs, so that nothing has to be made anew in it.
 """
 
@@ -14,8 +14,7 @@ from __future__ import annotations
 
 import math
 
-from latesum._compile import allocation_free
-from latesum._lane_kernels import LANES, equal_lanes, keep, lanes, number, padded
+from latesum._compile import compiled
 from latesum.policies.unmix import covariance_kernels
 
 #: Estimates may lie outside [0, 1] a little: at the limits themselves, low rates would be biased.
@@ -28,7 +27,7 @@ _LEAST_SHARE = (1e-9, 1e-3)
 _ROWS_ASSUMED = 5.0
 #: The matrices: what the last full pass added up, that of all rows, that of rows still to come, that with the
 #: priors, and a factorised one. The vectors: the border of sum theta = 1, what it leads to, the right side,
-#: the solution, and two for intermediate results, of which the last has room for the band of four rows.
+#: the solution, and two for intermediate results, of which the last has room for the band of a row.
 MATRICES, VECTORS = 5, 6
 _SUMS, _ROWS, _TO_COME, _WHOLE, _UPPER = 0, 1, 2, 3, 4
 _BORDER, _TOWARDS, _RIGHT, _FOUND, _SPARE, _BAND = 0, 1, 2, 3, 4, 5
@@ -38,9 +37,9 @@ def places(unknowns: int) -> int:
     """The length of the rows of matrices and of equations, for a number of unknowns.
 
     >>> places(14)
-    16
+    15
     """
-    return padded(unknowns + 1)
+    return unknowns + 1
 
 
 def vector_places(unknowns: int) -> int:
@@ -52,62 +51,49 @@ def vector_places(unknowns: int) -> int:
     return max(unknowns, covariance_kernels.ROOM)
 
 
-@allocation_free
+@compiled
 def add_equations(first, count, equations, matrix):  # type: ignore[no-untyped-def]
-    """Add whitened equations to the upper triangle of a matrix, four at a time; both have rows of the same length."""
+    """Add whitened equations to the upper triangle of a matrix; both have rows of the same length."""
     width = equations.shape[1]
-    c = first
-    while c + 4 <= count:
+    for c in range(first, count):
         for i in range(width):
-            one, two = number(equations, (c, i)), number(equations, (c + 1, i))
-            three, four = number(equations, (c + 2, i)), number(equations, (c + 3, i))
-            if one != 0.0 or two != 0.0 or three != 0.0 or four != 0.0:
-                for j in range(i & -LANES, width, LANES):
-                    value = lanes(matrix, (i, j)) + one * lanes(equations, (c, j))
-                    value = value + two * lanes(equations, (c + 1, j))
-                    value = value + three * lanes(equations, (c + 2, j))
-                    keep(matrix, (i, j), value + four * lanes(equations, (c + 3, j)))
-        c += 4
-    while c < count:
-        for i in range(width):
-            one = number(equations, (c, i))
-            if one != 0.0:
-                for j in range(i & -LANES, width, LANES):
-                    keep(matrix, (i, j), lanes(matrix, (i, j)) + one * lanes(equations, (c, j)))
-        c += 1
+            factor = equations[c, i]
+            if factor != 0.0:
+                for j in range(i, width):
+                    matrix[i, j] += factor * equations[c, j]
 
 
-@allocation_free
+@compiled
 def _nothing(matrix):  # type: ignore[no-untyped-def]
-    """Zeros, in the upper triangle and behind it."""
+    """Zeros, in the upper triangle."""
     for i in range(matrix.shape[0]):
-        for j in range(i & -LANES, matrix.shape[1], LANES):
-            keep(matrix, (i, j), equal_lanes(0.0))
+        for j in range(i, matrix.shape[1]):
+            matrix[i, j] = 0.0
 
 
-@allocation_free
+@compiled
 def _copy(matrix, to):  # type: ignore[no-untyped-def]
     """The upper triangle, written into another matrix."""
     for i in range(matrix.shape[0]):
-        for j in range(i & -LANES, matrix.shape[1], LANES):
-            keep(to, (i, j), lanes(matrix, (i, j)))
+        for j in range(i, matrix.shape[1]):
+            to[i, j] = matrix[i, j]
 
 
-@allocation_free
+@compiled
 def factorise(matrix, width):  # type: ignore[no-untyped-def]
     """Replace the upper triangle of the first `width` rows and columns by U with U'U = matrix; pivots stay positive."""
     for k in range(width):
         pivot = 1.0 / math.sqrt(max(matrix[k, k], 1e-12))
-        for j in range(k & -LANES, width, LANES):
-            keep(matrix, (k, j), pivot * lanes(matrix, (k, j)))
+        for j in range(k, width):
+            matrix[k, j] *= pivot
         for i in range(k + 1, width):
-            factor = number(matrix, (k, i))
+            factor = matrix[k, i]
             if factor != 0.0:
-                for j in range(i & -LANES, width, LANES):
-                    keep(matrix, (i, j), lanes(matrix, (i, j)) - factor * lanes(matrix, (k, j)))
+                for j in range(i, width):
+                    matrix[i, j] -= factor * matrix[k, j]
 
 
-@allocation_free
+@compiled
 def _solve(upper, side, x, width):  # type: ignore[no-untyped-def]
     """x with U'U x = side."""
     for k in range(width):
@@ -123,7 +109,7 @@ def _solve(upper, side, x, width):  # type: ignore[no-untyped-def]
         x[k] = value / upper[k, k]
 
 
-@allocation_free
+@compiled
 def _solve_both(upper, side, other_side, x, y, width):  # type: ignore[no-untyped-def]
     """x with U'U x = side and y with U'U y = other_side: one waits where the other can go on."""
     for k in range(width):
@@ -133,17 +119,17 @@ def _solve_both(upper, side, other_side, x, y, width):  # type: ignore[no-untype
         x_k, y_k = x[k] / upper[k, k], y[k] / upper[k, k]
         x[k], y[k] = x_k, y_k
         for j in range(k + 1, width):
-            x[j] -= x_k * number(upper, (k, j))
-            y[j] -= y_k * number(upper, (k, j))
+            x[j] -= x_k * upper[k, j]
+            y[j] -= y_k * upper[k, j]
     for k in range(width - 1, -1, -1):
         x_k, y_k = x[k], y[k]
         for j in range(k + 1, width):
-            x_k -= number(upper, (k, j)) * x[j]
-            y_k -= number(upper, (k, j)) * y[j]
+            x_k -= upper[k, j] * x[j]
+            y_k -= upper[k, j] * y[j]
         x[k], y[k] = x_k / upper[k, k], y_k / upper[k, k]
 
 
-@allocation_free
+@compiled
 def _on_simplex(upper, vectors, width, n_bins):  # type: ignore[no-untyped-def]
     """The solution with sum theta = 1, and what the constraint takes from the inverse; its weight."""
     towards, found = vectors[_TOWARDS], vectors[_FOUND]
@@ -158,7 +144,7 @@ def _on_simplex(upper, vectors, width, n_bins):  # type: ignore[no-untyped-def]
     return weight
 
 
-@allocation_free
+@compiled
 def fit(first, frozen, pending, count, typical, judged, table, design, shares, n_eps, point, equations, band, matrices, vectors, reported, prior, prior_weight, bin_means, told, told_sd, stretch_sd, variances):  # type: ignore[no-untyped-def]  # fmt: skip
     """One step from `point` to a new one, in place; returns the misfit factor and the objective.
 
@@ -196,7 +182,7 @@ def fit(first, frozen, pending, count, typical, judged, table, design, shares, n
     return factor, objective + noise
 
 
-@allocation_free
+@compiled
 def _to_new_point(judged, more_to_come, matrices, vectors, reported, typical, prior, prior_weight, bin_means, told, told_sd, stretch_sd, n_eps, point, variances):  # type: ignore[no-untyped-def]  # fmt: skip
     """A new point (theta, eps, mu) and the variances of the means, in place; misfit and objective.
 
@@ -248,8 +234,8 @@ def _to_new_point(judged, more_to_come, matrices, vectors, reported, typical, pr
         )
     if more_to_come:
         for i in range(width):
-            for j in range(i & -LANES, width, LANES):
-                keep(upper, (i, j), lanes(whole, (i, j)) + lanes(to_come, (i, j)))
+            for j in range(i, width):
+                upper[i, j] = whole[i, j] + to_come[i, j]
         factorise(upper, width)
         towards = vectors[_TOWARDS]
         _solve(upper, border, towards, width)
@@ -307,7 +293,7 @@ def _to_new_point(judged, more_to_come, matrices, vectors, reported, typical, pr
     return factor, objective
 
 
-@allocation_free
+@compiled
 def _judge(rows, found, reported, prior, prior_weight, bin_means, told, told_sd, stretch_sd, n_eps, n_arms):  # type: ignore[no-untyped-def]  # fmt: skip
     """By how much the rows fit worse than they should, and the objective."""
     n_bins = len(prior)
@@ -332,7 +318,7 @@ def _judge(rows, found, reported, prior, prior_weight, bin_means, told, told_sd,
     return factor, objective
 
 
-@allocation_free
+@compiled
 def _mean_variances(upper, towards, weight, first_mean, column, reported, decided):  # type: ignore[no-untyped-def]
     """The means' block of the inverse, from the last block of U; the constraint takes some away.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from latesum._compile import allocation_free, compiled
+from latesum._compile import compiled
 from latesum._kl_kernels import CLOSE, bernoulli_lower, bernoulli_upper, exploration
 from latesum.policies.unmix.rows_kernels import KNOWN, PENDING, VISITS
 
@@ -23,7 +23,7 @@ def split_variance(mean, variance, plays, runs, scale):  # type: ignore[no-untyp
     return n_own, max(0.0, variance - own / n_own), min(n_own, own / variance)
 
 
-@allocation_free
+@compiled
 def index_values(mu, variances, counts, n_arms, scale, clock, horizon, values):  # type: ignore[no-untyped-def]
     """The index of every played arm, minus infinity for the others, into `values`.
 

@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from latesum._compile import allocation_free
+from latesum._compile import compiled
 from latesum.policies.unmix import design_kernels, fit_kernels
 
 #: The places of `numbers`. What was played and seen:
@@ -40,14 +40,14 @@ _MERGED_AFTER = 8.0
 FLOWING = 20
 
 
-@allocation_free
+@compiled
 def typical_total(numbers):  # type: ignore[no-untyped-def]
     """m0: the mean total per round."""
     mean = (numbers[REWARDS] + 0.5) / (numbers[REPORTED_ROUNDS] + 1.0)
     return min(1.0, max(0.0, mean))
 
 
-@allocation_free
+@compiled
 def begin_run(arm, start, numbers, runs):  # type: ignore[no-untyped-def]
     """A run of an arm begins; there is room for it."""
     run = int(numbers[N_RUNS])
@@ -57,7 +57,7 @@ def begin_run(arm, start, numbers, runs):  # type: ignore[no-untyped-def]
     numbers[N_RUNS] = run + 1.0
 
 
-@allocation_free
+@compiled
 def add_part(arm, rounds, total, scale, numbers, counts, table, runs, laws, offsets, pieces, reaches, design, shares, ages):  # type: ignore[no-untyped-def]  # fmt: skip
     """A part that was played; `total` is not a number where it is not known.
 
@@ -112,7 +112,7 @@ def add_part(arm, rounds, total, scale, numbers, counts, table, runs, laws, offs
         numbers[FLOWING_FROM] = clock
 
 
-@allocation_free
+@compiled
 def step(first, typical, judged, numbers, points, variances, table, design, shares, equations, band, matrices, vectors, prior, bin_means):  # type: ignore[no-untyped-def]  # fmt: skip
     """One step of the fit, with rows before `first` as they were whitened at the last full pass.
 
@@ -126,7 +126,7 @@ def step(first, typical, judged, numbers, points, variances, table, design, shar
     )  # fmt: skip
 
 
-@allocation_free
+@compiled
 def full_pass(judged, numbers, points, variances, table, design, shares, equations, band, matrices, vectors, prior, bin_means):  # type: ignore[no-untyped-def]  # fmt: skip
     """A step that linearises all rows here; older ones keep that until the next such pass."""
     count, typical = numbers[COUNT], typical_total(numbers)
@@ -141,23 +141,27 @@ def full_pass(judged, numbers, points, variances, table, design, shares, equatio
     )  # fmt: skip
 
 
-@allocation_free
+#: Not the constant True, for which Numba would compile a version of its own.
+_JUDGED = np.bool_(True)
+
+
+@compiled
 def refit(numbers, points, variances, table, design, shares, equations, band, matrices, vectors, prior, bin_means):  # type: ignore[no-untyped-def]  # fmt: skip
     """Estimate means, curve and variances anew: one step from where the last fit was."""
     frozen = int(numbers[FROZEN])
     if frozen == 0 or numbers[COUNT] >= _GROWTH * numbers[FULL_AT] + _GROWTH_ROWS:
         full_pass(
-            True, numbers, points, variances, table, design, shares, equations, band, matrices, vectors,
+            _JUDGED, numbers, points, variances, table, design, shares, equations, band, matrices, vectors,
             prior, bin_means,
         )  # fmt: skip
     else:
         step(
-            frozen, typical_total(numbers), True, numbers, points, variances, table, design, shares,
+            frozen, typical_total(numbers), _JUDGED, numbers, points, variances, table, design, shares,
             equations, band, matrices, vectors, prior, bin_means,
         )  # fmt: skip
 
 
-@allocation_free
+@compiled
 def explain(steps, played, filled, numbers, points, variances, table, runs, laws, offsets, pieces, reaches, design, shares, ages, equations, band, matrices, vectors, prior, bin_means):  # type: ignore[no-untyped-def]  # fmt: skip
     """All rows are explained anew, by a number of full passes from a neutral point.
 

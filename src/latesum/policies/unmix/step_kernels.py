@@ -6,14 +6,14 @@ is rare. Everything it needs and changes is in arrays.
 
 from __future__ import annotations
 
-from latesum._compile import allocation_free
+from latesum._compile import compiled
 from latesum.policies.unmix import rows_kernels, visits_kernels
 
 #: In place of a reason: it is time to search for the length scale, or for a second opinion, before deciding.
 SEARCH = -1
 
 
-@allocation_free
+@compiled
 def learn(arm, rounds, total, asked, left, why, scale, plausible, search_at, order, n_arms, clock, horizon, told_nothing, numbers, counts, points, variances, table, runs, laws, offsets, pieces, reaches, prior, bin_means, design, shares, ages, equations, band, matrices, vectors, values):  # type: ignore[no-untyped-def]  # fmt: skip
     """Take in a part of `arm`; the arm, the reason, the rounds and the part that come next.
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import math
 
-from latesum._compile import allocation_free, compiled
+import numpy as np
+
+from latesum._compile import compiled
 from latesum.policies.unmix.index_kernels import index_values
 from latesum.policies.unmix.rows_kernels import (
     BEGAN,
@@ -69,14 +71,14 @@ def first_visit_share(horizon, clock, n_arms):  # type: ignore[no-untyped-def]
     return planned / (4 * n_arms)
 
 
-@allocation_free
+@compiled
 def run_length(numbers, runs):  # type: ignore[no-untyped-def]
     """How long the present arm has been played without a break, since the first row."""
     run = int(numbers[N_RUNS]) - 1
     return numbers[CLOCK] - (max(runs[run, 0], 0.0) if run >= 0 else 0.0)
 
 
-@allocation_free
+@compiled
 def goes_on(arm, length, order, values, mu, counts, scale, share, rewards):  # type: ignore[no-untyped-def]
     """Whether the visit to `arm`, which has lasted for `length` rounds, goes on.
 
@@ -98,7 +100,7 @@ def goes_on(arm, length, order, values, mu, counts, scale, share, rewards):  # t
     return length < cap and (known == 0.0 or values[arm] >= rival)
 
 
-@allocation_free
+@compiled
 def is_unseen(arm, counts, clock):  # type: ignore[no-untyped-def]
     """Whether an arm was played and all its totals are missing for good, so that nothing is known of it.
 
@@ -110,7 +112,7 @@ def is_unseen(arm, counts, clock):  # type: ignore[no-untyped-def]
     return counts[VISITS, arm] <= 1.0 or played <= UNSEEN_SHARE * clock
 
 
-@allocation_free
+@compiled
 def choose(present, length, order, values, mu, counts, scale, share, rewards, tried_since, clock):  # type: ignore[no-untyped-def]  # fmt: skip
     """The next arm and why: stay while the visit goes on, then a new arm, then the best index.
 
@@ -163,7 +165,7 @@ def part_length(left, run, scale):  # type: ignore[no-untyped-def]
     return left if left - size < PART * scale else min(size, left)
 
 
-@allocation_free
+@compiled
 def next_part(arm, left, scale, numbers, runs):  # type: ignore[no-untyped-def]
     """The next part of the `left` rounds that `arm` is played."""
     run = int(numbers[N_RUNS]) - 1
@@ -171,7 +173,7 @@ def next_part(arm, left, scale, numbers, runs):  # type: ignore[no-untyped-def]
     return int(part_length(float(left), played, scale))
 
 
-@allocation_free
+@compiled
 def decide(order, n_arms, scale, clock, horizon, told_nothing, numbers, counts, runs, points, variances, values):  # type: ignore[no-untyped-def]  # fmt: skip
     """The next arm, why, and for how many rounds.
 
@@ -184,12 +186,12 @@ def decide(order, n_arms, scale, clock, horizon, told_nothing, numbers, counts, 
     share = first_visit_share(horizon, clock, n_arms)
     if numbers[COUNT] == 0.0:
         arm, why = order[0], NOT_TRIED
-        rounds = block_length(False, 0.0, 0.0, scale, share)
+        rounds = block_length(np.bool_(False), 0.0, 0.0, scale, share)
     else:
-        present, last = -1, int(runs[int(numbers[N_RUNS]) - 1, 2])
+        present, last = np.int64(-1), int(runs[int(numbers[N_RUNS]) - 1, 2])
         for place in range(len(order)):
             if order[place] == last:
-                present = last
+                present = last  # type: ignore[assignment]
         tried_since = 0.0
         if told_nothing:
             flowing = numbers[FLOWING_FROM]

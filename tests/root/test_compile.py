@@ -1,4 +1,4 @@
-"""Compiled once per machine, and never stale."""
+"""Kernels are compiled once per machine, are never stale, and have one version each."""
 
 import os
 import shutil
@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import latesum
+from latesum.simulation import Beta
 
 #: Two small kernels in files of their own, as the package has them, and one that calls the other.
 KERNELS = {
@@ -107,48 +108,38 @@ def test_the_same_holds_for_the_loop_of_the_baselines(package):
     assert fewer_plays < plays / 2
 
 
-#: Two processes keep the first version of a kernel for other types each, in the order that mixes them up most:
-#: both have seen an empty index, the index of floats is written last, and the code for whole numbers is written last.
-RACING = """
-import multiprocessing, sys
-from latesum.halving_kernels import half
-
-context = multiprocessing.get_context("fork")
-both_have_read, whole_index, float_all = context.Barrier(2), context.Event(), context.Event()
-files = half._cache._cache_file
-read, write_index, write_code = files._load_index, files._save_index, files._save_data
-
-def of_whole_numbers():
-    files._save_index = lambda found: (both_have_read.wait(), write_index(found), whole_index.set())
-    files._save_data = lambda *code: (float_all.wait(), write_code(*code))
-    assert half(3) == 1.5
-
-def of_floats():
-    files._save_index = lambda found: (both_have_read.wait(), whole_index.wait(), write_index(found))
-    files._save_data = lambda *code: (write_code(*code), float_all.set())
-    assert half(2.5) == 1.25
-
-racers = [context.Process(target=each) for each in (of_whole_numbers, of_floats)]
-for each in racers:
-    each.start()
-for each in racers:
-    each.join()
-sys.exit(any(each.exitcode for each in racers))
-"""
-HALVING = """
-from latesum._compile import compiled
-
-@compiled
-def half(number):
-    return number / 2
-"""
+#: Kernels that are compiled once for each kind of baseline, and what only these call.
+BY_KIND = "latesum.attributed."
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="processes are forked")
-def test_what_two_processes_compile_at_once_for_other_types_is_not_mixed_up(package):
-    (package / "halving_kernels.py").write_text(HALVING)
-    run_script(package, RACING)
-    said = run_script(
-        package, "from latesum.halving_kernels import half; print(half(2.5), half(3), half(2.5))"
-    )
-    assert said.split() == ["1.25", "1.5", "1.25"]
+def versions():
+    """The signatures of each kernel that this process has used."""
+    return {
+        f"{name}.{called}": kernel.signatures
+        for name, module in list(sys.modules.items())
+        if name.startswith("latesum.") and name.endswith("kernels")
+        for called, kernel in vars(module).items()
+        if hasattr(kernel, "signatures") and kernel.__module__ == name
+    }
+
+
+def test_a_kernel_has_one_version():
+    """Two processes that compile at once can then only write the same code into one file."""
+    problem = latesum.Problem([0.5, 0.6, 0.4], "uniform(0, 100)")
+    rewards = latesum.Problem([Beta(1, 3), 0.5], "exponential(9)")
+    for policy in ("odaaf", "flow", "unmix", "unmix-untold"):
+        for where in (problem, rewards):
+            latesum.simulate(where, policy, 5_000, seed=1, bucket=50, report_lag=100)
+            made = latesum.simulate(where, policy, 20_000, seed=1)
+            made.policy.estimates()
+    assert len(versions()) > 5
+    several = {name: found for name, found in versions().items() if len(found) > 1}
+    assert [name for name in several if not name.startswith(BY_KIND)] == []
+
+
+def test_without_a_folder_that_can_be_written_kernels_work_and_are_not_kept(package):
+    for name, text in KERNELS.items():
+        (package / name).write_text(text)
+    (package.parent / "cache").write_text("a file, not a folder")
+    assert result_of(package, SMALL)[0] == 2000
+    assert result_of(package, SMALL) == [2000, 0, 1]
