@@ -14,7 +14,7 @@ class LastParts(Policy):
     """Learns from parts: the arm whose newest part paid most per round, in blocks of 40."""
 
     kind = "last-parts"
-    learns_from = "parts"
+    learns_from = "segments"
 
     def __init__(self, n_arms, *, names=None):
         super().__init__(n_arms, names=names)
@@ -41,7 +41,7 @@ class LastParts(Policy):
             self._decide()
 
     def _next(self):
-        return Block(self._arm, self._left, "learn", part=10)
+        return Block(self._arm, self._left, "learn", segment=10)
 
 
 @pytest.mark.parametrize(

@@ -219,7 +219,7 @@ def test_a_mean_that_is_told_surely_is_held_to():
         policy = Unmix(2, 20_000, mean_delay=40, uncertainty=uncertainty, rng=rng)
         for _ in range(20):
             asked = policy.ask()
-            rounds = min(asked.rounds, asked.part or asked.rounds)
+            rounds = min(asked.rounds, asked.segment or asked.rounds)
             policy.tell(asked.arm, rounds, world.play(asked.arm, rounds))
         return policy.learned_delay().mean
 
@@ -232,7 +232,7 @@ def test_it_explains_itself():
     assert policy.reason() == "because it has not been tried yet"
     for total in (20, 25, 26, 24, 25, 30, 31):
         asked = policy.ask()
-        policy.tell(asked.arm, asked.part, float(total), number=asked.number)
+        policy.tell(asked.arm, asked.segment, float(total), number=asked.number)
     said = " ".join(policy.explain())
     assert "Rewards are about" in said
     assert "(told: 50)" in said
@@ -507,7 +507,7 @@ def _played_while_totals_are_missing(missing):
     rounds, visits, last = [0, 0, 0], 0, None
     while sum(rounds) < 40_000:
         asked = policy.ask()
-        part = min(asked.rounds, asked.part or asked.rounds)
+        part = min(asked.rounds, asked.segment or asked.rounds)
         total = world.play(asked.arm, part)
         visits += asked.arm == 1 and last != 1
         last = asked.arm

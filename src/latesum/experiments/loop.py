@@ -98,8 +98,8 @@ class _Feed:
     def ask(self, left: int) -> Block:
         block = self._policy.ask()
         buckets = -(-block.rounds // self._bucket)
-        if block.part is not None:
-            buckets = min(buckets, max(1, block.part // self._bucket))
+        if block.segment is not None:
+            buckets = min(buckets, max(1, block.segment // self._bucket))
         return block._replace(rounds=min(buckets * self._bucket, left))
 
     def tell(self, play: Play) -> None:
@@ -137,7 +137,7 @@ class _LateFeed:
         block = self._decide()
         if self._bucket > 1:
             return block._replace(rounds=min(self._bucket, left))
-        rounds = block.rounds if block.part is None else min(block.rounds, block.part)
+        rounds = block.rounds if block.segment is None else min(block.rounds, block.segment)
         # Segments of one block bring no decision: each would cut the next one.
         news = (each.known_at for each in self._reports if each.play.number != block.number)
         wait = next((at - self._now for at in news if at > self._now), None)

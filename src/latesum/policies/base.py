@@ -10,41 +10,38 @@ segments in which a block was told says so (`learns_from`).
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from latesum import _render
 from latesum._checks import InvalidInput, finite_number, whole_number
 from latesum._sentences import sentence
 from latesum.policies.history import check_history
+from latesum.policies.hooks import Hooks
 from latesum.policies.parameters import arguments_of, checked_names, parameters_of, typed
 from latesum.policies.plays import PURPOSES, Block, Estimate, Play, Purpose
-from latesum.policies.saying import usual_reason
-from latesum.policies.state import copied, from_json, generator_in, generator_state, to_json
+from latesum.policies.saying import as_html
+from latesum.policies.state import (
+    STATE_VERSION,
+    check_state,
+    from_json,
+    generator_in,
+    generator_state,
+    to_json,
+)
 
 __all__ = ["PURPOSES", "Block", "Estimate", "Play", "Policy", "Purpose"]
 
-#: The version of the saved state's layout; `from_state` refuses any other.
-STATE_VERSION = 1
-#: What is believed of an arm: mean, lower and upper limit, and the rounds learned from.
-Believed = tuple[float | None, float, float, int]
 
-
-class Policy(ABC):
+class Policy(Hooks):
     """A policy that sees totals and nothing else.
 
     A subclass sets `kind`, assigns its constructor's arguments to attributes of the same names
-    before it calls `super().__init__`, and fills in the hooks `_reset`, `_learn` and `_next`. What
+    before it calls `super().__init__`, and fills in the hooks (`latesum.policies.hooks`) `_reset`, `_learn` and `_next`. What
     it learns are the attributes that `_reset` sets; the base class copies and saves them
-    (`latesum.policies.state` says what they may be).
-
-    Args:
-        n_arms: The number of arms.
-        names: The names of the arms, for sentences; by default letters.
-        rng: The generator to draw from, for a policy that draws.
+    (`latesum.policies.state` says what they may be). `names` are those of the arms, for sentences,
+    by default letters; `rng` is the generator of a policy that draws.
     """
 
     #: The policy's name in the registry and in saved states.
@@ -53,9 +50,9 @@ class Policy(ABC):
     sees: ClassVar[Literal["totals"]] = "totals"
     #: Whether the policy draws at random; if so its generator `_rng` is part of its state.
     random: bool = False
-    #: "blocks": `_learn` takes in whole blocks. "parts": each tell by itself, such as one
+    #: "blocks": `_learn` takes in whole blocks. "segments": each tell by itself, such as one
     #: bucket; `play.number` says which block it belongs to.
-    learns_from: Literal["blocks", "parts"] = "blocks"
+    learns_from: Literal["blocks", "segments"] = "blocks"
     #: Whether an option may be added while the policy runs. Told the plays of the other arms, the
     #: same policy with one more arm then asks for that arm next, or as soon as those before it had
     #: a turn.
@@ -67,12 +64,10 @@ class Policy(ABC):
     _unplayed: int  # ... and how many of the rounds that it was asked for are left
     _highest: int  # the highest number of a block so far
     _before: tuple[int, Any, Any]  # what was known before the open block
-    _dropped: frozenset[int]
     _seeded: dict[str, Any] | None  # the generator's state at the beginning
     _rng: (
         Any  # the generator to draw from, in `_reset` and `_learn` only; None if `random` is False
     )
-    _learned: tuple[str, ...]  # the attributes that `_reset` sets
 
     def __init__(
         self,
@@ -92,8 +87,6 @@ class Policy(ABC):
         self._reset()
         self._learned = tuple(name for name in vars(self) if name not in others)
 
-    # What a caller uses.
-
     def ask(self) -> Block:
         """The block to play next. Asked twice, it answers the same.
 
@@ -107,11 +100,11 @@ class Policy(ABC):
                     f"{type(self).__name__}._next must return a Block, such as "
                     f'Block(0, 100, "learn"), not {block!r}.'
                 )
-            arm, rounds, purpose, _, part = block
+            arm, rounds, purpose, _, segment = block
             last, number = self._open, self._highest + 1
             if self._unplayed > 0 and last is not None and last[:4:3] == (arm, purpose):
                 number = last.number or 0
-            self._asked = Block(arm, rounds, purpose, number, part)
+            self._asked = Block(arm, rounds, purpose, number, segment)
         return self._asked
 
     def tell(
@@ -125,8 +118,6 @@ class Policy(ABC):
         """Say what was really played, and the total that arrived meanwhile if it is known.
 
         Args:
-            arm: The arm that was played.
-            rounds: The number of rounds.
             total: What arrived meanwhile; None while it is not known.
             purpose: The purpose of the block that was followed. By default it is that of `ask()`
                 if the arm is the one asked for, and "override" if it is another.
@@ -191,9 +182,7 @@ class Policy(ABC):
     ) -> Self:
         """The same policy, knowing nothing of what was told.
 
-        Args:
-            rng: The generator to draw from, in place of the policy's own.
-            history: What was played before the start, in place of the policy's own `history`.
+        `rng` and `history` (what was played before the start) take the place of its own.
         """
         new = object.__new__(type(self))
         vars(new).update(vars(self))
@@ -275,14 +264,7 @@ class Policy(ABC):
         return typed(self)
 
     def _repr_html_(self) -> str:
-        table = _render.new_table(None, ["arm", "mean", "95% limits", "rounds", "in play"])
-        for row in self.estimates():
-            mean = "?" if row.mean is None else f"{row.mean:.4g}"
-            limits = "" if row.mean is None else f"{row.low:.3g} to {row.high:.3g}"
-            table.add_row(row.name, mean, limits, f"{row.plays:,}", "yes" if row.active else "no")
-        return (
-            _render.heading(repr(self)) + _render.sentences(self.explain()) + _render.table(table)
-        )
+        return as_html(repr(self), self.explain(), self.estimates())
 
     def to_state(self) -> dict[str, Any]:
         """All that the policy knows, as JSON values."""
@@ -305,17 +287,7 @@ class Policy(ABC):
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:
         """The policy that `to_state` described; it goes on exactly as the saved one would have."""
-        if not isinstance(state, dict) or "latesum_state" not in state:
-            raise InvalidInput("this is not a saved policy: it has no 'latesum_state' entry.")
-        if state["latesum_state"] != STATE_VERSION:
-            raise InvalidInput(
-                f"this policy was saved with state version {state['latesum_state']!r}; this "
-                f"latesum reads version {STATE_VERSION}. Replay its plays instead."
-            )
-        if state["policy"] != cls.kind:
-            raise InvalidInput(
-                f"this is the state of a {state['policy']!r} policy, not of {cls.kind!r}."
-            )
+        check_state(state, cls.kind)
         policy = cls(**state["parameters"])
         policy._seeded, policy._dropped = state["seeded"], frozenset(state["dropped"])
         learned = from_json(state["learned"], policy._snapshot())
@@ -328,8 +300,6 @@ class Policy(ABC):
                 policy._learn(policy._open)
         policy._unplayed, policy._highest = state["unplayed"], state["highest"]
         return policy
-
-    # How the protocol is kept.
 
     def _begin(self) -> None:
         self.rounds_told = self._unplayed = self._highest = 0
@@ -378,61 +348,3 @@ class Policy(ABC):
             if arm >= self.n_arms:
                 raise InvalidInput(f"there is no arm {arm}; the arms are 0 to {self.n_arms - 1}.")
         return arm
-
-    def _known_rounds(self, arm: int) -> int:
-        """The rounds of an arm that were learned from."""
-        return self._estimate(arm, 0.95)[3]
-
-    def _nothing_known(self) -> bool:
-        return not any(self._known_rounds(arm) for arm in range(self.n_arms))
-
-    def _available(self) -> list[int]:
-        return [arm for arm in range(self.n_arms) if arm not in self._dropped]
-
-    # The hooks. `_next` must not change anything.
-
-    @abstractmethod
-    def _reset(self) -> None:
-        """Know nothing."""
-
-    @abstractmethod
-    def _learn(self, play: Play) -> None:
-        """Take in a whole block (or a part, see `learns_from`); `rounds_told` includes it."""
-
-    @abstractmethod
-    def _next(self) -> Block:
-        """The block to play next."""
-
-    def _snapshot(self) -> Any:
-        """A copy of all that was learned: of the attributes that `_reset` sets."""
-        return {name: copied(getattr(self, name)) for name in self._learned}
-
-    def _restore(self, learned: Any) -> None:
-        """The opposite of `_snapshot`; the argument must not be changed later."""
-        for name, value in learned.items():
-            setattr(self, name, copied(value))
-
-    def _estimate(self, arm: int, level: float) -> Believed:
-        """What is believed of one arm; nothing by default."""
-        return None, 0.0, 1.0, 0
-
-    def _estimates(self, level: float) -> list[Believed]:
-        """The same for all arms."""
-        return [self._estimate(arm, level) for arm in range(self.n_arms)]
-
-    def _forget(self, arm: int) -> None:
-        """An option was taken away; most policies look at `_available()` and need nothing here."""
-
-    def _candidates(self) -> Iterable[int]:
-        """The arms that may still be the answer."""
-        return self._available()
-
-    def _findings(self) -> list[str]:
-        """What the policy has found out so far, in sentences."""
-        return []
-
-    def _reason(self) -> str:
-        """Why the next block is played. It claims nothing where nothing is known."""
-        asked = self.ask()
-        known = None if self._nothing_known() else self._known_rounds(asked.arm)
-        return usual_reason(asked.purpose, known)

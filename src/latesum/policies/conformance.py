@@ -63,7 +63,7 @@ def _history(
 
 
 def _check_block(policy: Policy, asked: Block) -> None:
-    arm, rounds, purpose, number, part = asked
+    arm, rounds, purpose, number, segment = asked
     _require(
         isinstance(arm, int)
         and 0 <= arm < policy.n_arms
@@ -75,8 +75,8 @@ def _check_block(policy: Policy, asked: Block) -> None:
     _require(known, f"ask() must learn, bridge or commit, not {purpose!r}.")
     _require(isinstance(number, int) and number >= 1, f"blocks count from 1, not {number!r}.")
     _require(
-        part is None or (isinstance(part, int) and part >= 1),
-        f"a part is a number of rounds, at least 1, or None, not {part!r}.",
+        segment is None or (isinstance(segment, int) and segment >= 1),
+        f"a segment is a number of rounds, at least 1, or None, not {segment!r}.",
     )
 
 
@@ -108,7 +108,7 @@ def ask_is_pure(policy: Policy, rng: np.random.Generator, steps: int) -> None:
 
 def tells_merge(policy: Policy, rng: np.random.Generator, steps: int) -> None:
     """(a, 3, x) then (a, 4, y) is (a, 7, x + y); after a short tell, `ask` returns the rest."""
-    if policy.learns_from == "parts":
+    if policy.learns_from == "segments":
         return
     whole, parts = policy.fresh(), policy.fresh()
     for play in _history(policy.fresh(), rng, steps):
@@ -132,11 +132,11 @@ def tells_merge(policy: Policy, rng: np.random.Generator, steps: int) -> None:
                     f"for, not {rest}.",
                 )
         parts.tell(play.arm, left, seen, play.purpose, play.number)
-        _same(whole, parts, "a block told in parts must be learned as one told whole")
+        _same(whole, parts, "a block told in segments must be learned as one told whole")
 
 
-def parts_are_learned(policy: Policy, rng: np.random.Generator, steps: int) -> None:
-    """A policy that learns from parts: the same parts, the same decisions, asked between or not."""
+def segments_are_learned(policy: Policy, rng: np.random.Generator, steps: int) -> None:
+    """A policy that learns from segments: the same segments, the same decisions, asked between or not."""
     if policy.learns_from == "blocks":
         return
     one, other = policy.fresh(), policy.fresh()
@@ -152,8 +152,8 @@ def parts_are_learned(policy: Policy, rng: np.random.Generator, steps: int) -> N
             one = type(policy).from_state(json.loads(json.dumps(one.to_state())))
             other.tell(*told[-1])
             left -= some
-    _same(one, other, "the same parts must lead to the same decisions")
-    _same(one, policy.replay(told), "replayed parts must lead to the same decisions")
+    _same(one, other, "the same segments must lead to the same decisions")
+    _same(one, policy.replay(told), "replayed segments must lead to the same decisions")
 
 
 def numbers_count_decisions(policy: Policy, rng: np.random.Generator, steps: int) -> None:
@@ -337,7 +337,7 @@ def _refuses(act: Callable[[], object], what: str) -> None:
 CHECKS: tuple[Callable[[Policy, np.random.Generator, int], None], ...] = (
     ask_is_pure,
     tells_merge,
-    parts_are_learned,
+    segments_are_learned,
     numbers_count_decisions,
     replay_equals_history,
     state_round_trips,

@@ -19,7 +19,7 @@ class Block(NamedTuple):
         purpose: Why it is played.
         number: Counts the policy's decisions; the base class gives it, so that a policy leaves it
             out.
-        part: The longest piece that the policy wants to be told at once; None: any.
+        segment: The longest segment that the policy wants to be told at once; None: any.
 
     >>> Block(0, 150, "learn", number=3)
     Block(arm=0, rounds=150, purpose='learn', number=3)
@@ -29,11 +29,11 @@ class Block(NamedTuple):
     rounds: int
     purpose: Purpose
     number: int = 0
-    part: int | None = None
+    segment: int | None = None
 
     def __repr__(self) -> str:
-        """As one would type it: without `part` where there is none."""
-        shown = self if self.part is not None else self[:4]
+        """As one would type it: without `segment` where there is none."""
+        shown = self if self.segment is not None else self[:4]
         fields = (f"{name}={value!r}" for name, value in zip(self._fields, shown, strict=False))
         return f"Block({', '.join(fields)})"
 

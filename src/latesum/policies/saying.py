@@ -1,9 +1,12 @@
-"""Sentences that several policies say."""
+"""Sentences that several policies say, and a policy as a notebook shows it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from latesum import _render
 from latesum._sentences import sentence
-from latesum.policies.plays import Purpose
+from latesum.policies.plays import Estimate, Purpose
 
 
 def usual_reason(purpose: Purpose, known: int | None) -> str:
@@ -47,3 +50,13 @@ def say_before(mean: float) -> str:
     return sentence(
         "What ran before had a mean of about {mean:mean}.", kind="before", mean=float(mean)
     )
+
+
+def as_html(typed: str, sentences: list[str], estimates: Iterable[Estimate]) -> str:
+    """A policy as a notebook shows it: what one would type, what it says, what it believes."""
+    table = _render.new_table(None, ["arm", "mean", "95% limits", "rounds", "in play"])
+    for row in estimates:
+        mean = "?" if row.mean is None else f"{row.mean:.4g}"
+        limits = "" if row.mean is None else f"{row.low:.3g} to {row.high:.3g}"
+        table.add_row(row.name, mean, limits, f"{row.plays:,}", "yes" if row.active else "no")
+    return _render.heading(typed) + _render.sentences(sentences) + _render.table(table)

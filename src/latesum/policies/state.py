@@ -14,6 +14,8 @@ import numpy as np
 
 from latesum._checks import InvalidInput
 
+#: The version of the saved state's layout; `from_state` refuses any other.
+STATE_VERSION = 1
 _SCALARS = frozenset((bool, int, float, str, type(None)))
 
 
@@ -105,3 +107,19 @@ def generator_in(state: dict[str, Any]) -> np.random.Generator:
     bits: Any = getattr(np.random, state["bit_generator"])(0)
     bits.state = state
     return np.random.Generator(bits)
+
+
+def check_state(state: Any, kind: str) -> None:
+    """Refuse what is not the saved state of a policy of this kind.
+
+    >>> check_state({"latesum_state": STATE_VERSION, "policy": "flow"}, "flow")
+    """
+    if not isinstance(state, dict) or "latesum_state" not in state:
+        raise InvalidInput("this is not a saved policy: it has no 'latesum_state' entry.")
+    if state["latesum_state"] != STATE_VERSION:
+        raise InvalidInput(
+            f"this policy was saved with state version {state['latesum_state']!r}; this "
+            f"latesum reads version {STATE_VERSION}. Replay its plays instead."
+        )
+    if state["policy"] != kind:
+        raise InvalidInput(f"this is the state of a {state['policy']!r} policy, not of {kind!r}.")

@@ -80,7 +80,7 @@ class Switchback(Policy):
 
     kind = "switchback"
     random = True
-    learns_from = "parts"
+    learns_from = "segments"
 
     def __init__(
         self,

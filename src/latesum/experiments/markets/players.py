@@ -168,7 +168,7 @@ class BlockPlayer:
         if self._left <= 0:
             asked = self._policy.ask()
             self._arm, self._purpose, self._number = asked.arm, asked.purpose, asked.number
-            rounds = asked.rounds if asked.part is None else min(asked.rounds, asked.part)
+            rounds = asked.rounds if asked.segment is None else min(asked.rounds, asked.segment)
             self._left = max(1, math.ceil(rounds / self._size))
         self._left -= 1
         return [self._arm] * self._world.law.regions

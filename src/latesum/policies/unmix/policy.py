@@ -89,10 +89,10 @@ class Unmix(Policy):
 
     >>> policy = Unmix(2, 250_000, mean_delay=50, rng=np.random.default_rng(1))
     >>> policy.ask()
-    Block(arm=0, rounds=50, purpose='learn', number=1, part=25)
+    Block(arm=0, rounds=50, purpose='learn', number=1, segment=25)
     >>> policy.tell(0, 25, total=4)
     >>> policy.ask()
-    Block(arm=0, rounds=25, purpose='learn', number=1, part=25)
+    Block(arm=0, rounds=25, purpose='learn', number=1, segment=25)
 
     References: `docs/theory.md`; Menard and Garivier (2017), A minimax and asymptotically optimal
     algorithm for stochastic bandits, ALT.
@@ -100,7 +100,7 @@ class Unmix(Policy):
 
     kind = "unmix"
     random = True
-    learns_from = "parts"
+    learns_from = "segments"
     #: What was reported last: the rows, the rounds and the rows that were known then, how much rewards vary, and what
     #: was said of the means.
     _reported: tuple[PartRows, tuple[int, int], tuple[float, list[Said]]] | None = None
@@ -446,10 +446,10 @@ class Unmix(Policy):
 
     def _next(self) -> Block:
         if self._ramp is not None:  # a quarter of the block, which is half of the next one
-            return Block(self._arm, self._left, "learn", part=max(1, self._ramp // 8))
+            return Block(self._arm, self._left, "learn", segment=max(1, self._ramp // 8))
         if self._part is None:
             self._part = self._rows.next_part(self._arm, self._left, self._scale)
-        return Block(self._arm, self._left, "learn", part=self._part)
+        return Block(self._arm, self._left, "learn", segment=self._part)
 
     def _forget(self, arm: int) -> None:
         if arm == self._arm:
