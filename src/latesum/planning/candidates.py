@@ -44,7 +44,7 @@ class Candidate(NamedTuple):
         label: What it is called in tables.
         spec: The policy as it is simulated.
         about: What it does, in a sentence.
-        campaign: What a campaign is set up with: `policy`, `parameters`, and more where it needs it.
+        campaign: What a campaign is set up with: `policy`, `parameters`, and more where needed.
     """
 
     label: str

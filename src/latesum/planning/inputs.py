@@ -228,8 +228,8 @@ class PlanInputs:
             truth = (
                 f"One of the {self.options} options, today's included, is better than the others "
                 f"by the smallest lift worth having, {lift}: a new one with a {unit} of "
-                f"{self.mean + self.lift:.4g}, or today's {self.mean:.4g}, with {worse:.4g} for the "
-                "new ones then."
+                f"{self.mean + self.lift:.4g}, or today's {self.mean:.4g}, with {worse:.4g} for "
+                "the new ones then."
             )
         else:
             truth = (
@@ -239,8 +239,9 @@ class PlanInputs:
             )
         if self.nonstationary:
             truth += (
-                " They change: the best and another one change places in the first half. switchback "
-                "is not tried, because it takes the options' effects to stay as they are."
+                " They change: the best and another one change places in the first half. "
+                "switchback is not tried, because it takes the options' effects to stay as they "
+                "are."
             )
         return truth
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Unpack
+from typing import Any, Unpack
 
 from latesum._checks import whole_number
 from latesum._progress import chosen_progress
@@ -72,8 +72,10 @@ def plan(
     >>> found.verdict.answer
     'go'
     """
-    how = RunOptions(**{key: asked.pop(key) for key in list(asked) if key in _RUN_OPTIONS})  # type: ignore[typeddict-item, misc]
-    inputs = read_inputs(**asked)  # type: ignore[misc]
+    given: dict[str, Any] = dict(asked)
+    options: Any = {key: given.pop(key) for key in _RUN_OPTIONS if key in given}
+    how: RunOptions = options
+    inputs = read_inputs(**given)
     thresholds = Thresholds() if thresholds is None else thresholds.checked()
     replications = whole_number(replications, "the number of replications", at_least=20)
     how["workers"] = how.get("workers") or os.cpu_count() or 1

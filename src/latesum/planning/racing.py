@@ -42,8 +42,8 @@ _STAGE_2_RUNS = 40
 #: From this many runs on a candidate may be dominated.
 MIN_RACED = 100
 #: By this many standard errors. By the law of t a candidate that is as good as the recommended one
-#: is stopped in one of 2,900 looks at a hundred runs; with four looks and six candidates that is, by
-#: the sum of the chances (a union bound: the looks share runs), in less than 1% of plans.
+#: is stopped in one of 2,900 looks at a hundred runs; with four looks and six candidates that is,
+#: by the sum of the chances (a union bound: the looks share runs), in less than 1% of plans.
 ELIMINATION_Z = 3.5
 #: One that costs more milliseconds per run than this has at most so many of a thousand runs.
 _COSTLY, _COSTLY_RUNS = 5.0, 200

@@ -1,8 +1,8 @@
 """A plan from a history: what regions buy, by simulating markets like the one that it shows.
 
-Levels, weekdays, noise and drift are fitted to the rows of the history; the delay is what was given,
-because rows of one option hardly show it. Then markets like it are simulated with the market model,
-with the test of half the time that people would run otherwise, and with all regions added up.
+Levels, weekdays, noise and drift are fitted to the rows of the history. The delay is what was
+given, because rows of one option hardly show it. Then markets like it are simulated with the market
+model, with the test of half the time that people would run otherwise, and with all regions added up.
 """
 
 from __future__ import annotations
@@ -103,8 +103,8 @@ class RegionInputs:
             f"{counted(str(law.regions), 'region')}, weekdays up to {law.weekday:.0%} apart from "
             f"the mean, levels that walk by {walk:.1%} a day, noise of {law.noise:.1%}. Campaigns "
             f"are simulated with {counted(str(law.history), 'day')} of history.",
-            f"One of the {law.options} options, today's included, sells {law.effects:.0%} more than "
-            f"the others, for {counted(str(law.buckets), 'day')}.",
+            f"One of the {law.options} options, today's included, sells {law.effects:.0%} more "
+            f"than the others, for {counted(str(law.buckets), 'day')}.",
             f"Sales come {self.late.mean:.2g} days late on average, as was given"
             f"{' (a guess)' if self.late.sure == 'guess' else ''}.",
             "A winner is named when one option is as good as the best with 95% probability, and "
@@ -140,12 +140,12 @@ def given_delay(late: str) -> ToldDelay:
 
 
 def read_history(source: Path | bytes) -> list[RegionRow]:
-    """Rows before the start from a file with the columns date, total, and region and rounds where there are any.
+    """Rows before the start from a file with date and total, and region and rounds.
 
     Args:
         source: The file, or its content.
 
-    >>> rows = read_history(b"date,region,rounds,total\\n2026-03-01,north,900,31\\n2026-03-02,north,950,29\\n")
+    >>> rows = read_history(b"date,region,total\\n2026-03-01,north,31\\n2026-03-02,north,29\\n")
     >>> [(row.bucket, row.region, row.total) for row in rows]
     [(-2, 'north', 31.0), (-1, 'north', 29.0)]
     """
@@ -155,7 +155,8 @@ def read_history(source: Path | bytes) -> list[RegionRow]:
             day = datetime.date.fromisoformat(row.bucket)
         except ValueError:
             raise InvalidInput(
-                f"row {row.line} of the history is for {shortened(row.bucket)!r}; write days, such as 2026-03-01."
+                f"row {row.line} of the history is for {shortened(row.bucket)!r}; write days, such "
+                "as 2026-03-01."
             ) from None
         found.append((day, row.region or "", row.rounds, row.total))
     return _before_the_end(found)
@@ -167,8 +168,8 @@ def past_rows(given: Iterable[Mapping[str, Any]]) -> list[RegionRow]:
     Args:
         given: Rows with `bucket`, a date, and `region`, `rounds` and `total` where they are known.
 
-    >>> past_rows([{"bucket": "2026-03-01", "total": 31}, {"bucket": "2026-03-02", "total": 29}])[0][:2]
-    ('', -2)
+    >>> past_rows([{"bucket": "2026-03-01", "total": 31}])[0][:2]
+    ('', -1)
     """
     found = []
     for place, row in enumerate(given, start=1):
@@ -179,10 +180,11 @@ def past_rows(given: Iterable[Mapping[str, Any]]) -> list[RegionRow]:
                 f"row {place} of the history has no day; write its bucket as 2026-03-01."
             ) from None
         rounds, total = (
-            None if row.get(name) is None
+            None
+            if row.get(name) is None
             else finite_number(row[name], f"{name} in row {place} of the history")
             for name in ("rounds", "total")
-        )  # fmt: skip
+        )
         found.append((day, str(row.get("region") or ""), rounds, total))
     return _before_the_end(found)
 
@@ -212,7 +214,7 @@ def fitted_market(
 
     Args:
         rows: The history, of days before 0, all with the same option "today".
-        regions: How many regions there will be: as many as the history has, or some where it has one.
+        regions: How many regions there will be: as many as in the history, or any if it has one.
         options: How many options.
         lift: What the better option sells more, as a share.
         days: How long the campaign runs.
@@ -227,7 +229,8 @@ def fitted_market(
     names = tuple(sorted({row.region for row in rows}))
     if len(names) not in (1, regions):
         raise InvalidInput(
-            f"the history has {len(names)} regions ({', '.join(names[:5])}), and {regions} are asked for."
+            f"the history has {len(names)} regions ({', '.join(names[:5])}), and {regions} are "
+            "asked for."
         )
     known_rounds = any(row.rounds is not None for row in rows)
     settings = MarketConfig(
@@ -236,25 +239,36 @@ def fitted_market(
     panel = Panel.of(rows, settings, 0)
     if int(panel.known.sum()) < _MIN_DAYS:
         raise InvalidInput(
-            f"the history has {int(panel.known.sum())} days with a total; {_MIN_DAYS} or more are needed."
+            f"the history has {int(panel.known.sum())} days with a total; {_MIN_DAYS} or more are "
+            "needed."
         )
     hyper = learned(panel, settings)
     shown = readings(rows, 0, settings)
     totals = np.nanmean(panel.totals, axis=0)
     rounds = panel.exposure.mean(axis=0)
-    split = regions > 1 and len(names) == 1  # one stream now, several regions then
+    several = regions > 1 and len(names) > 1  # otherwise one stream now, and maybe regions then
+    spread = float(max(totals.max() / max(totals.min(), 1e-9), 1.0)) if several else 1.0
+    visits_noise = float(np.std(np.log(np.maximum(panel.exposure, 1)), axis=0).mean())
     law = Market(
-        options=options, regions=regions, buckets=days, history=min(-panel.first, 56),
-        sales=float(totals.sum()), visitors=float(rounds.sum()), effects=lift, one_better=True,
+        options=options,
+        regions=regions,
+        buckets=days,
+        history=min(-panel.first, 56),
+        sales=float(totals.sum()),
+        visitors=float(rounds.sum()),
+        effects=lift,
+        one_better=True,
         delay=late.mean,
-        spread=1.0 if split or regions == 1 else float(max(totals.max() / max(totals.min(), 1e-9), 1.0)),
-        weekday=float(max(np.abs(np.log1p(shown.pattern)).max(), 0.0)), traffic=0.0,
-        traffic_noise=0.0 if not known_rounds else float(np.std(np.log(np.maximum(panel.exposure, 1)), axis=0).mean()),
-        walk=hyper.common_walk if regions > 1 and not split else hyper.region_walk,
-        region_walk=hyper.region_walk if regions > 1 and not split else 0.0,
-        shocks=hyper.shocks if regions > 1 and not split else 0.0, noise=hyper.noise,
+        spread=spread,
+        weekday=float(max(np.abs(np.log1p(shown.pattern)).max(), 0.0)),
+        traffic=0.0,
+        traffic_noise=visits_noise if known_rounds else 0.0,
+        walk=hyper.common_walk if several else hyper.region_walk,
+        region_walk=hyper.region_walk if several else 0.0,
+        shocks=hyper.shocks if several else 0.0,
+        noise=hyper.noise,
         rounds="visitors" if known_rounds else "constant",
-    )  # fmt: skip
+    )
     noisy = noisy_demand(rows, 0, settings)
     return law, () if noisy is None else (str(noisy),)
 

@@ -1,4 +1,4 @@
-"""Go, conditional go or no-go: by thresholds that the user may set, and what would have to change."""
+"""Go, conditional go or no-go: by thresholds, and what would have to change."""
 
 from __future__ import annotations
 

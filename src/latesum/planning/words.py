@@ -29,7 +29,8 @@ _TWO_WAYS = re.compile(r"[1-9][0-9]{0,2}\.[0-9]{3}")
 _UP_TO = re.compile(r"\s*(?:up to|at most|within)\s+(?P<time>.+)", re.IGNORECASE)
 _ABOUT = re.compile(r"\s*about\s+(?P<time>.+)", re.IGNORECASE)
 _WITHIN = re.compile(
-    rf"\s*(?P<share>half|all|{_durations.NUMBER}\s*%)\s+within\s+(?P<time>{_durations.NUMBER}\s*(?:{_durations.UNIT})|an? (?:{_durations.UNIT}))\s*",
+    rf"\s*(?P<share>half|all|{_durations.NUMBER}\s*%)\s+within\s+"
+    rf"(?P<time>{_durations.NUMBER}\s*(?:{_durations.UNIT})|an? (?:{_durations.UNIT}))\s*",
     re.IGNORECASE,
 )
 
@@ -68,7 +69,8 @@ def read_traffic(text: Any) -> float:
     if _TWO_WAYS.fullmatch(match["number"]):
         whole = match["number"].replace(".", "")
         raise InvalidInput(
-            f"the traffic {text!r} can be read in two ways; write {whole} or {number:g} per {match['unit']}."
+            f"the traffic {text!r} can be read in two ways; write {whole} or {number:g} per "
+            f"{match['unit']}."
         )
     if number <= 0:
         raise InvalidInput("traffic must be above 0: without it there is nothing to decide.")
@@ -203,8 +205,9 @@ class Lateness:
         except InvalidInput:
             raise InvalidInput(
                 f"{said!r} does not say how late rewards come; write their mean, such as "
-                '"2 days", shares, such as "half within 2 hours, 95% within 3 days", a distribution '
-                'with units, such as "uniform(1 hour, 3 days)", or the name of a .csv file.'
+                '"2 days", shares, such as "half within 2 hours, 95% within 3 days", a '
+                'distribution with units, such as "uniform(1 hour, 3 days)", or the name of a '
+                ".csv file."
             ) from None
         return late
 
