@@ -26,6 +26,7 @@ from latesum.campaigns.vocabulary import (
 )
 from latesum.files import FileForm
 from latesum.policies import Estimate
+from latesum.policies.winner import may_be_best
 
 if TYPE_CHECKING:
     from latesum.campaigns.campaign import Campaign
@@ -319,12 +320,6 @@ def _market_winner(found: Winner) -> tuple[str | None, str | None]:
         f"No winner yet: the best option is as good as any with a chance of {found.chance:.0%}; it "
         "takes 95%."
     )
-
-
-def may_be_best(estimate: Estimate, best: Estimate) -> bool:
-    """Whether an option is still in the race: the policy has not dropped it, and it is not clearly
-    below the best, its whole interval under the other's."""
-    return estimate.active and (best.mean is None or estimate.high >= best.low)
 
 
 def _state(ledger: Ledger) -> CampaignState:

@@ -16,9 +16,10 @@ from scipy.special import ndtri
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.deciding import told_plays
 from latesum.campaigns.ledger import Ledger
-from latesum.campaigns.status import Status, may_be_best
+from latesum.campaigns.status import Status
 from latesum.delays import parse
 from latesum.policies import Estimate, Play, Policy
+from latesum.policies.winner import named_winner
 from latesum.simulation import Problem
 
 #: Simulated continuations; enough to tell a week from a month.
@@ -127,20 +128,9 @@ def _continue(
 
 def _decided(policy: Policy, visits: list[int], dropped: set[int]) -> bool:
     """Whether the page would name a winner (`latesum.campaigns.status`)."""
+    commits = policy.ask().purpose == "commit"
     estimates = policy.estimates(_LEVEL)
-    known = [each for each in estimates if each.mean is not None and each.arm not in dropped]
-    if not known:
-        return False
-    active = [each for each in known if each.active] or known
-    best = max(active, key=lambda each: each.mean or 0.0)
-    surviving = [
-        each
-        for each in estimates
-        if each.arm == best.arm or (each.arm not in dropped and may_be_best(each, best))
-    ]
-    if len(surviving) > 1 and policy.ask().purpose != "commit":
-        return False
-    return all(visits[each.arm] >= 2 for each in surviving)
+    return named_winner(estimates, visits, commits=commits, removed=dropped) is not None
 
 
 def _drawn_means(estimates: list[Estimate], rng: np.random.Generator) -> list[float]:
