@@ -38,7 +38,7 @@ class Policy(Hooks):
     """A policy that sees totals and nothing else.
 
     A subclass sets `kind`, assigns its constructor's arguments to attributes of the same names
-    before it calls `super().__init__`, and fills in the hooks (`latesum.policies.hooks`) `_reset`, `_learn` and `_next`. What
+    before it calls `super().__init__`, and fills in `_reset`, `_learn` and `_next` of `Hooks`. What
     it learns are the attributes that `_reset` sets; the base class copies and saves them
     (`latesum.policies.state` says what they may be). `names` are those of the arms, for sentences,
     by default letters; `rng` is the generator of a policy that draws.
@@ -213,7 +213,7 @@ class Policy(Hooks):
         return new
 
     def estimates(self, level: float = 0.95) -> list[Estimate]:
-        """Per arm the mean, an interval that contains it with probability `level`, and the plays."""
+        """Per arm the mean, an interval that contains it with probability `level`, the plays."""
         level = finite_number(level, "the confidence level", above=0)
         if level >= 1:
             raise InvalidInput(f"the confidence level must be below 1, such as 0.95, not {level}.")
@@ -227,7 +227,7 @@ class Policy(Hooks):
 
     @property
     def phase(self) -> int | None:
-        """The phase that the policy is in, from 1 on; None if it has no phases, or they are over."""
+        """The phase that the policy is in, from 1 on; None if it has none, or they are over."""
         return None
 
     def findings(self) -> list[str]:

@@ -99,7 +99,7 @@ class CLW(Policy):
             if total is not None and rounds >= self.spread:
                 self._measure(arm, rounds, total)
             self._draw()
-        else:  # something else was played: what is under way is not this arm's alone
+        else:  # something else was played: what is in flight is not this arm's alone
             self._settle_left = max(self._settle_left, 2 * self.spread - 1)
             self._measure_left = self.spread
 

@@ -136,7 +136,7 @@ def tells_merge(policy: Policy, rng: np.random.Generator, steps: int) -> None:
 
 
 def segments_are_learned(policy: Policy, rng: np.random.Generator, steps: int) -> None:
-    """A policy that learns from segments: the same segments, the same decisions, asked between or not."""
+    """The same segments lead to the same decisions, whether it is asked in between or not."""
     if policy.learns_from == "blocks":
         return
     one, other = policy.fresh(), policy.fresh()
@@ -207,7 +207,7 @@ def state_round_trips(policy: Policy, rng: np.random.Generator, steps: int) -> N
         _same(
             lived,
             saved,
-            "a policy read from its state must be the same (is all that it learns set in `_reset`?)",
+            "a policy read from its state must be the same: `_reset` sets all that is learned",
         )
         for play in _history(lived.copy(), rng, steps):
             lived.tell(*play)
@@ -240,7 +240,7 @@ def drops_are_kept(policy: Policy, rng: np.random.Generator, steps: int) -> None
 
 
 def new_options_are_asked_for(policy: Policy, rng: np.random.Generator, steps: int) -> None:
-    """Of a policy that `takes_new_options`: told plays of the others, an arm more has its turn soon."""
+    """A policy that `takes_new_options` soon asks for an arm that was added."""
     if not policy.takes_new_options:
         return
     arguments = {key: each for key, each in policy.parameters.items() if key != "names"}

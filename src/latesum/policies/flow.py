@@ -170,7 +170,7 @@ class Flow(Policy):
         elif previous is None or previous in self._dropped:
             self._plan(arm, max(self._first_rounds, rounds - self._first_rounds))
         else:
-            # The last segment of the arm is part of its run, which is as long as without look-ahead.
+            # The last segment of the arm is part of its run: that is as long as without it.
             self._following = [arm, max(self._first_rounds, rounds - self._first_rounds)]
             self._plan(previous, self._first_rounds)
 

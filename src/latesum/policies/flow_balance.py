@@ -91,8 +91,9 @@ class FlowBalance:
     @property
     def reach(self) -> float:
         """After how many rounds a reward is taken to have arrived."""
-        known = self.delay_bound is not None
-        return self.delay_bound if known else REACH_IN_MEAN_DELAYS * self.mean_delay  # type: ignore[return-value]
+        if self.delay_bound is not None:
+            return self.delay_bound
+        return REACH_IN_MEAN_DELAYS * self.mean_delay
 
     @property
     def _late(self) -> float:

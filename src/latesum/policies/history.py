@@ -1,4 +1,4 @@
-"""What ran before a campaign began: its rewards arrive in the first days, and its totals may be known."""
+"""Carry-over and history from before the start: what ran, and the totals that are known."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def check_before(before: Any, n_arms: int) -> Before:
         return before  # type: ignore[return-value]
     if isinstance(before, str):
         raise InvalidInput(
-            f"what ran before is one of the arms (0 to {n_arms - 1}), 'other' (something that is no "
-            f"arm, or is not known) or None (nothing ran), not {before!r}."
+            f"what ran before is one of the arms (0 to {n_arms - 1}), 'other' (something that is "
+            f"no arm, or is not known) or None (nothing ran), not {before!r}."
         )
     arm = whole_number(before, "what ran before")
     if arm >= n_arms:

@@ -1,4 +1,4 @@
-"""What is asked for, what was played, and what is believed: the words of the protocol between policies and the world."""
+"""The records of the protocol: the block asked for, the play told, the estimate reported."""
 
 from __future__ import annotations
 

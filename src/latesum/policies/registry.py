@@ -23,9 +23,18 @@ from latesum.policies.unmix import Unmix
 _Class = TypeVar("_Class", bound=type[Policy])
 
 _OURS: tuple[type[Policy], ...] = (
-    ODAAF, ODAAFB, ODAAFV, NaiveODAAF, Unmix, Flow, CLW, ARSUCB, FixedSplit,
-    RoundRobin, Oracle,
-)  # fmt: skip
+    ODAAF,
+    ODAAFB,
+    ODAAFV,
+    NaiveODAAF,
+    Unmix,
+    Flow,
+    CLW,
+    ARSUCB,
+    FixedSplit,
+    RoundRobin,
+    Oracle,
+)
 for _class in _OURS:
     POLICIES.add(_class.kind, _class)
 
@@ -107,8 +116,8 @@ def checked_name(name: str) -> str:
     """
     if PolicySpec.parse(name).sees != "totals":
         raise InvalidInput(
-            f"{name} has attributed feedback: it is a reference for simulations, and cannot decide from "
-            "totals."
+            f"{name} has attributed feedback: it is a reference for simulations, and cannot decide "
+            "from totals."
         )
     return name
 

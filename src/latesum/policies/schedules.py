@@ -3,7 +3,8 @@
 Phase m has tolerance D_m, halved from phase to phase, and every surviving arm has been played n_m
 rounds at its end. Notation of the formulas: T the horizon, L = ln(T D_m^2), E the mean delay, V
 its variance, d its bound. Each n_m makes the half-width w_m of the estimates at most D_m / 2.
-Equations and lemmas go by their labels in the paper (Pike-Burke, Agrawal, Szepesvari, Grunewalder, ICML 2018).
+Equations and lemmas go by their labels in the paper (Pike-Burke, Agrawal, Szepesvari, Grunewalder,
+ICML 2018).
 """
 
 from __future__ import annotations
@@ -55,7 +56,10 @@ class KnownMean:
 
 @dataclass(frozen=True)
 class KnownBound:
-    """ODAAF-B: the mean and a bound are known. n_m: eq. (nbounded); w_m: eq. (wmbounded); Lemma eb2."""
+    """ODAAF-B: the mean and a bound are known.
+
+    n_m: eq. (nbounded); w_m: eq. (wmbounded); Lemma eb2.
+    """
 
     mean_delay: float
     delay_bound: int
@@ -123,7 +127,10 @@ class KnownVariance:
 
 @dataclass(frozen=True)
 class Naive:
-    """The naive approach: only a bound is known. n_m: eq. (nd); w_m and its lemma: last appendix."""
+    """The naive approach: only a bound is known.
+
+    n_m: eq. (nd); w_m and its lemma: last appendix.
+    """
 
     delay_bound: int
     needs_bridge: ClassVar[bool] = False

@@ -58,7 +58,7 @@ class PolicySpec:
 
     @classmethod
     def of(cls, policy: Any) -> PolicySpec:
-        """The spec of what a caller gives as a policy: text, a spec, or a policy, which `build` then gives back.
+        """The spec of what a caller gives: text, a spec, or a policy, which `build` gives back.
 
         Args:
             policy: The policy.
@@ -72,7 +72,8 @@ class PolicySpec:
             return policy
         if isinstance(policy, type) or not hasattr(policy, "kind") or not hasattr(policy, "sees"):
             raise InvalidInput(
-                f'a policy is given as text, such as "flow", or built, such as Flow(2, 1000, mean_delay=5), not as {policy!r}.'
+                f'a policy is given as text, such as "flow", or built, such as '
+                f"Flow(2, 1000, mean_delay=5), not as {policy!r}."
             )
         name, own = policy.kind, type(policy)
         if POLICIES.loaded(name) is not own:
