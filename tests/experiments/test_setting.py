@@ -45,9 +45,7 @@ SETTINGS = {
     "drawn problems": RunSpec(
         "latesum.experiments.studies.safety:random_problem", FLOW, 2_000, told={"mean_delay": 0.8}
     ),
-    "whole buckets": RunSpec(
-        PLAIN, FLOW, 2_000, reports=Reports(100), world="buckets", seed=(3, 1)
-    ),
+    "whole buckets": RunSpec(PLAIN, FLOW, 2_000, reports=Reports(100), seed=(3, 1)),
     "measures": RunSpec(
         PLAIN, FLOW, 2_000, checkpoints=(50, 100), measures=("regret", "lock_in(gap=0.1)")
     ),
@@ -144,7 +142,6 @@ def test_a_class_that_was_changed_meanwhile_is_not_taken_for_the_old_one():
         ({"seed": (1, -1)}, "the seed"),
         ({"checkpoints": (1, 3_000)}, "checkpoints are rounds between 1 and 2000"),
         ({"checkpoints": (0,)}, "checkpoints are rounds"),
-        ({"world": "buckets", "reports": Reports(300)}, "whole buckets"),
         ({"problem": FIELD}, "poorly reported totals come in buckets"),
         ({"problem": "no.such:law"}, "the law of problems .* cannot be loaded"),
         (

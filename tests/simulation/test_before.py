@@ -13,7 +13,6 @@ from scipy import stats
 
 from latesum import Beta, Calendar, FieldProblem, InvalidInput, Problem
 from latesum.delays import base
-from latesum.simulation.buckets import BucketWorld
 
 ERROR_RATE = 0.005
 WEEK = Calendar(step=12, factors=(1.0, 0.2, 0.6))
@@ -110,7 +109,6 @@ def test_a_calendar_is_followed_before_the_start_and_a_drift_is_not():
         ("constant(3)", -1, "an arm"),
         ("constant(3)", True, "not True"),
         ("constant(3)", 1.5, "at most 1, not 1.5"),
-        (["constant(3)", "constant(4)"], 0.5, "different delays"),
     ],
 )
 def test_nonsense_is_refused(delay, before, says):
@@ -123,5 +121,3 @@ def test_a_delay_without_a_mean_would_have_infinitely_much_under_way(monkeypatch
     monkeypatch.setattr(type(problem.delay), "mean", np.inf)
     with pytest.raises(InvalidInput, match="no finite mean"):
         problem.start(rng=np.random.default_rng(1), before=0)
-    with pytest.raises(InvalidInput, match="no finite mean"):
-        BucketWorld(problem, bucket=10, buckets=5, rng=np.random.default_rng(1), before=0)

@@ -25,6 +25,7 @@ from latesum import delays
 from latesum.delays import base
 from latesum.simulation import Beta, Discrete, Problem, World
 from latesum.simulation import cohorts as cohorts_module
+from latesum.simulation import problem as problem_module
 
 ERROR_RATE = 0.005
 REFERENCES = ("play_rounds", "plain loop")
@@ -218,6 +219,7 @@ def small_tables(monkeypatch):
         if case.largest_table is not None:
             monkeypatch.setattr(base, "MAX_TABLE", case.largest_table)
             monkeypatch.setattr(cohorts_module, "SHORTEST", case.largest_table)
+            monkeypatch.setattr(problem_module, "_MAX_DRAWN", case.largest_table / 2)
         if case.tail_share is not None:
             monkeypatch.setattr(base, "_TAIL_SHARE", case.tail_share)
         # Read from text again: a delay that has made its table before would keep it.

@@ -14,9 +14,7 @@ import pytest
 
 from latesum import ODAAF, InvalidInput, Oracle, Problem, RoundRobin, compare, delays, simulate
 from latesum.policies import Policy
-from latesum.simulation import Background, Calendar, Discrete, FieldProblem, Reporting
-from latesum.simulation import buckets as buckets_module
-from latesum.simulation.buckets import BucketWorld
+from latesum.simulation import Background, Calendar, FieldProblem, Reporting
 
 CALENDAR = Calendar(step=40, factors=(1.0, 0.5, 0.2), drift_to=(0.2, 0.9), drift_over=300)
 PLAN = ((0, 70), (1, 25), (1, 100), (0, 45))
@@ -82,48 +80,6 @@ def test_a_changing_world_is_that_of_the_loop(how, count):
 
     slow = plain_loop(problem, PLAN, np.random.default_rng(9), 2 * count)
     assert_same_law(samples(shortcut, count), slow)
-
-
-@pytest.mark.parametrize(
-    ("arms", "delay", "many"),
-    [
-        ([0.6, 0.3], "exponential(30)", 3000),
-        ([0.6, 0.3], "pareto(3, 30)", 3000),
-        ([0.03, 0.05], "half_normal(10, 60)", 3000),
-        ([0.9, 0.05], "tabulated([5, 5, 60], [0, 0.2, 0.9], 30)", 3000),
-        ([0.9, 0.05], "pareto(3, 30)", 0),
-    ],
-)
-def test_a_bucket_world_is_that_of_the_loop(arms, delay, many, count, monkeypatch):
-    # 0: always in blocks. Only delays without a curve are looked at in Python.
-    monkeypatch.setattr(buckets_module, "_MANY", many)
-    problem = FieldProblem(arms, delay)
-    plan = ((0, 3), (1, 1), (0, 5))
-
-    def shortcut(rng):
-        world = BucketWorld(problem, bucket=20, buckets=9, rng=rng)
-        return [world.play_buckets(arm, buckets) for arm, buckets in plan]
-
-    rounds = tuple((arm, 20 * buckets) for arm, buckets in plan)
-    slow = plain_loop(problem, rounds, np.random.default_rng(8), 2 * count)
-    assert_same_law(samples(shortcut, count), slow)
-
-
-@pytest.mark.parametrize("delay", ["exponential(30)", "half_normal(10, 30)"])
-def test_a_bucket_world_follows_the_calendar_as_the_other_one_does(delay, count, monkeypatch):
-    monkeypatch.setattr(buckets_module, "_MANY", 0)
-    reward = Discrete([0, 0.3, 1], [0.5, 0.3, 0.2])
-    problem = FieldProblem([reward, 0.3], delay, calendar=Calendar(step=50, factors=(1.0, 0.3)))
-
-    def by_buckets(rng):
-        world = BucketWorld(problem, bucket=30, buckets=12, rng=rng)
-        return [world.play_buckets(0, 5), world.play(1, 30), world.play_buckets(0, 6)]
-
-    def by_rounds(rng):
-        world = problem.start(rng=np.random.default_rng([5, rng.integers(1 << 40)]))
-        return [world.play(0, 150), world.play(1, 30), world.play(0, 180)]
-
-    assert_same_law(samples(by_buckets, count), samples(by_rounds, count))
 
 
 def test_regret_is_against_the_best_of_each_moment():
@@ -298,28 +254,3 @@ def test_permuted_arms_keep_their_drift_and_all_else():
         assert (permuted.lost_by(arm, at) == problem.lost_by(order[arm], at)).all()
         assert here.play(arm, 500) == listed.play(order[arm], 500)
     assert permuted.reporting == problem.reporting
-
-
-@pytest.mark.parametrize("before", [1, 0.7, "discrete([0, 0.5, 1], [0.5, 0.25, 0.25])"])
-@pytest.mark.parametrize(
-    "delay", ["exponential(30)", pytest.param("half_normal(10, 30)", marks=pytest.mark.slow)]
-)
-def test_a_bucket_world_that_something_ran_in_before_is_that_of_the_rounds(
-    before, delay, count, monkeypatch
-):
-    monkeypatch.setattr(buckets_module, "_MANY", 0)
-    calendar = Calendar(step=50, factors=(1.0, 0.3))
-    problem = FieldProblem([0.6, 0.3], delay, calendar=calendar)
-
-    def by_buckets(rng):
-        world = BucketWorld(problem, bucket=30, buckets=6, rng=rng, before=before, history=2)
-        played = [world.play_buckets(0, 2), world.play_buckets(0, 3), world.play_buckets(1, 3)]
-        assert world.buckets_played == 6
-        return played
-
-    def by_rounds(rng):
-        own = np.random.default_rng([6, rng.integers(1 << 40)])
-        world = problem.start(rng=own, before=before, at=-60)
-        return [world.play(0, 60), world.play(0, 90), world.play(1, 90)]
-
-    assert_same_law(samples(by_buckets, count), samples(by_rounds, count))

@@ -15,7 +15,6 @@ import numpy as np
 from latesum._checks import InvalidInput, whole_number
 from latesum.policies import Block, Play, Policy
 from latesum.simulation import Reporting, World
-from latesum.simulation.buckets import BucketWorld
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,7 @@ class Loop:
 
     def __init__(
         self,
-        world: World | BucketWorld,
+        world: World,
         policy: Policy,
         reports: Reports = Reports(),  # noqa: B008 - frozen
         *,

@@ -13,7 +13,7 @@ import json
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,6 @@ from latesum.experiments.run import BaselineRun, Run
 from latesum.policies import Policy
 from latesum.policies.spec import PolicySpec
 from latesum.simulation import FieldProblem, Problem, Reporting, Reward
-from latesum.simulation.buckets import BucketWorld
 from latesum.simulation.problem_data import plain_part, problem_data, problem_from
 from latesum.simulation.reward_text import reward_text
 
@@ -36,9 +35,7 @@ Integers = NDArray[np.int64]
 AnyPolicy = Policy | AttributedPolicy
 
 #: Part of every digest: a change in how runs are drawn or kept makes old results unusable.
-RUNS_VERSION = 4
-#: The same of runs that are drawn in whole buckets: 3 draws late rewards by NumPy.
-_BUCKETS_VERSION = 3
+RUNS_VERSION = 5
 #: Functions that draw a problem from a generator.
 LAWS = Registry("law of problems", "latesum.problems")
 #: What is kept of a run unless a setting says otherwise.
@@ -117,8 +114,6 @@ class RunSpec:
         history: For how many rounds of it the totals are known, and told to the policy in parts of a
             bucket.
         told: Factors on what the policy is told; with None it is told only what ran before.
-        world: "buckets" draws whole buckets at once: the same law, and faster where delays are very
-            long.
         problem_name: What the problem is called in tables; no part of the digest.
         policy_name: What the policy is called in tables; no part of the digest.
 
@@ -141,7 +136,6 @@ class RunSpec:
     before: Reward | float | str | None = None
     history: int = 0
     told: Mapping[str, float] | None = field(default_factory=dict)
-    world: Literal["rounds", "buckets"] = "rounds"
     problem_name: str = ""
     policy_name: str = ""
     #: Whether a policy says nothing when it is built: it said it when it was first built.
@@ -155,7 +149,7 @@ class RunSpec:
         if points.dtype.kind not in "iu" or points[0] < 1 or points[-1] > self.horizon:
             raise InvalidInput(f"checkpoints are rounds between 1 and {self.horizon}.")
         object.__setattr__(self, "checkpoints", tuple(points.tolist()))
-        problem, bucket = self.problem, self.reports.bucket
+        problem = self.problem
         reporting = problem.reporting if isinstance(problem, FieldProblem) else None
         if reporting is not None and self.reports.reporting is None:
             reports = dataclasses.replace(self.reports, reporting=reporting)
@@ -163,8 +157,6 @@ class RunSpec:
         whole_number(self.history, "the rounds of the history")
         if self.history and not _is_arm(self.before):
             raise InvalidInput("a history needs before=...: the arm that was played in it.")
-        if self.world == "buckets" and (self.horizon % bucket or self.history % bucket):
-            raise InvalidInput("a run of whole buckets has a horizon of whole buckets.")
         object.__setattr__(self, "problem_name", self.problem_name or str(problem))
         object.__setattr__(self, "policy_name", self.policy_name or str(self.policy))
 
@@ -172,8 +164,6 @@ class RunSpec:
     def digest(self) -> str:
         """The same for two settings whose runs of one number are the same, whatever their labels."""
         content = self.to_json()
-        if self.world == "buckets":
-            content["buckets_version"] = _BUCKETS_VERSION
         if isinstance(self.problem, Problem):  # a delay may be a file, and the file may change
             content["mean_delays"] = [f"{delay.mean:.9g}" for delay in self.problem.delays]
         text = json.dumps([RUNS_VERSION, content], sort_keys=True, separators=(",", ":"))
@@ -199,7 +189,7 @@ class RunSpec:
                 data["reports"]["reporting"] = plain_part(self.reports.reporting)
         if (before := self.before) is not None:
             data["before"] = reward_text(before) if isinstance(before, Reward) else before
-        for name in ("checkpoints", "measures", "order", "history", "told", "world"):
+        for name in ("checkpoints", "measures", "order", "history", "told"):
             value = getattr(self, name)
             if value != _USUAL[name]:
                 data[name] = list(value) if isinstance(value, tuple) else value
@@ -242,7 +232,7 @@ class RunSpec:
                 checkpoints=points,
             )  # fmt: skip
             return BaselineRun(problem, seen, points)
-        loop, policy = self._loop(number, self.horizon)
+        loop, policy = self._loop(number)
         return Run(
             problem,
             loop.play(self.horizon),
@@ -313,28 +303,19 @@ class RunSpec:
         return np.array(self.checkpoints, dtype=np.int64)
 
     def _longer(self, number: int, until: int) -> Run:
-        loop, policy = self._loop(number, until)
+        loop, policy = self._loop(number)
         plays = [*loop.play(self.horizon), *loop.play(until)]
         return Run(self.met_by(number)[0], plays, policy=policy, bucket=self.reports.bucket)
 
     def _anew(self, number: int, horizon: int) -> Run:
         return dataclasses.replace(self, horizon=horizon, checkpoints=()).run(number)
 
-    def _loop(self, number: int, until: int) -> tuple[Loop, Policy]:
+    def _loop(self, number: int) -> tuple[Loop, Policy]:
         problem, policy = self.met_by(number)
         assert isinstance(policy, Policy)
         nature = self._rng(number, WORLD)
         before = self._before(number)
-        if self.world == "buckets":
-            bucket = self.reports.bucket
-            world: Any = BucketWorld(
-                problem, bucket=bucket, buckets=until // bucket, rng=nature, before=before,
-                history=self.history // bucket,
-            )  # fmt: skip
-        elif before is None:
-            world = problem.start(rng=nature)
-        else:
-            world = problem.start(rng=nature, before=before, at=-self.history)
+        world = problem.start(rng=nature, before=before, at=-self.history)
         own = self._rng(number, POLICY) if policy.random else None
         playing = policy.fresh(rng=own)
         if self.history:
@@ -447,7 +428,6 @@ class RunSpec:
 
 _USUAL: dict[str, Any] = {
     "checkpoints": (), "measures": USUAL_MEASURES, "order": None, "history": 0, "told": {},
-    "world": "rounds",
 }  # fmt: skip
 
 

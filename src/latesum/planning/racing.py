@@ -216,7 +216,6 @@ class CandidateRuns:
                 world.horizon,
                 seed=(*seed, number) if number else seed,
                 reports=Reports(world.bucket_rounds),
-                world="buckets",
                 order=_ORDER,
                 told=None,
                 before=world.before,

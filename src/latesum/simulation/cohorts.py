@@ -49,7 +49,7 @@ class Cohorts:
 
     def __init__(self, delay: Delay) -> None:
         self._delay = delay
-        self._shortest, self._edges = _layout(delay, SHORTEST)
+        self._edges = _layout(delay, SHORTEST)
         self._first = self._size = self._left = self._drawn = _NONE
         self._alive: Floats = np.zeros(0)
         #: Of the rewards drawn one by one that have not arrived: their plays and their levels.
@@ -63,11 +63,6 @@ class Cohorts:
     def left(self) -> int:
         """How many rewards are under way."""
         return int(self._left.sum()) + len(self._plays)
-
-    @property
-    def shortest(self) -> int:
-        """The fewest plays that are worth a cohort."""
-        return self._shortest
 
     def send(self, end: int, rounds: int, mean: float, rng: np.random.Generator) -> None:
         """Add the plays of a block that ends with round `end`; each has a reward by the chance `mean`."""
@@ -181,14 +176,14 @@ class Cohorts:
 
 
 @functools.lru_cache(maxsize=64)
-def _layout(delay: Delay, shortest: int) -> tuple[int, Integers]:
-    """The fewest plays of a cohort, and how far from the end of a block its cohorts begin and end."""
+def _layout(delay: Delay, shortest: int) -> Integers:
+    """How far from the end of a block its cohorts begin and end."""
     most = delay.quantile(_MOST)
     shortest = max(shortest, math.isqrt(most))
     edges = list(range(0, most + 1, shortest))
     while edges[-1] < 1 << 61:
         edges.append(edges[-1] + shortest + max(edges[-1] - most, 0) // _GROWTH)
-    return shortest, np.array(edges, dtype=np.int64)
+    return np.array(edges, dtype=np.int64)
 
 
 def _share(left: Floats, of: Floats) -> Floats:

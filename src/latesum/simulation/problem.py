@@ -13,6 +13,7 @@ one by one. Next to none is: where more than a few delays are longer than a tabl
 from __future__ import annotations
 
 import functools
+import statistics
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -27,6 +28,9 @@ from latesum.simulation.cohorts import Cohorts
 from latesum.simulation.later import Later
 from latesum.simulation.reward_text import parse_reward
 from latesum.simulation.rewards import Bernoulli, Floats, Reward
+
+#: With more rewards than this in a block with long delays, it costs less to count them in cohorts.
+_MAX_DRAWN = 2000
 
 
 class Problem:
@@ -330,16 +334,17 @@ class World:
     def _send_long(self, channel: _Channel, rounds: int) -> float:
         """The same where delays are longer than a table: the plays are kept in cohorts.
 
-        A short block is drawn play by play: what of it arrives in it is due with all the rest.
+        Where few plays pay, these are drawn one by one: what arrives in the block is due with all the rest.
         """
         arrived = self._kernels.take_arrivals(self._carry, rounds) if len(self._carry) else 0.0
         cohorts, reward = self._cohorts_of(channel)
         mean = 1.0 if channel.bernoulli_mean is None else channel.bernoulli_mean
         rng, end = self._rng, self.rounds_played
-        if rounds >= 2 * cohorts.shortest:
+        if mean * rounds > _MAX_DRAWN:
             cohorts.send(end, rounds, mean, rng)
         else:
-            plays = np.flatnonzero(rng.random(rounds) < mean)
+            count = int(rng.binomial(rounds, mean))
+            plays = rng.choice(rounds, count, replace=False, shuffle=False)
             arrivals = end - rounds + 1 + plays + channel.delay.draw(len(plays), rng)
             self._postpone(arrivals, reward)
         return arrived
@@ -430,8 +435,8 @@ class World:
         what: Reward | int
         if isinstance(before, int) and not isinstance(before, bool):
             what, delay = before, self._check(before, 0)[0].delay
-        else:
-            what, delay = as_reward(before), self._problem.delay
+        else:  # what is no arm has the delay that most arms have
+            what, delay = as_reward(before), statistics.mode(self._problem.delays)
         refuse_endless(delay)
         rng, table = self._rng, delay.table
         places = [np.arange(table.spread)]
