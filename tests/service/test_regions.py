@@ -5,7 +5,7 @@ from datetime import date, timedelta
 
 import pytest
 
-from latesum.service import simulating
+from latesum.service import job
 
 SETTINGS = {
     "options": ["red", "blue", "green"], "regions": ["north", "south"], "every": "day", "zone": "UTC",
@@ -159,17 +159,17 @@ def check_plan(plan):
 
 
 def test_a_plan_with_regions_is_simulated_from_a_history(operator, monkeypatch):
-    monkeypatch.setattr(simulating, "REGION_REPLICATIONS", 2)
+    monkeypatch.setattr(job, "REGION_REPLICATIONS", 2)
     given = {**QUESTION, "history": read(operator).json()["rows"]}
-    check_plan(simulating.answer({"about": "region plan", "given": given})["found"])
+    check_plan(job.do("region plan", given, b"", print)[1])
     for change, says in (
         ({"regions": 3}, "the history has 2 regions"),
         ({"run_for": "1 week"}, "the days of the campaign"),
         ({"history": [{"bucket": "soon"}]}, "row 1 of the history has no day"),
         ({"late": "soon"}, "'soon' does not say how late"),
     ):
-        said = simulating.answer({"about": "region plan", "given": {**given, **change}})
-        assert says in said["refused"]
+        status, said = job.do("region plan", {**given, **change}, b"", print)
+        assert (status, says in said["error"]) == (422, True)
 
 
 def test_what_cannot_be_planned_is_refused_before_anything_is_simulated(operator, service):
@@ -186,7 +186,6 @@ def test_what_cannot_be_planned_is_refused_before_anything_is_simulated(operator
         refused = operator.post("/v1/plans/regions", json={**given, **change})
         assert refused.status_code == 422, refused.text
         assert says in refused.json()["error"]
-    assert service.app.state.simulations._process._process is None
     assert service.as_("record").post("/v1/plans/regions", json=given).status_code == 403
 
 

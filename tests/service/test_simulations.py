@@ -1,16 +1,13 @@
 """Plans over HTTP and the date of a decision: simulated in a process of their own."""
 
-import asyncio
 import json
-import sys
 from datetime import timedelta
 
 import numpy as np
 import pytest
 
 from latesum.campaigns import Campaign, Row
-from latesum.service import forecasting, forecasts, market_forecasting, simulations
-from latesum.service.errors import Refused
+from latesum.service import forecasting, forecasts, market_forecasting
 from latesum.service.forecasting import forecast, question_of
 from latesum.service.forecasts import in_words
 from latesum.service.market_forecasting import (
@@ -18,7 +15,6 @@ from latesum.service.market_forecasting import (
     market_forecast,
     market_question_of,
 )
-from latesum.service.simulations import Simulations
 from latesum.simulation import Problem
 
 
@@ -135,36 +131,6 @@ def test_a_plan_in_lines_gets_surer(lasting_service):
     )
     assert refused.status_code == 422
     assert "wombats" in refused.json()["error"]
-
-
-def test_the_process_is_ended_when_no_one_waits_any_longer(monkeypatch):
-    async def leave():
-        asked = Simulations()
-        waiting = asyncio.create_task(asked.ask("forecast", {}))
-        while asked._process._process is None:
-            await asyncio.sleep(0.01)
-        process = asked._process._process
-        waiting.cancel()
-        await asyncio.gather(waiting, return_exceptions=True)
-        return process.returncode
-
-    assert asyncio.run(leave()) is not None
-
-
-def test_what_takes_too_long_or_dies_is_refused(monkeypatch):
-    monkeypatch.setattr(simulations, "LONGEST", 0.05)
-    with pytest.raises(Refused, match="took more than"):
-        asyncio.run(Simulations().ask("forecast", {}))
-    monkeypatch.setattr(simulations, "LONGEST", 20.0)
-    monkeypatch.setattr(sys, "executable", "/bin/true")
-    with pytest.raises(Refused, match="cannot be simulated"):
-        asyncio.run(Simulations().ask("forecast", {}))
-
-
-def test_only_some_may_wait(monkeypatch):
-    monkeypatch.setattr(simulations, "MOST_WAITING", 0)
-    with pytest.raises(Refused, match="under way"):
-        asyncio.run(Simulations().ask("plan", {}))
 
 
 def test_days_that_pass_do_not_change_a_question(grown, clock):

@@ -1,6 +1,5 @@
 """Uploads are bounded, decisions do not wait for them, and they end when their clients leave."""
 
-import asyncio
 import http.client
 import io
 import itertools
@@ -21,9 +20,8 @@ from service_settings import SETTINGS
 from latesum.campaigns import Campaign, Store
 from latesum.errors import MissingExtra
 from latesum.files import sources
-from latesum.service import Tokens, taking_in
-from latesum.service.errors import ClientLeft, Refused
-from latesum.service.workers import MOST_AT_ONCE, Uploads
+from latesum.service import Tokens, uploads
+from latesum.service.errors import Refused
 
 PATH = "/v1/campaigns/banner"
 BUCKETS = 200
@@ -105,14 +103,14 @@ def test_only_an_upload_may_be_large(operator, campaign):
 
 def test_decisions_and_records_do_not_wait_for_uploads(operator, campaign, monkeypatch):
     """Eight uploads that do not end, on the threads that work on uploads."""
-    begun, go_on, real = threading.Event(), threading.Event(), taking_in.import_totals
+    begun, go_on, real = threading.Event(), threading.Event(), uploads.import_totals
 
     def slow(*arguments, **more):
         begun.set()
         assert go_on.wait(300)
         return real(*arguments, **more)
 
-    monkeypatch.setattr(taking_in, "import_totals", slow)
+    monkeypatch.setattr(uploads, "import_totals", slow)
     operator.get(f"{campaign}/option")
 
     def send():
@@ -143,78 +141,6 @@ def in_a_thread(work):
     thread.start()
     thread.join(120)
     return found[0] if found else "no answer"
-
-
-def test_an_upload_is_ended_when_its_client_leaves():
-    async def leave():
-        messages, uploads = asyncio.Queue(), Uploads()
-        begun = threading.Event()
-
-        def work(check_wanted):
-            begun.set()
-            for _ in range(6_000):
-                check_wanted()
-                time.sleep(0.01)
-
-        running = asyncio.create_task(uploads.run(messages.get, work))
-        waiting = asyncio.create_task(uploads.run(messages.get, work))
-        await asyncio.to_thread(begun.wait)
-        begun.clear()
-        for _ in range(2):
-            await messages.put({"type": "http.disconnect"})
-        for task in (running, waiting):
-            with pytest.raises(ClientLeft):
-                await task
-        assert not begun.is_set()  # the second was not even begun
-        assert await uploads.run(messages.get, lambda _: "next") == "next"
-        uploads.close()
-
-    asyncio.run(leave())
-
-
-def test_an_upload_is_ended_when_the_service_does_not_wait_any_longer():
-    async def stop():
-        messages, uploads = asyncio.Queue(), Uploads()
-        begun, ended = threading.Event(), threading.Event()
-
-        def work(check_wanted):
-            begun.set()
-            try:
-                for _ in range(6_000):
-                    check_wanted()
-                    time.sleep(0.01)
-            except ClientLeft:
-                ended.set()
-
-        running = asyncio.create_task(uploads.run(messages.get, work))
-        await asyncio.to_thread(begun.wait)
-        running.cancel()
-        await asyncio.wait([running])
-        assert await asyncio.to_thread(ended.wait, 120)
-        uploads.close()
-
-    asyncio.run(stop())
-
-
-def test_too_many_uploads_at_once_are_429():
-    async def crowd():
-        uploads, go_on = Uploads(), threading.Event()
-        never = asyncio.Event()
-        running = [
-            asyncio.create_task(uploads.run(never.wait, lambda _: go_on.wait(300)))
-            for _ in range(MOST_AT_ONCE)
-        ]
-        await asyncio.sleep(0)
-        with pytest.raises(Refused, match="32 uploads are under way") as refusal:
-            await uploads.run(never.wait, lambda _: None)
-        assert refusal.value.status == 429
-        assert refusal.value.headers == {"retry-after": "1"}
-        go_on.set()
-        assert await asyncio.gather(*running) == [True] * MOST_AT_ONCE
-        assert await uploads.run(never.wait, lambda _: "next") == "next"
-        uploads.close()
-
-    asyncio.run(crowd())
 
 
 @pytest.fixture(scope="module")
@@ -473,15 +399,16 @@ def test_files_of_10001_rows_are_refused_whatever_they_are(operator, campaign, k
 
 
 @pytest.mark.parametrize("kind", ["excel", "parquet"])
-def test_a_service_without_the_library_says_so(operator, campaign, kind, monkeypatch):
+def test_a_service_without_the_library_says_so(kind, monkeypatch, operator, campaign, service):
     def missing(*extras):
         raise MissingExtra("this needs a library")
 
     monkeypatch.setattr(sources, "need", missing)
     body = b"PK\x03\x04" if kind == "excel" else b"PAR1"
-    answer = operator.post(f"{campaign}/totals", content=body, headers=CSV)
-    assert answer.status_code == 415
-    assert "this needs a library" in answer.json()["error"]
+    opened = Campaign.open(campaign.rpartition("/")[2], store=service.store)
+    with pytest.raises(Refused, match="this needs a library") as refused:
+        uploads.take_in(opened, body, uploads.Upload("text/csv", {}))
+    assert refused.value.status == 415
 
 
 def test_what_a_process_of_its_own_takes_in_is_seen_by_the_service(operator, campaign):
@@ -503,14 +430,3 @@ def test_what_a_process_of_its_own_takes_in_is_seen_by_the_service(operator, cam
     assert operator.post("/v1/campaigns/no/totals", content=file, headers=CSV).status_code == 404
     history = operator.post("/v1/histories", content=file, headers=CSV)
     assert len(history.json()["rows"]) == 30
-
-
-def test_a_process_that_ends_is_begun_anew(operator, campaign, service):
-    operator.get(f"{campaign}/option")
-    file, path = "bucket,total\n1,7\n" + "\n" * 20_000, f"{campaign}/totals"
-    assert operator.post(path, content=file, headers=CSV).status_code == 200
-    uploads = service.app.state.campaigns.workers.uploads
-    uploads._process._process.kill()
-    answers = [operator.post(path, content=file, headers=CSV).status_code for _ in range(2)]
-    assert answers[-1] == 200
-    assert answers[0] in (200, 503)  # it may not be known yet that it has ended

@@ -21,6 +21,7 @@ from latesum.service.cache import CampaignCache
 from latesum.service.configuration import Configuration, read_networks
 from latesum.service.errors import set_up_errors
 from latesum.service.forecasts import Forecasts
+from latesum.service.jobs import Jobs
 from latesum.service.logs import log
 from latesum.service.metrics import Metrics
 from latesum.service.routes import (
@@ -28,20 +29,18 @@ from latesum.service.routes import (
     admin,
     campaigns,
     forms,
-    histories,
     operations,
     page,
     plans,
     totals,
 )
 from latesum.service.sending import Sender, SendingTask
-from latesum.service.simulations import Simulations
 from latesum.service.watching import Watch
 from latesum.service.workers import Workers
 
 #: All routes there are; those that are asked for most come first.
 ROUTERS = (
-    campaigns.router, totals.router, acts.router, histories.router, plans.router, admin.router, operations.router,
+    campaigns.router, totals.router, acts.router, totals.histories, plans.router, admin.router, operations.router,
     page.router, forms.router,
 )  # fmt: skip
 _ABOUT = """Which option to show, decided from totals that arrive late.
@@ -55,7 +54,7 @@ def create_app(store: Store, configuration: Configuration | None = None) -> Fast
     """The service of a store, for an ASGI server to run."""
     configuration = configuration or Configuration()
     metrics = Metrics()
-    workers = Workers(metrics)
+    workers, jobs = Workers(metrics), Jobs()
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -67,8 +66,6 @@ def create_app(store: Store, configuration: Configuration | None = None) -> Fast
         await sending.stop()
         await watch.stop()
         await app.state.forecasts.close()
-        await simulations.close()
-        await workers.uploads.end_process()
         await asyncio.to_thread(workers.close)
         store.close()
         log("stopped")
@@ -82,9 +79,8 @@ def create_app(store: Store, configuration: Configuration | None = None) -> Fast
         openapi_url=None,  # a route of ours serves it, for those with a token
         lifespan=lifespan,
     )
-    app.state.campaigns = campaign_cache = CampaignCache(store, configuration, workers)
-    app.state.simulations = simulations = Simulations()
-    app.state.forecasts = Forecasts(simulations, configuration.forecast_every)
+    app.state.campaigns = campaign_cache = CampaignCache(store, configuration, workers, jobs)
+    app.state.forecasts = Forecasts(jobs, configuration.forecast_every)
     watch = Watch(campaign_cache, Outbox(store, configuration.site), configuration.watch_every)
     networks = read_networks(configuration.webhook_networks)
     sending = SendingTask(Sender(store, networks, workers.background), configuration.send_every)

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as StoreBusy
-from starlette.types import Receive
 
 from latesum._checks import InvalidInput
 from latesum.campaigns import charts
@@ -28,9 +27,10 @@ from latesum.errors import UnknownCampaign
 from latesum.service.configuration import Configuration
 from latesum.service.errors import Refused
 from latesum.service.group_commit import GroupCommit
+from latesum.service.jobs import Answer, Jobs
 from latesum.service.logs import LOGGER
 from latesum.service.summaries import CampaignSummary, make_summary, unreadable_summary
-from latesum.service.taking_in import Taken, Upload
+from latesum.service.uploads import Upload, is_small, take_in
 from latesum.service.workers import Workers
 
 T = TypeVar("T")
@@ -67,7 +67,12 @@ class CachedCampaign:
     """One campaign, opened twice: slow reading must never hold up a decision or a record."""
 
     def __init__(
-        self, store: Store, stored: Stored, configuration: Configuration, workers: Workers
+        self,
+        store: Store,
+        stored: Stored,
+        configuration: Configuration,
+        workers: Workers,
+        jobs: Jobs,
     ) -> None:
         clock = configuration.clock
         self.store = store
@@ -76,6 +81,7 @@ class CachedCampaign:
         self.reader = Campaign(store, stored, clock, owns_store=False)
         self.records = GroupCommit(self.campaign, workers.writers, workers.metrics)
         self._workers = workers
+        self._jobs = jobs
         self._answer: KeptAnswer | None = None
         self._deciding = asyncio.Lock()
         self._status: KeptStatus | None = None
@@ -92,9 +98,19 @@ class CachedCampaign:
         """Do something that only reads."""
         return await self._workers.run(self._workers.readers, work, *arguments, **more)
 
-    async def upload(self, receive: Receive, body: bytes, sent: Upload) -> Taken:
-        """Take in many rows, for as long as their client waits; see `Uploads`."""
-        return await self._workers.uploads.take_in(receive, self.campaign, body, sent)
+    async def upload(self, body: bytes, sent: Upload, owner: str) -> Answer:
+        """Take in many rows: a few in a thread, many by a process of their own."""
+        if is_small(body):
+            run, threads = self._workers.run, self._workers.uploads
+            status, content = await run(threads, take_in, self.campaign, body, sent)
+            return Answer(status, json.dumps(content, ensure_ascii=False, allow_nan=False))
+        given = {
+            "store": self.store.url.render_as_string(hide_password=False),
+            "campaign": self.campaign.name,
+            "now": self.configuration.clock().isoformat(),
+            "sent": sent._asdict(),
+        }
+        return await self._jobs.run("totals", given, body, owner=owner)
 
     async def option_now(self) -> KeptAnswer:
         """The option for the present bucket.
@@ -206,10 +222,13 @@ class CachedCampaign:
 class CampaignCache:
     """The campaigns that were asked for since the service started."""
 
-    def __init__(self, store: Store, configuration: Configuration, workers: Workers) -> None:
+    def __init__(
+        self, store: Store, configuration: Configuration, workers: Workers, jobs: Jobs
+    ) -> None:
         self.store = store
         self.configuration = configuration
         self.workers = workers
+        self.jobs = jobs
         self._opened: dict[str, CachedCampaign] = {}
         #: What was last logged of campaigns that cannot be read.
         self._unreadable: dict[str, str] = {}
@@ -220,7 +239,8 @@ class CampaignCache:
         if found is None:
             stored = await self.workers.run(self.workers.writers, self.store.find, name)
             found = self._opened.setdefault(
-                name, CachedCampaign(self.store, stored, self.configuration, self.workers)
+                name,
+                CachedCampaign(self.store, stored, self.configuration, self.workers, self.jobs),
             )
         return found
 

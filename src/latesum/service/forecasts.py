@@ -9,15 +9,14 @@ from datetime import date
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
-from latesum._checks import InvalidInput
 from latesum._sentences import counted
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.status import Status
 from latesum.service.cache import CachedCampaign
 from latesum.service.errors import Refused
 from latesum.service.forecasting import MOST_BUCKETS, Question, question_of
+from latesum.service.jobs import Jobs, Kind
 from latesum.service.market_forecasting import MOST_REGIONS, MarketQuestion, market_question_of
-from latesum.service.simulations import Simulations
 
 
 class Decided(NamedTuple):
@@ -44,12 +43,12 @@ class Forecasts:
     """The forecasts of campaigns that were looked at.
 
     Args:
-        simulations: What simulates.
+        jobs: Where it is simulated.
         every: The seconds between two forecasts of a campaign.
     """
 
-    def __init__(self, simulations: Simulations, every: float) -> None:
-        self._simulations = simulations
+    def __init__(self, jobs: Jobs, every: float) -> None:
+        self._jobs = jobs
         self._every = every
         self._kept: dict[str, _Kept] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -93,12 +92,10 @@ class Forecasts:
         kept: tuple[int, int] | None = key
         found = _UNKNOWN
         if question is not None:
-            about = "market forecast" if is_market else "forecast"
+            kind: Kind = "market forecast" if is_market else "forecast"
             try:
-                answer = await self._simulations.ask(about, question._asdict())
-                found = in_words(answer, cached.reader.settings, key[0])
-            except InvalidInput:
-                found = Decided("not known", "This campaign cannot be simulated.")
+                answer = await self._jobs.run(kind, question._asdict(), owner="forecasts")
+                found = in_words(answer.found(), cached.reader.settings, key[0])
             except Refused:  # it took too long, or too many wait: another time it may be found
                 kept, found = None, _LATER
         self._kept[cached.campaign.name] = _Kept(kept, time.monotonic(), found)

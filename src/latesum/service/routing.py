@@ -14,6 +14,7 @@ from latesum.campaigns.setting_fields import NAME_PATTERN
 from latesum.service.auth import Holders
 from latesum.service.cache import CachedCampaign, CampaignCache
 from latesum.service.errors import ClientLeft, Refused
+from latesum.service.jobs import Answer
 from latesum.service.tokens import Scope, Token
 from latesum.service.workers import until_gone
 
@@ -73,6 +74,11 @@ class ScopedRoute(APIRoute):
             return await (while_wanted(request, handle) if is_long else handle(request))
 
         return guarded
+
+
+def respond(answer: Answer) -> Response:
+    """What a job has answered."""
+    return Response(answer.content, answer.status, media_type="application/json")
 
 
 async def while_wanted(

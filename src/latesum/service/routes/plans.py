@@ -8,17 +8,17 @@ from collections.abc import AsyncIterator
 from datetime import timedelta
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
-from pydantic import Field, StringConstraints
+from pydantic import Field, StringConstraints, WithJsonSchema
 
 from latesum._checks import InvalidInput
 from latesum._durations import parse_duration
 from latesum._render import finite
 from latesum.service.errors import ON_ANY_ROUTE, Refused, documented
+from latesum.service.jobs import Jobs
 from latesum.service.models import MOST_ROWS, Body, Number, PastRow
-from latesum.service.routing import ScopedRoute, needs
-from latesum.service.simulations import Simulations
+from latesum.service.routing import AllCampaigns, ScopedRoute, Who, needs, respond
 
 #: Of a plan with regions: each day of it is simulated.
 _LONGEST_RUN = timedelta(days=731)
@@ -53,6 +53,12 @@ class PlanQuestion(Body):
     )
 
 
+#: Validated where it is simulated: to find all that is wrong in 10,000 rows takes long.
+PastRows = Annotated[
+    list[Any], WithJsonSchema({"type": "array", "items": PastRow.model_json_schema()})
+]
+
+
 class RegionPlanQuestion(Body):
     """A campaign in regions that is thought of, with what is known of them."""
 
@@ -63,7 +69,7 @@ class RegionPlanQuestion(Body):
     )
     late: Phrase = Field(description="How late sales come.", examples=["about 2 days"])
     run_for: Phrase = Field(description="How long it may run.", examples=["12 weeks"])
-    history: list[PastRow] = Field(
+    history: PastRows = Field(
         min_length=1, max_length=MOST_ROWS,
         description="Days before the start with bucket, region, rounds and total, from `/v1/histories`.",
     )  # fmt: skip
@@ -71,19 +77,22 @@ class RegionPlanQuestion(Body):
 
 @router.post("/plans/regions", response_model=None)
 @needs("operate", long=True)
-async def make_region_plan(question: RegionPlanQuestion, request: Request) -> dict[str, Any]:
+async def make_region_plan(
+    question: RegionPlanQuestion, campaigns: AllCampaigns, who: Who
+) -> Response:
     """Simulate markets like that of a history: what regions buy; answers as `/v1/plans` does."""
     given = question.model_dump()
     _refuse_files(question.late)
     if parse_duration(question.run_for, "the run") > _LONGEST_RUN:
         raise InvalidInput("a plan with regions is for a run of two years at most.")
-    found: dict[str, Any] = await request.app.state.simulations.ask("region plan", given)
-    return found
+    return respond(await campaigns.jobs.run("region plan", given, owner=who.id))
 
 
 @router.post("/plans", response_model=None)
 @needs("operate", long=True)
-async def make_plan(question: PlanQuestion, request: Request) -> dict[str, Any] | StreamingResponse:
+async def make_plan(
+    question: PlanQuestion, request: Request, campaigns: AllCampaigns, who: Who
+) -> Response:
     """Simulate a campaign many times: go, conditional go or no-go, and with which policy.
 
     With `Accept: application/x-ndjson` it answers in lines: `{"present": ...}` each time that there
@@ -92,10 +101,9 @@ async def make_plan(question: PlanQuestion, request: Request) -> dict[str, Any] 
     """
     given = question.model_dump(exclude_none=True)
     _refuse_files(question.late)
-    simulations: Simulations = request.app.state.simulations
     if _IN_LINES in request.headers.get("accept", ""):
-        return await _in_lines(simulations, given)
-    return await simulations.ask("plan", given)
+        return await _in_lines(campaigns.jobs, given, who.id)
+    return respond(await campaigns.jobs.run("plan", given, owner=who.id))
 
 
 def _refuse_files(late: str) -> None:
@@ -103,10 +111,10 @@ def _refuse_files(late: str) -> None:
         raise Refused(422, 'late: say it in words, such as "2 days"; the service reads no files.')
 
 
-async def _in_lines(simulations: Simulations, given: dict[str, Any]) -> StreamingResponse:
+async def _in_lines(jobs: Jobs, given: dict[str, Any], owner: str) -> Response:
     """The answer in lines. What is refused before the first of them is answered with its own status."""
     news: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
-    asking = asyncio.create_task(simulations.ask("plan", given, news.put_nowait))
+    asking = asyncio.create_task(jobs.run("plan", given, owner=owner, on_news=news.put_nowait))
     asking.add_done_callback(lambda _: news.put_nowait(None))
     try:
         first = await news.get()
@@ -114,16 +122,16 @@ async def _in_lines(simulations: Simulations, given: dict[str, Any]) -> Streamin
         asking.cancel()
         raise
     if first is None:
-        asking.result()
+        return respond(asking.result())
 
     async def lines() -> AsyncIterator[bytes]:
-        present = first
+        present: dict[str, Any] | None = first
         try:
             while present is not None:
                 yield _line({"present": present})
                 present = await news.get()
             try:
-                yield _line({"found": asking.result()})
+                yield _line({"found": asking.result().found()})
             except (InvalidInput, Refused) as error:
                 yield _line({"error": str(error)})
         finally:

@@ -6,6 +6,7 @@ import json
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from fastapi.responses import JSONResponse
 
 from latesum._sentences import Reader
 from latesum.campaigns.verdicts import Allowed, Row
@@ -13,10 +14,10 @@ from latesum.files import FileForm
 from latesum.files.form import read_columns
 from latesum.service.cache import CachedCampaign
 from latesum.service.errors import ON_ANY_ROUTE, PAGE_HEADER, Refused, documented, reader_of
-from latesum.service.models import BulkAnswer, Record, RecordAnswer, RefusedRows
-from latesum.service.routing import NamedCampaign, ScopedRoute, Who, needs
-from latesum.service.taking_in import Upload, verdict_json
+from latesum.service.models import BulkAnswer, PastAnswer, Record, RecordAnswer, RefusedRows
+from latesum.service.routing import AllCampaigns, NamedCampaign, ScopedRoute, Who, needs, respond
 from latesum.service.tokens import Token
+from latesum.service.uploads import Upload, is_small, take_history, verdict_json
 
 router = APIRouter(
     prefix="/v1/campaigns/{campaign}",
@@ -138,7 +139,7 @@ async def file_form(
         **documented(415),
     },
 )
-@needs("record")
+@needs("record", long=True)
 async def upload(
     request: Request,
     cached: NamedCampaign,
@@ -173,6 +174,54 @@ async def upload(
         PAGE_HEADER in request.headers,
         not only_this_file,
     )
-    answer = await cached.upload(request.receive, body, sent)
-    cached.forget_status()
-    return Response(answer.content, answer.status, media_type="application/json")
+    try:
+        return respond(await cached.upload(body, sent, who.id))
+    finally:
+        cached.forget_status()
+
+
+#: A file of rows before the start is read, for a plan or a campaign to be set up with; nothing is stored.
+histories = APIRouter(
+    prefix="/v1", route_class=ScopedRoute, tags=["plans"], responses=documented(*ON_ANY_ROUTE)
+)
+_FILE = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "text/csv": {
+                "schema": {"type": "string"},
+                "example": "date,region,rounds,total\n2026-02-01,north,5000,151\n",
+            },
+            EXCEL: {"schema": {"type": "string", "format": "binary"}},
+            PARQUET: {"schema": {"type": "string", "format": "binary"}},
+        },
+    }
+}
+
+
+@histories.post(
+    "/histories", response_model=PastAnswer, openapi_extra=_FILE, responses=documented(415)
+)
+@needs("operate", long=True)
+async def read_history(
+    request: Request,
+    campaigns: AllCampaigns,
+    who: Who,
+    form: Annotated[FileForm, Depends(file_form)],
+) -> Response:
+    """The rows of a file of totals before the start, as a new campaign takes them (`history`).
+
+    A column `region` says which region a row is of, if there is one. The file is read and not kept.
+    """
+    body = await request.body()
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind not in ("text/csv", EXCEL, PARQUET):
+        raise Refused(415, f"send a file as text/csv, {EXCEL} or {PARQUET}.")
+    sent = Upload(kind, form.to_json(), page=PAGE_HEADER in request.headers)
+    if is_small(body):
+        run, threads = campaigns.workers.run, campaigns.workers.uploads
+        status, content = await run(threads, take_history, body, sent)
+        return JSONResponse(content, status)
+    return respond(
+        await campaigns.jobs.run("history", {"sent": sent._asdict()}, body, owner=who.id)
+    )

@@ -1,15 +1,15 @@
 """Taking in an upload: rows in JSON or a file, all or none, with a verdict for each row, as it is answered.
 
-It is done in a thread or by a process of its own (`reading_files`); nothing here knows of requests.
+It is done in a thread or by a process of its own (`job.py`); nothing here knows of requests.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from latesum._checks import shortened
 from latesum._sentences import Reader
@@ -18,14 +18,16 @@ from latesum.campaigns.importing import Imported, import_totals, imported
 from latesum.campaigns.verdicts import Allowed, Recorded, Row
 from latesum.errors import MAX_PROBLEMS, BadRows, MissingExtra
 from latesum.files import FileForm
-from latesum.files.batches import CheckWanted, in_batches
 from latesum.files.table import in_row
 from latesum.files.totals import read_history
 from latesum.service.errors import Refused, reader_at
 from latesum.service.models import MOST_ROWS, BulkRow
 from latesum.service.sentences import of_problem
 
+Model = TypeVar("Model", bound=BaseModel)
 JSON = "application/json"
+#: In bytes: an upload of up to this is read in a thread, a larger one by a process of its own.
+MAX_SMALL = 20_000
 
 
 class Upload(NamedTuple):
@@ -50,30 +52,17 @@ class Upload(NamedTuple):
     remember: bool = True
 
 
-class Taken(NamedTuple):
-    """The answer: a status, and its content in JSON."""
-
-    status: int
-    content: bytes
+def is_small(body: bytes) -> bool:
+    """Whether an upload is read in some milliseconds; a packed file may have any number of rows."""
+    return len(body) <= MAX_SMALL and not body.startswith((b"PK", b"PAR1"))
 
 
-def take_in(campaign: Campaign, body: bytes, sent: Upload, check_wanted: CheckWanted) -> Taken:
-    """Record an upload, or say what would become of it.
-
-    Args:
-        campaign: Whose totals they are.
-        body: The rows.
-        sent: How they were sent.
-        check_wanted: Called between batches of rows; what it raises ends the work, and nothing is written.
-    """
+def take_in(campaign: Campaign, body: bytes, sent: Upload) -> tuple[int, dict[str, Any]]:
+    """The status and the content of the answer to an upload, which is recorded unless it is a dry run."""
     allowed = Allowed(*sent.allowed)
     given: dict[str, Any] = {
-        "by": sent.by,
-        "allowed": allowed,
-        "dry_run": sent.dry_run,
-        "most_rows": MOST_ROWS,
-        "check_wanted": check_wanted,
-    }
+        "by": sent.by, "allowed": allowed, "dry_run": sent.dry_run, "most_rows": MOST_ROWS,
+    }  # fmt: skip
     if sent.kind == JSON:
         return _answer(_import_rows(campaign, body, **given), allowed, sent)
     try:
@@ -84,18 +73,10 @@ def take_in(campaign: Campaign, body: bytes, sent: Upload, check_wanted: CheckWa
     return _answer(found, allowed, sent)
 
 
-def take_history(body: bytes, sent: Upload, check_wanted: CheckWanted) -> Taken:
-    """Read a file of rows before the start; nothing is kept of it.
-
-    Args:
-        body: The file.
-        sent: How it was sent.
-        check_wanted: Called between batches of rows.
-    """
+def take_history(body: bytes, sent: Upload) -> tuple[int, dict[str, Any]]:
+    """The status and the content of the answer to a file of rows before the start; nothing is kept."""
     try:
-        found = read_history(
-            body, FileForm.from_json(sent.form), most_rows=MOST_ROWS, check_wanted=check_wanted
-        )
+        found = read_history(body, FileForm.from_json(sent.form), most_rows=MOST_ROWS)
     except MissingExtra as missing:
         raise Refused(415, f"this service cannot read such a file: {missing}.") from None
     labels = sorted(row.bucket for row in found.rows)
@@ -106,7 +87,7 @@ def take_history(body: bytes, sent: Upload, check_wanted: CheckWanted) -> Taken:
         "last": labels[-1],
         "notes": _told(found.notes, sent),
     }
-    return Taken(200, _in_json(content))
+    return 200, content
 
 
 def _told(sentences: Iterable[str], sent: Upload) -> list[str]:
@@ -115,32 +96,9 @@ def _told(sentences: Iterable[str], sent: Upload) -> list[str]:
 
 
 def _import_rows(
-    campaign: Campaign,
-    body: bytes,
-    *,
-    by: str,
-    allowed: Allowed,
-    dry_run: bool,
-    most_rows: int,
-    check_wanted: CheckWanted,
+    campaign: Campaign, body: bytes, *, by: str, allowed: Allowed, dry_run: bool, most_rows: int
 ) -> Imported:
     """As `import_totals`, of rows in JSON."""
-    sent = _read_rows(body, most_rows, check_wanted)
-    rows = [Row(**each.model_dump(), by=by, allowed=allowed) for each in sent]
-    try:
-        results = campaign.record_many(rows, dry_run=dry_run, check_wanted=check_wanted)
-    except BadRows as refused:
-        details = [in_row(place + 1, bad.sentence, bad.column) for place, bad in refused.problems]
-        raise Refused(422, details[0], details) from None
-    return imported(range(1, len(rows) + 1), results, allowed, dry_run=dry_run)
-
-
-def _read_rows(body: bytes, most_rows: int, check_wanted: CheckWanted) -> list[BulkRow]:
-    """The rows of `Bulk`, validated one by one and no further than the first few bad ones.
-
-    A body may be wrong in 100,000 places, and to say so of each would take longer than anything
-    that is right.
-    """
     try:
         sent = json.loads(body)
     except (ValueError, RecursionError):
@@ -151,18 +109,34 @@ def _read_rows(body: bytes, most_rows: int, check_wanted: CheckWanted) -> list[B
         raise Refused(
             422, f"rows: there must be 1 to {most_rows:,} of them, not {len(sent['rows']):,}."
         )
-    rows, details = list[BulkRow](), list[str]()
-    for place, row in enumerate(in_batches(sent["rows"], check_wanted)):
-        if isinstance(row, dict) and len(row) > len(BulkRow.model_fields):
-            unknown = next(name for name in row if name not in BulkRow.model_fields)
-            details.append(f"rows.{place}: there is no field {shortened(unknown)!r}.")
+    read = read_rows(sent["rows"], BulkRow, "rows")
+    rows = [Row(**each.model_dump(), by=by, allowed=allowed) for each in read]
+    try:
+        results = campaign.record_many(rows, dry_run=dry_run)
+    except BadRows as refused:
+        details = [in_row(place + 1, bad.sentence, bad.column) for place, bad in refused.problems]
+        raise Refused(422, details[0], details) from None
+    return imported(range(1, len(rows) + 1), results, allowed, dry_run=dry_run)
+
+
+def read_rows(sent: list[Any], model: type[Model], field: str) -> list[Model]:
+    """Rows, validated one by one and no further than the first few bad ones.
+
+    A body may be wrong in 100,000 places, and to say so of each would take longer than anything
+    that is right.
+    """
+    rows, details = list[Model](), list[str]()
+    for place, row in enumerate(sent):
+        if isinstance(row, dict) and len(row) > len(model.model_fields):
+            unknown = next(name for name in row if name not in model.model_fields)
+            details.append(f"{field}.{place}: there is no field {shortened(unknown)!r}.")
         else:
             try:
-                rows.append(BulkRow.model_validate(row))
+                rows.append(model.model_validate(row))
             except ValidationError as error:
                 problems = error.errors(include_input=False)
                 details += [
-                    of_problem(each, _where("rows", place, *each["loc"])) for each in problems
+                    of_problem(each, _where(field, place, *each["loc"])) for each in problems
                 ]
         if len(details) >= MAX_PROBLEMS:
             break
@@ -175,18 +149,14 @@ def _where(*parts: object) -> str:
     return ".".join(shortened(str(part)) for part in parts)
 
 
-def _answer(found: Imported, allowed: Allowed, sent: Upload) -> Taken:
-    """The verdicts as they are sent; made here, because for many rows that takes a while too."""
+def _answer(found: Imported, allowed: Allowed, sent: Upload) -> tuple[int, dict[str, Any]]:
     reader = reader_at(page=sent.page)
     rows = [{**verdict_json(result, reader), "row": line} for line, result in found.rows]
     if found.written or sent.dry_run:
         content: dict[str, Any] = {
-            "written": found.written,
-            "ignored": found.ignored,
-            "notes": _told(found.notes, sent),
-            "rows": rows,
-        }
-        return Taken(200, _in_json(content))
+            "written": found.written, "ignored": found.ignored, "notes": _told(found.notes, sent), "rows": rows,
+        }  # fmt: skip
+        return 200, content
     bad = [(line, result) for line, result in found.rows if result.stops(allowed)]
     content = {
         "error": "nothing was written, because of rows that are conflicting or of unknown buckets.",
@@ -196,12 +166,7 @@ def _answer(found: Imported, allowed: Allowed, sent: Upload) -> Taken:
         ],
         "rows": rows,
     }
-    return Taken(409, _in_json(content))
-
-
-def _in_json(content: dict[str, Any]) -> bytes:
-    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return text.encode()
+    return 409, content
 
 
 def verdict_json(result: Recorded, reader: Reader) -> dict[str, Any]:
