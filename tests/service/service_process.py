@@ -50,6 +50,7 @@ def _serve(address, port, files, log, configured, more):
     from latesum import service
     from latesum.cli.serve import serve
 
+    multiprocessing.set_start_method("fork", force=True)  # as where `latesum serve` is run
     threading.Thread(target=_end_with_tests, daemon=True).start()
     service.Configuration = functools.partial(service.Configuration, **configured)
 

@@ -95,7 +95,7 @@ def test_the_body_of_a_get_is_limited(service):
 
 def test_tokens_are_looked_up_while_statuses_take_long(make_service):
     """All threads that make statuses are busy, and another token is let in nevertheless."""
-    service = make_service(tokens_kept=0.0)
+    service = make_service()
     service.as_("operate").put(
         "/v1/campaigns/daily", json={**SETTINGS, "every": "day", "start": "2026-03-02"}
     )

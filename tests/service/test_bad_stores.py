@@ -18,8 +18,7 @@ def refusals(client, campaign="/v1/campaigns/banner"):
 
 @pytest.fixture
 def service(make_service):
-    """It believes its tokens for long: what is tested is what comes after them."""
-    service = make_service(tokens_kept=3600.0)
+    service = make_service()
     client = service.as_("operate")
     assert client.put("/v1/campaigns/banner", json=SETTINGS).status_code == 201
     assert client.get("/v1/campaigns/banner/option").status_code == 200

@@ -285,34 +285,6 @@ def test_an_error_of_ours_is_a_500_without_details(
     }
 
 
-def test_records_that_come_together_have_their_own_verdicts(service, operator, campaign):
-    """One transaction for many, but one conflict or bad value does not spoil the others."""
-    import asyncio
-
-    from latesum.campaigns.verdicts import Recorded, Row
-    from latesum.errors import BadField
-
-    for bucket in range(1, 6):
-        operator.get(f"{campaign}/option", params={"bucket": bucket})
-    operator.put(f"{campaign}/buckets/1", json={"total": 5, "status": "final"})
-
-    async def together():
-        cached = await service.app.state.campaigns.of("banner")
-        rows = [
-            Row(1, total=6.0),
-            Row(2, total=1.0),
-            Row(2, total=1.0),
-            Row(3, 10, 11.0),
-            Row(9, 5),
-        ]
-        jobs = [cached.records.record(row) for row in rows]
-        return await asyncio.gather(*jobs, return_exceptions=True)
-
-    results = asyncio.run(together())
-    verdicts = [each.verdict if isinstance(each, Recorded) else type(each) for each in results]
-    assert verdicts == ["conflicting", "new", "same", BadField, "unknown bucket"]
-
-
 def test_answers_are_as_described(operator, campaign):
     described = operator.get("/v1/openapi.json").json()
     assert json.dumps(described)

@@ -2,6 +2,7 @@
 
 import json
 import threading
+from datetime import timedelta
 
 import pytest
 from typer.testing import CliRunner
@@ -10,7 +11,7 @@ from latesum._checks import InvalidInput
 from latesum.campaigns import Store
 from latesum.cli.app import app
 from latesum.service import Tokens
-from latesum.service.tokens import hash_of
+from latesum.service.tokens import MAX_SESSIONS, Sessions
 
 
 def run(*arguments):
@@ -23,7 +24,7 @@ def test_made_listed_and_revoked_from_the_command_line(tmp_path):
     file = tmp_path / "campaigns.db"
     secret = run("token", "--store", file, "new", "shop", "--scope", "record").strip()
     with Store(file) as store:
-        assert Tokens(store).valid()[hash_of(secret)].scope == "record"
+        assert Tokens(store).find(secret).scope == "record"
     listed = run("token", "--store", file, "list")
     assert "shop" in listed
     assert secret not in listed
@@ -31,7 +32,7 @@ def test_made_listed_and_revoked_from_the_command_line(tmp_path):
     assert row["revoked_at"] is None
     assert "opens nothing" in run("token", "--store", file, "revoke", row["id"])
     with Store(file) as store:
-        assert Tokens(store).valid() == {}
+        assert all(each.revoked_at for each in Tokens(store).all())
     assert "There are no tokens" in run("token", "--store", tmp_path / "other.db", "list")
 
 
@@ -66,6 +67,17 @@ def test_the_first_start_makes_one_however_many_start(kind, tmp_path, request):
             thread.join()
         (secret,) = [each for each in made if each is not None]
         assert len(made) == 6
-        assert Tokens(store).valid()[hash_of(secret)].scope == "admin"
+        assert Tokens(store).find(secret).scope == "admin"
         Tokens(store).revoke("first")
         assert Tokens(store).first() is None  # who revoked the last one wants none
+
+
+def test_of_many_sessions_of_a_token_the_oldest_end(tmp_path):
+    with Store(tmp_path / "campaigns.db") as store:
+        tokens, sessions = Tokens(store), Sessions(store)
+        token, other = (tokens.find(tokens.new(name, "read")) for name in ("ada", "eve"))
+        kept = sessions.new(other, timedelta(hours=1))
+        secrets = [sessions.new(token, timedelta(hours=1)) for _ in range(MAX_SESSIONS + 5)]
+        found = [sessions.find(secret) is not None for secret in secrets]
+        assert found == [False] * 5 + [True] * MAX_SESSIONS
+        assert sessions.find(kept).name == "eve"

@@ -65,7 +65,7 @@ def list_tokens(as_json: AsJson = False) -> None:
 def revoke_token(
     token: Annotated[str, typer.Argument(help="Its id, or its name if no other has it.")],
 ) -> None:
-    """Make a token useless; running services hear of it within two seconds."""
+    """Make a token useless; running services hear of it at once."""
     from latesum.service.tokens import Tokens
 
     with opened_store() as store:

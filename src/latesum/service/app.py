@@ -10,6 +10,7 @@ need("campaigns", "server")  # before anything of it is imported
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
+from datetime import timedelta
 
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
@@ -88,7 +89,8 @@ def create_app(store: Store, configuration: Configuration | None = None) -> Fast
         # As they are: included, each would be built once more for every application.
         app.router.routes.extend(router.routes)
     set_up_errors(app, _methods_of)
-    app.state.holders = holders = Holders(store, configuration, workers.tokens)
+    lasts = timedelta(hours=configuration.session_hours)
+    app.state.holders = holders = Holders(store, lasts, workers.tokens)
     app.add_middleware(
         AuthMiddleware, holders=holders, metrics=metrics, configuration=configuration
     )

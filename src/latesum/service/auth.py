@@ -16,10 +16,9 @@ import re
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Callable
 from concurrent.futures import Executor
 from datetime import timedelta
-from functools import cache, partial
+from functools import cache
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -45,8 +44,7 @@ from latesum.service.errors import (
 )
 from latesum.service.logs import log
 from latesum.service.metrics import Metrics
-from latesum.service.sessions import Sessions
-from latesum.service.tokens import Token, Tokens, hash_of
+from latesum.service.tokens import Sessions, Token, Tokens
 
 COOKIE = "latesum"
 OPEN = ("/livez",)
@@ -55,6 +53,7 @@ _LONGEST_LOGIN = 2_000
 #: In bytes and seconds: the body of a request that needs none, and a login's time without a token.
 _MAX_UNUSED_BODY = 10_000
 _MAX_SHORT_SECONDS = 3.0
+_LET_GO = 0.1
 #: Keys whose requests are counted for a rate limit.
 _MOST_REMEMBERED = 10_000
 #: In bytes; a body is read and checked in the loop that answers all requests, unless it is an upload.
@@ -62,79 +61,35 @@ _LARGEST_UNLESS_UPLOAD = 100_000
 _HEADERS = [(b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"same-origin")]
 
 
-class HolderCache:
-    """Who holds a valid secret, read again when it is older than a moment or a secret is not in it.
-
-    Args:
-        read: Reads all that are valid, by the hashes of their secrets.
-        kept: For how many seconds they are believed.
-        threads: Where they are read.
-    """
-
-    def __init__(
-        self, read: Callable[[], dict[str, Token]], kept: float, threads: Executor
-    ) -> None:
-        self._read = read
-        self._kept = kept
-        self._threads = threads
-        self._valid: dict[str, Token] = {}
-        self._read_at = self._forgotten_at = float("-inf")
-        self._reading = asyncio.Lock()
-
-    async def find(self, secret: str) -> Token | None:
-        """The holder, if the secret is valid."""
-        key = hash_of(secret)
-        asked = time.monotonic()
-        believed = asked - self._read_at < self._kept and self._read_at >= self._forgotten_at
-        found = self._valid.get(key) if believed else None
-        if found is not None:
-            return found
-        async with self._reading:
-            if self._read_at < asked:  # otherwise they have just been read for another request
-                now = time.monotonic()
-                loop = asyncio.get_running_loop()
-                self._valid = await loop.run_in_executor(self._threads, self._read)
-                self._read_at = now
-        return self._valid.get(key)
-
-    def forget(self) -> None:
-        """Read everything again for the next request, because something has ended."""
-        self._forgotten_at = time.monotonic()  # what is being read just now may be older
-
-
 class Holders:
-    """Who holds a valid token, and who has a session.
+    """Who holds a valid token, and who has a session: looked up by the hash of what was sent.
 
     Args:
         store: Where both are kept.
-        configuration: For how long they are believed, and how long a session lasts.
-        threads: Where they are read.
+        lasts: How long a session lasts.
+        thread: Where they are looked up.
     """
 
-    def __init__(self, store: Store, configuration: Configuration, threads: Executor) -> None:
+    def __init__(self, store: Store, lasts: timedelta, thread: Executor) -> None:
+        self._tokens = Tokens(store)
         self._sessions = Sessions(store)
-        self._lasts = timedelta(hours=configuration.session_hours)
-        self._threads = threads
-        kept = configuration.tokens_kept
-        self.by_token = HolderCache(Tokens(store).valid, kept, threads)
-        self.by_session = HolderCache(self._sessions.valid, kept, threads)
+        self._lasts = lasts
+        self._thread = thread
+
+    async def find(self, secret: str, *, by_cookie: bool = False) -> Token | None:
+        """The holder of a token, or of a session, that is valid."""
+        find = self._sessions.find if by_cookie else self._tokens.find
+        return await asyncio.get_running_loop().run_in_executor(self._thread, find, secret)
 
     async def begin_session(self, token: Token) -> str:
         """The secret of a new session."""
-        loop = asyncio.get_running_loop()
-        begin = partial(self._sessions.new, token, self._lasts)
-        return await loop.run_in_executor(self._threads, begin)
+        loop, new = asyncio.get_running_loop(), self._sessions.new
+        return await loop.run_in_executor(self._thread, new, token, self._lasts)
 
     async def end_session(self, secret: str) -> None:
-        """End a session here and now, and everywhere within a moment."""
+        """End a session."""
         loop = asyncio.get_running_loop()
-        await loop.run_in_executor(self._threads, self._sessions.end, secret)
-        self.by_session.forget()
-
-    def forget(self) -> None:
-        """Read everything again for the next request, because something has ended."""
-        self.by_token.forget()
-        self.by_session.forget()
+        await loop.run_in_executor(self._thread, self._sessions.end, secret)
 
 
 class RateLimit:
@@ -152,14 +107,20 @@ class RateLimit:
         self.at_once = max(1.0, per_second * 2 if at_once is None else at_once)
         self._tickets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
-    def wait(self, key: str, now: float | None = None) -> float:
-        """Take a ticket: 0 if there is one, otherwise the seconds until there will be."""
+    def seconds_left(self, key: str, now: float | None = None) -> float:
+        """The seconds until there is a ticket; 0 if there is one, which is not taken."""
         now = time.monotonic() if now is None else now
         tickets, since = self._tickets.get(key, (self.at_once, now))
         tickets = min(self.at_once, tickets + (now - since) * self.per_second)
-        if tickets < 1:
-            self._tickets[key] = (tickets, now)
-            return (1 - tickets) / self.per_second
+        return 0.0 if tickets >= 1 else (1 - tickets) / self.per_second
+
+    def wait(self, key: str, now: float | None = None) -> float:
+        """Take a ticket: 0 if there is one, otherwise the seconds until there will be."""
+        now = time.monotonic() if now is None else now
+        if left := self.seconds_left(key, now):
+            return left
+        tickets, since = self._tickets.get(key, (self.at_once, now))
+        tickets = min(self.at_once, tickets + (now - since) * self.per_second)
         self._tickets[key] = (tickets - 1, now)
         if len(self._tickets) > _MOST_REMEMBERED:
             self._tickets.popitem(last=False)  # the one that came first; a flood forgets itself
@@ -229,9 +190,11 @@ class AuthMiddleware:
         headers = Headers(scope=scope)
         if path == "/login" and method == "POST":
             return await self._log_in(scope, receive, headers), receive
+        # Before anything is looked up: who guesses costs nobody time.
+        if wait := self._unauthenticated.seconds_left(_address_of(scope)):
+            return _slow_down(wait), receive
         secret, by_cookie = read_secret(headers)
-        known = self._holders.by_session if by_cookie else self._holders.by_token
-        token = None if secret is None else await known.find(secret)
+        token = None if secret is None else await self._holders.find(secret, by_cookie=by_cookie)
         if token is None:
             return self._refuse(scope, headers, had_secret=secret is not None), receive
         if wait := self._limit.wait(token.id):
@@ -276,7 +239,7 @@ class AuthMiddleware:
         if body is None:
             return error_answer(413, "that is too long for a token.", connection="close")
         secret = parse_qs(body.decode("latin-1")).get("token", [""])[0].strip()
-        token = await self._holders.by_token.find(secret)
+        token = await self._holders.find(secret)
         if token is None:
             return login_page(401, "There is no such token.")
         session = await self._holders.begin_session(token)
@@ -363,6 +326,8 @@ async def _read_body(
                 if not message.get("more_body", False):
                     break
     except TimeoutError:
+        # The server closes the connection only if it has let go of the body before the answer.
+        await asyncio.sleep(_LET_GO)
         slow = Refused(
             408, f"the body took longer than {seconds:g} s; send it faster, or in parts."
         )

@@ -26,7 +26,6 @@ from latesum.campaigns.store import Head, Store, Stored
 from latesum.errors import UnknownCampaign
 from latesum.service.configuration import Configuration
 from latesum.service.errors import Refused
-from latesum.service.group_commit import GroupCommit
 from latesum.service.jobs import Answer, Jobs
 from latesum.service.logs import LOGGER
 from latesum.service.summaries import CampaignSummary, make_summary, unreadable_summary
@@ -79,8 +78,7 @@ class CachedCampaign:
         self.configuration = configuration
         self.campaign = Campaign(store, stored, clock, owns_store=False)
         self.reader = Campaign(store, stored, clock, owns_store=False)
-        self.records = GroupCommit(self.campaign, workers.writers, workers.metrics)
-        self._workers = workers
+        self.workers = workers
         self._jobs = jobs
         self._answer: KeptAnswer | None = None
         self._deciding = asyncio.Lock()
@@ -92,16 +90,16 @@ class CachedCampaign:
 
     async def write(self, work: Callable[..., T], *arguments: Any, **more: Any) -> T:
         """Do something that may write, away from the loop that answers requests."""
-        return await self._workers.run(self._workers.writers, work, *arguments, **more)
+        return await self.workers.run(self.workers.writers, work, *arguments, **more)
 
     async def read(self, work: Callable[..., T], *arguments: Any, **more: Any) -> T:
         """Do something that only reads."""
-        return await self._workers.run(self._workers.readers, work, *arguments, **more)
+        return await self.workers.run(self.workers.readers, work, *arguments, **more)
 
     async def upload(self, body: bytes, sent: Upload, owner: str) -> Answer:
         """Take in many rows: a few in a thread, many by a process of their own."""
         if is_small(body):
-            run, threads = self._workers.run, self._workers.uploads
+            run, threads = self.workers.run, self.workers.uploads
             status, content = await run(threads, take_in, self.campaign, body, sent)
             return Answer(status, json.dumps(content, ensure_ascii=False, allow_nan=False))
         given = {
@@ -126,7 +124,7 @@ class CachedCampaign:
             if answer is None or not await self._holds(answer):
                 head = await self.write(self.store.head, self.campaign.stored.id)
                 answer = self._answer = self.answer(await self.write(self.campaign.decide), head)
-                self._workers.metrics.decisions.inc()
+                self.workers.metrics.decisions.inc()
             return answer
 
     async def _holds(self, answer: KeptAnswer) -> bool:

@@ -27,8 +27,6 @@ class Configuration:
     #: Proxies that stand before the service: addresses or networks. What they say of a client's
     #: address is believed.
     proxies: tuple[str, ...] = ()
-    #: How long a revoked token, or a session that another process ended, may still be believed, in seconds.
-    tokens_kept: float = 2.0
     #: How long someone who has logged in stays so, in hours.
     session_hours: float = 24.0
     #: How long the status of a campaign may be shown again before it is made anew, in seconds.

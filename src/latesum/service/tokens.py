@@ -1,7 +1,10 @@
-"""Tokens: who may use the service, and for what. Only their hashes are kept.
+"""Tokens and sessions: who may use the service, and for what. Only hashes are kept.
 
 A token is 256 random bits, so its SHA-256 cannot be turned back by guessing; a slow hash, made for
 passwords that people choose, would only slow down every request.
+
+A token that is typed in at the page stays with the server. The browser gets a secret of the session's own, which
+opens nothing once the session has ended: by logging out, by its age, or because its token was revoked.
 """
 
 from __future__ import annotations
@@ -9,10 +12,10 @@ from __future__ import annotations
 import hashlib
 import re
 import secrets
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, NamedTuple, get_args
 
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import Select, bindparam, delete, func, insert, or_, select, update
 
 from latesum._checks import InvalidInput, known_name
 from latesum.campaigns import schema
@@ -22,9 +25,25 @@ Scope = Literal["read", "record", "operate", "admin"]
 #: From the least to the most: each may do what those before it may.
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 _PREFIX = "latesum_"
+_SESSION_PREFIX = "session_"
+#: Sessions of one token; of more, the oldest end.
+MAX_SESSIONS = 20
 _NAME = re.compile(r"[\w.@ -]{1,64}")
 
-_tokens = schema.tokens
+_tokens, _sessions = schema.tokens, schema.sessions
+# Made once, because to build a statement takes longer than to run it.
+_BY_HASH = select(_tokens).where(
+    _tokens.c.hash == bindparam("hash"), _tokens.c.revoked_at.is_(None)
+)
+_BY_SESSION = (
+    select(_tokens)
+    .join(_sessions, _sessions.c.token == _tokens.c.id)
+    .where(
+        _sessions.c.hash == bindparam("hash"),
+        _sessions.c.expires_at > bindparam("now"),
+        _tokens.c.revoked_at.is_(None),
+    )
+)
 
 
 class Token(NamedTuple):
@@ -54,12 +73,12 @@ class Tokens:
     >>> with Store(folder.name + "/campaigns.db") as store:
     ...     tokens = Tokens(store)
     ...     secret = tokens.new("shop", "record")
-    ...     found = tokens.valid()[hash_of(secret)]
+    ...     found = tokens.find(secret)
     ...     print(found.name, found.may("read"), found.may("operate"))
     ...     _ = tokens.revoke(found.id)
-    ...     print(tokens.valid())
+    ...     print(tokens.find(secret))
     shop True False
-    {}
+    None
     >>> folder.cleanup()
     """
 
@@ -100,7 +119,7 @@ class Tokens:
             "name": name.strip(),
             "hash": hash_of(secret),
             "scope": scope,
-            "created_at": datetime.now(UTC).isoformat(timespec="microseconds"),
+            "created_at": _text(datetime.now(UTC)),
         }
         connection.execute(insert(_tokens).values(**row))
 
@@ -110,15 +129,11 @@ class Tokens:
         with self._engine.connect() as connection:
             return [token_of_row(row) for row in connection.execute(wanted)]
 
-    def valid(self) -> dict[str, Token]:
-        """The tokens that are not revoked, by their hashes."""
-        wanted = select(_tokens).where(_tokens.c.revoked_at.is_(None))
+    def find(self, secret: str) -> Token | None:
+        """The token of a secret, if it is valid."""
         with self._engine.connect() as connection:
-            return {row.hash: token_of_row(row) for row in connection.execute(wanted)}
-
-    def find(self, secret: str) -> Token:
-        """The token of a secret that is valid."""
-        return self.valid()[hash_of(secret)]
+            row = connection.execute(_BY_HASH, {"hash": hash_of(secret)}).one_or_none()
+        return None if row is None else token_of_row(row)
 
     def revoke(self, id_or_name: str) -> Token:
         """Make a token useless, given by its id or by a name that only it has."""
@@ -131,7 +146,7 @@ class Tokens:
             raise InvalidInput(f"{len(found)} tokens are called {id_or_name!r}; give an id: {ids}.")
         now = datetime.now(UTC)
         with self._engine.connect().execution_options(latesum_write=True) as connection:
-            change = {"revoked_at": now.isoformat(timespec="microseconds")}
+            change = {"revoked_at": _text(now)}
             connection.execute(update(_tokens).where(_tokens.c.id == found[0].id).values(**change))
             connection.commit()
         return found[0]._replace(revoked_at=now)
@@ -140,3 +155,108 @@ class Tokens:
 def token_of_row(row: Any) -> Token:
     revoked = None if row.revoked_at is None else datetime.fromisoformat(row.revoked_at)
     return Token(row.id, row.name, row.scope, datetime.fromisoformat(row.created_at), revoked)
+
+
+class Session(NamedTuple):
+    """What is known of a session; the secret in the browser is not."""
+
+    id: str
+    name: str
+    token: str
+    created_at: datetime
+    expires_at: datetime
+
+
+class Sessions:
+    """The sessions of a store.
+
+    Args:
+        store: Where they are kept.
+
+    >>> import tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> with Store(folder.name + "/campaigns.db") as store:
+    ...     tokens, sessions = Tokens(store), Sessions(store)
+    ...     token = tokens.find(tokens.new("ada", "read"))
+    ...     secret = sessions.new(token, timedelta(hours=1))
+    ...     print(sessions.find(secret).name)
+    ...     sessions.end(secret)
+    ...     print(sessions.find(secret))
+    ada
+    None
+    >>> folder.cleanup()
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._engine = store.engine
+
+    def new(self, token: Token, lasts: timedelta) -> str:
+        """Begin a session; what is returned goes into the browser and is never shown again.
+
+        Of a token that has many sessions the oldest end.
+        """
+        secret = _SESSION_PREFIX + secrets.token_urlsafe(32)
+        now = datetime.now(UTC)
+        row = {
+            "id": secrets.token_hex(4),
+            "hash": hash_of(secret),
+            "token": token.id,
+            "created_at": _text(now),
+            "expires_at": _text(now + lasts),
+        }
+        with self._engine.connect().execution_options(latesum_write=True) as connection:
+            connection.execute(delete(_sessions).where(_sessions.c.expires_at < _text(now)))
+            newest = (
+                select(_sessions.c.id)
+                .where(_sessions.c.token == token.id)
+                .order_by(_sessions.c.created_at.desc(), _sessions.c.id)
+                .limit(MAX_SESSIONS - 1)
+            )
+            older = (_sessions.c.token == token.id, _sessions.c.id.not_in(newest))
+            connection.execute(delete(_sessions).where(*older))
+            connection.execute(insert(_sessions).values(**row))
+            connection.commit()
+        return secret
+
+    def find(self, secret: str) -> Token | None:
+        """The token of a session that has not ended."""
+        asked = {"hash": hash_of(secret), "now": _text(datetime.now(UTC))}
+        with self._engine.connect() as connection:
+            row = connection.execute(_BY_SESSION, asked).one_or_none()
+        return None if row is None else token_of_row(row)
+
+    def all(self) -> list[Session]:
+        """The sessions that have not ended, oldest first."""
+        columns = _sessions.c
+        query = select(
+            columns.id, _tokens.c.name, columns.token, columns.created_at, columns.expires_at
+        ).join(_tokens)
+        with self._engine.connect() as connection:
+            rows = connection.execute(self._living(query).order_by(columns.created_at, columns.id))
+            return [
+                Session(
+                    row.id, row.name, row.token, datetime.fromisoformat(row.created_at),
+                    datetime.fromisoformat(row.expires_at),
+                )
+                for row in rows
+            ]  # fmt: skip
+
+    def end(self, secret_or_id: str) -> None:
+        """End a session, given by its secret or by its id; one that has ended stays so."""
+        its = or_(_sessions.c.hash == hash_of(secret_or_id), _sessions.c.id == secret_or_id)
+        with self._engine.connect().execution_options(latesum_write=True) as connection:
+            connection.execute(delete(_sessions).where(its))
+            connection.commit()
+
+    def end_id(self, id: str) -> None:
+        """End a session, given by its id; refused if there is none."""
+        known_name(id, [each.id for each in self.all()], "session")
+        self.end(id)
+
+    def _living(self, query: Select[Any]) -> Select[Any]:
+        now = _text(datetime.now(UTC))
+        return query.where(_sessions.c.expires_at > now, _tokens.c.revoked_at.is_(None))
+
+
+def _text(at: datetime) -> str:
+    return at.isoformat(timespec="microseconds")

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import datetime
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Path
 from pydantic import BaseModel, Field, StringConstraints
 
 from latesum._checks import InvalidInput
 from latesum.service.alerts import Outbox
-from latesum.service.auth import Holders
 from latesum.service.cache import CampaignCache
 from latesum.service.configuration import read_networks
 from latesum.service.errors import ON_ANY_ROUTE, Refused, documented
 from latesum.service.models import Body, Text
-from latesum.service.routing import AllCampaigns, AllHolders, ScopedRoute, Who, needs
-from latesum.service.sessions import Sessions
-from latesum.service.tokens import Scope, Token, Tokens
+from latesum.service.routing import AllCampaigns, ScopedRoute, Who, needs
+from latesum.service.tokens import Scope, Sessions, Token, Tokens
 from latesum.service.webhooks import Shape, Webhook, Webhooks
 
 router = APIRouter(
@@ -27,7 +24,6 @@ router = APIRouter(
     tags=["administration"],
     responses=documented(*ON_ANY_ROUTE),
 )
-T = TypeVar("T")
 Id = Annotated[str, Path(max_length=16, description="An id from the list.")]
 
 
@@ -93,6 +89,7 @@ async def make_token(new: NewToken, campaigns: AllCampaigns) -> TokenMade:
         tokens = Tokens(campaigns.store)
         secret = tokens.new(new.name, new.scope)
         made = tokens.find(secret)
+        assert made is not None
         return TokenMade(**made._asdict(), secret=secret)
 
     return await campaigns.workers.run(campaigns.workers.writers, make)
@@ -100,7 +97,7 @@ async def make_token(new: NewToken, campaigns: AllCampaigns) -> TokenMade:
 
 @router.post("/tokens/{id}/revoke", responses=documented(404, 409))
 @needs("admin")
-async def revoke_token(id: Id, who: Who, campaigns: AllCampaigns, holders: AllHolders) -> TokenLine:
+async def revoke_token(id: Id, who: Who, campaigns: AllCampaigns) -> TokenLine:
     """Make a token useless, with all its sessions. The one that asks cannot revoke itself."""
     if id == who.id:
         raise Refused(409, "this is the token you are using; revoke it with another one.")
@@ -111,7 +108,8 @@ async def revoke_token(id: Id, who: Who, campaigns: AllCampaigns, holders: AllHo
             raise Refused(404, "there is no such token, or it was revoked before.")
         return tokens.revoke(id)
 
-    return TokenLine(**(await _change(campaigns, holders, revoke))._asdict())
+    revoked = await campaigns.workers.run(campaigns.workers.writers, revoke)
+    return TokenLine(**revoked._asdict())
 
 
 @router.get("/sessions")
@@ -124,7 +122,7 @@ async def list_sessions(campaigns: AllCampaigns) -> SessionList:
 
 @router.post("/sessions/{id}/end", responses=documented(404), status_code=204, response_model=None)
 @needs("admin")
-async def end_session(id: Id, campaigns: AllCampaigns, holders: AllHolders) -> None:
+async def end_session(id: Id, campaigns: AllCampaigns) -> None:
     """Log someone out."""
 
     def end() -> None:
@@ -133,7 +131,7 @@ async def end_session(id: Id, campaigns: AllCampaigns, holders: AllHolders) -> N
         except InvalidInput:
             raise Refused(404, "there is no such session; it may have ended.") from None
 
-    await _change(campaigns, holders, end)
+    await campaigns.workers.run(campaigns.workers.writers, end)
 
 
 class NewWebhook(Body):
@@ -230,9 +228,3 @@ def _there(webhooks: Webhooks, id: str) -> Webhook:
     if found is None:
         raise Refused(404, "there is no such webhook; it may have been removed.")
     return found
-
-
-async def _change(campaigns: CampaignCache, holders: Holders, work: Callable[[], T]) -> T:
-    done = await campaigns.workers.run(campaigns.workers.writers, work)
-    holders.forget()
-    return done

@@ -19,8 +19,7 @@ from latesum.files.presets import PRESETS
 from latesum.service.routes.admin import webhooks_of
 from latesum.service.routes.page import not_found, show_page
 from latesum.service.routing import AllCampaigns, ScopedRoute, Who, needs
-from latesum.service.sessions import Sessions
-from latesum.service.tokens import SCOPES, Tokens
+from latesum.service.tokens import SCOPES, Sessions, Tokens
 
 router = APIRouter(route_class=ScopedRoute, include_in_schema=False)
 #: Entries on one page of the history.

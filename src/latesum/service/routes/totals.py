@@ -9,7 +9,6 @@ from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.responses import JSONResponse
 
 from latesum._sentences import Reader
-from latesum.campaigns.verdicts import Allowed, Row
 from latesum.files import FileForm
 from latesum.files.form import read_columns
 from latesum.service.cache import CachedCampaign
@@ -64,11 +63,19 @@ async def _record(
     who: Token,
     reader: Reader,
 ) -> Response:
-    allowed = Allowed(record.even_if_final, record.beyond_range)
-    row = Row(
-        bucket, record.rounds, record.total, record.status, record.shown, who.name, allowed, region
+    result = await cached.write(
+        cached.campaign.record,
+        bucket,
+        rounds=record.rounds,
+        total=record.total,
+        status=record.status,
+        shown=record.shown,
+        by=who.name,
+        region=region,
+        even_if_final=record.even_if_final,
+        beyond_range=record.beyond_range,
     )
-    result = (await cached.records.record(row)).accepted()
+    cached.workers.metrics.records.labels(result.verdict).inc()
     cached.forget_status()
     return Response(json.dumps(verdict_json(result, reader)), media_type="application/json")
 
