@@ -37,7 +37,7 @@ import sys, tempfile, time
 from latesum import ODAAFB, Flow, Problem, Unmix, compare, plan
 from latesum.attributed import QPMD
 try:
-    from latesum.experiments.studies.paper import run_paper
+    from latesum.experiments.paper import run_paper
 except ImportError:  # an earlier version
     from latesum.experiments.paper import run_paper
 

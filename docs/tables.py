@@ -1,7 +1,7 @@
 """Numbers of studies, from their results into the pages: none is typed by hand.
 
     latesum sweep examples/headline.toml
-    latesum safety --policy flow
+    python studies/safety.py --policy flow
     LATESUM_RESULTS=fit-results pytest -m slow tests/delays/test_fit_coverage.py
     python docs/tables.py --take headline-results safety-results     # summaries into docs/results
     python docs/tables.py                                            # the tables into the pages
@@ -19,7 +19,6 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 from latesum import delays
 from latesum.experiments.summaries import read_summary, write_summary
@@ -91,7 +90,7 @@ TOLD = {
     "unmix, told nothing": "Unmix told nothing",
     "flow": "Flow told the mean",
 }
-#: What `latesum safety` takes where nothing is said.
+#: What `studies/safety.py` takes where nothing is said.
 SAFETY_DEFAULTS = {"law": "usual", "runs": "10000", "seed": "0"}
 LAWS = {
     "usual": "mean delays of 10 to 100 rounds",
@@ -154,12 +153,6 @@ def _take_sweep(path: Path) -> None:
     import pyarrow.parquet as pq
 
     runs = pq.read_table(path).to_pandas()
-    if path.parent.name.startswith("market-versions"):
-        worlds = (
-            _two_versions(*each) for each in runs.groupby("problem", sort=False, observed=True)
-        )
-        write_summary(RESULTS / "market-versions.csv", worlds, same=("world",))
-        return
     write_summary(
         RESULTS / f"{path.parent.name}.csv",
         (
@@ -172,43 +165,6 @@ def _take_sweep(path: Path) -> None:
         ),
         same=("problem", "policy"),
     )  # fmt: skip
-
-
-def _two_versions(world: str, runs: Any) -> dict[str, object]:
-    """Two versions of the model in the same runs of a world: what they lost, and the difference with its error."""
-    second, third = (
-        runs[runs["policy"] == name].set_index("replication").sort_index()
-        for name in ("second", "third")
-    )
-    if "lost" in runs and runs["lost"].notna().all():
-        split, within = second["lost_by_split"].mean(), runs["within"] < 0.02
-        losses = [each["lost"] / split for each in (second, third)]
-        ends = [float(within[runs["policy"] == name].mean()) for name in ("second", "third")]
-    else:
-        losses, ends = [each["regret"] for each in (second, third)], []
-    less = losses[1] - losses[0]
-    return {
-        "world": world, "runs": len(less), "second": float(losses[0].mean()), "third": float(losses[1].mean()),
-        "difference": float(less.mean()), "error": float(less.sem()),
-        "second_ends_within": ends[0] if ends else None, "third_ends_within": ends[1] if ends else None,
-    }  # fmt: skip
-
-
-def market_versions(rows: Sequence[Row]) -> str:
-    """What the second and the third version of the model lose in the same runs."""
-    lines = []
-    for row in rows:
-        share = bool(row["second_ends_within"])
-        shown = "{:.3f}" if share else "{:,.0f}"
-        losses = [shown.format(float(row[name])) for name in ("second", "third")]
-        less = (
-            f"{shown.format(abs(float(row['difference'])))} ± {shown.format(float(row['error']))}"
-        )
-        sign = "−" if float(row["difference"]) < 0 else "+"
-        ends = [f"{float(row[f'{name}_ends_within']):.0%}" for name in ("second", "third") if share]
-        world = row["world"] if share else f"{row['world']}: regret"
-        lines.append([world, *losses, sign + less, ", ".join(ends), row["runs"]])
-    return _markdown(["world", "second", "third", "difference", "ends within 2%", "runs"], lines)
 
 
 def spreads(rows: Sequence[Row] = ()) -> str:
@@ -349,7 +305,7 @@ def _ms(text: str) -> str:
 
 
 def flow_beside(policy: str) -> Callable[[Sequence[Row]], str]:
-    """How many times as much another policy of the league loses as Flow in the paper's setting."""
+    """How many times as much another policy of the suite loses as Flow in the paper's setting."""
 
     def shown(rows: Sequence[Row]) -> str:
         found = {
@@ -362,7 +318,7 @@ def flow_beside(policy: str) -> Callable[[Sequence[Row]], str]:
 
 
 def over_flow_everywhere(policy: str) -> Callable[[Sequence[Row]], str]:
-    """The least and the most that a policy of the league loses over Flow."""
+    """The least and the most that a policy of the suite loses over Flow."""
 
     def shown(rows: Sequence[Row]) -> str:
         lost = {(row["problem"], row["policy"]): float(row["mean"]) for row in rows}
@@ -375,7 +331,7 @@ def over_flow_everywhere(policy: str) -> Callable[[Sequence[Row]], str]:
 
 
 def league_lock_ins(rows: Sequence[Row]) -> str:
-    """Which policies of the league locked in, and where; what plays all arms alike is left out."""
+    """Which policies of the suite locked in, and where; what plays all arms alike is left out."""
     lines = []
     for policy in dict.fromkeys(row["policy"] for row in rows):
         own = [row for row in rows if row["policy"] == policy and policy != "round-robin"]
@@ -520,7 +476,7 @@ def _command(row: Row) -> str:
     usual = {"law": SAFETY_DEFAULTS["law"], "replications": SAFETY_DEFAULTS["runs"]}
     usual |= {"seed": SAFETY_DEFAULTS["seed"]}
     said = [f"--{name} {value}" for name, value in given.items() if usual.get(name) != value]
-    return " ".join(["latesum safety", *said])
+    return " ".join(["python studies/safety.py", *said])
 
 
 def misses(rows: Sequence[Row]) -> str:
@@ -770,7 +726,7 @@ def market_winners(rows: Sequence[Row]) -> str:
 
 
 def market_field(rows: Sequence[Row]) -> str:
-    """Mean regret on problems of the league that have daily totals."""
+    """Mean regret on problems of the suite that have daily totals."""
     lines = []
     for problem in dict.fromkeys(row["problem"] for row in rows):
         cells = {row["policy"]: row for row in rows if row["problem"] == problem}
@@ -857,7 +813,6 @@ TABLES: dict[str, tuple[str, Callable[[Sequence[Row]], str]]] = {
     "market-breaks": ("markets", market_cells("what breaks it")),
     "market-winners": ("markets", market_winners),
     "market-field": ("field", market_field),
-    "market-versions": ("market-versions", market_versions),
     "market-speed": ("market-speed", market_speed),
     "in-short": ("speed", in_short),
     "service": ("service", service_speeds),

@@ -1,14 +1,10 @@
-"""`latesum markets` and `latesum plan --regions`: tables, a sentence, and refusals."""
+"""`latesum plan --regions` and `latesum compare --market`: tables, a sentence, and refusals."""
 
 import json
 
 import numpy as np
 import pytest
 
-from latesum.experiments.studies.market_cells import CELLS, Cell
-from latesum.simulation.market import Market
-
-SHORT = Market(buckets=28, sales=2_000, effects=0.3)
 PLAN = ["plan", "--options", "2", "--lift", "25%", "--late", "about 1 day", "--run-for", "5 weeks"]
 
 
@@ -23,39 +19,6 @@ def history(tmp_path):
     path = tmp_path / "before.csv"
     path.write_text("\n".join(lines), encoding="utf-8")
     return str(path)
-
-
-@pytest.mark.parametrize(("goal", "code"), [(5.0, 0), (0.001, 1)])
-def test_the_study_prints_tables_and_says_whether_goals_are_met(
-    latesum, tmp_path, monkeypatch, goal, code
-):
-    cells = [
-        Cell("worlds", "short", SHORT, "switchback", "switchback", goal),
-        Cell("worlds", "short", SHORT, "half-time-test", "half-time-test"),
-    ]
-    monkeypatch.setitem(CELLS, "worlds", cells)
-    asked = (
-        "markets",
-        "worlds",
-        "--replications",
-        "2",
-        "--workers",
-        "1",
-        "--out",
-        str(tmp_path / "kept"),
-    )
-    found, out, _ = latesum(*asked)
-    assert found == code
-    assert "Worlds" in out
-    assert "wrong winner" not in out  # nothing was looked for
-    assert "half-time-test" in (tmp_path / "kept" / "markets.md").read_text(encoding="utf-8")
-    assert latesum(*asked)[1] == out
-
-
-def test_a_table_that_there_is_not(latesum):
-    code, _, error = latesum("markets", "wrlds")
-    assert code == 2
-    assert "did you mean 'worlds'" in error
 
 
 def test_a_plan_with_regions(latesum, history, tmp_path):

@@ -76,7 +76,7 @@ def test_a_quick_look_does_not_replace_the_report_of_a_larger_run(
     latesum, tmp_path, monkeypatch, made
 ):
     """Figures take seconds: in the default run the files of the larger run are put there."""
-    from latesum.experiments.studies import paper
+    from latesum.experiments import paper
     from latesum.experiments.sweeps import Grid
 
     monkeypatch.chdir(tmp_path)

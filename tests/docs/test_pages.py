@@ -16,10 +16,10 @@ import pytest
 import latesum
 from latesum.experiments.engine import Chunk, run_chunk
 from latesum.experiments.markets.spec import MarketRunSpec
-from latesum.experiments.studies.market_cells import Cell
-from latesum.experiments.studies.markets import as_values, row_of
 from latesum.experiments.summaries import write_summary
 from latesum.simulation.market import Market
+from market_study import as_values, row_of
+from market_worlds import Cell
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -140,7 +140,7 @@ def test_tables_are_what_the_results_say():
 
 
 def test_tables_of_markets_are_made_from_what_the_study_writes(tmp_path, monkeypatch):
-    """Rows of real runs, through the file that `latesum markets` writes: every number is where its column says."""
+    """Rows of real runs, through the file that studies/market_study.py writes: every number is where its column says."""
     spec = importlib.util.spec_from_file_location("tables", DOCS / "tables.py")
     tables = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(tables)

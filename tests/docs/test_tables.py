@@ -92,7 +92,9 @@ def test_a_new_study_replaces_its_row_and_no_other(tables, tmp_path):
     after = read_summary(tables.RESULTS / "safety.csv")
     assert after[:-1] == before
     shown = tables.table("safety")
-    command = "latesum safety --law wide --policy unmix --told 1 --replications 4000 --seed 99"
+    command = (
+        "python studies/safety.py --law wide --policy unmix --told 1 --replications 4000 --seed 99"
+    )
     assert f"| 0 of 4,000 | `{command}` |" in shown
     assert "--seed 21`" not in shown  # the newest of each stands there
     assert "| `unmix` | its mean | 99 | 4,000 | 0 | 1 | 0.0016 | 3,000 | the present one |" in tables.table("safety-unmix")  # fmt: skip

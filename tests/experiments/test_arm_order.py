@@ -11,9 +11,9 @@ from latesum import InvalidInput, Oracle, Problem, compare
 from latesum._plugins import POLICIES
 from latesum.experiments.loop import Reports
 from latesum.experiments.spec import ORDER, RunSpec, arm_order
-from latesum.experiments.studies.league import ENTRANTS, Entrant, run_league
-from latesum.experiments.studies.league_problems import PROBLEMS, LeagueProblem
 from latesum.policies.spec import PolicySpec
+from suite import ENTRANTS, Entrant, run_suite
+from suite_problems import PROBLEMS, SuiteProblem
 
 DELAYS = ["constant(0)", "uniform(0, 9)", "poisson(4).clipped(20)"]
 PROBLEM = Problem([0.3, 0.4, 0.8], DELAYS)
@@ -101,11 +101,11 @@ def test_where_the_best_arm_is_listed_does_not_rank_a_policy(tmp_path):
     runs, horizon = 40, 900
     problem = Problem([0.30, 0.31, 0.315], "geometric(15)")
     settings = {
-        str(listing): LeagueProblem(problem.permuted(listing), horizon, bucket=10, report_lag=20)
+        str(listing): SuiteProblem(problem.permuted(listing), horizon, bucket=10, report_lag=20)
         for listing in permutations(range(3))
     }
     entrants = {"first": Entrant("oracle(best_arm=0)", runs)}
-    rows = run_league(tmp_path, problems=settings, entrants=entrants)
+    rows = run_suite(tmp_path, problems=settings, entrants=entrants)
     for row, setting in zip(rows, settings.values(), strict=True):
         gaps = setting.problem.gaps
         lost = [gaps[random_order(3, (1, number))[0]] * horizon for number in range(runs)]
@@ -131,7 +131,7 @@ def test_a_fixed_sweep_on_daily_totals_meets_the_best_arm_anywhere():
     assert max(lost) > 13_000
 
 
-def test_results_of_arms_in_a_fixed_order_are_not_taken_for_those_of_the_league():
+def test_results_of_arms_in_a_fixed_order_are_not_taken_for_those_of_drawn_orders():
     """The order is part of what names the results of a setting."""
     problem, spec = Problem([0.3, 0.6], "constant(3)"), PolicySpec("oracle", {"best_arm": 0})
     one, other = (RunSpec(problem, spec, 1_000, order=order) for order in (None, ORDER))

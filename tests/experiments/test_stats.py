@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from latesum import Problem, RoundRobin, compare
-from latesum.experiments import stats
-from latesum.experiments.studies import paper
+from latesum.experiments import paper, stats
 from latesum.experiments.summaries import read_summary
 from latesum.experiments.sweeps import Grid
 

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from interval_coverage import measure_coverage
 from latesum import Problem, simulate
 from latesum._checks import InvalidInput
 from latesum.delays import parse
 from latesum.experiments.spec import RunSpec
-from latesum.experiments.studies.coverage import measure_coverage
 from latesum.policies import PolicySpec, Unmix, build
 from latesum.policies.unmix.curve import known_laws, told_mean
 from latesum.policies.unmix.rows import PartRows

@@ -1,6 +1,6 @@
 """Runs in which Unmix once stayed with a worse arm for ever: now they end on a good one.
 
-They are runs of `latesum safety --law wide`; each has its cause in its name.
+They are runs of `python studies/safety.py --law wide`; each has its cause in its name.
 """
 
 import re
@@ -12,7 +12,7 @@ import pytest
 
 from latesum.experiments.measures import suspect
 from latesum.experiments.spec import RunSpec
-from latesum.experiments.studies.safety import HARMFUL_SHARE
+from safety import HARMFUL_SHARE
 
 NEAR_ONE = [0.9124717334258039, 0.9706362981869137, 0.963435904363216, 0.9965433929243288]
 THREE_NEAR_ONE = [0.9896117247837369, 0.9530122297234032, 0.9322513194735754]
@@ -314,7 +314,7 @@ def test_a_long_visit_to_the_second_best_arm_ends(means, delay, seed, number, mo
 @pytest.mark.slow
 def test_lock_ins_of_chance_are_counted():
     """A policy that sees every reward at once has suspects, too, but nearly no lock-ins."""
-    script = Path(__file__).parents[2] / "examples" / "unmix" / "chance.py"
+    script = Path(__file__).parents[2] / "studies" / "chance.py"
     ran = subprocess.run(
         [sys.executable, str(script), "--problems", "2000"],
         capture_output=True, text=True, check=True,

@@ -224,7 +224,6 @@ def test_every_module_imports_with_the_core_alone_or_names_its_extra():
         "experiments",
         "campaigns",
         "service",
-        "studies",
         "sweeps",
     }
 
@@ -248,11 +247,6 @@ def slow(*case):
             "experiments",
         ),
         slow(["experiments"], "from latesum.experiments.sweeps import load", "experiments"),
-        slow(
-            ["experiments"],
-            "from latesum.experiments.studies.league import run_league; run_league('league')",
-            "experiments",
-        ),
         (["parquet"], "import latesum; latesum.delays.fit('x.parquet')", "parquet"),
         (["excel"], "import latesum; latesum.delays.fit('x.xlsx')", "excel"),
         (["plots"], "import latesum; latesum.delays.fit([1, 2, 3]).plot()", "plots"),
@@ -291,7 +285,6 @@ PLAN = [
         (["cluster"], ["sweep", "file.toml", "--dask", "local"], "cluster"),
         slow(["cluster"], ["paper", "3a", "--dask", "local"], "cluster"),
         slow(["plots"], ["paper", "3a"], "plots"),
-        slow(["experiments"], ["league"], "experiments"),
         (["experiments", "plots"], ["demo"], "experiments,plots"),
         (["plots"], [*COMPARE, "--plot", "x.png"], "plots"),
         slow(["experiments"], [*COMPARE, "--out", "x.parquet"], "experiments"),

@@ -37,33 +37,13 @@ COMMANDS = {
         ("campaigns", "server"),
     ),
     "paper": Command(
-        "studies:paper",
+        "paper:paper",
         "Run the paper's experiments again, beside its published curves, with a report.",
         ("experiments", "plots"),
     ),
     "sweep": Command(
         "sweep:sweep",
         "Run a grid of problems and policies from a file; it resumes where it was stopped.",
-        ("experiments",),
-    ),
-    "league": Command(
-        "studies:league",
-        "Every policy on 24 problems: regret, tails, lock-ins, the price of anonymity.",
-        ("experiments",),
-    ),
-    "safety": Command(
-        "studies:safety",
-        "Count how often a policy gets stuck with a bad option, on random problems; 1 if too often.",
-        ("experiments",),
-    ),
-    "coverage": Command(
-        "studies:coverage",
-        "How often reported intervals miss the truth; 1 if those that are proved miss too often.",
-        ("experiments",),
-    ),
-    "markets": Command(
-        "studies:markets",
-        "Late totals of regions with weekdays and drift: what is lost, and do intervals hold; 1 if not.",
         ("experiments",),
     ),
     "schedule": Command("theory:show_schedule", "The phases of ODAAF and their lengths."),

@@ -34,7 +34,7 @@ def demo(
     replications: Annotated[int, typer.Option(help="How often each policy is run.")] = 100,
 ) -> None:
     """The paper's problem with every policy: a table here, figures in a folder."""
-    from latesum.experiments.studies.paper import quick_figure
+    from latesum.experiments.paper import quick_figure
 
     out.mkdir(parents=True, exist_ok=True)
     problem = Problem([0.5, 0.6], "uniform(0, 100)")

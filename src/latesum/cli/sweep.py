@@ -57,7 +57,7 @@ def sweep(
     print(f"The checkpoints: {folder / name / 'checkpoints.parquet'}")
     # A figure where Matplotlib is there; a sweep is worth having without one too.
     if has("plots") and len(results.checkpoints) > 1:
-        from latesum.experiments.studies.paper import drawing
+        from latesum.experiments.paper import drawing
 
         drawing.write(drawing.regret_figure(results), folder / name, "regret")
         print(f"The figure: {folder / name / 'regret.png'}")

@@ -1,7 +1,7 @@
-"""How many lock-ins are chance: those of a policy that sees every reward at once, and which arm paid it.
+"""How often suboptimal convergence is chance: that of a policy with immediate attributed feedback.
 
-    python examples/unmix/chance.py                   # 50,000 problems of the wide law, two minutes
-    python examples/unmix/chance.py --problems 1000
+    python studies/chance.py                   # 50,000 problems of the wide law, two minutes
+    python studies/chance.py --problems 1000
 
 On a problem of 2,000 rounds with close arms or small rates no policy can know the best arm, and some runs stay with another one
 for long. KL-UCB++ without any delay says how often; what a policy that sees totals loses beyond that is its own. Only problems of at most 8,000
@@ -18,11 +18,11 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from latesum._kl_kernels import bernoulli_upper
 from latesum.experiments.measures import harmful_gap
 from latesum.experiments.spec import RunSpec
-from latesum.experiments.studies.safety import HARMFUL_SHARE, LAWS
-from latesum.policies.flow_kernels import kl_upper
 from latesum.policies.spec import PolicySpec
+from safety import HARMFUL_SHARE, LAWS
 
 LONGEST = 8_000
 LONGER = 10
@@ -31,16 +31,16 @@ _SEED = 82
 _INDICES_ANEW = 16
 
 
-@numba.njit
+@numba.njit  # type: ignore[untyped-decorator]
 def index(mean: float, plays: float, planned: float, n_arms: int) -> float:
     """The index of KL-UCB++ (Menard and Garivier, 2017)."""
     share = max(1.0, planned / (n_arms * plays))
     logarithm = math.log(share)
     allowance = math.log(share * (1.0 + logarithm * logarithm))
-    return kl_upper(mean, allowance / plays)  # type: ignore[no-any-return]
+    return bernoulli_upper(mean, allowance / plays, 1e-6)  # type: ignore[no-any-return, no-untyped-call]
 
 
-@numba.njit
+@numba.njit  # type: ignore[untyped-decorator]
 def played_late(means: NDArray[Any], horizon: int, until: int, seed: int) -> NDArray[Any]:
     """How often each arm is played in the last half of `horizon` rounds, which are told, and of `until` rounds."""
     np.random.seed(seed)
@@ -51,7 +51,7 @@ def played_late(means: NDArray[Any], horizon: int, until: int, seed: int) -> NDA
         if now > horizon and now % _INDICES_ANEW == 0:
             for arm in range(n_arms):
                 values[arm] = index(rewards[arm] / plays[arm], plays[arm], now, n_arms)
-        arm = np.argmax(values)
+        arm = int(np.argmax(values))
         plays[arm] += 1
         rewards[arm] += np.random.random() < means[arm]
         values[arm] = index(rewards[arm] / plays[arm], plays[arm], max(horizon, now), n_arms)

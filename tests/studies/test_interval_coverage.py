@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+import interval_coverage as coverage
 from latesum import Flow
 from latesum._checks import InvalidInput
-from latesum.experiments.studies import coverage
 from latesum.experiments.summaries import read_summary
 from latesum.simulation import Problem
 
@@ -49,37 +49,30 @@ def test_intervals_are_not_so_wide_that_they_say_nothing():
     assert worse.high - worse.low < 4 * 2 * 0.5 / worse.plays**0.5
 
 
-def test_the_command_resumes(latesum, tmp_path, monkeypatch):
+def _command(monkeypatch, *arguments):
+    monkeypatch.setattr("sys.argv", ["interval_coverage", *arguments, "--workers", "1"])
+    return coverage.main()
+
+
+def test_the_command_resumes_and_looks_at_what_is_named(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    few = {name: coverage.POLICIES[name] for name in ("flow, look-ahead", "unmix, law known")}
-    cases = [case for case in coverage.CASES if case[0] in few]
-    monkeypatch.setattr(coverage, "POLICIES", few)
-    monkeypatch.setattr(coverage, "CASES", cases)
-    arguments = ("coverage", "--replications", "2", "--arms", "2a", "--workers", "1")
-    code, out, said = latesum(*arguments)
-    assert code == 0
-    cases = sum(len(delays) for delays in coverage.POLICIES.values())
+    asked = ("--replications", "2", "--arms", "2a", "--policy", "unmix, law known")
+    assert _command(monkeypatch, *asked)
+    out, said = capsys.readouterr()
+    cases = len(coverage.DELAYS)
     assert out.count("2a") == cases
     assert f"{2 * cases} runs; about" in said
-    code, again, said = latesum(*arguments)
-    assert (code, again) == (0, out)
+    assert _command(monkeypatch, *asked)
+    again, said = capsys.readouterr()
+    assert again == out
     assert f"All {2 * cases} runs are there already" in said
     rows = read_summary(tmp_path / "coverage-results" / "coverage.csv")
     assert len(rows) == 2 * cases
     assert {row["looked_at"] for row in rows} == {"16"}  # two runs, two arms, four times
 
 
-def test_the_command_looks_at_the_policies_that_are_named(latesum, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    only = ("--arms", "2a", "--policy", "unmix, law known", "--workers", "1")
-    code, out, _ = latesum("coverage", "--replications", "1", *only)
-    assert code == 0
-    assert out.count("2a") == len(coverage.DELAYS)
-    code, _, said = latesum("coverage", "--policy", "unmixed")
-    assert code == 2
-    assert "unmixed" in said
-
-
-def test_nonsense_is_refused():
+def test_nonsense_is_refused(monkeypatch):
     with pytest.raises(InvalidInput):
         coverage.measure_coverage([("flow", "2b", "uniform")])
+    with pytest.raises(InvalidInput, match="unmixed"):
+        _command(monkeypatch, "--policy", "unmixed")

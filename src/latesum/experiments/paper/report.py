@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 
 from latesum import _render
 from latesum._extras import require
+from latesum.experiments.paper import PaperRun, draw, published_replications, verdicts
+from latesum.experiments.paper.published import curves
 from latesum.experiments.runners import InProcesses
-from latesum.experiments.studies.paper import PaperRun, draw, published_replications, verdicts
-from latesum.experiments.studies.paper.published import curves
 from latesum.experiments.sweeps import SweepResults
 
 _CAPTIONS = {
@@ -56,7 +56,7 @@ def write_report(run: PaperRun, *, workers: int = 1) -> Written:
         for row in verdicts.end_ratios(results, published_replications(figure))
     ]
     text = _render.render(
-        "experiments/studies/paper/report.md.j2",
+        "experiments/paper/report.md.j2",
         run=run, ratios=ratios, jumps=jumps, most_errors=verdicts.MOST_ERRORS,
         holding=sum(row.holds for row in ratios),
         all_jumps=sum(len(row.ours) for row in jumps),
@@ -99,7 +99,7 @@ def _as_html(text: str, folder: Path) -> str:
         return f'<img src="data:image/png;base64,{data}"'
 
     body = re.sub(r'<img src="([^"]+)"', embedded, reader.enable("table").render(text))
-    return _render.render("experiments/studies/paper/report.html.j2", body=markup(body))
+    return _render.render("experiments/paper/report.html.j2", body=markup(body))
 
 
 def _figure(

@@ -36,7 +36,7 @@ def curves(figure: str) -> dict[str, PublishedCurve]:
     >>> curves("3a")["ODAAF-B Unif(0,100)"].y[-1].item()
     9.8444
     """
-    source = files("latesum.experiments.studies.paper").joinpath("data/published-curves.csv.gz")
+    source = files("latesum.experiments.paper").joinpath("data/published-curves.csv.gz")
     text = gzip.decompress(source.read_bytes()).decode()
     points: dict[str, list[tuple[float, float]]] = {}
     for row in csv.DictReader(io.StringIO(text)):

@@ -1,6 +1,8 @@
-"""The league table: every policy on a fixed set of problems, good and bad for it.
+"""Every policy on the development suite, 24 problems that are good and bad for it.
 
-Results are kept in a folder, so that a league that was stopped goes on where it was. The same seed
+    python studies/suite.py --replications 20
+
+Results are kept in a folder, so that a study that was stopped goes on where it was. The same seed
 gives the same table. In every run the order of the arms is drawn at random, for all policies the
 same: one that tries arms in a fixed order would otherwise be ranked by where the best one is
 listed.
@@ -10,6 +12,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple, Unpack
 
@@ -20,14 +23,15 @@ from latesum.experiments.markets.spec import MarketRunSpec
 from latesum.experiments.results import Summary
 from latesum.experiments.spec import ORDER, USUAL_MEASURES, AnySetting, RunSpec
 from latesum.experiments.stats import number_text
-from latesum.experiments.studies.league_problems import PROBLEMS, LeagueProblem
 from latesum.policies.spec import PolicySpec
 from latesum.simulation import Problem
 from latesum.simulation.market import Market
+from report import command, keep, options, running, show
+from suite_problems import PROBLEMS, SuiteProblem
 
 
 class Entrant(NamedTuple):
-    """A policy of the league: its text, how often it is run, and who has the same index."""
+    """A policy of the study: its text, how often it is run, and who has the same index."""
 
     text: str
     replications: int
@@ -59,7 +63,7 @@ ENTRANTS: dict[str, Entrant] = {
 }
 
 
-class LeagueRow(NamedTuple):
+class SuiteRow(NamedTuple):
     """How one policy did on one problem."""
 
     summary: Summary
@@ -67,21 +71,21 @@ class LeagueRow(NamedTuple):
     price_of_anonymity: float | None
 
 
-def run_league(
+def run_suite(
     folder: str | Path,
     *,
     replications: int | None = None,
     seed: int = 1,
-    problems: dict[str, LeagueProblem] = PROBLEMS,
+    problems: dict[str, SuiteProblem] = PROBLEMS,
     entrants: dict[str, Entrant] = ENTRANTS,
     **how: Unpack[RunOptions],
-) -> list[LeagueRow]:
+) -> list[SuiteRow]:
     """Run what is missing in `folder`, and return all rows; at most `replications` runs each.
 
     >>> import tempfile
-    >>> few = {"two": LeagueProblem(PROBLEMS["two arms, exponential(50)"].problem, 20_000)}
+    >>> few = {"two": SuiteProblem(PROBLEMS["two arms, exponential(50)"].problem, 20_000)}
     >>> some = {name: ENTRANTS[name] for name in ("odaaf", "qpm-d UCB1")}
-    >>> rows = run_league(tempfile.mkdtemp(), replications=3, problems=few, entrants=some)
+    >>> rows = run_suite(tempfile.mkdtemp(), replications=3, problems=few, entrants=some)
     >>> [row.summary.policy for row in rows]
     ['odaaf', 'qpm-d UCB1']
     """
@@ -97,7 +101,7 @@ def run_league(
     if replications is not None:
         counts = [min(count, replications) for count in counts]
     how["store"] = folder
-    results = run(settings, counts, what="the league", **how)
+    results = run(settings, counts, what="the suite", **how)
     rows = results.summary()
     means = {(row.problem, row.policy): row.mean for row in rows}
     made = []
@@ -105,11 +109,11 @@ def run_league(
         lock_ins = results[row.problem, row.policy].measured.get("lock_in")
         yardstick = means.get((row.problem, entrants[row.policy].same_index or ""))
         price = row.mean / yardstick if yardstick else None
-        made.append(LeagueRow(row, None if lock_ins is None else int(lock_ins.sum()), price))
+        made.append(SuiteRow(row, None if lock_ins is None else int(lock_ins.sum()), price))
     return made
 
 
-def _refuse_misspelt(name: str, text: str, problems: dict[str, LeagueProblem]) -> None:
+def _refuse_misspelt(name: str, text: str, problems: dict[str, SuiteProblem]) -> None:
     """Refuse an entrant that can play none of the problems, with the first reason."""
     reasons = []
     for problem, played in problems.items():
@@ -122,7 +126,7 @@ def _refuse_misspelt(name: str, text: str, problems: dict[str, LeagueProblem]) -
     raise InvalidInput(f"{name!r} can play none of the problems: {reasons[0]}")
 
 
-def _setting(problem: str, played: LeagueProblem, name: str, text: str, seed: int) -> AnySetting:
+def _setting(problem: str, played: SuiteProblem, name: str, text: str, seed: int) -> AnySetting:
     """A policy on a problem; refused where the problem lacks what the policy must know."""
     setting = (
         _in_market(played.problem, text, seed)
@@ -138,7 +142,7 @@ def _in_market(market: Market, text: str, seed: int) -> MarketRunSpec:
     return MarketRunSpec(market, text, seed, USUAL_MEASURES)
 
 
-def _on_problem(played: LeagueProblem, problem: Problem, text: str, seed: int) -> RunSpec:
+def _on_problem(played: SuiteProblem, problem: Problem, text: str, seed: int) -> RunSpec:
     spec = PolicySpec.parse(text)
     counts_lock_ins = spec.sees == "totals" and not problem.changes
     return RunSpec(
@@ -149,7 +153,7 @@ def _on_problem(played: LeagueProblem, problem: Problem, text: str, seed: int) -
     )  # fmt: skip
 
 
-def cells_of(row: LeagueRow) -> list[str]:
+def cells_of(row: SuiteRow) -> list[str]:
     """A row for a table: policy, mean, error, 99%, worst, lock-ins, switches, price, runs."""
     found = row.summary
     return [
@@ -162,7 +166,7 @@ def cells_of(row: LeagueRow) -> list[str]:
     ]
 
 
-def as_values(row: LeagueRow) -> dict[str, object]:
+def as_values(row: SuiteRow) -> dict[str, object]:
     """A row for a file of values.
 
     Args:
@@ -171,7 +175,7 @@ def as_values(row: LeagueRow) -> dict[str, object]:
     return row.summary._asdict() | {"lock_ins": row.lock_ins, "price": row.price_of_anonymity}
 
 
-def as_markdown(rows: list[LeagueRow]) -> str:
+def as_markdown(rows: list[SuiteRow]) -> str:
     """Mean ± standard error (99th percentile), one row per problem, one column per policy."""
     found = {(row.summary.problem, row.summary.policy): row.summary for row in rows}
     policies = list(dict.fromkeys(policy for _, policy in found))
@@ -187,3 +191,25 @@ def as_markdown(rows: list[LeagueRow]) -> str:
             )
         lines.append(f"| {problem} | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
+
+
+def main() -> bool:
+    """Read the options and run what is missing."""
+    asked = options(__doc__, "suite-results", seed=1).parse_args()
+    with running(asked) as how:
+        rows = run_suite(asked.out, replications=asked.replications, seed=asked.seed, **how)
+    columns = ["policy", "mean", "± s.e.", "99%", "worst", "stuck", "switches", "price", "runs"]
+    for problem, group in groupby(rows, key=lambda row: row.summary.problem):
+        show(problem, columns, map(cells_of, group))
+    print(
+        "Stuck: runs that play arms at least 0.02 worse for most of their last half, and again at "
+        "ten times the horizon.\nPrice: of anonymity, the mean over that of the policy with the "
+        "same index and attributed feedback."
+    )
+    (asked.out / "league.md").write_text(as_markdown(rows), encoding="utf-8")
+    keep(asked.out / "league.csv", map(as_values, rows), ("problem", "policy"))
+    return True
+
+
+if __name__ == "__main__":
+    command(main)

@@ -10,8 +10,8 @@ import numpy as np
 
 from latesum._extras import require, save
 from latesum.experiments.figures import COLOURS
+from latesum.experiments.paper.published import PublishedCurve, curves
 from latesum.experiments.results import Floats
-from latesum.experiments.studies.paper.published import PublishedCurve, curves
 from latesum.experiments.sweeps import SweepResults
 
 if TYPE_CHECKING:

@@ -1,4 +1,6 @@
-"""How often reported intervals miss the truth, on a table of problems.
+"""Coverage of reported intervals, on a table of problems.
+
+    python studies/interval_coverage.py --arms 2a --policy unmix --replications 150
 
 An interval is looked at in the first decision after a 64th, a 16th, a quarter and all of the
 horizon, for every arm. `Flow` with look-ahead and a known bound on the delay must miss no more often
@@ -11,6 +13,7 @@ stated.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 from typing import NamedTuple, Unpack
 
 import numpy as np
@@ -22,6 +25,7 @@ from latesum.experiments.measures import COVERAGE_SHARES
 from latesum.experiments.spec import RunSpec
 from latesum.policies.spec import PolicySpec
 from latesum.simulation import Beta, Problem, Reward
+from report import command, keep, options, running, show
 
 LEVELS = (0.95, 0.9975)
 
@@ -137,3 +141,42 @@ def _spec(policy: str, delay: str) -> PolicySpec:
     if policy == "unmix, law known":
         return PolicySpec("unmix", {"delay": DELAYS[delay]})
     return PolicySpec.parse(policy)
+
+
+def main() -> bool:
+    """Read the options and measure; whether what is proved holds."""
+    parser = options(__doc__, "coverage-results")
+    parser.add_argument("--arms", action="append", help="only these arms, such as 2a")
+    parser.add_argument("--policy", action="append", help="only these policies, such as unmix")
+    asked = parser.parse_args()
+    for name in asked.arms or []:
+        known_name(name, ARMS, "set of arms")
+    for name in asked.policy or []:
+        known_name(name, POLICIES, "policy here")
+    cases = [
+        case
+        for case in CASES
+        if (not asked.arms or case[1] in asked.arms)
+        and (not asked.policy or case[0] in asked.policy)
+    ]
+    runs = 500 if asked.replications is None else asked.replications
+    with running(asked) as how:
+        rows = measure_coverage(cases, replications=runs, seed=asked.seed, **how)
+    columns = ["policy", "delay", "arms"]
+    for level in LEVELS:
+        columns += [f"missed at {100 * level:g}%", "worst"]
+    cells = []
+    for (named, each, delay), group in groupby(rows, key=lambda row: row[:3]):
+        numbers = [f"{number:.4f}" for row in group for number in (row.missed, row.worst)]
+        cells.append([named, delay, each, *numbers])
+    show("Intervals that miss", columns, cells)
+    keep(
+        asked.out / "coverage.csv",
+        (row._asdict() | {"runs": runs, "seed": asked.seed} for row in rows),
+        ("policy", "arms", "delay", "level"),
+    )
+    return all(row.holds for row in rows)
+
+
+if __name__ == "__main__":
+    command(main)

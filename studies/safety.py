@@ -1,4 +1,6 @@
-"""How often a policy gets stuck: lock-ins on random problems, counted.
+"""Suboptimal convergence on random problems, counted.
+
+    python studies/safety.py --law wide --policy unmix --told 1 --replications 2000
 
 A lock-in is a run that plays arms with a gap of at least 0.02 for more than half of its last half,
 and does so again when it is continued to ten times the horizon. (The first alone may be honest
@@ -11,6 +13,7 @@ went mostly to options that sell at least 5% less than the best, and that would 
 from __future__ import annotations
 
 import functools
+import json
 import math
 from typing import Any, NamedTuple, Unpack
 
@@ -22,10 +25,11 @@ from latesum.experiments.engine import RunOptions, run
 from latesum.experiments.markets.spec import MarketRunSpec
 from latesum.experiments.measures import harmful_gap
 from latesum.experiments.spec import DrawnProblem, RunSpec
-from latesum.experiments.stats import rate_upper_limit
+from latesum.experiments.stats import number_text, rate_upper_limit
 from latesum.policies.spec import PolicySpec
 from latesum.simulation import Problem
 from latesum.simulation.market import Market
+from report import command, keep, options, running, show
 
 HORIZON = 200_000
 
@@ -44,9 +48,9 @@ DELAY_KINDS = (
 MEAN_DELAYS = (10, 25, 50, 100)
 #: The laws of problems by their names on the command line.
 LAWS = {
-    "usual": f"{__name__}:random_problem",
-    "wide": f"{__name__}:wide_problem",
-    "markets": f"{__name__}:random_market",
+    "usual": "safety:random_problem",
+    "wide": "safety:wide_problem",
+    "markets": "safety:random_market",
 }
 
 #: Of the wide law: an arm is harmful from a gap of 0.02 on, or of this share of the best mean.
@@ -280,3 +284,95 @@ def _log_uniform(low: float, high: float, rng: np.random.Generator) -> float:
 @functools.lru_cache(maxsize=512)
 def _delay(kind: str, mean: int) -> Delay:
     return parse(kind.format(e=mean, twice=2 * mean, tenfold=10 * mean, wide=10 * mean))
+
+
+def main() -> bool:
+    """Read the options, count, and say how to replay what was found; whether it is safe."""
+    parser = options(__doc__, "safety-results")
+    parser.add_argument("--policy", default="unmix", help="a policy, or package.module:Class")
+    parser.add_argument(
+        "--told", action="append", help="factor on the mean delay that is given, or 'nothing'"
+    )
+    parser.add_argument("--law", default="usual", help="usual, wide or markets")
+    parser.add_argument("--horizon", type=int, help="the rounds of a run, where a law draws none")
+    asked = parser.parse_args()
+    factors = [
+        _factor(text) for text in asked.told or (["1"] if asked.law == "markets" else ["1", "0.8"])
+    ]
+    with running(asked) as how:
+        rows = [
+            measure_safety(
+                10_000 if asked.replications is None else asked.replications,
+                policy=asked.policy,
+                told=factor,
+                horizon=asked.horizon,
+                seed=asked.seed,
+                problems=asked.law,
+                **how,
+            )
+            for factor in factors
+        ]
+    columns = ["given", "runs", "suspects", "stuck", "given tenfold", "95% limit", "mean", "worst"]
+    cells = (
+        [
+            _given(row.told),
+            f"{row.replications:,}",
+            f"{row.suspects:,}",
+            f"{row.lock_ins:,}",
+            "" if row.told_longer is None else f"{row.told_longer:,}",
+            f"{row.upper_limit:.2e}",
+            number_text(row.mean_regret),
+            number_text(row.worst_regret),
+        ]
+        for row in rows
+    )
+    show(f"Suboptimal convergence of {asked.policy} on random problems", columns, cells)
+    keep(
+        asked.out / "safety.csv",
+        (
+            {
+                "policy": row.policy,
+                "law": asked.law,
+                "told": _given(row.told),
+                "horizon": asked.horizon,
+                "seed": asked.seed,
+                "runs": row.replications,
+                "suspects": row.suspects,
+                "lock_ins": row.lock_ins,
+                "told_longer": row.told_longer,
+                "upper_limit": row.upper_limit,
+                "mean": row.mean_regret,
+                "worst": row.worst_regret,
+            }
+            for row in rows
+        ),
+        ("policy", "law", "told", "horizon", "seed"),
+    )
+    kind = "MarketRunSpec" if asked.law == "markets" else "RunSpec"
+    for row in rows:
+        for each in row.found:
+            print(
+                f"Run {each.number} is stuck, with a regret of {each.regret:,.0f}: "
+                f"{kind}.from_json({json.dumps(each.setting)}).run({each.number})"
+            )
+    return all(is_safe(row) for row in rows)
+
+
+def _given(factor: float | None) -> str:
+    return "nothing" if factor is None else f"{factor:g}"
+
+
+def _factor(text: str) -> float | None:
+    """The factor on the mean delay that is given; None for 'nothing'."""
+    if text == "nothing":
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        raise InvalidInput(
+            f"--told takes a factor on the mean delay, such as 0.8, or 'nothing', not {text!r}."
+        ) from None
+
+
+if __name__ == "__main__":
+    command(main)

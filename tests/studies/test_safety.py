@@ -2,16 +2,19 @@
 
 import json
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import safety
 from latesum._checks import InvalidInput
 from latesum._plugins import POLICIES
 from latesum.experiments import stats
 from latesum.experiments.measures import measures_of
 from latesum.experiments.spec import RunSpec
-from latesum.experiments.studies import safety
 from latesum.experiments.summaries import read_summary
 from latesum.policies import register
 from latesum.policies.base import Block
@@ -105,19 +108,25 @@ def test_the_policy_is_told_the_mean_delay_and_no_more():
     assert one != safety.measure_safety(6, policy="flow", told=0.3, horizon=20_000)
 
 
-def test_the_command_resumes(latesum, tmp_path, monkeypatch):
+def _command(monkeypatch, *arguments):
+    monkeypatch.setattr("sys.argv", ["safety", *arguments])
+    return safety.main()
+
+
+def test_the_command_resumes(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    arguments = ("safety", "--replications", "4", "--horizon", "20000", "--told", "1")
-    code, out, said = latesum(*arguments)
-    assert code == 0
-    assert "lock-ins" in out
+    arguments = ("--replications", "4", "--horizon", "20000", "--told", "1")
+    assert _command(monkeypatch, *arguments)
+    out, said = capsys.readouterr()
+    assert "stuck" in out
     assert "4 runs; about" in said
-    code, again, said = latesum(*arguments)
-    assert (code, again) == (0, out)
+    assert _command(monkeypatch, *arguments)
+    again, said = capsys.readouterr()
+    assert again == out
     assert "All 4 runs are there already" in said
     (row,) = read_summary(tmp_path / "safety-results" / "safety.csv")
     assert (row["policy"], row["told"], row["runs"], row["lock_ins"]) == ("unmix", "1", "4", "0")
-    latesum(*arguments[:-1], "0.5")
+    _command(monkeypatch, *arguments[:-1], "0.5")
     rows = read_summary(tmp_path / "safety-results" / "safety.csv")
     assert [each["told"] for each in rows] == ["1", "0.5"]  # rows about something else stay
 
@@ -190,32 +199,41 @@ def test_told_nothing_it_is_told_nothing():
 
 
 @pytest.mark.usefixtures("registered")
-def test_the_command_says_how_to_replay_what_locked_in(latesum, tmp_path, monkeypatch):
+def test_the_command_says_how_to_replay_what_is_stuck(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    arguments = (
-        "safety",
-        "--law",
-        "wide",
-        "--policy",
-        "stubborn",
-        "--replications",
-        "6",
-        "--seed",
-        "2",
-    )
-    code, out, _ = latesum(*arguments, "--told", "nothing", "--workers", "1")
-    assert code == 1
+    arguments = ["--law", "wide", "--policy", "stubborn", "--replications", "6", "--seed", "2"]
+    arguments += ["--told", "nothing", "--workers", "1"]
+    assert not _command(monkeypatch, *arguments)
+    out, _ = capsys.readouterr()
     said = re.findall(r"RunSpec.from_json\((.*)\).run\((\d+)\)", out)
     assert said
     for setting, number in said:
         run = RunSpec.from_json(json.loads(setting)).run(int(number))
         assert run.problem.gaps[0] > 0
-    code, again, said = latesum(*arguments, "--told", "nothing", "--workers", "1")
-    assert (code, again) == (1, out)
-    assert "All 6 runs are there already" in said
-    assert "not 'none'" in latesum("safety", "--told", "none")[2]
-    assert "leave it out" in latesum("safety", "--law", "wide", "--horizon", "5000")[2]
-    assert "'wild'" in latesum("safety", "--law", "wild")[2]
+    for wrong, words in (
+        (["--told", "none"], "not 'none'"),
+        (["--law", "wide", "--horizon", "5000"], "leave it out"),
+        (["--law", "wild"], "'wild'"),
+    ):
+        with pytest.raises(InvalidInput, match=words):
+            _command(monkeypatch, *wrong)
+
+
+def test_a_study_runs_as_a_script(tmp_path):
+    """From any folder, on several processes; bad input ends with a sentence and code 2."""
+    script = Path(safety.__file__)
+    asked = ["--policy", "flow", "--law", "wide", "--told", "1", "--replications", "4"]
+    for more, code in (([], 0), (["--told", "none"], 2)):
+        done = subprocess.run(
+            [sys.executable, script, *asked, "--workers", "2", *more],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == code, done.stderr
+    assert done.stderr.splitlines()[-1].startswith("--told takes a factor")
+    assert (tmp_path / "safety-results" / "safety.csv").exists()
 
 
 def test_nonsense_is_refused():

@@ -125,7 +125,7 @@ def draw(
 
     Kinds are "figure", "by-delay" and "regret"; all that there are without.
     """
-    from latesum.experiments.studies.paper import drawing
+    from latesum.experiments.paper import drawing
 
     target = Path(folder) / results.experiment.name
     target.mkdir(parents=True, exist_ok=True)

@@ -1,5 +1,7 @@
 """The study of markets: what the model and its rule lose, beside what analysts do, and whether intervals hold.
 
+    python studies/market_study.py worlds --world G --policy geo-test --replications 60
+
 Results are kept in a folder, so that a study that was stopped goes on where it was. The same seed gives the same
 tables.
 """
@@ -8,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby
-from pathlib import Path
 from typing import NamedTuple, Unpack
 
 import numpy as np
@@ -17,9 +18,11 @@ from latesum._checks import InvalidInput, known_name
 from latesum.experiments.engine import RunOptions, run
 from latesum.experiments.markets.spec import MarketRunSpec
 from latesum.experiments.results import Rows
-from latesum.experiments.studies.market_cells import CELLS, Cell
+from market_field import FieldRow, run_field
+from market_worlds import CELLS, Cell
+from report import command, keep, options, running, show
 
-#: An option that is worse than the best by less is as good.
+#: An option that is worse than the best by less than this share is as good.
 AS_GOOD = 0.02
 COLUMNS = (
     "world", "policy", "of split", "± s.e.", "lost, %", "worst 1%", "90%", "95%", "wrong signs", "ends within 2%",
@@ -176,28 +179,54 @@ def as_values(row: MarketRow) -> dict[str, object]:
     return named | dict(zip(row._fields[1:], values, strict=True))
 
 
-def as_markdown(rows: Sequence[MarketRow]) -> str:
-    """All tables, as Markdown.
-
-    Args:
-        rows: The rows, those of a table after each other.
-    """
-    lines = []
-    for table, group in groupby(rows, key=lambda row: row.cell.table):
-        lines += [f"## {table.capitalize()}", "", "| " + " | ".join(COLUMNS) + " |"]
-        lines.append("|---" * len(COLUMNS) + "|")
-        lines += ["| " + " | ".join(cells_of(row)) + " |" for row in group]
-        lines.append("")
-    return "\n".join(lines)
+#: The table that has problems of one stream, of `market_field`.
+FIELD = "field problems"
 
 
-def write_markdown(rows: Sequence[MarketRow], folder: str | Path) -> Path:
-    """Write all tables into a folder.
+def main() -> bool:
+    """Read the options and run what is missing; whether the goals are met."""
+    parser = options(__doc__, "markets-results", seed=50_000)
+    parser.add_argument("tables", nargs="*", help="some of the tables, such as worlds")
+    parser.add_argument("--world", action="append", default=[], help="only this world")
+    parser.add_argument("--policy", action="append", default=[], help="only this policy")
+    asked = parser.parse_args()
+    every = (*CELLS, FIELD)
+    chosen = [known_name(table, every, "table") for table in asked.tables or every]
+    rows: list[MarketRow] = []
+    field: list[FieldRow] = []
+    with running(asked) as how:
+        if cells := [table for table in chosen if table != FIELD]:
+            rows = run_markets(
+                cells,
+                worlds=asked.world,
+                policies=asked.policy,
+                replications=asked.replications,
+                seed=asked.seed,
+                **how,
+            )
+        if FIELD in chosen:
+            most = min(asked.replications or 200, 200)
+            field = run_field(replications=most, seed=asked.seed, **how)
+    for name, group in groupby(rows, key=lambda row: row.cell.table):
+        show(name.capitalize(), COLUMNS, map(cells_of, group))
+    if rows:
+        print(
+            "Of split: what was lost over what an equal split loses. "
+            "90%, 95%: shares of true effects inside their intervals."
+        )
+        keep(asked.out / "markets.csv", map(as_values, rows), ("table", "world", "policy"))
+    if field:
+        columns = ["problem", "policy", "mean", "± s.e.", "goal"]
+        show("Regret on problems of one stream", columns, map(_field_cells, field))
+        keep(asked.out / "field.csv", (each._asdict() for each in field), ("problem", "policy"))
+    missed = [each for each in field if each.goal is not None and each.mean > each.goal]
+    return not missed and all(row.holds for row in rows)
 
-    Args:
-        rows: The rows.
-        folder: The folder.
-    """
-    path = Path(folder) / "markets.md"
-    path.write_text(as_markdown(rows), encoding="utf-8")
-    return path
+
+def _field_cells(row: FieldRow) -> list[str]:
+    goal = "" if row.goal is None else f"{row.goal:,.0f}"
+    return [row.problem, row.policy, f"{row.mean:,.0f}", f"{row.error:,.0f}", goal]
+
+
+if __name__ == "__main__":
+    command(main)

@@ -1,4 +1,4 @@
-"""The rule of `latesum.markets` in worlds that were not made for it: problems of the league, on one stream."""
+"""The rule of `latesum.markets` on problems of one stream, which were not made for it."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from typing import NamedTuple, Unpack
 from latesum.experiments.engine import RunOptions, run
 from latesum.experiments.loop import Reports
 from latesum.experiments.spec import ORDER, RunSpec
-from latesum.experiments.studies.league_problems import PROBLEMS, LeagueProblem
 from latesum.policies.spec import PolicySpec
 from latesum.simulation import Calendar, FieldProblem, Problem
+from suite_problems import PROBLEMS, SuiteProblem
 
 #: What is played with, and what it is called.
 POLICIES = {"switchback": "latesum.experiments.markets.one_stream:Switchback", "flow": "flow"}
 _DAY = 20_000
 _HISTORY = 28
-_THREE_RATES = LeagueProblem(
+_THREE_RATES = SuiteProblem(
     FieldProblem([0.027, 0.030, 0.033], "exponential(40000)", calendar=Calendar.weekly(_DAY)),
     90 * _DAY,
     bucket=_DAY,
 )
 #: The problems, and the largest mean regret that switchback may have without and with a history.
-FIELD: dict[str, tuple[LeagueProblem, float | None, float | None]] = {
+FIELD: dict[str, tuple[SuiteProblem, float | None, float | None]] = {
     "daily totals, two days late": (PROBLEMS["daily totals, two days late"], 2_150, 1_500),
     "a weekly pattern": (PROBLEMS["a weekly pattern"], 1_850, 1_000),
     "three rates, weekly pattern": (_THREE_RATES, 970, 800),

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from latesum.simulation.market import Market
 
-_DEMAND = "latesum.experiments.studies.market_demand"
+_DEMAND = "market_demand"
 _STREAM = ("flow", "unmix")
 _TESTS = ("half-time-test", "quarter-time-test", "geo-test", "equal-split")
 

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from latesum.experiments.paper.published import READING_ERROR, bend_near, curves
 from latesum.experiments.run import Run
 from latesum.experiments.spec import RunSpec
-from latesum.experiments.studies.paper.published import READING_ERROR, bend_near, curves
 from latesum.experiments.sweeps import SweepResults
 from latesum.policies import ODAAF
 
