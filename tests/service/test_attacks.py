@@ -5,7 +5,9 @@ import contextlib
 import json
 import socket
 import sqlite3
+import subprocess
 import threading
+from pathlib import Path
 
 import httpx
 import pytest
@@ -13,7 +15,9 @@ from service_process import ServiceProcess
 from service_settings import SETTINGS
 
 from latesum.campaigns import Store
-from latesum.service import Tokens
+from latesum.service import Tokens, auth, routing
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -145,3 +149,67 @@ def test_a_failing_store_does_not_put_secrets_into_the_log(service, lines):
     failed = [json.loads(line) for line in lines if "the store failed" in line]
     assert "INSERT INTO webhooks" in failed[0]["trace"]
     assert "secret-path" not in "".join(lines)
+
+
+def test_a_flood_of_refused_requests_does_not_fill_the_log(make_service, lines, monkeypatch):
+    monkeypatch.setattr(auth, "_MAX_REFUSAL_LINES", 0.001)  # one, and no other within the test
+    service = make_service(unauthenticated_per_second=1000.0)
+    for _ in range(100):
+        service.stranger.get("/" + "x" * 60_000)
+    (refused,) = [json.loads(line) for line in lines if '"event": "request"' in line]
+    assert len(refused["path"]) == 200
+    service.as_("operate").put("/v1/campaigns/banner", json=SETTINGS)
+    assert json.loads(lines[-1])["refusals_not_logged"] == 99
+
+
+@pytest.mark.parametrize("hosts", [[], ["a", "b"]])
+def test_a_request_has_one_host(served, hosts):
+    service, secret = served
+    with connect(service) as talking:
+        lines = [f"Host: {host}" for host in hosts]
+        talking.sendall(
+            "\r\n".join(
+                ["GET /readyz HTTP/1.1", *lines, f"Authorization: Bearer {secret}", "", ""]
+            ).encode()
+        )
+        assert talking.recv(100).startswith(b"HTTP/1.1 400")
+
+
+def test_more_requests_at_once_than_can_be_answered_soon_are_503(make_service, monkeypatch):
+    monkeypatch.setattr(auth, "MAX_REQUESTS", 0)
+    answer = make_service().as_("read").get("/readyz")
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+    assert make_service().stranger.get("/livez").status_code == 200
+
+
+def test_a_token_has_only_some_statuses_under_way(make_service, monkeypatch):
+    monkeypatch.setattr(routing, "MAX_LONG_REQUESTS", 0)
+    service = make_service()
+    assert service.as_("read").get("/v1/campaigns").status_code == 429
+    assert service.as_("read").get("/readyz").status_code == 200
+
+
+def test_the_origin_of_a_page_has_the_scheme_of_the_service(service):
+    other = {"Origin": "https://testserver"}
+    form = {"token": service.secrets["read"]}
+    refused = service.stranger.post("/login", data=form, headers=other)
+    assert refused.status_code == 403
+    assert "--proxy" in refused.json()["error"]
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o000])
+def test_the_start_of_the_container_stops_without_its_password(tmp_path, mode):
+    """The shell lines of compose.yaml, with the secret readable and not."""
+    yaml = pytest.importorskip("yaml")
+    service = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]["latesum"]
+    secret = tmp_path / "postgres_password"
+    if mode:
+        secret.write_text("secret\n")
+    script = service["command"][0].replace("$$", "$")
+    script = script.replace("/run/secrets/postgres_password", str(secret))
+    script = script.replace("/tmp/pgpass", str(tmp_path / "pgpass")).replace("exec latesum", "echo")
+    done = subprocess.run([*service["entrypoint"], script], capture_output=True, text=True)
+    assert (done.returncode == 0) == bool(mode), done.stderr
+    if mode:
+        assert (tmp_path / "pgpass").read_text() == "postgres:5432:latesum:latesum:secret\n"
+        assert (tmp_path / "pgpass").stat().st_mode & 0o077 == 0

@@ -9,6 +9,7 @@ need("campaigns", "server")  # before anything of it is imported
 
 import asyncio
 import contextlib
+from collections import Counter
 from collections.abc import AsyncIterator
 from datetime import timedelta
 
@@ -81,6 +82,7 @@ def create_app(store: Store, configuration: Configuration | None = None) -> Fast
         lifespan=lifespan,
     )
     app.state.campaigns = campaign_cache = CampaignCache(store, configuration, workers, jobs)
+    app.state.long_requests = Counter[str]()
     app.state.forecasts = Forecasts(jobs, configuration.forecast_every)
     watch = Watch(campaign_cache, Outbox(store, configuration.site), configuration.watch_every)
     networks = read_networks(configuration.webhook_networks)

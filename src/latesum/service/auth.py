@@ -20,7 +20,7 @@ from concurrent.futures import Executor
 from datetime import timedelta
 from functools import cache
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
@@ -58,6 +58,14 @@ _LET_GO = 0.1
 _MOST_REMEMBERED = 10_000
 #: In bytes; a body is read and checked in the loop that answers all requests, unless it is an upload.
 _LARGEST_UNLESS_UPLOAD = 100_000
+#: Requests that are worked on at once; more are refused, so that those that are let in are answered soon.
+MAX_REQUESTS = 256
+#: In the log: the letters of an address, and lines per second about requests that were refused.
+_MAX_LOGGED_PATH = 200
+_MAX_REFUSAL_LINES = 20
+_REFUSALS = (400, 401, 404, 405, 408, 413, 429, 503)
+#: The address that a browser sees must be the one that the service knows of.
+_PROXY = "; where a proxy ends HTTPS, name it by --proxy."
 _HEADERS = [(b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"same-origin")]
 
 
@@ -142,6 +150,9 @@ class AuthMiddleware:
         self._short_seconds = min(_MAX_SHORT_SECONDS, configuration.body_seconds)
         self._limit = RateLimit(configuration.requests_per_second)
         self._unauthenticated = RateLimit(configuration.unauthenticated_per_second)
+        self._refusal_lines = RateLimit(_MAX_REFUSAL_LINES)
+        self._unlogged = 0
+        self._under_way = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request pass, or not."""
@@ -164,6 +175,7 @@ class AuthMiddleware:
                 message["headers"] += [*_HEADERS, (b"x-request-id", request_id.encode())]
             await send(message)
 
+        self._under_way += 1
         try:
             answer, receive = await self._admit(scope, receive)
             if answer is not None:
@@ -181,6 +193,7 @@ class AuthMiddleware:
             answer = store_failed(error) if failed else unexpected(error)
             await answer(scope, receive, sending)
         finally:
+            self._under_way -= 1
             self._keep_log(scope, status, time.perf_counter() - began)
 
     async def _admit(self, scope: Scope, receive: Receive) -> tuple[Response | None, Receive]:
@@ -188,6 +201,11 @@ class AuthMiddleware:
         if path in OPEN:
             return None, receive
         headers = Headers(scope=scope)
+        if len(headers.getlist("host")) != 1 or not headers["host"]:
+            return error_answer(400, "a request has one Host.", connection="close"), receive
+        if self._under_way > MAX_REQUESTS:
+            sentence = "too many requests are under way; try again in a second."
+            return error_answer(503, sentence, retry_after="1"), receive
         if path == "/login" and method == "POST":
             return await self._log_in(scope, receive, headers), receive
         # Before anything is looked up: who guesses costs nobody time.
@@ -199,8 +217,10 @@ class AuthMiddleware:
             return self._refuse(scope, headers, had_secret=secret is not None), receive
         if wait := self._limit.wait(token.id):
             return _slow_down(wait), receive
-        if by_cookie and method not in _SAFE and not _from_our_page(headers):
-            return error_answer(403, "only the service's own page may act by cookie."), receive
+        if by_cookie and method not in _SAFE and not _from_our_page(scope, headers):
+            return error_answer(
+                403, f"only the service's own page may act by cookie{_PROXY}"
+            ), receive
         scope["token"] = token
         upload = method not in _SAFE and _LARGE.fullmatch(path) is not None
         largest, seconds = min(self._largest, _LARGEST_UNLESS_UPLOAD), self._body_seconds
@@ -233,8 +253,8 @@ class AuthMiddleware:
         address = _address_of(scope)
         if wait := self._unauthenticated.wait(address):
             return _slow_down(wait)
-        if not _same_origin(headers):
-            return error_answer(403, "only the service's own page may log in.")
+        if not _same_origin(scope, headers):
+            return error_answer(403, f"only the service's own page may log in{_PROXY}")
         body = await _read_body(receive, headers, _LONGEST_LOGIN, self._short_seconds)
         if body is None:
             return error_answer(413, "that is too long for a token.", connection="close")
@@ -258,11 +278,23 @@ class AuthMiddleware:
         self._metrics.request(method, route, status, seconds)
         # Reading goes on all day: of that only what failed is of interest.
         level = logging.DEBUG if method in _SAFE and status < 400 else logging.INFO
+        if status in _REFUSALS and self._refusal_lines.wait(""):
+            self._unlogged += 1  # a flood must not fill the disk
+            return
+        unlogged, self._unlogged = self._unlogged, 0
         log(
-            "request", level, method=method, path=scope["path"], status=status,
-            milliseconds=round(seconds * 1000, 2), token=token and token.id,
-            who=token and token.name, address=_address_of(scope), request=scope["request_id"],
-        )  # fmt: skip
+            "request",
+            level,
+            method=method[:20],
+            path=scope["path"][:_MAX_LOGGED_PATH],
+            status=status,
+            milliseconds=round(seconds * 1000, 2),
+            token=token and token.id,
+            who=token and token.name,
+            address=_address_of(scope),
+            request=scope["request_id"],
+            **({"refusals_not_logged": unlogged} if unlogged else {}),
+        )
 
 
 def _address_of(scope: Scope) -> str:
@@ -270,16 +302,16 @@ def _address_of(scope: Scope) -> str:
     return str((scope.get("client") or ("unknown",))[0])
 
 
-def _same_origin(headers: Headers) -> bool:
+def _same_origin(scope: Scope, headers: Headers) -> bool:
     """Whether a request comes from a page of this service, as far as the browser says."""
     if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         return False
     origin = headers.get("origin")
-    return origin is None or urlsplit(origin).netloc == headers.get("host", "")
+    return origin is None or origin == f"{scope['scheme']}://{headers.get('host', '')}"
 
 
-def _from_our_page(headers: Headers) -> bool:
-    return PAGE_HEADER in headers and _same_origin(headers)
+def _from_our_page(scope: Scope, headers: Headers) -> bool:
+    return PAGE_HEADER in headers and _same_origin(scope, headers)
 
 
 def read_secret(headers: Headers) -> tuple[str | None, bool]:

@@ -21,6 +21,8 @@ from latesum.service.workers import until_gone
 Handler = TypeVar("Handler", bound=Callable[..., Any])
 _MARK = "_latesum_scope"
 _LONG = "_latesum_long"
+#: Requests of one token at once that may take long, such as statuses.
+MAX_LONG_REQUESTS = 16
 
 
 def needs(scope: Scope, *, long: bool = False) -> Callable[[Handler], Handler]:
@@ -63,15 +65,28 @@ class ScopedRoute(APIRoute):
         is_long = getattr(self.endpoint, _LONG, False)
 
         async def guarded(request: Request) -> Response:
+            token: Token | None = request.scope.get("token")
             if not is_open:
-                token: Token | None = request.scope.get("token")
                 if token is None:
                     raise Refused(401, "a token is needed.")
                 if not token.may(needed):
                     raise Refused(
                         403, f"this needs a token of scope {needed}; yours is for {token.scope}."
                     )
-            return await (while_wanted(request, handle) if is_long else handle(request))
+            if not is_long or token is None:
+                return await handle(request)
+            long = request.app.state.long_requests
+            if long[token.id] >= MAX_LONG_REQUESTS:
+                busy = Refused(
+                    429, f"{MAX_LONG_REQUESTS} such requests of this token are under way."
+                )
+                busy.headers["retry-after"] = "1"
+                raise busy
+            long[token.id] += 1
+            try:
+                return await while_wanted(request, handle)
+            finally:
+                long[token.id] -= 1
 
         return guarded
 
