@@ -53,7 +53,7 @@ def test_others_are_listed_beside_it(service, campaign, unreadable, lines):
 
 
 def test_alerts_are_sent_for_it_and_for_others(make_service, unreadable, clock, receiver):
-    service = make_service(webhook_networks=("127.0.0.0/8",), watch_every=0.05, send_every=0.05)
+    service = make_service(webhook_networks=("127.0.0.0/8",), watch_every=0.05)
     admin = service.as_("admin")
     body = {"name": "own", "address": f"http://127.0.0.1:{receiver.port}/hook"}
     assert admin.post("/v1/webhooks", json=body).status_code == 201

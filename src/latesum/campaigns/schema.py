@@ -95,33 +95,10 @@ webhooks = Table(
     Column("id", String(16), primary_key=True),
     Column("name", String(64), nullable=False),
     Column("address", Text, nullable=False),
-    Column("shape", String(16), nullable=False),
     Column("secret", String(64), nullable=False),
     Column("created_at", String(32), nullable=False),
     Column("created_by", String(64), nullable=False),
     Column("removed_at", String(32)),
-)
-
-# What was last said of each campaign, as JSON: an alert is a change of it.
-alert_states = Table(
-    "alert_states",
-    metadata,
-    Column("campaign", Integer, ForeignKey("campaigns.id"), primary_key=True),
-    Column("state", Text, nullable=False),
-)
-
-# The alerts that are to be sent. An alert that has ended was delivered or given up.
-outbox = Table(
-    "outbox",
-    metadata,
-    Column("id", String(32), primary_key=True),
-    Column("webhook", String(16), ForeignKey("webhooks.id"), nullable=False),
-    Column("body", Text, nullable=False),
-    Column("created_at", String(32), nullable=False),
-    Column("next_at", String(32), nullable=False),
-    Column("attempts", Integer, nullable=False),
-    Column("problem", Text),
-    Column("ended_at", String(32)),
-    Column("delivered", Integer, nullable=False),
-    Index("outbox_waiting", "ended_at", "next_at"),
+    # What it was last told of each campaign, as JSON; while that differs from how they are, it is told again.
+    Column("told", Text, nullable=False, server_default=text("'{}'")),
 )

@@ -25,7 +25,6 @@ def choose_store(store: StoreAddress = None) -> None:
 def new_webhook(
     name: Annotated[str, typer.Argument(help="What it is called.")],
     address: Annotated[str, typer.Argument(help="https, and public.")],
-    shape: Annotated[str, typer.Option(help="json, slack or teams.")] = "json",
     network: Networks = None,
 ) -> None:
     """Send alerts to an address; prints the secret that signs them, once."""
@@ -33,9 +32,7 @@ def new_webhook(
     from latesum.service.webhooks import Webhooks
 
     with opened_store() as store:
-        made = Webhooks(store, read_networks(network or ())).new(
-            name, address, shape, by=user(None)
-        )
+        made = Webhooks(store, read_networks(network or ())).new(name, address, by=user(None))
     print(made.secret)
 
 
@@ -47,14 +44,11 @@ def list_webhooks(as_json: AsJson = False) -> None:
     with opened_store() as store:
         found = Webhooks(store).all()
     if as_json:
-        rows = [
-            {"id": each.id, "name": each.name, "address": each.shown_address, "shape": each.shape}
-            for each in found
-        ]
+        rows = [{"id": each.id, "name": each.name, "address": each.shown_address} for each in found]
         print(json.dumps(rows, indent=2))
         return
     for each in found:
-        print(f"{each.id}  {each.name}: {each.shown_address} ({each.shape})")
+        print(f"{each.id}  {each.name}: {each.shown_address}")
     if not found:
         print("No alerts are sent; `latesum webhook new` says where to.")
 

@@ -17,7 +17,6 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute
 
 from latesum.campaigns.store import Store
-from latesum.service.alerts import Outbox
 from latesum.service.auth import AuthMiddleware, Holders
 from latesum.service.cache import CampaignCache
 from latesum.service.configuration import Configuration, read_networks
@@ -26,6 +25,7 @@ from latesum.service.forecasts import Forecasts
 from latesum.service.jobs import Jobs
 from latesum.service.logs import log
 from latesum.service.metrics import Metrics
+from latesum.service.monitor import Monitor
 from latesum.service.routes import (
     acts,
     admin,
@@ -36,8 +36,7 @@ from latesum.service.routes import (
     plans,
     totals,
 )
-from latesum.service.sending import Sender, SendingTask
-from latesum.service.watching import Watch
+from latesum.service.webhooks import Poster, Webhooks
 from latesum.service.workers import Workers
 
 #: All routes there are; those that are asked for most come first.
@@ -61,12 +60,9 @@ def create_app(store: Store, configuration: Configuration | None = None) -> Fast
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         log("started", store=store.place)
-        watch.start()
-        if not store.read_only:
-            sending.start()
+        monitor.start()
         yield
-        await sending.stop()
-        await watch.stop()
+        await monitor.stop()
         await app.state.forecasts.close()
         await asyncio.to_thread(workers.close)
         store.close()
@@ -84,9 +80,10 @@ def create_app(store: Store, configuration: Configuration | None = None) -> Fast
     app.state.campaigns = campaign_cache = CampaignCache(store, configuration, workers, jobs)
     app.state.long_requests = Counter[str]()
     app.state.forecasts = Forecasts(jobs, configuration.forecast_every)
-    watch = Watch(campaign_cache, Outbox(store, configuration.site), configuration.watch_every)
     networks = read_networks(configuration.webhook_networks)
-    sending = SendingTask(Sender(store, networks, workers.background), configuration.send_every)
+    app.state.poster = poster = Poster(networks, workers.background)
+    webhooks = Webhooks(store, networks)
+    monitor = Monitor(campaign_cache, webhooks, poster, workers.background)
     for router in ROUTERS:
         # As they are: included, each would be built once more for every application.
         app.router.routes.extend(router.routes)

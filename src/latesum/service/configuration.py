@@ -37,9 +37,7 @@ class Configuration:
     webhook_networks: tuple[str, ...] = ()
     #: The address of the page as others see it, for links in alerts.
     site: str | None = None
-    #: How often the outbox of alerts is looked at, in seconds.
-    send_every: float = 2.0
-    #: How often all campaigns are looked after, in seconds.
+    #: How often all campaigns are looked after and webhooks are told of changes, in seconds.
     watch_every: float = 20.0
     #: The least seconds between two forecasts of a campaign that is looked at.
     forecast_every: float = 30.0

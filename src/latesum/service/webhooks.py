@@ -1,4 +1,6 @@
-"""Webhooks: where alerts are sent. Addresses are checked when they are set and again when they are used.
+"""Webhooks: where changes of health are told, by signed requests.
+
+Addresses are checked when they are set and again when they are used.
 
 An address is https and public. One in a network that the operator of the service has listed may be
 private, and http. What a name stands for is looked up for every sending, and the connection goes to
@@ -7,29 +9,46 @@ the address that was checked: a name that means another address a moment later c
 
 from __future__ import annotations
 
+import asyncio
+import functools
+import hashlib
+import hmac
 import ipaddress
+import json
+import logging
 import re
 import secrets
 import socket
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 from datetime import UTC, datetime
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import SplitResult, urlsplit
 
 from sqlalchemy import insert, select, update
 
+from latesum import _extras
 from latesum._checks import InvalidInput, known_name
 from latesum.campaigns import schema
 from latesum.campaigns.store import Store
 from latesum.service.configuration import Network
+from latesum.service.logs import log
 
-#: What a message looks like: ours, or what Slack or Teams accept.
-Shape = Literal["json", "slack", "teams"]
-SHAPES: tuple[Shape, ...] = get_args(Shape)
-MOST_WEBHOOKS = 50
-_LONGEST_ADDRESS = 2000
+T = TypeVar("T")
+
+MAX_WEBHOOKS = 50
+_MAX_ADDRESS = 2000
+#: Seconds that a receiver may take.
+MAX_SECONDS = 10.0
 _NAME = re.compile(r"[\w.@ -]{1,64}")
-_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+_HOST = re.compile(r"[A-Za-z0-9._-]{1,253}")
+#: Addresses that Python's own lists call public in some versions: NAT64, site-local, documentation,
+#: and one at which a cloud tells its machines their secrets.
+_NOT_PUBLIC = [
+    ipaddress.ip_network(each)
+    for each in ("64:ff9b::/96", "fec0::/10", "3fff::/20", "192.0.0.0/24")
+]
 _webhooks = schema.webhooks
 
 
@@ -39,10 +58,11 @@ class Webhook(NamedTuple):
     id: str
     name: str
     address: str
-    shape: Shape
     secret: str
     created_at: datetime
     created_by: str
+    #: What it was last told of each campaign, as JSON.
+    told: str = "{}"
 
     @property
     def shown_address(self) -> str:
@@ -62,7 +82,7 @@ class Webhooks:
     >>> folder = tempfile.TemporaryDirectory()
     >>> with Store(folder.name + "/campaigns.db") as store:
     ...     webhooks = Webhooks(store)
-    ...     made = webhooks.new("chat", "https://hooks.example.com/T0/x", "slack", by="ada")
+    ...     made = webhooks.new("chat", "https://hooks.example.com/T0/x", by="ada")
     ...     print(made.shown_address, [each.name for each in webhooks.all()])
     https://hooks.example.com/… ['chat']
     >>> folder.cleanup()
@@ -72,31 +92,23 @@ class Webhooks:
         self._engine = store.engine
         self._networks = networks
 
-    def new(self, name: str, address: str, shape: str, *, by: str) -> Webhook:
-        """Send alerts to an address from now on.
-
-        Args:
-            name: What it is called.
-            address: Where alerts are sent.
-            shape: What a message looks like.
-            by: Who says so.
-        """
-        known_name(shape, SHAPES, "shape of a message")
+    def new(self, name: str, address: str, *, by: str) -> Webhook:
+        """Send alerts to an address from now on."""
         if not _NAME.fullmatch(name) or not name.strip():
             raise InvalidInput(
                 f"a webhook's name is up to 64 letters, digits, spaces, dots and dashes, not {name!r}."
             )
         check_address(address, self._networks)
-        if len(self.all()) >= MOST_WEBHOOKS:
-            raise InvalidInput(f"there are {MOST_WEBHOOKS} webhooks already; remove one first.")
+        if len(self.all()) >= MAX_WEBHOOKS:
+            raise InvalidInput(f"there are {MAX_WEBHOOKS} webhooks already; remove one first.")
         row = {
             "id": secrets.token_hex(4),
             "name": name.strip(),
             "address": address,
-            "shape": shape,
             "secret": secrets.token_urlsafe(32),
             "created_at": datetime.now(UTC).isoformat(timespec="microseconds"),
             "created_by": by[:64],
+            "told": "{}",
         }
         with self._engine.connect().execution_options(latesum_write=True) as connection:
             connection.execute(insert(_webhooks).values(**row))
@@ -111,28 +123,34 @@ class Webhooks:
             return [webhook_of_row(row) for row in rows]
 
     def remove(self, id: str) -> None:
-        """Send nothing more there, also of what waits.
+        """Send nothing more there.
 
         Args:
             id: The webhook's id.
         """
         known_name(id, [each.id for each in self.all()], "webhook")
         now = datetime.now(UTC).isoformat(timespec="microseconds")
-        outbox = schema.outbox
         with self._engine.connect().execution_options(latesum_write=True) as connection:
             connection.execute(update(_webhooks).where(_webhooks.c.id == id).values(removed_at=now))
-            connection.execute(
-                update(outbox)
-                .where(outbox.c.webhook == id, outbox.c.ended_at.is_(None))
-                .values(ended_at=now, problem="the webhook was removed")
-            )
+            connection.commit()
+
+    def keep_told(self, webhook: Webhook, told: str) -> None:
+        """Keep what a webhook has taken; another service may have told it something else meanwhile.
+
+        Args:
+            webhook: As it was read before.
+            told: What it was told of each campaign, as JSON.
+        """
+        its = (_webhooks.c.id == webhook.id, _webhooks.c.told == webhook.told)
+        with self._engine.connect().execution_options(latesum_write=True) as connection:
+            connection.execute(update(_webhooks).where(*its).values(told=told))
             connection.commit()
 
 
 def webhook_of_row(row: Any) -> Webhook:
     """A webhook as the database has it."""
     created = datetime.fromisoformat(row.created_at)
-    return Webhook(row.id, row.name, row.address, row.shape, row.secret, created, row.created_by)
+    return Webhook(row.id, row.name, row.address, row.secret, created, row.created_by, row.told)
 
 
 def check_address(address: str, networks: Sequence[Network] = ()) -> SplitResult:
@@ -148,8 +166,8 @@ def check_address(address: str, networks: Sequence[Network] = ()) -> SplitResult
     latesum.errors.InvalidInput: alerts are not sent to 127.0.0.1, which is not a public address; list its network with --webhook-network if it is meant.
     """
     wrong = "write the address of a webhook as https://host/path"
-    if len(address) > _LONGEST_ADDRESS or not address.isprintable() or " " in address:
-        raise InvalidInput(f"{wrong}, without spaces and not longer than {_LONGEST_ADDRESS}.")
+    if len(address) > _MAX_ADDRESS or not address.isprintable() or " " in address:
+        raise InvalidInput(f"{wrong}, without spaces and not longer than {_MAX_ADDRESS}.")
     try:
         parts = urlsplit(address)
         host, _ = parts.hostname, parts.port
@@ -162,6 +180,8 @@ def check_address(address: str, networks: Sequence[Network] = ()) -> SplitResult
     try:
         literal = ipaddress.ip_address(host)
     except ValueError:
+        if not _HOST.fullmatch(host):
+            raise InvalidInput(f"{wrong}; a host has letters, digits, dots and dashes.") from None
         return parts
     _check_ip(literal, parts.scheme, networks)
     return parts
@@ -194,7 +214,7 @@ def _check_ip(
     plain = getattr(address, "ipv4_mapped", None) or address
     if any(plain.version == network.version and plain in network for network in networks):
         return
-    if not plain.is_global or plain.is_multicast or plain.is_reserved or _holds_another(plain):
+    if not plain.is_global or plain.is_multicast or plain.is_reserved or _is_special(plain):
         raise InvalidInput(
             f"alerts are not sent to {plain}, which is not a public address; list its network with "
             "--webhook-network if it is meant."
@@ -203,8 +223,96 @@ def _check_ip(
         raise InvalidInput("alerts are sent over https only.")
 
 
-def _holds_another(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
-    """Whether an address stands for another one, as those of 6to4, Teredo and NAT64 do."""
-    if isinstance(address, ipaddress.IPv4Address):
-        return False
-    return bool(address.sixtofour or address.teredo or address in _NAT64)
+def _is_special(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+    """Whether an address stands for another one, as those of 6to4 and Teredo do, or is listed above."""
+    listed = any(address.version == each.version and address in each for each in _NOT_PUBLIC)
+    six = isinstance(address, ipaddress.IPv6Address) and (address.sixtofour or address.teredo)
+    return listed or bool(six)
+
+
+def signature(secret: str, timestamp: str, body: str) -> str:
+    """What proves that a message is ours: HMAC-SHA256 of the time and the body.
+
+    Args:
+        secret: The webhook's secret.
+        timestamp: Seconds since 1970, as in the header.
+        body: As it is sent.
+
+    >>> signature("s", "0", "{}")[:12]
+    'v1=e79b1f685'
+    """
+    made = hmac.new(secret.encode(), f"{timestamp}.{body}".encode(), hashlib.sha256)
+    return "v1=" + made.hexdigest()
+
+
+class Poster:
+    """Sends messages to webhooks, to the addresses that were checked and nowhere else.
+
+    Args:
+        networks: Private networks to which messages may be sent.
+        thread: Where names are looked up.
+    """
+
+    def __init__(self, networks: Sequence[Network], thread: Executor) -> None:
+        self._networks = networks
+        self._thread = thread
+        self._certificates: Any = None
+
+    async def post(self, webhook: Webhook, body: dict[str, Any]) -> bool:
+        """Send a message; whether it was taken. What was wrong is in the log."""
+        problem = await self.problem(webhook, body)
+        level = logging.INFO if problem is None else logging.WARNING
+        event = "alert sent" if problem is None else "alert not sent"
+        log(event, level, alert=body.get("id"), webhook=webhook.id, problem=problem)
+        return problem is None
+
+    async def problem(self, webhook: Webhook, body: dict[str, Any]) -> str | None:
+        """Send a message; None if it was taken, otherwise what was wrong."""
+        try:
+            async with asyncio.timeout(MAX_SECONDS):
+                return await self._post(webhook, json.dumps(body, ensure_ascii=False))
+        except InvalidInput as refused:
+            return str(refused)
+        except Exception as error:  # whatever a receiver does must not end the sending
+            return type(error).__name__
+
+    async def _post(self, webhook: Webhook, body: str) -> str | None:
+        httpx = _extras.require("httpx", "server")
+        parts = check_address(webhook.address, self._networks)
+        ip = await self._in_thread(resolve, parts, self._networks)
+        shown = f"[{ip}]" if ":" in ip else ip
+        port = f":{parts.port}" if parts.port else ""
+        target = parts._replace(netloc=shown + port, fragment="").geturl()
+        timestamp = str(int(time.time()))
+        headers = {
+            "Host": parts.netloc,
+            "Content-Type": "application/json; charset=utf-8",
+            "User-Agent": "latesum",
+            "X-Latesum-Timestamp": timestamp,
+            "X-Latesum-Signature": signature(webhook.secret, timestamp, body),
+        }
+        sni = {"sni_hostname": parts.hostname} if parts.scheme == "https" else {}
+        if self._certificates is None:  # reading all of them takes longer than a decision may wait
+            self._certificates = await self._in_thread(
+                functools.partial(httpx.create_ssl_context, trust_env=False)
+            )
+        # No proxy and no variables of the environment: it goes where it was checked to go.
+        async with (
+            httpx.AsyncClient(
+                timeout=MAX_SECONDS,
+                follow_redirects=False,
+                trust_env=False,
+                verify=self._certificates,
+            ) as client,
+            client.stream(
+                "POST", target, content=body.encode(), headers=headers, extensions=sni
+            ) as answer,
+        ):
+            status = int(answer.status_code)  # the body is not read: it may never end
+        if 200 <= status < 300:
+            return None
+        redirect = ": redirects are not followed" if 300 <= status < 400 else ""
+        return f"it answered {status}{redirect}"
+
+    async def _in_thread(self, work: Callable[..., T], *arguments: Any) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work, *arguments)

@@ -5,18 +5,17 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Path, Request
 from pydantic import BaseModel, Field, StringConstraints
 
 from latesum._checks import InvalidInput
-from latesum.service.alerts import Outbox
 from latesum.service.cache import CampaignCache
 from latesum.service.configuration import read_networks
 from latesum.service.errors import ON_ANY_ROUTE, Refused, documented
 from latesum.service.models import Body, Text
 from latesum.service.routing import AllCampaigns, ScopedRoute, Who, needs
 from latesum.service.tokens import Scope, Sessions, Token, Tokens
-from latesum.service.webhooks import Shape, Webhook, Webhooks
+from latesum.service.webhooks import Poster, Webhook, Webhooks
 
 router = APIRouter(
     prefix="/v1",
@@ -142,7 +141,6 @@ class NewWebhook(Body):
         description="https, and public unless its network is listed.",
         examples=["https://hooks.example.com/latesum"],
     )
-    shape: Shape = Field("json", description="What a message looks like.")
 
 
 class WebhookLine(BaseModel):
@@ -151,7 +149,6 @@ class WebhookLine(BaseModel):
     id: str
     name: str
     address: str
-    shape: Shape
     created_at: datetime
     created_by: str
 
@@ -169,7 +166,7 @@ class WebhookList(BaseModel):
 
 
 def _line(webhook: Webhook) -> dict[str, Any]:
-    named = ("id", "name", "shape", "created_at", "created_by")
+    named = ("id", "name", "created_at", "created_by")
     return {**{name: getattr(webhook, name) for name in named}, "address": webhook.shown_address}
 
 
@@ -192,7 +189,7 @@ async def make_webhook(new: NewWebhook, who: Who, campaigns: AllCampaigns) -> We
     """Send alerts to an address from now on. The secret that signs them is in this answer alone."""
 
     def make() -> Webhook:
-        return webhooks_of(campaigns).new(new.name, new.address, new.shape, by=who.name)
+        return webhooks_of(campaigns).new(new.name, new.address, by=who.name)
 
     made = await campaigns.workers.run(campaigns.workers.writers, make)
     return WebhookMade(**_line(made), secret=made.secret)
@@ -212,15 +209,17 @@ async def remove_webhook(id: Id, campaigns: AllCampaigns) -> None:
     await campaigns.workers.run(campaigns.workers.writers, remove)
 
 
-@router.post("/webhooks/{id}/test", responses=documented(404), status_code=202)
+@router.post("/webhooks/{id}/test", responses=documented(404, 409), status_code=204)
 @needs("admin")
-async def test_webhook(id: Id, campaigns: AllCampaigns) -> None:
-    """Send a message there, to see whether it arrives."""
-
-    def put() -> None:
-        Outbox(campaigns.store).put_test(_there(webhooks_of(campaigns), id))
-
-    await campaigns.workers.run(campaigns.workers.writers, put)
+async def test_webhook(id: Id, campaigns: AllCampaigns, request: Request) -> None:
+    """Send a message there, to see whether it arrives; 409 says why it did not."""
+    webhook = await campaigns.workers.run(
+        campaigns.workers.readers, _there, webhooks_of(campaigns), id
+    )
+    poster: Poster = request.app.state.poster
+    problem = await poster.problem(webhook, {"text": "This is a test of latesum's alerts."})
+    if problem is not None:
+        raise Refused(409, f"the message did not arrive: {problem.rstrip('.')}.")
 
 
 def _there(webhooks: Webhooks, id: str) -> Webhook:

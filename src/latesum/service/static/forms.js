@@ -568,7 +568,7 @@ function setUpWebhook(form) {
     const made = document.getElementById("webhook-made");
     made.replaceChildren();
     const body = {};
-    for (const name of ["name", "address", "shape"]) body[name] = form.elements[name].value.trim();
+    for (const name of ["name", "address"]) body[name] = form.elements[name].value.trim();
     const { ok, found } = await send("POST", "/v1/webhooks", body);
     if (!ok) return refuse(sentence(found));
     made.append(`Alerts are sent to ${found.name}. The secret that signs them, shown only once: `, element("code", found.secret));

@@ -1,0 +1,168 @@
+"""Looking after all campaigns from time to time: lists are ready, and webhooks hear of changes.
+
+Health changes with time alone: a day without a total is a finding that no request brings about. What each webhook
+was last told of each campaign is kept with the webhook; while that differs from how a campaign is, it is told
+again. So nothing is lost when a receiver is down or a service ends, and nothing is queued.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import json
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy.exc import DBAPIError, TimeoutError
+
+from latesum.service.cache import CampaignCache
+from latesum.service.errors import Refused
+from latesum.service.logs import LOGGER
+from latesum.service.summaries import CampaignSummary
+from latesum.service.webhooks import Poster, Webhook, Webhooks
+
+#: Seconds between two campaigns: those who wait for an answer come first.
+_PAUSE = 0.02
+#: Findings about the store and not about a campaign: said of the first campaign only.
+_OF_STORE = ("store nearly full",)
+
+
+class Told(NamedTuple):
+    """What a webhook is told of a campaign: the codes of its findings, its winner, whether it is over."""
+
+    findings: list[str]
+    winner: str | None
+    over: bool
+
+
+def present(summary: CampaignSummary) -> Told:
+    """What is to be told of a campaign now."""
+    codes = sorted(each.code for each in summary.health if each.level in ("alarm", "warning"))
+    return Told(codes, summary.winner, summary.state in ("finished", "archived"))
+
+
+def message(
+    before: Told | None, summary: CampaignSummary, site: str | None
+) -> dict[str, Any] | None:
+    """What is sent of a campaign after what was last told of it; None if there is nothing to say.
+
+    Of a campaign that is told of for the first time only what is wrong is said: it may be over for long.
+
+    Args:
+        before: What was last told.
+        summary: The campaign now.
+        site: The address of the page, for a link.
+    """
+    now = present(summary)
+    known = Told([], now.winner, now.over) if before is None else before
+    new = [
+        each
+        for each in summary.health
+        if each.code in now.findings and each.code not in known.findings
+    ]
+    said = [each.sentence for each in new]
+    if known.findings and not now.findings:
+        said.append("All is well again.")
+    if now.over and not known.over:
+        said.append(summary.headline)
+    elif now.winner is not None and now.winner != known.winner:
+        said.append(f"{now.winner} is the winner.")
+    if not said:
+        return None
+    return {
+        "campaign": summary.name,
+        "state": summary.state,
+        "health": summary.glance,
+        "winner": summary.winner,
+        "new": [each._asdict() for each in new],
+        "text": " ".join(str(each) for each in said),
+        "link": None if site is None else f"{site}/campaigns/{summary.name}",
+    }
+
+
+class Monitor:
+    """Makes the summaries of all campaigns anew, again and again, and tells webhooks of changes.
+
+    Args:
+        campaigns: The campaigns of the service.
+        webhooks: Where changes are told.
+        poster: What sends.
+        thread: Where the store is asked.
+    """
+
+    def __init__(
+        self, campaigns: CampaignCache, webhooks: Webhooks, poster: Poster, thread: Executor
+    ) -> None:
+        self._campaigns = campaigns
+        self._webhooks = webhooks
+        self._poster = poster
+        self._thread = thread
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Begin, in the loop that answers requests."""
+        self._task = asyncio.create_task(self._watch())
+
+    async def stop(self) -> None:
+        """End, wherever it is."""
+        if self._task is not None:
+            self._task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._task
+
+    async def _watch(self) -> None:
+        while True:
+            try:
+                await self.poll()
+            except (DBAPIError, TimeoutError, Refused) as error:
+                # The store fails or the service is busy; those who ask for something hear of it.
+                LOGGER.debug("campaigns cannot be looked after just now", exc_info=error)
+            except Exception as error:
+                LOGGER.error("campaigns cannot be looked after", exc_info=error)
+            await asyncio.sleep(self._campaigns.configuration.watch_every)
+
+    async def poll(self) -> None:
+        """Look after every campaign once, and tell every webhook what has changed."""
+        summaries = await self._campaigns.renew_summaries(_PAUSE)
+        if not self._campaigns.store.read_only:
+            await self.tell(summaries)
+
+    async def tell(self, summaries: Sequence[CampaignSummary]) -> None:
+        """Tell every webhook what has changed since it last took a message."""
+        loop = asyncio.get_running_loop()
+        webhooks = await loop.run_in_executor(self._thread, self._webhooks.all)
+        shown = [
+            each
+            if place == 0
+            else each._replace(health=[f for f in each.health if f.code not in _OF_STORE])
+            for place, each in enumerate(summaries)
+        ]
+        await asyncio.gather(*(self._tell(webhook, shown) for webhook in webhooks))
+
+    async def _tell(self, webhook: Webhook, summaries: Sequence[CampaignSummary]) -> None:
+        before = {name: Told(*told) for name, told in json.loads(webhook.told).items()}
+        told = {each.name: before[each.name] for each in summaries if each.name in before}
+        for summary in summaries:
+            if before.get(summary.name) == present(summary):
+                continue
+            body = message(before.get(summary.name), summary, self._campaigns.configuration.site)
+            if body is not None and not await self._poster.post(
+                webhook, {**_stamp(webhook, body), **body}
+            ):
+                break  # the receiver is down: what is left is told next time
+            told[summary.name] = present(summary)
+        if told != before:
+            loop = asyncio.get_running_loop()
+            await loop.run_in_executor(
+                self._thread, self._webhooks.keep_told, webhook, json.dumps(told)
+            )
+
+
+def _stamp(webhook: Webhook, body: dict[str, Any]) -> dict[str, str]:
+    """The id of a message, which is the same when it is sent again, and the time."""
+    which = json.dumps([webhook.id, webhook.told, body], sort_keys=True)
+    id = hashlib.sha256(which.encode()).hexdigest()[:32]
+    return {"id": id, "at": datetime.now(UTC).isoformat(timespec="seconds")}
