@@ -21,7 +21,7 @@ EXTRAS = {
     "cluster": ("dask", "distributed"),
     "excel": ("openpyxl",),
     "gymnasium": ("gymnasium",),
-    "experiments": ("pyarrow", "narwhals", "pydantic", "yaml", "jinja2", "markdown_it"),
+    "experiments": ("pyarrow", "narwhals", "pydantic", "jinja2", "markdown_it"),
     "campaigns": ("sqlalchemy", "jinja2", "pydantic", "chartkick"),
     "parquet": ("pyarrow", "narwhals"),
     "plots": ("matplotlib",),

@@ -198,7 +198,7 @@ parameters = {lags = ["same", "auto"]}
 
 
 def test_a_sweep_file_takes_a_market_beside_other_problems(tmp_path):
-    grid = parse(SWEEP, ".toml", "shops.toml", default_name="shops")
+    grid = parse(SWEEP, "shops.toml", default_name="shops")
     found = run_sweep(grid, tmp_path)
     assert [(row.problem, row.policy) for row in found.summary()] == [
         ("small", "flow"), ("shops", "flow"), ("shops", "switchback (lags=same)"),
@@ -213,7 +213,7 @@ def test_a_sweep_file_takes_a_market_beside_other_problems(tmp_path):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (("regions = 2", "region = 2"), r"line 10: problems\[1\].market: .*'regions'"),
+        (("regions = 2", "region = 2"), r"problems\[1\].market: .*'regions'"),
         (("regions = 2", 'regions = "2"'), r"problems\[1\].market: .*regions"),
         (('name = "shops"', 'name = "shops"\nhistory = 9'), "leave out history"),
         (('problems = ["shops"]', ""), "'small': switchback plays in markets only"),
@@ -221,4 +221,4 @@ def test_a_sweep_file_takes_a_market_beside_other_problems(tmp_path):
 )
 def test_a_sweep_file_says_what_is_wrong_with_its_market(change, words):
     with pytest.raises(InvalidInput, match=words):
-        parse(SWEEP.replace(*change), ".toml", "shops.toml", default_name="shops")
+        parse(SWEEP.replace(*change), "shops.toml", default_name="shops")

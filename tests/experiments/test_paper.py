@@ -84,8 +84,8 @@ def test_the_law_drawn_for_a_half_normal_has_the_mean_and_the_variance_told() ->
         assert isinstance(entry.delay, str)
         law = delays.parse(entry.delay)
         # Rounding up to whole rounds adds half a round and a twelfth of variance.
-        assert law.mean == pytest.approx(float(entry.told["mean_delay"]) + 0.5, abs=0.02)
-        assert law.variance == pytest.approx(float(entry.told["delay_variance"]), rel=0.02)
+        assert law.mean == pytest.approx(float(entry.given["mean_delay"]) + 0.5, abs=0.02)
+        assert law.variance == pytest.approx(float(entry.given["delay_variance"]), rel=0.02)
 
 
 def test_jumps_are_where_the_published_ones_are(tiny: tuple[PaperRun, Path]) -> None:

@@ -24,7 +24,6 @@ ROOT = Path(__file__).parents[2]
 #: Distributions whose module has another name.
 MODULES = {
     "markdown-it-py": "markdown_it",
-    "pyyaml": "yaml",
     "prometheus-client": "prometheus_client",
 }
 #: What an extra's libraries bring along, blocked with them.

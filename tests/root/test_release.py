@@ -263,11 +263,11 @@ def test_the_oldest_libraries_that_are_allowed(wheel, environment):
         "compare", *shared, "--policies", "flow", "--replications", "2", "--plot", "x.png",
         "--out", "x.parquet",
     )  # fmt: skip
-    (environment.folder / "sweep.yaml").write_text(
-        "horizon: 500\nreplications: 2\nseed: 1\nproblems:\n  - arms: [0.3, 0.6]\n"
-        "    delay: uniform(0, 10)\npolicies:\n  - policy: flow\n"
+    (environment.folder / "sweep.toml").write_text(
+        "horizon = 500\nreplications = 2\nseed = 1\n[[problems]]\narms = [0.3, 0.6]\n"
+        'delay = "uniform(0, 10)"\n[[policies]]\npolicy = "flow"\n'
     )
-    environment.latesum("sweep", "sweep.yaml", "--workers", "1", "--dask", "local")
+    environment.latesum("sweep", "sweep.toml", "--workers", "1", "--dask", "local")
     store = ["campaign", "--store", "campaigns.db"]
     environment.latesum(
         *store, "new", "banners", "--options", "red,blue", "--expected-rounds", "1000",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def sweep(
-    file: Annotated[Path, typer.Argument(help="The experiment, in TOML or YAML.")],
+    file: Annotated[Path, typer.Argument(help="The experiment, in TOML.")],
     out: Annotated[
         Path | None, typer.Option(help="The folder for results; NAME-results without.")
     ] = None,

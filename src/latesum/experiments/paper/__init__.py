@@ -42,7 +42,7 @@ def experiment(figure: str) -> Grid:
     """
     from latesum.experiments.sweeps.file import parse
 
-    return parse(experiment_text(figure), ".toml", f"figure-{figure}.toml")
+    return parse(experiment_text(figure), f"figure-{figure}.toml")
 
 
 def published_replications(figure: str) -> dict[str, int]:

@@ -108,7 +108,9 @@ def _figure(
     """What the report says of one figure."""
     asked, theirs = results.experiment, published_replications(figure)
     ours = {policy: len(runs) for (_, policy), runs in results.runs.items()}
-    settings = f"{asked.horizon:,} rounds, seed {asked.seed}. Runs of each: {_counted(ours)}"
+    settings = (
+        f"{results.settings[0].horizon:,} rounds, seed {asked.seed}. Runs of each: {_counted(ours)}"
+    )
     if ours != theirs:
         settings += f" (published: {_counted(theirs)})"
     return {

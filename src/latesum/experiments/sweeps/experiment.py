@@ -15,6 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 Value = bool | int | float | str
 Rounds = Annotated[int, Field(ge=1)]
+Lag = Annotated[int, Field(ge=0)]
+Order = Literal["listed", "drawn"]
 Arm = float | str
 
 
@@ -23,7 +25,7 @@ class _Entry(BaseModel):
 
 
 class ProblemEntry(_Entry):
-    """A problem, or a grid of them: several arms, several delays, or both."""
+    """A problem, or a grid of them: a field that has a list takes each of its values."""
 
     #: Means, or rewards as text such as "beta(6, 4)".
     arms: list[Arm] | list[list[Arm]] | None = None
@@ -41,16 +43,17 @@ class ProblemEntry(_Entry):
     name: str | None = None
     #: What was played until the start: an arm, a mean, or a reward as text; and for how many rounds
     #: before the start its totals are known to policies.
-    before: int | float | str | None = None
-    history: Annotated[int, Field(ge=0)] = 0
-    #: What policies are told of the delay, where that is not what is true of it.
-    told: dict[str, Value] = {}
+    before: int | float | str | list[int | float | str] | None = None
+    history: Lag | list[Lag] = 0
+    #: What policies are given of the delay, where that is not what is true of it.
+    given: dict[str, Value | list[Value]] = {}
     #: Where a figure over problems draws this one.
     x: float | None = None
     #: Where these are not those of the whole experiment.
-    horizon: Rounds | None = None
-    bucket: Rounds | None = None
-    report_lag: Annotated[int, Field(ge=0)] | None = None
+    horizon: Rounds | list[Rounds] | None = None
+    bucket: Rounds | list[Rounds] | None = None
+    report_lag: Lag | list[Lag] | None = None
+    order: Order | list[Order] | None = None
 
     @model_validator(mode="after")
     def _one_kind_of_problem(self) -> ProblemEntry:
@@ -60,8 +63,8 @@ class ProblemEntry(_Entry):
                 "arms": self.arms, "delay": self.delay, "delay_per_arm": self.delay_per_arm,
                 "drawn_by": self.drawn_by, "calendar": self.calendar, "background": self.background,
                 "reporting": self.reporting, "before": self.before, "history": self.history or None,
-                "told": self.told or None, "horizon": self.horizon, "bucket": self.bucket,
-                "report_lag": self.report_lag,
+                "given": self.given or None, "horizon": self.horizon, "bucket": self.bucket,
+                "report_lag": self.report_lag, "order": self.order,
             }  # fmt: skip
             if said := [name for name, part in given.items() if part is not None]:
                 raise ValueError(f"a 'market' says all of this itself: leave out {', '.join(said)}")
@@ -108,15 +111,15 @@ class Experiment(_Entry):
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
     title: str = ""
     notes: str = ""
-    horizon: Rounds
+    horizon: Rounds | list[Rounds]
     replications: Rounds
     seed: Annotated[int, Field(ge=0)] = 1
     #: The number of rounds to keep the regret at, or which.
     checkpoints: Rounds | list[Rounds] = 200
-    bucket: Rounds = 1
-    report_lag: Annotated[int, Field(ge=0)] = 0
+    bucket: Rounds | list[Rounds] = 1
+    report_lag: Lag | list[Lag] = 0
     #: Whether arms stand as they are listed, or in an order that every run draws.
-    order: Literal["listed", "drawn"] = "listed"
+    order: Order | list[Order] = "listed"
     #: What is kept of every run beside regret, ended_on_best and switches.
     measures: list[str] = []
     problems: Annotated[list[ProblemEntry], Field(min_length=1)]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from latesum._checks import InvalidInput, known_name
@@ -23,6 +23,8 @@ from latesum.simulation import Problem
 from latesum.simulation.market import Market, market_of
 from latesum.simulation.problem_data import problem_from
 
+#: Fields that a list varies, beside those of the problem itself.
+FIELDS = ("horizon", "bucket", "report_lag", "order", "before", "history")
 #: A place in an experiment: the keys and numbers that lead to it.
 Location = tuple[str | int, ...]
 
@@ -73,7 +75,7 @@ class Grid:
     def of(cls, experiment: Experiment) -> Grid:
         """Multiply out; everything is built once, so that nothing fails later."""
         problems = list(_problems(experiment))
-        _refuse_repeated([name for _, name, _ in problems], "problems")
+        _refuse_repeated([variant.name for variant in problems], "problems")
         policies = list(_policies(experiment))
         _refuse_repeated([name for _, name, _ in policies], "policies")
         measures = _measures(experiment)
@@ -81,79 +83,119 @@ class Grid:
         counts = []
         for place, name, spec in policies:
             entry = experiment.policies[place]
-            for source, called, problem in problems:
-                asked = experiment.problems[source]
-                if entry.problems is not None and not {called, asked.name} & {*entry.problems}:
+            for variant in problems:
+                written = experiment.problems[variant.place].name
+                if entry.problems is not None and not {variant.name, written} & {*entry.problems}:
                     continue
-                about = f"for the problem {called!r}: "
+                about = f"for the problem {variant.name!r}: "
                 with placed("policies", place, "policy", about=about):
-                    setting = (
-                        _market_setting(experiment, problem, spec, measures)
-                        if isinstance(problem, Market)
-                        else _setting(experiment, asked, problem, spec, measures)
-                    )
-                    setting = replace(setting, problem_name=called, policy_name=name)
+                    setting = _setting(experiment, variant, spec, measures)
+                    setting = replace(setting, problem_name=variant.name, policy_name=name)
                     setting.check()
                 settings.append(setting)
                 counts.append(entry.replications or experiment.replications)
         _check_names(experiment, settings)
-        x = {called: experiment.problems[source].x for source, called, _ in problems}
+        x = {variant.name: experiment.problems[variant.place].x for variant in problems}
         return cls(experiment, settings, counts, x)
 
     def with_replications(self, number: int) -> Grid:
         """The same with `number` replications of every setting."""
-        return replace(
-            self, experiment=self.experiment.with_replications(number),
-            replications=[number] * len(self.settings),
-        )  # fmt: skip
+        experiment = self.experiment.with_replications(number)
+        return replace(self, experiment=experiment, replications=[number] * len(self.settings))
 
     def with_seed(self, seed: int) -> Grid:
         """The same with another seed."""
-        return replace(
-            self, experiment=self.experiment.model_copy(update={"seed": seed}),
-            settings=[replace(setting, seed=seed) for setting in self.settings],
-        )  # fmt: skip
+        experiment = self.experiment.model_copy(update={"seed": seed})
+        settings = [replace(setting, seed=seed) for setting in self.settings]
+        return replace(self, experiment=experiment, settings=settings)
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One problem of the grid: what is played, and the values of the fields that it is played with.
+
+    Args:
+        place: The entry of the experiment that it comes from.
+        name: What it is called.
+        problem: What is played, or the function that draws it.
+        fields: One value of each of `FIELDS`, those of the experiment where the entry has none.
+        given: What policies are given in place of what is true.
+    """
+
+    place: int
+    name: str
+    problem: Problem | Market | str
+    fields: dict[str, Any] = field(default_factory=dict)
+    given: dict[str, Value] = field(default_factory=dict)
 
 
 def _setting(
-    experiment: Experiment, asked: ProblemEntry, problem: Problem | str, spec: PolicySpec,
-    measures: tuple[str, ...],
-) -> RunSpec:  # fmt: skip
+    experiment: Experiment, variant: Variant, spec: PolicySpec, measures: tuple[str, ...]
+) -> RunSpec | MarketRunSpec:
+    problem, fields = variant.problem, variant.fields
+    if isinstance(problem, Market):  # it has a horizon, a history and reports of its own
+        return MarketRunSpec.compared(problem, str(spec), seed=experiment.seed, measures=measures)
     if spec.name in OWN:
         raise InvalidInput(f"{spec.name} plays in markets only; name its problems.")
-    horizon = asked.horizon or experiment.horizon
-    lag = experiment.report_lag if asked.report_lag is None else asked.report_lag
     return RunSpec(
-        problem, _told(spec, asked.told), horizon, seed=experiment.seed,
-        reports=Reports(asked.bucket or experiment.bucket, lag),
-        checkpoints=_checkpoints(experiment, horizon), measures=measures,
-        order=ORDER if experiment.order == "drawn" else None,
-        before=asked.before, history=asked.history,
-    )  # fmt: skip
+        problem,
+        _given(spec, variant.given),
+        fields["horizon"],
+        seed=experiment.seed,
+        reports=Reports(fields["bucket"], fields["report_lag"]),
+        checkpoints=_checkpoints(experiment, fields["horizon"]),
+        measures=measures,
+        order=ORDER if fields["order"] == "drawn" else None,
+        before=fields["before"],
+        history=fields["history"],
+    )
 
 
-def _market_setting(
-    experiment: Experiment, market: Market, spec: PolicySpec, measures: tuple[str, ...]
-) -> MarketRunSpec:
-    """A market has a horizon, a history and reports of its own; its options are drawn in every run."""
-    return MarketRunSpec.compared(market, str(spec), seed=experiment.seed, measures=measures)
-
-
-def _problems(experiment: Experiment) -> Iterator[tuple[int, str, Problem | Market | str]]:
-    """The place of an entry, and the name of each of its problems with the problem."""
+def _problems(experiment: Experiment) -> Iterator[Variant]:
+    """Every problem of every entry, with each value of its lists."""
     for place, entry in enumerate(experiment.problems):
-        _check_told(entry.told, place)
+        _check_given(entry.given, place)
         if entry.market is not None:
-            with placed("problems", place, "market"):
-                market = market_of(entry.market)
-            yield place, entry.name or str(market), market
-        elif entry.drawn_by is not None:
-            yield place, entry.name or entry.drawn_by, entry.drawn_by
-        else:
-            yield from ((place, *named) for named in _written_problems(place, entry))
+            for values in _product(entry.market, "problems", place, "market"):
+                with placed("problems", place, "market"):
+                    market = market_of(values)
+                name = _named(entry.name or str(market), entry.market if entry.name else {}, values)
+                yield Variant(place, name, market)
+            continue
+        written = {key: getattr(entry, key) for key in FIELDS}
+        written |= {
+            key: getattr(experiment, key)
+            for key in FIELDS
+            if written[key] is None and hasattr(experiment, key)
+        }
+        for name, problem in _written_problems(place, entry):
+            for fields in _product(written, "problems", place):
+                for given in _product(entry.given, "problems", place, "given"):
+                    named = _named(_named(name, written, fields), entry.given, given)
+                    yield Variant(place, named, problem, fields, given)
 
 
-def _written_problems(place: int, entry: ProblemEntry) -> Iterator[tuple[str, Problem]]:
+def _product(written: Mapping[str, Any], *location: str | int) -> Iterator[dict[str, Any]]:
+    """Each combination of values, where those that are lists take each of theirs."""
+    for key, value in written.items():
+        if value == []:
+            raise Misplaced((*location, key), "the list is empty; give at least one value.")
+    lists = [value if isinstance(value, list) else [value] for value in written.values()]
+    for values in itertools.product(*lists):
+        yield dict(zip(written, values, strict=True))
+
+
+def _named(name: str, written: Mapping[str, Any], values: Mapping[str, Any]) -> str:
+    """A name with the values of what is varied."""
+    varied = [key for key, value in written.items() if isinstance(value, list) and len(value) > 1]
+    return ", ".join([name, *(f"{key}={values[key]}" for key in varied)])
+
+
+def _written_problems(place: int, entry: ProblemEntry) -> Iterator[tuple[str, Problem | str]]:
+    """The problems that arms and delays make, by name."""
+    if entry.drawn_by is not None:
+        yield entry.name or entry.drawn_by, entry.drawn_by
+        return
     arms = entry.arms or []
     many_arms: list[Any] = list(arms) if isinstance(arms[0] if arms else None, list) else [arms]
     for key, given in (("arms", entry.arms), ("delay", entry.delay)):
@@ -193,41 +235,37 @@ def _problem(place: int, entry: ProblemEntry, means: list[Any], delays: tuple[st
 
 def _policies(experiment: Experiment) -> Iterator[tuple[int, str, PolicySpec]]:
     for place, entry in enumerate(experiment.policies):
-        choices = {
-            key: value if isinstance(value, list) else [value]
-            for key, value in entry.parameters.items()
-        }
         with placed("policies", place, "policy"):
             spec = PolicySpec.parse(entry.policy)
-        for key, value in choices.items():
-            with placed("policies", place, "parameters", key):
-                if not value:
-                    raise InvalidInput("the list is empty; give at least one value.")
-                if key in spec.parameters:
-                    raise InvalidInput(f"{key} is given twice.")
-        several = [key for key, value in choices.items() if len(value) > 1]
-        for values in itertools.product(*choices.values()):
-            chosen = dict(zip(choices, values, strict=True))
+        several = [
+            key
+            for key, value in entry.parameters.items()
+            if isinstance(value, list) and len(value) > 1
+        ]
+        for key in entry.parameters:
+            if key in spec.parameters:
+                raise Misplaced(("policies", place, "parameters", key), f"{key} is given twice.")
+        for chosen in _product(entry.parameters, "policies", place, "parameters"):
             name = entry.name or entry.policy
             if several:
                 name += " (" + ", ".join(f"{key}={chosen[key]}" for key in several) + ")"
             yield place, name, spec.adding(chosen)
 
 
-def _check_told(told: dict[str, Value], place: int) -> None:
-    if not told:
+def _check_given(given: Mapping[str, object], place: int) -> None:
+    if not given:
         return
     known = {key for name in registry.available() for key in registry.accepted_parameters(name)}
-    for key in told:
-        with placed("problems", place, "told", key):
+    for key in given:
+        with placed("problems", place, "given", key):
             known_name(key, known, "parameter of a policy")
 
 
-def _told(spec: PolicySpec, told: dict[str, Value]) -> PolicySpec:
-    """The policy with what the problem says it is told, where it takes that and has no own."""
-    accepted = spec.accepted if told and spec.sees == "totals" else []
+def _given(spec: PolicySpec, given: Mapping[str, Value]) -> PolicySpec:
+    """The policy with what the problem says it is given, where it takes that and has no own."""
+    accepted = spec.accepted if given and spec.sees == "totals" else []
     return spec.adding(
-        {key: told[key] for key in told if key in accepted and key not in spec.parameters}
+        {key: given[key] for key in given if key in accepted and key not in spec.parameters}
     )
 
 
