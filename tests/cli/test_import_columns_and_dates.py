@@ -129,6 +129,27 @@ def test_the_history_of_a_plan_is_that_of_a_campaign(latesum, run):
     assert "The history has 2 regions; their rows were added up." in out
 
 
+def test_a_plan_is_told_how_its_history_is_written(latesum):
+    rng = np.random.default_rng(1)
+    rows = [f"{day:02d}/02/2026;9000;{rng.poisson(300)},0" for day in range(1, 13)]
+    rows += [f"{day:02d}/01/2026;9000;{rng.poisson(300)},0" for day in range(1, 13)]
+    past = write("past.csv", "date;visitors;Bestellungen", *rows)
+    asked = ["--options", "2", "--lift", "10%", "--late", "1 day", "--run-for", "5 weeks"]
+    asked += ["--history", past, "--replications", "2", "--workers", "1", "--quick"]
+    code, _, errors = latesum("plan", "--regions", "1", *asked)
+    assert code == 2
+    assert "--date-format" in errors
+    said = ["--date-format", "day-first", "--columns", "total=Bestellungen"]
+    code, out, errors = latesum("plan", "--regions", "1", *asked, *said)
+    assert code == 0, errors
+    assert "The history: 24 days" in out
+    code, _, errors = latesum(
+        "plan", "--traffic", "5000 per day", "--rate", "3%", *asked[:8], *said
+    )
+    assert code == 2
+    assert "--history" in errors
+
+
 def test_a_history_without_any_total_is_refused_with_the_columns_that_were_seen(run):
     past = write("past.csv", "date,visitors,Bestellungen", "2026-02-28,5000,118")
     code, _, errors = run(

@@ -136,6 +136,19 @@ def test_a_file_of_past_days_is_read_for_a_campaign_and_a_plan(operator, service
     assert read(service.as_("record")).status_code == 403
 
 
+def test_regions_of_a_history_are_added_up_for_a_campaign_without_regions(operator):
+    found = read(operator, add_up="true")
+    assert found.status_code == 200, found.text
+    told = found.json()
+    assert (told["regions"], len(told["rows"])) == ([], 27)
+    assert told["rows"][0] | {"bucket": "2026-02-02", "rounds": 6000} == told["rows"][0]
+    assert told["rows"][0]["total"] == 4000 // 30 + 2000 // 30 + 2 * 2
+    assert "their rows were added up" in told["notes"][0]
+    one = {key: value for key, value in SETTINGS.items() if key != "regions"}
+    made = operator.put("/v1/campaigns/one", json={**one, "history": told["rows"]})
+    assert made.status_code == 201, made.text
+
+
 def test_a_long_history_is_more_than_other_bodies_may_be(operator):
     rows = [
         {"bucket": f"{day}", "region": region, "rounds": 4000, "total": 100.0, "shown": "red"}

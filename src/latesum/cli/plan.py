@@ -13,10 +13,20 @@ from latesum._checks import InvalidInput
 from latesum._extras import require
 from latesum._plugins import split_list
 from latesum._render import terminal
+from latesum.cli.file_options import (
+    Columns,
+    DateFormat,
+    Decimal,
+    PresetName,
+    Sheet,
+    SkipLines,
+    Thousands,
+)
 from latesum.cli.live_answer import live_answer
 from latesum.cli.options import Dask, Kept, Seed, Workers, check_folder, worker_count, working
 
 if TYPE_CHECKING:
+    from latesum.files import FileForm
     from latesum.planning import Plan
 
 
@@ -63,6 +73,13 @@ def plan_campaign(
         int | None,
         typer.Option(help="The number of regions; each has its own totals: see --history."),
     ] = None,
+    preset: PresetName = None,
+    columns: Columns = None,
+    date_format: DateFormat = None,
+    decimal: Decimal = None,
+    thousands: Thousands = None,
+    skip_lines: SkipLines = None,
+    sheet: Sheet = None,
     finds_best: Annotated[
         float, typer.Option(help="A go finds the best option in at least this share of runs.")
     ] = 0.8,
@@ -85,11 +102,26 @@ def plan_campaign(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, not text.")] = False,
 ) -> None:
     """Will it work, how long will it take, which policy: answered by simulating your campaign."""
+    from latesum.files import FileForm
+    from latesum.files.form import read_columns
     from latesum.planning import Thresholds, plan
 
     thresholds = Thresholds(finds_best, percentile, longer)
     for path in out or []:
         _check_writable(path)
+    form = FileForm(
+        columns=read_columns(columns),
+        date_format=date_format,
+        decimal=decimal,
+        thousands=thousands,
+        skip_lines=skip_lines,
+        sheet=sheet,
+        preset=preset,
+    ).after(FileForm())
+    if regions is None and not form.says_nothing:
+        raise InvalidInput(
+            "how a file is written is said of the file of --history, with --regions."
+        )
     if regions is not None:
         given = {
             "--traffic": traffic,
@@ -115,6 +147,7 @@ def plan_campaign(
             found = _plan_regions(
                 regions,
                 history,
+                form,
                 lift,
                 late,
                 run_for,
@@ -184,9 +217,15 @@ def _check_writable(path: Path) -> None:
 
 
 def _plan_regions(
-    regions: int, history: str | None, lift: str, late: str, run_for: str, **more: Any
+    regions: int,
+    history: str | None,
+    form: FileForm,
+    lift: str,
+    late: str,
+    run_for: str,
+    **more: Any,
 ) -> Plan:
-    from latesum.planning import given_delay, plan_regions
+    from latesum.planning import given_delay, plan_regions, read_history
     from latesum.planning.words import read_duration, read_lift
 
     if history is None or not Path(history).is_file():
@@ -197,7 +236,7 @@ def _plan_regions(
     if not lift.strip().endswith("%"):
         raise InvalidInput(f'with --regions the lift is a share, such as "10%", not {lift!r}.')
     return plan_regions(
-        Path(history),
+        read_history(Path(history), form),
         regions=regions,
         lift=read_lift(lift, 1.0),
         days=round(read_duration(run_for, "the run") / 24),

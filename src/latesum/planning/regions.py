@@ -24,7 +24,7 @@ from latesum.experiments.engine import RunOptions, run
 from latesum.experiments.markets.spec import MarketRunSpec
 from latesum.experiments.results import Rows
 from latesum.experiments.stats import Uncertain, mean_of, quantile_of, share_of
-from latesum.files import totals
+from latesum.files import FileForm, totals
 from latesum.markets import MarketConfig, RegionRow, ToldDelay, readings
 from latesum.markets.readings import noisy_demand
 from latesum.markets.rows import Panel
@@ -139,18 +139,19 @@ def given_delay(late: str) -> ToldDelay:
     return ToldDelay(float(f"{mean:.3g}"), sure)  # type: ignore[arg-type]
 
 
-def read_history(source: Path | bytes) -> list[RegionRow]:
+def read_history(source: Path | bytes, form: FileForm | None = None) -> list[RegionRow]:
     """Rows before the start from a file with date and total, and region and rounds.
 
     Args:
         source: The file, or its content.
+        form: How the file is written, where that cannot be seen.
 
     >>> rows = read_history(b"date,region,total\\n2026-03-01,north,31\\n2026-03-02,north,29\\n")
     >>> [(row.bucket, row.region, row.total) for row in rows]
     [(-2, 'north', 31.0), (-1, 'north', 29.0)]
     """
     found = []
-    for row in totals.read_history(source).rows:
+    for row in totals.read_history(source, form).rows:
         try:
             day = datetime.date.fromisoformat(row.bucket)
         except ValueError:

@@ -75,8 +75,11 @@ def take_in(campaign: Campaign, body: bytes, sent: Upload) -> tuple[int, dict[st
 
 def take_history(body: bytes, sent: Upload) -> tuple[int, dict[str, Any]]:
     """The status and the content of the answer to a file of rows before the start; nothing is kept."""
+    form = FileForm.from_json(sent.form)
     try:
-        found = read_history(body, FileForm.from_json(sent.form), most_rows=MOST_ROWS)
+        found = read_history(
+            body, form, regions=False if form.add_up else None, most_rows=MOST_ROWS
+        )
     except MissingExtra as missing:
         raise Refused(415, f"this service cannot read such a file: {missing}.") from None
     labels = sorted(row.bucket for row in found.rows)

@@ -218,7 +218,8 @@ async def read_history(
 ) -> Response:
     """The rows of a file of totals before the start, as a new campaign takes them (`history`).
 
-    A column `region` says which region a row is of, if there is one. The file is read and not kept.
+    A column `region` says which region a row is of, if there is one; with `add_up` regions are added up.
+    The file is read and not kept.
     """
     body = await request.body()
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()

@@ -143,8 +143,9 @@ function setUpPlan(form) {
   });
 }
 
-// A file of past days, read by the service: its rows, or null where none was chosen. It throws a sentence.
-async function readHistory(form) {
+// A file of past days, read by the service: its rows, with its regions added up or not, or null where none was chosen.
+// It throws a sentence.
+async function readHistory(form, addUp = false) {
   const file = form.elements.history?.files[0];
   if (!file) return null;
   const asked = new URLSearchParams();
@@ -152,6 +153,7 @@ async function readHistory(form) {
     const value = form.elements[name].value.trim();
     if (value) asked.set(name, value);
   }
+  if (addUp) asked.set("add_up", true);
   const { ok, found } = await send("POST", `/v1/histories?${asked}`, file, { "Content-Type": kindOf(file) });
   if (!ok) throw new Refusal(`${file.name}: ${sentence(found)}`);
   return found;
@@ -187,7 +189,7 @@ function setUpRegionPlan(form) {
     if (!ok) return refuse(sentence(found));
     showVerdict(verdict, found);
     const { n_regions: count, regions } = found.recommendation;
-    sessionStorage.setItem("planned", JSON.stringify({ history: count > 1 ? history : addedUp(history), regions }));
+    sessionStorage.setItem("planned", JSON.stringify({ history: count > 1 ? history : await readHistory(form, true), regions }));
     offerSetUp(after, found, { options: question.options, regions: count, run_for: question.run_for, status_quo: "option" });
   });
 }
@@ -316,21 +318,6 @@ function offerSetUp(after, plan, more) {
   after.hidden = false;
 }
 
-// The rows of a history with all regions added up: a sum with an unknown part is unknown.
-function addedUp(history) {
-  const buckets = new Map();
-  for (const row of history.rows) buckets.set(row.bucket, [...(buckets.get(row.bucket) ?? []), row]);
-  const sum = (parts, name) =>
-    parts.some((each) => each[name] === null || each[name] === undefined) ? null : parts.reduce((all, each) => all + each[name], 0);
-  const rows = [...buckets].map(([bucket, parts]) => {
-    const shown = new Set(parts.map((each) => each.shown ?? null));
-    if (shown.size > 1) throw new Refusal(`On ${bucket} the regions showed different options, so they cannot be added up.`);
-    return { bucket, rounds: sum(parts, "rounds"), total: sum(parts, "total"), shown: [...shown][0] };
-  });
-  const note = `The ${history.regions.length} regions are added up: this campaign has one total for all.`;
-  return { ...history, rows, regions: [], notes: [...history.notes, note] };
-}
-
 const inLines = (text) => text.split("\n").map((each) => each.trim()).filter(Boolean);
 
 function setUpNew(form) {
@@ -351,9 +338,9 @@ function setUpNew(form) {
     const problem = form.querySelector(".problem");
     told.textContent = problem.textContent = "";
     try {
-      const found = await readHistory(form);
+      const found = await readHistory(form, !form.elements.regions);
       if (found && !regions().length && form.elements.regions) form.elements.regions.value = found.regions.join("\n");
-      if (found) told.textContent = inShort(found.regions.length && !form.elements.regions ? addedUp(found) : found);
+      if (found) told.textContent = inShort(found);
     } catch (error) {
       problem.textContent = error instanceof Refusal ? error.message : "The service does not answer; try again.";
     }
@@ -373,8 +360,7 @@ function setUpNew(form) {
       range: [Number(at("low")), Number(at("high"))],
     };
     if (regions().length) settings.regions = regions();
-    const given = await readHistory(form);
-    const history = given?.regions.length && !regions().length ? addedUp(given) : given ?? planned?.history;
+    const history = (await readHistory(form, !regions().length)) ?? planned?.history;
     if (history) settings.history = history.rows;
     if (at("start")) settings.start = at("every") === "hour" ? `${at("start")} 00:00` : at("start");
     if (at("align") && !regions().length) settings.align = at("align");
