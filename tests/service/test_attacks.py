@@ -182,6 +182,19 @@ def test_more_requests_at_once_than_can_be_answered_soon_are_503(make_service, m
     assert make_service().stranger.get("/livez").status_code == 200
 
 
+def test_requests_that_wait_for_their_bodies_keep_nobody_out(served):
+    service, secret = served
+    slow = b"POST /login HTTP/1.1\r\nHost: a\r\nContent-Length: 50\r\n\r\nab"
+    with contextlib.ExitStack() as stack:
+        for _ in range(2 * auth.MAX_REQUESTS):
+            stack.enter_context(connect(service)).sendall(slow)
+        # From another address: those of this one are guesses.
+        transport = httpx.HTTPTransport(local_address="127.0.0.2")
+        with httpx.Client(transport=transport, timeout=60) as client:
+            headers = {"Authorization": f"Bearer {secret}"}
+            assert client.get(f"{service.url}/readyz", headers=headers).status_code == 200
+
+
 def test_a_token_has_only_some_statuses_under_way(make_service, monkeypatch):
     monkeypatch.setattr(routing, "MAX_LONG_REQUESTS", 0)
     service = make_service()

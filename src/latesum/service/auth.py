@@ -83,11 +83,18 @@ class Holders:
         self._sessions = Sessions(store)
         self._lasts = lasts
         self._thread = thread
+        self._waiting = 0
 
     async def find(self, secret: str, *, by_cookie: bool = False) -> Token | None:
         """The holder of a token, or of a session, that is valid."""
+        if self._waiting >= MAX_REQUESTS:
+            raise _busy()
         find = self._sessions.find if by_cookie else self._tokens.find
-        return await asyncio.get_running_loop().run_in_executor(self._thread, find, secret)
+        self._waiting += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, find, secret)
+        finally:
+            self._waiting -= 1
 
     async def begin_session(self, token: Token) -> str:
         """The secret of a new session."""
@@ -175,14 +182,13 @@ class AuthMiddleware:
                 message["headers"] += [*_HEADERS, (b"x-request-id", request_id.encode())]
             await send(message)
 
-        self._under_way += 1
         try:
             answer, receive = await self._admit(scope, receive)
             if answer is not None:
                 self._metrics.refused.labels(str(answer.status_code)).inc()
                 await answer(scope, receive, sending)
             else:
-                await self._app(scope, receive, sending)
+                await self._work(scope, receive, sending)
         except Refused as refused:
             answer = error_answer(refused.status, str(refused), **refused.headers)
             await answer(scope, receive, sending)
@@ -193,8 +199,17 @@ class AuthMiddleware:
             answer = store_failed(error) if failed else unexpected(error)
             await answer(scope, receive, sending)
         finally:
-            self._under_way -= 1
             self._keep_log(scope, status, time.perf_counter() - began)
+
+    async def _work(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request in whose body was read: one that only waits for its body keeps nobody out."""
+        if self._under_way >= MAX_REQUESTS and scope["path"] not in OPEN:
+            raise _busy()
+        self._under_way += 1
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            self._under_way -= 1
 
     async def _admit(self, scope: Scope, receive: Receive) -> tuple[Response | None, Receive]:
         path, method = scope["path"], scope["method"]
@@ -203,9 +218,6 @@ class AuthMiddleware:
         headers = Headers(scope=scope)
         if len(headers.getlist("host")) != 1 or not headers["host"]:
             return error_answer(400, "a request has one Host.", connection="close"), receive
-        if self._under_way > MAX_REQUESTS:
-            sentence = "too many requests are under way; try again in a second."
-            return error_answer(503, sentence, retry_after="1"), receive
         if path == "/login" and method == "POST":
             return await self._log_in(scope, receive, headers), receive
         # Before anything is looked up: who guesses costs nobody time.
@@ -322,6 +334,12 @@ def read_secret(headers: Headers) -> tuple[str | None, bool]:
         return (secret.strip() if kind.lower() == "bearer" else ""), False
     found = cookie_parser(headers.get("cookie", "")).get(COOKIE)
     return found, found is not None
+
+
+def _busy() -> Refused:
+    busy = Refused(503, "too many requests are under way; try again in a second.")
+    busy.headers["retry-after"] = "1"
+    return busy
 
 
 def _slow_down(wait: float) -> JSONResponse:
