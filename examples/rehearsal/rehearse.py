@@ -108,18 +108,18 @@ def _moment(day: date, hour: int) -> datetime:
 
 def main() -> None:
     """Rehearse, and print what a user would see."""
-    from latesum.campaigns.describing import describe_entry
+    from latesum.campaigns.describing import describe_event
 
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
     for campaign in rehearse(folder):
         worries = [each.sentence for each in campaign.health() if each.level != "note"]
-        last = next(reversed(campaign.ledger().decisions.values()))
+        last = next(reversed(campaign.state().decisions.values()))
         print(f"{last.label}: {last.option}. {last.reason}", *worries, sep="\n    ! ")
     with Campaign.open("offers", store=folder / "shop.db") as campaign:
-        for entry in campaign.history():
-            if entry.kind not in ("decision", "record"):
-                print(describe_entry(entry, campaign.current_settings()))
+        for event in campaign.history():
+            if event.kind not in ("decision", "record"):
+                print(describe_event(event, campaign.current_settings()))
         print(campaign.status().headline)
 
 

@@ -150,7 +150,7 @@ def work(address, first_day, last_day, say):
 
 def log_of(address):
     with Store(address) as store:
-        return [entry[1:] for entry in store.log(store.find("killed").id)]
+        return [event[1:] for event in store.log(store.find("killed").id)]
 
 
 def run_killed(address, moments, rng, *, longest=0.15, most_answers=12):
@@ -216,14 +216,14 @@ def check(address, other_address, moments, seed, *, regional=False):
             decisions.setdefault(bucket, []).append(body["option"])
     for _, operation, bucket, answer in acknowledged:
         if operation == "act":
-            done = [entry for entry in killed if entry[3].get("key") == f"act {bucket}"]
-            assert [entry[1] for entry in done] == [answer], "an act was lost or done twice"
+            done = [event for event in killed if event[3].get("key") == f"act {bucket}"]
+            assert [event[1] for event in done] == [answer], "an act was lost or done twice"
         elif operation == "decide" and bucket in decisions:
             assert decisions[bucket] == answer, "an acknowledged decision was changed"
         elif operation == "decide":
             assert bucket == 29, "an acknowledged decision was lost"  # the campaign was finished
         else:
-            assert any(entry[1] == "record" and entry[2] == bucket for entry in killed), (
+            assert any(event[1] == "record" and event[2] == bucket for event in killed), (
                 f"the acknowledged {operation} of bucket {bucket} was lost"
             )
     assert killed == whole, "the log differs from that of a run never killed"
@@ -261,12 +261,12 @@ def main():
             else:
                 server = stack.enter_context(running_server())
                 addresses = [server.new_database() for _ in range(2)]
-            said, days, entries = check(
+            said, days, events = check(
                 *addresses, arguments.moments, arguments.seed, regional=regional
             )
         print(
             f"{kind}{' with regions' if regional else ''}: killed {arguments.moments} times in {time.monotonic() - began:.0f} s; {said} "
-            f"acknowledgements over {days} days, {entries} log entries: nothing lost, nothing "
+            f"acknowledgements over {days} days, {events} log events: nothing lost, nothing "
             "twice, every decision as in a run never killed.",
             flush=True,
         )

@@ -7,7 +7,7 @@ ME = {"who": "an operator", "why": "a test"}
 
 def days(campaign, clock, count, record=lambda day: None):
     """Decide every morning; `record` says what is recorded on that day."""
-    first = campaign.ledger().last or 0
+    first = campaign.state().last or 0
     alarms = []
     for day in range(first + 1, first + count + 1):
         campaign.decide()

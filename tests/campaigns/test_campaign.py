@@ -6,14 +6,14 @@ from latesum import InvalidInput
 from latesum.campaigns import Campaign
 from latesum.campaigns.charts import totals_chart
 from latesum.campaigns.deciding import told_plays
-from latesum.campaigns.describing import describe_entry
+from latesum.campaigns.describing import describe_event
 from latesum.campaigns.static_page import status_html
 from latesum.errors import BadField, Conflicting, UnknownBucket
 from latesum.policies import Play, registry
 
 
 def told(campaign, **maybe):
-    return told_plays(campaign.ledger(), campaign.clock(), **maybe)
+    return told_plays(campaign.state(), campaign.clock(), **maybe)
 
 
 def run_days(campaign, clock, days, rate=0.3, *, lag=1):
@@ -45,7 +45,7 @@ def test_decisions_do_not_wait_and_pending_buckets_are_told_as_pending(new_campa
         clock.pass_by(days=1)
     campaign.record(1, rounds=4000, total=1200)
     campaign.record(2, rounds=6000)
-    decisions = campaign.ledger().decisions
+    decisions = campaign.state().decisions
     assert told(campaign) == [
         Play(decisions[1].arm, 4000, 1200.0, "learn", 1),
         Play(decisions[2].arm, 6000, None, "learn", decisions[2].number),
@@ -80,10 +80,10 @@ def test_the_same_changes_nothing_and_another_value_is_a_revision(new_campaign, 
     assert campaign.history() == before
     assert campaign.record(1, total=1512).verdict == "revised"
     assert campaign.record("2026-03-02", total=1512, status="final").verdict == "same"
-    assert [entry.body["verdict"] for entry in campaign.history()[1:]] == [
+    assert [event.body["verdict"] for event in campaign.history()[1:]] == [
         "new", "new", "revised", "same",
     ]  # fmt: skip
-    assert campaign.ledger().value(1).status == "final"
+    assert campaign.state().value(1).status == "final"
 
 
 def test_a_revision_changes_the_future_and_never_the_past(new_campaign, clock):
@@ -94,7 +94,7 @@ def test_a_revision_changes_the_future_and_never_the_past(new_campaign, clock):
         if decision.arm == 0:
             campaign.record(bucket, total=4000)
     assert campaign.estimates()[0].mean > estimate + 0.3
-    assert list(campaign.ledger().decisions.values()) == decided
+    assert list(campaign.state().decisions.values()) == decided
 
 
 def test_missing_is_not_zero_and_not_waited_for(new_campaign, clock):
@@ -118,7 +118,7 @@ def test_final_stands_unless_it_is_corrected_on_purpose(new_campaign, clock):
         with pytest.raises(Conflicting, match="is final"):
             campaign.record(1, **change)
     assert campaign.record(1, total=1501, even_if_final=True).verdict == "revised"
-    assert campaign.ledger().value(1).status == "final"
+    assert campaign.state().value(1).status == "final"
 
 
 def test_negative_totals_are_accepted_and_marked(new_campaign, clock):
@@ -138,7 +138,7 @@ def test_what_comes_too_late_is_kept_and_not_used(new_campaign, clock):
     campaign.decide()
     clock.pass_by(days=6)
     assert campaign.record(1, total=9, beyond_range=True).verdict == "too late"
-    assert campaign.ledger().value(1).total == 1500
+    assert campaign.state().value(1).total == 1500
     assert campaign.history()[-1].body == {"verdict": "too late", "total": 9.0}
     # A bucket about which nothing was said in time will never be known: it is not waited for.
     assert told(campaign)[1] == Play(0, 5000, None, "override", 2)
@@ -342,7 +342,7 @@ def test_what_was_recorded_early_is_marked_until_it_is_recorded_again(new_campai
     assert "1 of the known was recorded before the bucket had ended" in status.data
     assert "known, recorded early" in status_html(status)
     assert "total known, recorded early" in totals_chart(status)["bars"][0]["words"]
-    assert "early: the bucket had not ended" in describe_entry(
+    assert "early: the bucket had not ended" in describe_event(
         campaign.history()[1], campaign.settings
     )
     assert campaign.record(1, rounds=2000, total=600).verdict == "same"  # the day brought no more
@@ -395,7 +395,7 @@ def test_days_that_were_not_asked_for_went_on_with_what_ran(new_campaign, clock)
     clock.pass_by(days=3)
     assert campaign.record("2026-03-05", rounds=5000, total=1500).verdict == "new"
     assert campaign.decide().bucket == 6
-    sources = [each.source for each in campaign.ledger().decisions.values()]
+    sources = [each.source for each in campaign.state().decisions.values()]
     assert sources == ["policy", "policy", "carried", "carried", "carried", "policy"]
     with pytest.raises(UnknownBucket, match="before the campaign's beginning"):
         campaign.record("2026-03-01", total=1)
@@ -423,7 +423,7 @@ def test_hold_resume_override_drop_finish(new_campaign, clock):
     campaign = new_campaign(parameters={"horizon": 450_000, "mean_delay": 10})
     me = {"who": "an operator", "why": "a test"}
     run_days(campaign, clock, 4)
-    held_on = campaign.ledger().decisions[4].option
+    held_on = campaign.state().decisions[4].option
     campaign.hold(**me)
     assert {each.option for each in run_days(campaign, clock, 10)} == {held_on}
     assert campaign.status().state == "held"
@@ -459,7 +459,7 @@ def test_an_order_counts_the_days_that_are_not_asked_for_once_it_has_begun(new_c
     assert campaign.decide().option == "C"
     clock.pass_by(days=7)
     assert campaign.decide().source == "policy"
-    options = [each.option for each in campaign.ledger().decisions.values()]
+    options = [each.option for each in campaign.state().decisions.values()]
     assert options[:10] == ["A"] * 3 + ["C"] * 7
 
 

@@ -10,7 +10,7 @@ from latesum import InvalidInput
 from latesum.campaigns import Campaign, Store
 from latesum.campaigns.changes import CHANGEABLE
 from latesum.campaigns.config import CampaignConfig
-from latesum.campaigns.describing import describe_entry
+from latesum.campaigns.describing import describe_event
 from latesum.campaigns.moving import export_campaign, exported_log, replay_log, restore_campaign
 from latesum.errors import Deleted, NotPossible, UnknownBucket
 from latesum.policies import registry
@@ -26,8 +26,8 @@ def days(campaign, clock, count):
     """Decide every morning, and record yesterday."""
     for _ in range(count):
         decision = campaign.decide()
-        if decision.bucket > 1 and decision.bucket - 1 in campaign.ledger().decisions:
-            arm = campaign.ledger().shown(decision.bucket - 1)
+        if decision.bucket > 1 and decision.bucket - 1 in campaign.state().decisions:
+            arm = campaign.state().shown(decision.bucket - 1)
             total = 1500 + 150 * arm
             campaign.record(decision.bucket - 1, rounds=5000, total=total)
         clock.pass_by(days=1)
@@ -118,7 +118,7 @@ def test_a_drop_is_undone(new_campaign, clock, policy):
     assert campaign.bring_back("B", **ME).option == "B"
     with pytest.raises(NotPossible, match="B was not dropped"):
         campaign.bring_back("B", **ME)
-    assert campaign.ledger().dropped == {}
+    assert campaign.state().dropped == {}
     clock.pass_by(days=-10)
     days(never, clock, 10)
     # At once it is as if it had never been away, and decisions in between stay as they were.
@@ -164,7 +164,7 @@ def test_an_override_is_cancelled_and_a_hold_stays(new_campaign, clock):
     days(campaign, clock, 2)
     campaign.hold(**ME)
     campaign.cancel_override(**ME)
-    assert campaign.ledger().order is None
+    assert campaign.state().order is None
     decision = campaign.decide()
     assert (decision.source, decision.option) == ("held", "C")
     with pytest.raises(NotPossible, match="there is no override"):
@@ -179,19 +179,19 @@ def test_a_new_policy_learns_from_the_whole_log(new_campaign, clock):
     campaign = new_campaign()
     flow = new_campaign("flow", **FLOW)
     days(campaign, clock, 30)
-    decided = [each.option for each in campaign.ledger().decisions.values()]
+    decided = [each.option for each in campaign.state().decisions.values()]
     done = campaign.change(policy="flow", **ME)
     assert done.kind == "change"
     # Both policies take the horizon and the mean delay; the rest is as for a new campaign.
     assert campaign.settings.parameters == flow.settings.parameters
     told = [each.plays for each in campaign.estimates()]
     assert sum(told) == 29 * 5000
-    assert [each.option for each in campaign.ledger().decisions.values()] == decided
+    assert [each.option for each in campaign.state().decisions.values()] == decided
     days(campaign, clock, 10)
     assert flow.policy().kind == campaign.policy().kind == "flow"
     replays_the_same(campaign)
-    entry = next(entry for entry in campaign.history() if entry.kind == "change")
-    assert "changed policy from odaaf to flow" in describe_entry(entry, campaign.settings)
+    event = next(event for event in campaign.history() if event.kind == "change")
+    assert "changed policy from odaaf to flow" in describe_event(event, campaign.settings)
 
 
 def test_what_another_policy_does_not_take_is_left_out_and_said(new_campaign, clock):
@@ -211,7 +211,7 @@ def test_the_horizon_and_the_delay_are_changed_in_time_or_rounds(new_campaign, c
     campaign.change(parameters={"horizon": "120 days", "mean_delay": "12 hours"}, **ME)
     assert campaign.settings.parameters == {"horizon": 600_000, "mean_delay": 2500.0}
     assert campaign.policy().horizon == 600_000
-    sentence = describe_entry(campaign.history()[-1], campaign.settings)
+    sentence = describe_event(campaign.history()[-1], campaign.settings)
     assert "changed horizon from 450,000 to 600,000, mean_delay from 1,500 to 2,500" in sentence
     with pytest.raises(NotPossible, match="nothing was changed"):
         campaign.change(parameters={"horizon": 600_000}, **ME)
@@ -232,7 +232,7 @@ def test_alignment_and_filling_up_are_changed(new_campaign, clock):
     assert campaign.settings.full_after == timedelta(days=7)
     clock.pass_by(days=1)
     days(campaign, clock, 10)
-    assert "aligned" in [each.source for each in campaign.ledger().decisions.values()]
+    assert "aligned" in [each.source for each in campaign.state().decisions.values()]
     campaign.change(align=None, fills_up={"1 day": 0.5, "2 days": 1}, **ME)
     campaign.change(lateness="9 days", **ME)
     assert campaign.settings.curve == ((timedelta(days=1), 0.5), (timedelta(days=2), 1.0))
@@ -291,10 +291,10 @@ def test_a_finished_campaign_is_reopened(new_campaign, clock):
     assert campaign.decide().source == "finished"
     campaign.reopen(**ME)
     campaign.record("2026-03-10", rounds=5000, total=1700)
-    sources = [each.source for each in campaign.ledger().decisions.values()]
+    sources = [each.source for each in campaign.state().decisions.values()]
     # Two days were not asked for; from the end until today C was shown.
     assert sources == ["policy"] * 5 + ["carried"] * 2 + ["finished"] * 4
-    assert campaign.ledger().shown(9) == 2
+    assert campaign.state().shown(9) == 2
     assert campaign.decide().source == "finished"  # what was answered for today stands
     clock.pass_by(days=1)
     assert campaign.decide().source == "policy"
@@ -343,7 +343,7 @@ def test_a_deleted_campaign_leaves_a_tombstone(store, clock):
         made.delete("baner", **ME)
     made.delete("banner", who="ada", why="a wrong start")
     says = r"campaign 'banner' was deleted on 20.* by ada: a wrong start"
-    for act in (other.decide, other.status, lambda: other.record(1, total=3), other.ledger,
+    for act in (other.decide, other.status, lambda: other.record(1, total=3), other.state,
                 lambda: Campaign.open("banner", store=store),
                 lambda: other.hold(**ME), lambda: export_campaign(store, "banner")):  # fmt: skip
         with pytest.raises(Deleted, match=says):
@@ -436,9 +436,9 @@ def test_a_bucket_before_the_first_question_is_filled_in(new_campaign, clock):
     with pytest.raises(UnknownBucket, match="before the campaign's beginning"):
         campaign.record("2026-02-19", rounds=5000, total=1600, shown="A")
     assert campaign.record("2026-02-22", rounds=5000, total=1600, shown="B").verdict == "new"
-    ledger = campaign.ledger()
-    assert (ledger.first, ledger.last) == (3, 11)
-    assert [each.option for each in ledger.decisions.values()][:-1] == ["B"] * 8
+    state = campaign.state()
+    assert (state.first, state.last) == (3, 11)
+    assert [each.option for each in state.decisions.values()][:-1] == ["B"] * 8
     assert campaign.record("2026-02-20", rounds=5000, total=1400, shown="A").verdict == "new"
     assert campaign.record("2026-02-25", rounds=5000, total=1900, shown="C").verdict == "new"
     known = {each.name: each.plays for each in campaign.estimates()}
@@ -452,7 +452,7 @@ def test_the_status_quo_is_what_was_shown_before_the_first_question(new_campaign
     assert campaign.record("2026-02-21", rounds=5000, total=1600).verdict == "new"
     assert campaign.record("2026-02-20", rounds=5000, total=1600).verdict == "new"
     assert campaign.decide().bucket == 11
-    sources = [each.source for each in campaign.ledger().decisions.values()]
+    sources = [each.source for each in campaign.state().decisions.values()]
     assert sources == ["reported"] * 2 + ["carried"] * 8 + ["policy"]
     assert campaign.estimates()[1].plays == 10_000
     replays_the_same(campaign)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from latesum import InvalidInput
 from latesum.campaigns import Campaign, Row, Store
-from latesum.campaigns.describing import describe_entry
+from latesum.campaigns.describing import describe_event
 from latesum.campaigns.importing import import_totals
 from latesum.campaigns.moving import export_all, exported_campaigns, replay_log, restore_all
 from latesum.campaigns.tables import TABLES
@@ -42,11 +42,11 @@ def started(new_campaign, clock, **changed):
 
 
 def recorded(campaign):
-    ledger = campaign.ledger()
+    state = campaign.state()
     return {
-        decision.label: (ledger.value(bucket).rounds, ledger.value(bucket).total)
-        for bucket, decision in ledger.decisions.items()
-        if ledger.value(bucket).recorded
+        decision.label: (state.value(bucket).rounds, state.value(bucket).total)
+        for bucket, decision in state.decisions.items()
+        if state.value(bucket).recorded
     }
 
 
@@ -130,9 +130,9 @@ def test_a_form_is_remembered_by_every_process_and_in_the_history(campaign, cloc
     assert other.file_form() == form
     again = import_totals(other, b"day,visits,orders\n2026-03-03,4000,8\n", by="ben")
     assert [row.verdict for _, row in again.rows] == ["new"]
-    entries = [entry for entry in other.history() if entry.kind == "file form"]
-    assert len(entries) == 1
-    assert describe_entry(entries[0], other.settings).endswith(
+    events = [event for event in other.history() if event.kind == "file form"]
+    assert len(events) == 1
+    assert describe_event(events[0], other.settings).endswith(
         "anna set how files are read (columns rounds=visits,total=orders): a file was imported so"
     )
     assert "set how files are read" in campaign.status().acts[-1]

@@ -26,7 +26,7 @@ def live(campaign, clock, count, rounds=5000):
     """Every morning the question, and the total of yesterday."""
     for _ in range(count):
         bucket = campaign.decide().bucket
-        if bucket - 1 in campaign.ledger().decisions:
+        if bucket - 1 in campaign.state().decisions:
             campaign.record(bucket - 1, rounds=rounds, total=0.3 * rounds)
         clock.pass_by(days=1)
     clock.pass_by(days=-1)
@@ -81,7 +81,7 @@ def test_days_before_the_first_question_could_not_be_asked_for(new_campaign, clo
     campaign.record("2026-03-01", rounds=5000, total=1500)
     campaign.record("2026-03-02", rounds=5000, total=1500)
     campaign.decide()
-    assert [each.source for each in campaign.ledger().decisions.values()].count("carried") > 3
+    assert [each.source for each in campaign.state().decisions.values()].count("carried") > 3
     assert "not asked for" not in found(campaign)
     clock.pass_by(days=4)
     campaign.decide()

@@ -12,10 +12,10 @@ from sqlalchemy import event
 
 from latesum import InvalidInput
 from latesum.campaigns import Campaign, Row, Store
+from latesum.campaigns.completeness import Completeness
 from latesum.campaigns.importing import import_totals
-from latesum.campaigns.ledger import Value
-from latesum.campaigns.maturity import Maturity
 from latesum.campaigns.moving import export_all, exported_campaigns, restore_all
+from latesum.campaigns.state import Value
 from latesum.campaigns.verdicts import check_row, judge
 from latesum.errors import BadField, BadFile
 from latesum.files import FileForm
@@ -180,14 +180,14 @@ def test_what_came_too_late_is_not_compared_with_all_that_did_before(new_campaig
             compared += 1
             return float(self) == other
 
-    value, maturity = Value(), Maturity(campaign.ledger(), clock())
+    value, completeness = Value(), Completeness(campaign.state(), clock())
     for number in range(500):
         row = check_row(Row(1, total=1.0), campaign.settings)._replace(total=Total(number))
-        verdict, body = judge(row, 0, value, maturity)
+        verdict, body = judge(row, 0, value, completeness)
         assert verdict == "too late"
         value.take(clock(), {**body, "by": "me"})
     assert compared < 5 * 500
-    assert judge(row._replace(total=7.0), 0, value, maturity) == ("too late", None)
+    assert judge(row._replace(total=7.0), 0, value, completeness) == ("too late", None)
     assert len(value.late) == 500
 
 
@@ -318,9 +318,9 @@ def test_no_writer_waits_while_many_rows_are_judged(two):
     write = meanwhile(lambda: other.record(295, total=5.0))
     results = one.record_many(ROWS, check_wanted=write)
     assert {each.verdict for each in results} == {"new"}
-    assert [entry.sequence for entry in one.history()] == list(range(1, 300 + 1 + 290 + 1))
+    assert [event.sequence for event in one.history()] == list(range(1, 300 + 1 + 290 + 1))
     assert one.history()[300].bucket == 295
-    assert other.ledger().value(290).total == 3.0
+    assert other.state().value(290).total == 3.0
 
 
 def test_what_changed_meanwhile_is_judged_anew(two):
@@ -328,7 +328,7 @@ def test_what_changed_meanwhile_is_judged_anew(two):
     write = meanwhile(lambda: other.record(2, total=5.0))
     results = one.record_many(ROWS, check_wanted=write)
     assert [each.verdict for each in results[:3]] == ["new", "revised", "new"]
-    assert other.ledger().value(2).total == 3.0
+    assert other.state().value(2).total == 3.0
     assert len(one.history()) == 300 + 1 + 290
 
 

@@ -39,8 +39,8 @@ def test_a_file_is_taken_in_with_a_verdict_for_each_row(campaign, clock):
     assert verdicts(import_totals(campaign, GOOD.encode())) == ["same", "same"]
     again = "date,rounds,total,status\n2026-03-02,5000,1510,final\n2026-03-04,,,missing\n"
     assert verdicts(import_totals(campaign, again.encode())) == ["revised", "new"]
-    assert campaign.ledger().value(1).total == 1510
-    assert campaign.ledger().value(3).status == "missing"
+    assert campaign.state().value(1).total == 1510
+    assert campaign.state().value(3).status == "missing"
 
 
 def test_the_words_of_the_page_name_columns_where_the_usual_names_are_missing():
@@ -99,7 +99,7 @@ def test_too_late_is_a_verdict(new_campaign, clock):
 )
 def test_other_separators_and_encodings_where_unambiguous(campaign, data, total):
     assert import_totals(campaign, data).written
-    assert campaign.ledger().value(1).total == total
+    assert campaign.state().value(1).total == total
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ ME = {"who": "an operator", "why": "a test"}
 
 
 def told(campaign):
-    return told_plays(campaign.ledger(), campaign.clock())
+    return told_plays(campaign.state(), campaign.clock())
 
 
 def run(campaign, clock, days, rate=0.3):
@@ -27,7 +27,7 @@ def run(campaign, clock, days, rate=0.3):
 def test_a_decision_has_the_number_of_the_bucket_in_which_its_block_began(new_campaign, clock):
     campaign = new_campaign()  # ODAAF's first block is five buckets long
     run(campaign, clock, 14)
-    decisions = list(campaign.ledger().decisions.values())
+    decisions = list(campaign.state().decisions.values())
     changes = [d.bucket for d, e in zip(decisions[1:], decisions, strict=False) if d.arm != e.arm]
     began = 1
     for decision in decisions:
@@ -40,7 +40,7 @@ def test_a_decision_has_the_number_of_the_bucket_in_which_its_block_began(new_ca
 def test_a_new_decision_for_the_same_option_is_a_block_of_its_own(new_campaign, clock):
     campaign = new_campaign(policy="flow", parameters={"horizon": 450_000, "mean_delay": 500})
     run(campaign, clock, 12)
-    decisions = list(campaign.ledger().decisions.values())
+    decisions = list(campaign.state().decisions.values())
     assert {each.purpose for each in decisions} == {"learn"}
     assert any(
         one.arm == other.arm and one.number != other.number
@@ -56,7 +56,7 @@ def test_orders_and_drops_have_numbers_of_their_own(new_campaign, clock):
     run(campaign, clock, 3)
     campaign.drop("B", **ME)
     run(campaign, clock, 1)
-    numbers = [(d.arm, d.purpose, d.number) for d in campaign.ledger().decisions.values()]
+    numbers = [(d.arm, d.purpose, d.number) for d in campaign.state().decisions.values()]
     assert numbers == [
         (0, "learn", 1), (2, "override", 2), (2, "override", 2), (0, "learn", 4), (0, "learn", 5),
     ]  # fmt: skip
@@ -76,7 +76,7 @@ def test_a_bucket_that_was_not_asked_for_goes_on_with_the_number_before(new_camp
     campaign.decide()
     clock.pass_by(days=7)
     campaign.decide()
-    assert [each.number for each in campaign.ledger().decisions.values()] == [1] * 7 + [8]
+    assert [each.number for each in campaign.state().decisions.values()] == [1] * 7 + [8]
 
 
 def test_a_replay_notices_another_number(new_campaign, clock):

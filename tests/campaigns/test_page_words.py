@@ -11,7 +11,7 @@ import pytest
 from latesum._plugins import POLICIES
 from latesum._sentences import ProgramReader, Reader, Sentence, joined, sentence
 from latesum.campaigns import Campaign, Row
-from latesum.campaigns.describing import describe_entry
+from latesum.campaigns.describing import describe_event
 from latesum.campaigns.outlook import percent
 from latesum.campaigns.page_words import PageReader, Words
 from latesum.campaigns.reasons import reason_of
@@ -148,7 +148,7 @@ def test_plain_texts_of_a_policy_of_ones_own_are_shown_as_they_are(tmp_path, mon
     page = status_html(campaign.status())
     assert "Played 5,000 rounds at 0.25 so far." in page
     assert "since 5,000 rounds are due." in page
-    entry = campaign.history()[0]
-    assert entry.body["why"] == "since 5,000 rounds are due"
-    shown = Words("number", 5000, SHARES).tell(describe_entry(entry, campaign.current_settings()))
-    assert shown.endswith(f"a for 1 bucket, {entry.body['why']}.")
+    event = campaign.history()[0]
+    assert event.body["why"] == "since 5,000 rounds are due"
+    shown = Words("number", 5000, SHARES).tell(describe_event(event, campaign.current_settings()))
+    assert shown.endswith(f"a for 1 bucket, {event.body['why']}.")

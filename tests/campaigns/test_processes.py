@@ -20,15 +20,15 @@ def two_addresses(store_address, request, tmp_path):
 
 
 def test_killed_at_a_few_random_moments(two_addresses):
-    said, _, entries = killtest.check(*two_addresses, moments=8, seed=3)
+    said, _, events = killtest.check(*two_addresses, moments=8, seed=3)
     assert said >= 8  # each worker is killed after its first answer at the earliest
-    assert entries > 0  # what is in the log was compared with a run never killed
+    assert events > 0  # what is in the log was compared with a run never killed
 
 
 def test_killed_at_a_few_random_moments_with_regions(two_addresses):
-    said, _, entries = killtest.check(*two_addresses, moments=6, seed=3, regional=True)
+    said, _, events = killtest.check(*two_addresses, moments=6, seed=3, regional=True)
     assert said >= 6
-    assert entries > 0
+    assert events > 0
 
 
 @pytest.mark.slow

@@ -32,7 +32,7 @@ def test_each_row_is_judged_by_the_ones_before_it(opened):
     one, _ = opened
     assert say(one, 300.0, 300.0, 310.0) == ["new", "same", "revised"]
     assert say(one, 310.0, 300.0) == ["same", "revised"]
-    assert one.ledger().value(1).total == 300.0
+    assert one.state().value(1).total == 300.0
 
 
 def test_what_another_process_wrote_is_seen(opened):
@@ -65,7 +65,7 @@ def test_what_failed_to_be_written_is_not_remembered(opened, monkeypatch):
         with pytest.raises(ConnectionError):
             say(one, 310.0)
     assert say(one, 310.0) == ["revised"]
-    assert [entry.kind for entry in one.store.log(one.stored.id)] == ["decision", *["record"] * 2]
+    assert [event.kind for event in one.store.log(one.stored.id)] == ["decision", *["record"] * 2]
 
 
 def test_more_buckets_than_are_kept_and_than_one_statement_asks_for(opened, monkeypatch):
@@ -96,7 +96,7 @@ def test_a_bucket_that_is_revised_often_stays_small(opened):
     for total in range(20):
         say(one, float(total))
     assert len(one._states.states["", 1].value.reports) == 1
-    assert len(one.ledger().value(1).reports) == 20
+    assert len(one.state().value(1).reports) == 20
 
 
 def test_what_is_kept_is_used(opened, monkeypatch):
@@ -115,7 +115,7 @@ def test_a_row_that_is_refused_stops_no_other_and_is_not_written(opened):
     assert "rounds" in said[0]
     assert "'soon'" in said[1]
     assert "more than 10 rounds" in said[4]
-    assert one.ledger().value(1).rounds == 1000
+    assert one.state().value(1).rounds == 1000
 
 
 def test_rows_that_are_bad_in_any_way_are_named_by_their_places(opened):
@@ -124,7 +124,7 @@ def test_rows_that_are_bad_in_any_way_are_named_by_their_places(opened):
         one.record_many([Row(1, 1000, 300.0), Row(1, -5), Row(1, 10, 11.0), Row("soon", 5)])
     places = [(place, bad.column) for place, bad in refused.value.problems]
     assert places == [(1, "rounds"), (2, "total"), (3, "bucket")]
-    assert not one.ledger().value(1).recorded
+    assert not one.state().value(1).recorded
 
 
 def test_a_row_that_stops_leaves_nothing_unless_it_may(opened):
@@ -132,9 +132,9 @@ def test_a_row_that_stops_leaves_nothing_unless_it_may(opened):
     rows = [Row(1, 1000, 300.0), Row(9, 5)]
     verdicts = [each.verdict for each in one.record_many(rows)]
     assert verdicts == ["new", "unknown bucket"]
-    assert not one.ledger().value(1).recorded
+    assert not one.state().value(1).recorded
     one.record_many([row._replace(allowed=Allowed(skip_unknown=True)) for row in rows])
-    assert one.ledger().value(1).total == 300.0
+    assert one.state().value(1).total == 300.0
 
 
 def test_an_act_happens_once_under_its_key(opened):
@@ -156,4 +156,4 @@ def test_an_act_happens_once_under_its_key(opened):
     assert (ended.option, ended.repeated) == ("red", False)
     # The option was left to the campaign this time, and the answer is what was done.
     assert other.finish(who="me", why="over", key="k3")[:3] == ("finish", "red", True)
-    assert [entry.kind for entry in one.history()] == ["decision", "hold", "override", "finish"]
+    assert [event.kind for event in one.history()] == ["decision", "hold", "override", "finish"]

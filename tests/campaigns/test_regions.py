@@ -68,7 +68,7 @@ def live(campaign, clock, days, acts=None):
     """Record yesterday in every region in the morning, and ask."""
     for _ in range(days):
         number = (clock.now.date() - FIRST).days
-        for region, part in campaign.ledger().parts.items():
+        for region, part in campaign.state().parts.items():
             if number in part.decisions:
                 option = campaign.settings.options[part.shown(number)]
                 day = FIRST + timedelta(days=number - 1)
@@ -81,7 +81,7 @@ def live(campaign, clock, days, acts=None):
 
 
 def shown(campaign, region):
-    return [each.option for each in campaign.ledger().parts[region].decisions.values()]
+    return [each.option for each in campaign.state().parts[region].decisions.values()]
 
 
 #: Of two kinds of stores, what the policy decides is the same: one is enough for the default run.
@@ -165,7 +165,7 @@ def test_rows_are_of_a_region_and_the_others_do_not_change(make):
     campaign = make()
     campaign.decide_all()
     assert campaign.record(1, region="south", rounds=3000, total=90).region == "south"
-    values = {region: part.value(1).total for region, part in campaign.ledger().parts.items()}
+    values = {region: part.value(1).total for region, part in campaign.state().parts.items()}
     assert values == {"north": None, "south": 90, "west": None}
     assert campaign.record(1, region="south", total=90).verdict == "same"
     assert campaign.record(1, region="north", total=150).verdict == "new"
@@ -201,7 +201,7 @@ def test_files_have_a_column_for_the_region(make, clock):
         ("new", "north"),
         ("new", "south"),
     ]
-    assert campaign.ledger().parts["south"].shares(1) == ((0, 0.3), (2, 0.7))
+    assert campaign.state().parts["south"].shares(1) == ((0, 0.3), (2, 0.7))
     table = campaign.table("buckets")
     again = import_totals(campaign, table.to_csv().encode())
     assert {row.verdict for _, row in again.rows} == {"same"}
@@ -229,7 +229,7 @@ def test_files_have_a_column_for_the_region(make, clock):
         decimal=",",
     )
     assert import_totals(campaign, german.encode(), form).written
-    assert campaign.ledger().parts["west"].value(1).total == 44
+    assert campaign.state().parts["west"].value(1).total == 44
 
 
 @POSTGRESQL
@@ -245,11 +245,11 @@ def test_acts_are_for_a_region_or_for_all(make, clock):
         20: lambda: campaign.add("a voucher", **ME),
     }
     live(campaign, clock, 30, acts)
-    held = campaign.ledger().parts["south"].decisions
+    held = campaign.state().parts["south"].decisions
     assert len({held[number].arm for number in range(5, 14)}) == 1
     assert {held[number].source for number in range(6, 14)} == {"held"}
     assert shown(campaign, "west")[6:8] == ["free shipping"] * 2
-    assert campaign.ledger().parts["west"].decisions[9].source == "policy"
+    assert campaign.state().parts["west"].decisions[9].source == "policy"
     assert "a gift" not in shown(campaign, "north")[11:17]
     assert {shown(campaign, region)[15] for region in SIZES} == {"ten off"}
     dwell = campaign.market().found.settings.dwell

@@ -14,8 +14,8 @@ def test_after_sixty_days_of_daily_life_every_total_is_used(load_example, tmp_pa
             worries[number] = {each.code for each in found}
         if number == 61:
             table = campaign.table("buckets").to_records()
-            decided = list(campaign.ledger().decisions.values())
-            acts = [entry.kind for entry in campaign.history() if entry.bucket is None]
+            decided = list(campaign.state().decisions.values())
+            acts = [event.kind for event in campaign.history() if event.bucket is None]
             mismatches = replay_log(campaign.first_settings, campaign.history())
             parameters = campaign.settings.parameters
             status = campaign.status()

@@ -15,7 +15,7 @@ ME = {"who": "an operator", "why": "a test"}
 
 
 def told(campaign):
-    return told_plays(campaign.ledger(), campaign.clock())
+    return told_plays(campaign.state(), campaign.clock())
 
 
 def test_dropping_an_option_ends_an_override_to_it(new_campaign, clock):
@@ -25,7 +25,7 @@ def test_dropping_an_option_ends_an_override_to_it(new_campaign, clock):
     assert campaign.decide().option == "C"
     clock.pass_by(days=1)
     campaign.drop("C", **ME)
-    assert campaign.ledger().order is None
+    assert campaign.state().order is None
     assert campaign.decide().option != "C"
 
 
@@ -59,11 +59,11 @@ def test_the_first_total_is_no_revision(new_campaign, clock):
     campaign.decide()
     clock.pass_by(days=1)
     assert campaign.record(1, rounds=5000, total=1500).verdict == "new"
-    assert campaign.ledger().value(1).revisions == 0
+    assert campaign.state().value(1).revisions == 0
     assert campaign.record(1, total=1500).verdict == "same"
-    assert campaign.ledger().value(1).revisions == 0
+    assert campaign.state().value(1).revisions == 0
     assert campaign.record(1, total=1510).verdict == "revised"
-    assert campaign.ledger().value(1).revisions == 1
+    assert campaign.state().value(1).revisions == 1
 
 
 def test_a_total_at_exactly_the_lateness_is_in_time(new_campaign, clock):
@@ -86,13 +86,13 @@ def test_what_came_too_late_is_kept_once(new_campaign, clock):
     campaign.decide()
     clock.pass_by(days=4)
     assert campaign.record(1, rounds=5000, total=1500).verdict == "too late"
-    entries = len(campaign.history())
+    events = len(campaign.history())
     for _ in range(3):
         clock.pass_by(days=1)
         assert campaign.record(1, rounds=5000, total=1500).verdict == "too late"
-    assert len(campaign.history()) == entries
+    assert len(campaign.history()) == events
     assert campaign.record(1, rounds=5000, total=1501).verdict == "too late"  # this is news
-    assert len(campaign.history()) == entries + 1
+    assert len(campaign.history()) == events + 1
 
 
 def test_a_total_at_the_limit_is_not_refused_for_its_last_digit(new_campaign, clock):
@@ -133,7 +133,7 @@ def test_an_older_file_does_not_make_a_final_value_provisional(new_campaign, clo
     clock.pass_by(days=1)
     campaign.record(1, rounds=5000, total=1500, status="final")
     assert campaign.record(1, total=1500, status="provisional").verdict == "same"
-    assert campaign.ledger().value(1).status == "final"
+    assert campaign.state().value(1).status == "final"
     assert told(campaign)[0].total == 1500
 
 
@@ -145,7 +145,7 @@ def test_a_final_value_that_is_corrected_to_a_provisional_one_must_settle(new_ca
     assert told(campaign)[0].total == 1500
     campaign.record(1, status="missing", even_if_final=True)
     campaign.record(1, total=1400)
-    assert campaign.ledger().value(1).status == "provisional"
+    assert campaign.state().value(1).status == "provisional"
     assert told(campaign)[0].total is None
     clock.pass_by(days=2)
     assert told(campaign)[0].total == 1400
@@ -157,7 +157,7 @@ def test_a_missing_bucket_has_no_total(new_campaign, clock):
     clock.pass_by(days=1)
     campaign.record(1, rounds=5000, total=1500)
     campaign.record(1, status="missing")
-    assert campaign.ledger().value(1).total is None
+    assert campaign.state().value(1).total is None
 
 
 def test_the_present_bucket_is_not_taken_to_be_over(new_campaign, clock):

@@ -396,10 +396,10 @@ class Comparison(RuleBasedStateMachine):
     def crash_in_the_middle_of_a_write(self):
         with (
             contextlib.suppress(RuntimeError),
-            self.campaign._ledgers.writing() as (writer, ledger),
+            self.campaign._states_cache.writing() as (writer, state),
         ):
             body = {"who": "x", "why": "y"}
-            ledger.take(writer.append(self.now, "hold", None, body))
+            state.take(writer.append(self.now, "hold", None, body))
             raise RuntimeError
 
     @rule()
@@ -518,13 +518,13 @@ class Comparison(RuleBasedStateMachine):
     def the_log_says_what_the_model_says(self):
         if not hasattr(self, "campaign"):
             return
-        ledger = self.campaign.ledger()
-        assert [(d.arm, d.purpose) for d in ledger.decisions.values()] == list(
+        state = self.campaign.state()
+        assert [(d.arm, d.purpose) for d in state.decisions.values()] == list(
             self.model.decided.values()
         )
-        assert list(ledger.decisions) == list(self.model.decided)
+        assert list(state.decisions) == list(self.model.decided)
         for bucket, value in self.model.values.items():
-            seen = ledger.value(bucket)
+            seen = state.value(bucket)
             assert (seen.rounds, seen.total, seen.status, seen.shown) == (
                 value["rounds"], value["total"], value["status"], value["shown"],
             )  # fmt: skip

@@ -249,7 +249,7 @@ class RegionalComparison(RuleBasedStateMachine):
     def the_log_says_what_the_model_says(self):
         if not hasattr(self, "campaign"):
             return
-        for region, part in self.campaign.ledger().parts.items():
+        for region, part in self.campaign.state().parts.items():
             found = {bucket: (each.arm, each.source) for bucket, each in part.decisions.items()}
             assert found == self.model.decided[region]
             for bucket, value in self.model.values[region].items():

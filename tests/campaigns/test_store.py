@@ -45,7 +45,7 @@ class TestContract:
         written = append(store, one, 3) + append(store, one, 2, first_bucket=4)
         append(store, other, 1)
         assert store.log(one.id) == written
-        assert [entry.sequence for entry in written] == [1, 2, 3, 4, 5]
+        assert [event.sequence for event in written] == [1, 2, 3, 4, 5]
         assert store.log(one.id, after=3) == written[3:]
         assert store.decisions(one.id, 2) == {"": written[1]}
         assert store.decisions(one.id, 99) == {}
@@ -80,7 +80,7 @@ class TestContract:
             writer.append(NOW, "decision", 1, {})
         thread.join()
         assert order == ["first", "second"]
-        assert [entry.kind for entry in store.log(made.id)] == ["decision", "record"]
+        assert [event.kind for event in store.log(made.id)] == ["decision", "record"]
         with contextlib.suppress(RuntimeError), store.writing(made.id) as writer:
             writer.append(NOW, "record", 1, {})
             writer.flush()
@@ -156,9 +156,9 @@ def test_the_newest_entry_of_a_kind(store):
     assert store.newest_of(one.id, "hold") is None
     with store.writing(one.id) as writer:
         for number in range(3):
-            entry = writer.append(NOW, "hold", None, {"number": number})
+            event = writer.append(NOW, "hold", None, {"number": number})
         writer.append(NOW, "resume", None, {})
-    assert store.newest_of(one.id, "hold") == entry
+    assert store.newest_of(one.id, "hold") == event
     assert store.newest_of(other.id, "hold") is None
 
 

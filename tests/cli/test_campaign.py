@@ -112,7 +112,7 @@ def test_export_restore_and_move(run, tmp_path):
     assert code == 2
     assert "say which campaign" in err
     assert run("next", "-c", "copy")[1].startswith("2026-03-02: red")
-    assert "1 entries are now in" in run("move", "copy", "--to", "other.db")[1]
+    assert "1 events are now in" in run("move", "copy", "--to", "other.db")[1]
     code, _, err = run("next", "-c", "copy", day="2026-03-03")
     assert code == 2
     assert "moved to other.db" in err

@@ -187,18 +187,18 @@ def check(address, acknowledged, buckets):
     with Store(address) as store, tempfile.TemporaryDirectory() as folder:
         campaign = Campaign.open(NAME, store=store)
         history = campaign.history()
-        assert [entry.sequence for entry in history] == list(range(1, len(history) + 1))
+        assert [event.sequence for event in history] == list(range(1, len(history) + 1))
         timeline = {row.bucket: row for row in campaign.status().timeline}
         for bucket, total in acknowledged.items():
             assert (timeline[bucket].rounds, timeline[bucket].total) == (1000, total)
         reference = Campaign.create(name=NAME, **SETTINGS, store=Path(folder) / "reference.db")
         drive(ByLibrary(reference), lambda bucket: bucket >= buckets)
 
-        def told(entries, *kinds):
+        def told(events, *kinds):
             return [
-                (entry.kind, entry.bucket, {**entry.body, "who": 0, "by": 0, "key": 0})
-                for entry in entries
-                if entry.kind in kinds
+                (event.kind, event.bucket, {**event.body, "who": 0, "by": 0, "key": 0})
+                for event in events
+                if event.kind in kinds
             ]
 
         calm = reference.history()

@@ -81,7 +81,7 @@ def test_the_whole_round(client, tmp_path):
     client.resume("banner", why="a test")
     client.drop("banner", "blue", why="a test")
     client.finish("banner", why="a test")
-    kinds = [entry["kind"] for entry in client.history("banner")]
+    kinds = [event["kind"] for event in client.history("banner")]
     assert kinds[-4:] == ["override", "resume", "drop", "finish"]
 
 
@@ -95,7 +95,7 @@ def test_lost_answers_are_asked_for_again_and_nothing_is_done_twice(client, way)
     assert losing(client.record, "banner", 1, total=3).verdict == "same"  # the fourth time it is
     losing(client.hold, "banner", why="a test")
     losing(client.override, "banner", "red", why="a test")
-    kinds = [entry["kind"] for entry in client.history("banner")]
+    kinds = [event["kind"] for event in client.history("banner")]
     assert kinds == ["decision", "record", "hold", "override"]
 
 

@@ -7,7 +7,7 @@ from service_settings import SETTINGS
 
 from latesum.campaigns import Campaign
 from latesum.campaigns.config import CampaignConfig
-from latesum.campaigns.entries import Entry
+from latesum.campaigns.events import Event
 from latesum.campaigns.health import Finding
 from latesum.service.summaries import CampaignSummary, Wanted, count_glances
 
@@ -101,7 +101,7 @@ def test_a_page_of_very_many_buckets_is_small_and_shows_all_of_them(make_service
     settings = CampaignConfig.read(
         {**SETTINGS, "name": "long", "every": "hour", "start": "2025-01-01 00:00"}
     )
-    entries = []
+    events = []
     for bucket in range(1, buckets + 1):
         arm = bucket // 37 % 2
         begin = start + timedelta(hours=bucket - 1)
@@ -110,10 +110,10 @@ def test_a_page_of_very_many_buckets_is_small_and_shows_all_of_them(make_service
             "source": "policy", "rounds": 1000, "number": bucket,
             "reason": f"{settings.options[arm]} for 1,000 rounds, to learn more about it.",
         }  # fmt: skip
-        entries.append(Entry(0, begin, "decision", bucket, body))
+        events.append(Event(0, begin, "decision", bucket, body))
         record = {"rounds": 1000, "total": 300 + bucket % 50, "verdict": "new", "by": "shop"}
-        entries.append(Entry(0, begin + timedelta(hours=1), "record", bucket, record))
-    service.store.create("long", settings.to_json(), start, entries)
+        events.append(Event(0, begin + timedelta(hours=1), "record", bucket, record))
+    service.store.create("long", settings.to_json(), start, events)
     clock.now = start + timedelta(hours=buckets, minutes=5)
     reader = service.as_("read")
     for span in ("", "?span=all", "?span=30", "?span=nonsense"):

@@ -213,7 +213,7 @@ def test_every_act(visitor, site):
         assert f": {why}" in told
     page.fill("#search", "teal")
     visitor.follow(".filter button")
-    found = page.locator(".history li").all_inner_texts()  # entries are told with the names of now
+    found = page.locator(".history li").all_inner_texts()  # events are told with the names of now
     assert len(found) == 3
     assert all("teal" in each for each in found)
     visitor.goto("/campaigns/acts")

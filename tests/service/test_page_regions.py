@@ -180,7 +180,7 @@ def test_acts_and_typed_totals_are_of_a_region(browser, site, clock):
     page.wait_for_selector("#now[data-state=held]")
     visitor.act("resume", "go on")
     page.wait_for_selector("#now[data-state=running]")
-    assert {act.region for act in campaign.ledger().acts} == {"", "north", "south", "west"}
+    assert {act.region for act in campaign.state().acts} == {"", "north", "south", "west"}
 
     page.click("text=Bring in totals")
     assert page.input_value("#record-region") == "north"
@@ -195,7 +195,7 @@ def test_acts_and_typed_totals_are_of_a_region(browser, site, clock):
         page.wait_for_selector(f"#record-form .done >> text=in {region}: new")
     assert visitor.complaints == []
     visitor.context.close()
-    parts = campaign.ledger().parts
+    parts = campaign.state().parts
     last = parts["west"].last
     assert parts["south"].value(last).total == 210
     assert parts["west"].shares(last) == ((0, 0.5), (2, 0.5))

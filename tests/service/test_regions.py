@@ -85,8 +85,8 @@ def test_acts_are_for_a_region(operator, regional, clock):
     assert {each["option"] for each in status["market"]["effects"]} == set(SETTINGS["options"])
     assert operator.get(f"{regional}/estimates").status_code == 200
     assert operator.get(f"{regional}/explanation").status_code == 200
-    entries = operator.get(f"{regional}/history").json()["entries"]
-    assert {entry["region"] for entry in entries} == {"north", "south"}
+    events = operator.get(f"{regional}/history").json()["events"]
+    assert {event["region"] for event in events} == {"north", "south"}
 
 
 def test_the_page_of_a_campaign_with_regions_can_be_made(service, operator, regional, clock):

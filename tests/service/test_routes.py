@@ -81,7 +81,7 @@ def test_a_total_of_the_evening_is_marked_as_early_and_used_once_its_day_is_over
     row = operator.get(f"{daily}/status").json()["timeline"][0]
     assert (row["state"], row["early"], row["used_total"]) == ("known", True, 300)
     assert "known, recorded early" in operator.get("/campaigns/daily").text
-    decided, recorded = operator.get(f"{daily}/history").json()["entries"]
+    decided, recorded = operator.get(f"{daily}/history").json()["events"]
     assert decided["body"]["number"] == 1
     assert "early: the bucket had not ended" in recorded["sentence"]
 
@@ -202,8 +202,8 @@ def test_acts_are_done_once_under_one_key(operator, campaign):
     for _ in range(2):
         done = operator.post(f"{campaign}/finish", json={"why": "over"}, headers=finish)
         assert done.json()["state"] == "finished"
-    history = operator.get(f"{campaign}/history").json()["entries"]
-    acts = [(entry["kind"], entry["body"]["who"]) for entry in history if "who" in entry["body"]]
+    history = operator.get(f"{campaign}/history").json()["events"]
+    acts = [(event["kind"], event["body"]["who"]) for event in history if "who" in event["body"]]
     assert acts == [
         ("hold", "operate"),
         ("override", "the night shift (token operate)"),
@@ -231,8 +231,8 @@ def test_looking(operator, campaign):
     page = operator.get(f"{campaign}/history", params={"limit": 2}).json()
     assert page["more"]
     rest = operator.get(f"{campaign}/history", params={"after": 2}).json()
-    assert [entry["sequence"] for entry in page["entries"] + rest["entries"]] == [1, 2, 3]
-    assert rest["entries"][0]["sentence"]
+    assert [event["sequence"] for event in page["events"] + rest["events"]] == [1, 2, 3]
+    assert rest["events"][0]["sentence"]
 
 
 def test_unknown_things_are_404(operator, campaign):
@@ -373,8 +373,8 @@ def test_a_campaign_is_changed_over_http(operator, campaign):
     assert act("hold").json()["note"].startswith("The override to vert goes on, for 3 more")
     assert act("resume").json()["state"] == "overridden"
     assert act("cancel-override").json()["state"] == "running"
-    history = operator.get(f"{campaign}/history").json()["entries"]
-    assert any("renamed green to vert" in entry["sentence"] for entry in history)
+    history = operator.get(f"{campaign}/history").json()["events"]
+    assert any("renamed green to vert" in event["sentence"] for event in history)
     assert act("finish", option="vert").json()["state"] == "finished"
     assert act("archive").json()["state"] == "archived"
     assert operator.get("/v1/campaigns").json()["campaigns"] == []

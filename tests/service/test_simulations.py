@@ -44,7 +44,7 @@ def test_options_that_are_close_are_decided_later(grown, monkeypatch):
     monkeypatch.setattr(forecasting, "REPLICATIONS", 8)
     monkeypatch.setattr(forecasting, "MOST_BUCKETS", 30)
     close = grown([0.0250, 0.0265], 6)
-    asked = question_of(close.ledger(), close.status())
+    asked = question_of(close.state(), close.status())
     assert asked is not None
     assert asked.lag == 1
     found = forecast(asked)
@@ -53,18 +53,18 @@ def test_options_that_are_close_are_decided_later(grown, monkeypatch):
     low, middle, high = (1e9 if each is None else each for each in found["buckets"])
     assert 1 + asked.lag <= low <= middle <= high
     clear = grown([0.20, 0.23], 4)
-    question = question_of(clear.ledger(), clear.status())
+    question = question_of(clear.state(), clear.status())
     if question is not None:  # otherwise it is decided
         assert (forecast(question)["buckets"][1] or 1e9) < middle
 
 
 def test_what_is_over_or_unknown_is_not_simulated(grown, clock):
     campaign = grown([0.02, 0.03], 1)
-    assert question_of(campaign.ledger(), campaign.status()) is None  # no total is known
+    assert question_of(campaign.state(), campaign.status()) is None  # no total is known
     campaign.record_many([Row(1, 5000, 100.0)])
-    assert question_of(campaign.ledger(), campaign.status()) is not None
+    assert question_of(campaign.state(), campaign.status()) is not None
     campaign.hold(who="ada", why="a look")
-    assert question_of(campaign.ledger(), campaign.status()) is None
+    assert question_of(campaign.state(), campaign.status()) is None
 
 
 def test_a_forecast_in_words(grown):
@@ -135,9 +135,9 @@ def test_a_plan_in_lines_gets_surer(lasting_service):
 
 def test_days_that_pass_do_not_change_a_question(grown, clock):
     campaign = grown([0.02, 0.03], 5)
-    first = question_of(campaign.ledger(), campaign.status())
+    first = question_of(campaign.state(), campaign.status())
     clock.now += timedelta(hours=1)
-    assert question_of(campaign.ledger(), campaign.status()) == first
+    assert question_of(campaign.state(), campaign.status()) == first
 
 
 @pytest.fixture
@@ -181,7 +181,7 @@ def test_the_rest_of_a_campaign_with_regions_is_simulated(regional, monkeypatch)
     monkeypatch.setattr(market_forecasting, "_MOST_REPLICATIONS", 10)
     monkeypatch.setattr(market_forecasting, "MOST_BUCKETS", 40)
     clear = regional(0.08, 4)
-    asked = market_question_of(clear.ledger(), clear.status())
+    asked = market_question_of(clear.state(), clear.status())
     asked = MarketQuestion(**json.loads(json.dumps(asked._asdict())))  # as it goes to the process
     assert asked.lag == 0  # the newest total that could be there is
     found = market_forecast(asked)
@@ -204,11 +204,11 @@ def test_options_of_regions_that_are_the_same_are_decided_later_than_clear_ones(
     shares = []
     for lift in (0.0, 0.15):
         campaign = regional(lift, 6)
-        asked = market_question_of(campaign.ledger(), campaign.status())
+        asked = market_question_of(campaign.state(), campaign.status())
         shares.append(1.0 if asked is None else market_forecast(asked)["decided"])
     assert shares[0] <= shares[1]
     campaign.hold(who="ada", why="a look")
-    assert market_question_of(campaign.ledger(), campaign.status()) is None
+    assert market_question_of(campaign.state(), campaign.status()) is None
 
 
 def test_of_very_many_regions_there_is_no_forecast_and_the_page_says_so(operator, monkeypatch):

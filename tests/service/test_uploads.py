@@ -217,7 +217,7 @@ def wait_for(what, seconds=300):
 
 def written(service):
     _, content = ask(service, "GET", f"{PATH}/history?after={BUCKETS}")
-    return [entry["bucket"] for entry in json.loads(content)["entries"]]
+    return [event["bucket"] for event in json.loads(content)["events"]]
 
 
 def file_of(rows):

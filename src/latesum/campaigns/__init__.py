@@ -6,8 +6,8 @@ from latesum._extras import need
 need("campaigns")  # before anything of it is imported
 
 from latesum.campaigns.campaign import Campaign, system_clock
-from latesum.campaigns.entries import Entry
-from latesum.campaigns.ledger import Decision
+from latesum.campaigns.events import Event
+from latesum.campaigns.state import Decision
 from latesum.campaigns.store import Store
 from latesum.campaigns.verdicts import Recorded, Row
 from latesum.errors import BadField, Conflicting, Moved, UnknownBucket, UnknownCampaign
@@ -17,7 +17,7 @@ __all__ = [
     "Campaign",
     "Conflicting",
     "Decision",
-    "Entry",
+    "Event",
     "Moved",
     "Recorded",
     "Row",

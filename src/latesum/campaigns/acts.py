@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 from latesum._checks import InvalidInput
 from latesum._sentences import counted
 from latesum.campaigns.changes import changed_fields, check_addition, check_new_name
+from latesum.campaigns.completeness import effect_on_totals
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.deciding import after_the_end, carry
-from latesum.campaigns.entries import Entry
-from latesum.campaigns.ledger import Ledger
-from latesum.campaigns.maturity import effect_on_totals
+from latesum.campaigns.events import Event
 from latesum.campaigns.setting_fields import check_printable
+from latesum.campaigns.state import CampaignState
 from latesum.campaigns.store import Writer
 from latesum.errors import NotPossible
 
@@ -66,92 +66,92 @@ class OperatorAct(NamedTuple):
         said = read_who_and_why(who, why)
         return cls(kind, key, {"who": said[0], **body, "why": said[1]}, region=region)
 
-    def write(self, writer: Writer, ledger: Ledger, at: datetime) -> Acted:
+    def write(self, writer: Writer, state: CampaignState, at: datetime) -> Acted:
         """Write it down, unless it cannot be done or was done under this key before."""
-        entry = self._done_before(ledger)
-        repeated = entry is not None
+        event = self._done_before(state)
+        repeated = event is not None
         note = ""
-        if entry is None:
-            more, note = self._particulars(self._able(ledger), at)
+        if event is None:
+            more, note = self._particulars(self._able(state), at)
             if self.kind == "reopen":
-                _fill_the_pause(writer, ledger, at)
-            # The key is in the act's own entry, so that both are written or neither.
+                _fill_the_pause(writer, state, at)
+            # The key is in the act's own event, so that both are written or neither.
             key = {} if self.key is None else {"key": self.key}
-            entry = writer.append(at, self.kind, None, {**self.body, **more, **key}, self.region)
-            ledger.take(entry)
-        arm = entry.body.get("option")
-        name = entry.body.get("name") if arm is None else ledger.settings.options[arm]
-        return Acted(entry.kind, name, repeated, note)
+            event = writer.append(at, self.kind, None, {**self.body, **more, **key}, self.region)
+            state.take(event)
+        arm = event.body.get("option")
+        name = event.body.get("name") if arm is None else state.settings.options[arm]
+        return Acted(event.kind, name, repeated, note)
 
-    def preview(self, ledger: Ledger, at: datetime) -> Acted:
+    def preview(self, state: CampaignState, at: datetime) -> Acted:
         """What it would do, without doing it."""
-        part = self._able(ledger)
+        part = self._able(state)
         return Acted(self.kind, None, False, self._particulars(part, at)[1])
 
-    def _able(self, ledger: Ledger) -> Ledger:
+    def _able(self, state: CampaignState) -> CampaignState:
         """The first part in which it can be done: what can be done in one region at least is done there."""
-        parts = ledger.parts_of(self.region)
+        parts = state.parts_of(self.region)
         obstacles = [next(self._obstacles(part), None) for part in parts]
         if None not in obstacles:
             raise NotPossible(f"the campaign cannot do that: {obstacles[0]}.")
         return parts[obstacles.index(None)]
 
-    def _done_before(self, ledger: Ledger) -> Entry | None:
+    def _done_before(self, state: CampaignState) -> Event | None:
         if self.key is None:
             return None
-        entry = next((act for act in ledger.acts if act.body.get("key") == self.key), None)
-        if entry is None:
+        event = next((act for act in state.acts if act.body.get("key") == self.key), None)
+        if event is None:
             return None
         said = {name: value for name, value in self.body.items() if name != "who"}
         if self.any_option:
-            said["option"] = entry.body.get("option")
+            said["option"] = event.body.get("option")
         asked = self.kind, self.region
-        if (entry.kind, entry.region) != asked or any(
-            entry.body[name] != said[name] for name in said
+        if (event.kind, event.region) != asked or any(
+            event.body[name] != said[name] for name in said
         ):
             raise NotPossible("this Idempotency-Key was used for another act; choose a new one.")
-        return entry
+        return event
 
-    def _obstacles(self, ledger: Ledger) -> Iterator[str]:
+    def _obstacles(self, state: CampaignState) -> Iterator[str]:
         """Why it cannot be done."""
-        if ledger.archived and self.kind != "reopen":
+        if state.archived and self.kind != "reopen":
             yield "it is in the archive; reopen it first"
-        if ledger.finished and self.kind not in _AFTER_THE_END:
+        if state.finished and self.kind not in _AFTER_THE_END:
             yield "it is finished; reopen it first"
-        if self.kind == "reopen" and ledger.finished is None and ledger.archived is None:
+        if self.kind == "reopen" and state.finished is None and state.archived is None:
             yield "it is not finished"
-        if self.kind == "archive" and ledger.finished is None and ledger.decisions:
+        if self.kind == "archive" and state.finished is None and state.decisions:
             yield "it still runs; finish it first"
-        if self.kind == "hold" and ledger.hold:
+        if self.kind == "hold" and state.hold:
             yield "it is held already"
-        if self.kind == "resume" and ledger.hold is None and ledger.order is None:
+        if self.kind == "resume" and state.hold is None and state.order is None:
             yield "it is neither held nor overridden"
-        if self.kind == "cancel-override" and ledger.order is None:
+        if self.kind == "cancel-override" and state.order is None:
             yield "there is no override"
         arm = self.body.get("option")
         if arm is not None and self.kind != "rename":
-            yield from self._obstacles_of(ledger, arm)
+            yield from self._obstacles_of(state, arm)
 
-    def _obstacles_of(self, ledger: Ledger, arm: int) -> Iterator[str]:
+    def _obstacles_of(self, state: CampaignState, arm: int) -> Iterator[str]:
         """Why it cannot be done with this option."""
-        name = ledger.settings.options[arm]
+        name = state.settings.options[arm]
         if self.kind == "bring-back":
-            if arm not in ledger.dropped:
+            if arm not in state.dropped:
                 yield f"{name} was not dropped"
             return
-        if arm in ledger.dropped:
+        if arm in state.dropped:
             again = " already" if self.kind == "drop" else "; bring it back first"
             yield f"{name} was dropped{again}"
-        if self.kind == "drop" and len(ledger.dropped) == ledger.settings.n_options - 1:
+        if self.kind == "drop" and len(state.dropped) == state.settings.n_options - 1:
             yield f"{name} is the last option left; finish the campaign instead"
 
-    def _particulars(self, ledger: Ledger, at: datetime) -> tuple[dict[str, Any], str]:
+    def _particulars(self, state: CampaignState, at: datetime) -> tuple[dict[str, Any], str]:
         """What the log keeps besides what was asked for, and what to know about the act."""
-        settings = ledger.settings
+        settings = state.settings
         if self.kind == "add":
             name = check_new_name(settings, self.body["name"])
             check_addition(settings, name)
-            return {"name": name}, _when_it_comes(ledger, name)
+            return {"name": name}, _when_it_comes(state, name)
         if self.kind == "rename":
             arm = self.body["option"]
             name = check_new_name(settings, self.body["name"], renamed=arm)
@@ -160,15 +160,15 @@ class OperatorAct(NamedTuple):
             changes, before, notes = changed_fields(settings, self.body["asked"])
             if not changes.keys().isdisjoint(_ABOUT_TOTALS):
                 after = CampaignConfig.from_json({**settings.to_json(), **changes})
-                notes += effect_on_totals(ledger, after, at)
+                notes += effect_on_totals(state, after, at)
             return {"changes": changes, "before": before}, " ".join(notes)
-        if self.kind == "resume" and ledger.hold is not None and ledger.order is not None:
-            return {"override_goes_on": True}, _order_text(ledger)
-        if self.kind == "resume" and ledger.hold is None:
+        if self.kind == "resume" and state.hold is not None and state.order is not None:
+            return {"override_goes_on": True}, _order_text(state)
+        if self.kind == "resume" and state.hold is None:
             return {}, "There was no hold: the override has ended."
-        if self.kind == "hold" and ledger.order is not None:
-            return {}, _order_text(ledger)
-        order = ledger.order
+        if self.kind == "hold" and state.order is not None:
+            return {}, _order_text(state)
+        order = state.order
         if self.kind == "drop" and order is not None and order.arm == self.body["option"]:
             return {}, "The override to it has ended."
         return {}, ""
@@ -184,29 +184,29 @@ def read_who_and_why(who: object, why: object) -> tuple[str, str]:
     return said[0], said[1]
 
 
-def _order_text(ledger: Ledger) -> str:
-    assert ledger.order is not None
-    left = ledger.order.left
+def _order_text(state: CampaignState) -> str:
+    assert state.order is not None
+    left = state.order.left
     return (
-        f"The override to {ledger.settings.options[ledger.order.arm]} goes on, for "
+        f"The override to {state.settings.options[state.order.arm]} goes on, for "
         f"{counted(left, 'more bucket')}; `cancel-override` ends it."
     )
 
 
-def _when_it_comes(ledger: Ledger, name: str) -> str:
-    if ledger.order is not None:
+def _when_it_comes(state: CampaignState, name: str) -> str:
+    if state.order is not None:
         return f"{name} is asked for once the override is over."
-    if ledger.hold is not None:
+    if state.hold is not None:
         return f"{name} is asked for once the campaign is resumed."
     return ""
 
 
-def _fill_the_pause(writer: Writer, ledger: Ledger, at: datetime) -> None:
+def _fill_the_pause(writer: Writer, state: CampaignState, at: datetime) -> None:
     """Between its end and now the campaign went on with what it was finished with.
 
     The present bucket is a part of that: what was answered for it stands.
     """
-    for region, part in ledger.parts.items():
+    for region, part in state.parts.items():
         finished, last, buckets = part.finished, part.last, part.settings.buckets
         if finished is None or last is None or not buckets.timed:
             return
@@ -220,4 +220,4 @@ def _fill_the_pause(writer: Writer, ledger: Ledger, at: datetime) -> None:
             ended_before = buckets.end(bucket) <= finished.at
             choice = carry(before) if ended_before else after_the_end(part, bucket)
             body = choice.body(buckets.label(bucket))
-            ledger.take(writer.append(at, "decision", bucket, body, region))
+            state.take(writer.append(at, "decision", bucket, body, region))

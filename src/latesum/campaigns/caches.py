@@ -1,4 +1,4 @@
-"""What an open campaign keeps in memory: its ledger, and its policy as it was told the ledger.
+"""What an open campaign keeps in memory: its state, and its policy as it was told the state.
 
 Both follow from the log alone, so that each can be thrown away and made again at any time.
 """
@@ -11,8 +11,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from latesum.campaigns.config import CampaignConfig
-from latesum.campaigns.entries import Entry
-from latesum.campaigns.ledger import Ledger, new_ledger
+from latesum.campaigns.events import Event
+from latesum.campaigns.state import CampaignState, new_state
 from latesum.campaigns.store import Store, Writer
 from latesum.policies import Play, Policy
 
@@ -24,47 +24,47 @@ Told = Play | int
 _CHECKPOINT_EVERY = 32
 
 
-class LedgerCache:
-    """The ledger of a campaign that other processes write to as well."""
+class StateCache:
+    """The state of a campaign that other processes write to as well."""
 
     def __init__(self, store: Store, campaign: int, settings: CampaignConfig) -> None:
         self._store = store
         self._campaign = campaign
         self._settings = settings  # as at the campaign's beginning
-        self._ledger = new_ledger(settings)
+        self._state = new_state(settings)
 
-    def refresh(self) -> Ledger:
+    def refresh(self) -> CampaignState:
         """What the log adds up to now."""
-        ledger = self._catch_up(lambda after: self._store.log(self._campaign, after))
-        if ledger.newest is None:
+        state = self._catch_up(lambda after: self._store.log(self._campaign, after))
+        if state.newest is None:
             self._store.check_there(self._campaign)
-        return ledger
+        return state
 
     @contextlib.contextmanager
-    def writing(self) -> Iterator[tuple[Writer, Ledger]]:
-        """A write transaction in which the ledger is that of the store, up to the last entry."""
+    def writing(self) -> Iterator[tuple[Writer, CampaignState]]:
+        """A write transaction in which the state is that of the store, up to the last event."""
         written = False
         try:
             with self._store.writing(self._campaign) as writer:
                 yield writer, self._catch_up(writer.log)
             written = True
         finally:
-            if not written:  # the ledger may hold entries that were never written
-                self._ledger = new_ledger(self._settings)
+            if not written:  # the state may hold events that were never written
+                self._state = new_state(self._settings)
 
-    def _catch_up(self, read: Callable[[int], list[Entry]]) -> Ledger:
-        """Take in what is new. The newest entry is read again: is this still the log we know?"""
-        known = self._ledger.newest
-        entries = read(0 if known is None else known.sequence - 1)
+    def _catch_up(self, read: Callable[[int], list[Event]]) -> CampaignState:
+        """Take in what is new. The newest event is read again: is this still the log we know?"""
+        known = self._state.newest
+        events = read(0 if known is None else known.sequence - 1)
         if known is not None:
-            if entries[:1] == [known]:
-                del entries[0]
+            if events[:1] == [known]:
+                del events[0]
             else:  # the database was put back to an earlier state
-                self._ledger = new_ledger(self._settings)
-                entries = read(0)
-        for entry in entries:
-            self._ledger.take(entry)
-        return self._ledger
+                self._state = new_state(self._settings)
+                events = read(0)
+        for event in events:
+            self._state.take(event)
+        return self._state
 
 
 class ReplayCache:
@@ -116,13 +116,15 @@ class PolicyCache:
         self._settings = settings
         return self._replays.after(told)
 
-    def market_choices(self, ledger: Ledger, bucket: int, now: datetime) -> dict[str, MarketChoice]:
+    def market_choices(
+        self, state: CampaignState, bucket: int, now: datetime
+    ) -> dict[str, MarketChoice]:
         """What `switchback` shows in every region: decided together, and asked for one by one."""
         from latesum.campaigns.market import choose_all, market_rows
 
-        found = market_rows(ledger, now, bucket)
-        gone = [sorted(part.dropped) for part in ledger.parts.values()]
+        found = market_rows(state, now, bucket)
+        gone = [sorted(part.dropped) for part in state.parts.values()]
         asked = (bucket, found, gone)
         if self._choices is None or self._choices[0] != asked:
-            self._choices = asked, choose_all(ledger, bucket, found)
+            self._choices = asked, choose_all(state, bucket, found)
         return self._choices[1]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, overload
 from latesum._checks import InvalidInput, known_name, shortened
 from latesum.campaigns.acts import Acted, OperatorAct, read_who_and_why
 from latesum.campaigns.buckets import When
-from latesum.campaigns.caches import LedgerCache, PolicyCache
+from latesum.campaigns.caches import PolicyCache, StateCache
 from latesum.campaigns.changes import settings_after_all
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.deciding import (
@@ -26,12 +26,12 @@ from latesum.campaigns.deciding import (
     final_decision,
     told_plays,
 )
-from latesum.campaigns.entries import Entry
+from latesum.campaigns.events import Event
 from latesum.campaigns.health import Finding, find_health, without_doubts
-from latesum.campaigns.ledger import Decision, Ledger, decision_of, new_ledger
 from latesum.campaigns.operating import Operated
 from latesum.campaigns.own_delay import find_own_delay
 from latesum.campaigns.recorder import BucketState, Recorder, RegionBucket, check_gap, why_unknown
+from latesum.campaigns.state import CampaignState, Decision, decision_of, new_state
 from latesum.campaigns.store import Store, Stored, Writer
 from latesum.campaigns.verdicts import (
     NO_EXCEPTIONS,
@@ -71,10 +71,10 @@ def system_clock() -> datetime:
 
 
 class _States(NamedTuple):
-    """What the log says about some buckets up to its entry `newest`."""
+    """What the log says about some buckets up to its event `newest`."""
 
     states: dict[RegionBucket, BucketState]
-    newest: Entry | None
+    newest: Event | None
 
 
 class Campaign(Operated):
@@ -115,8 +115,8 @@ class Campaign(Operated):
         self._owns_store = owns_store
         self._lock = threading.RLock()
         self._states: _States | None = None
-        self._ledgers = LedgerCache(store, stored.id, self.first_settings)
-        self._reading: Ledger | None = None
+        self._log = StateCache(store, stored.id, self.first_settings)
+        self._reading: CampaignState | None = None
         self._policies = PolicyCache()
 
     @classmethod
@@ -186,14 +186,14 @@ class Campaign(Operated):
                 self._changed = changed
             return self.settings
 
-    def _refreshed(self) -> Ledger:
+    def _refreshed(self) -> CampaignState:
         """What the log adds up to now."""
-        ledger = self._ledgers.refresh()
-        self.settings = ledger.settings
-        return ledger
+        state = self._log.refresh()
+        self.settings = state.settings
+        return state
 
     @contextlib.contextmanager
-    def _one_reading(self) -> Iterator[Ledger]:
+    def _one_reading(self) -> Iterator[CampaignState]:
         """What the log adds up to, read once for all that is looked up within the block.
 
         Another process may rename an option between two readings; an answer must not mix both.
@@ -234,41 +234,39 @@ class Campaign(Operated):
                 if found.keys() >= set(regions):
                     options = self.current_settings().options
                     return {region: decision_of(found[region], options) for region in regions}
-            ledger = self._refreshed()
-            bucket = bucket_to_decide(ledger, when, now)
-            if all(bucket in part.decisions for part in ledger.parts.values()):
-                return {region: part.decisions[bucket] for region, part in ledger.parts.items()}
-            if ledger.finished is not None:
-                return {region: final_decision(ledger, bucket, region) for region in regions}
-            check_open(ledger)
-            choose(
-                ledger, self._policies, bucket, now, region=regions[0]
-            )  # the long part, unlocked
-            with self._ledgers.writing() as (writer, ledger):
-                if ledger.finished is not None:
-                    return {region: final_decision(ledger, bucket, region) for region in regions}
-                check_open(ledger)
+            state = self._refreshed()
+            bucket = bucket_to_decide(state, when, now)
+            if all(bucket in part.decisions for part in state.parts.values()):
+                return {region: part.decisions[bucket] for region, part in state.parts.items()}
+            if state.finished is not None:
+                return {region: final_decision(state, bucket, region) for region in regions}
+            check_open(state)
+            choose(state, self._policies, bucket, now, region=regions[0])  # the long part, unlocked
+            with self._log.writing() as (writer, state):
+                if state.finished is not None:
+                    return {region: final_decision(state, bucket, region) for region in regions}
+                check_open(state)
                 for region in regions:
-                    self._carry_up_to(bucket, now, writer, ledger, region)
-                for region, part in ledger.parts.items():
+                    self._carry_up_to(bucket, now, writer, state, region)
+                for region, part in state.parts.items():
                     if bucket not in part.decisions:
-                        check_next(ledger, bucket)
-                        choice = choose(ledger, self._policies, bucket, now, region=region)
-                        self._write_decision(bucket, choice, now, writer, ledger, region)
-                return {region: part.decisions[bucket] for region, part in ledger.parts.items()}
+                        check_next(state, bucket)
+                        choice = choose(state, self._policies, bucket, now, region=region)
+                        self._write_decision(bucket, choice, now, writer, state, region)
+                return {region: part.decisions[bucket] for region, part in state.parts.items()}
 
     def _carry_up_to(
-        self, bucket: int, now: datetime, writer: Writer, ledger: Ledger, region: str
+        self, bucket: int, now: datetime, writer: Writer, state: CampaignState, region: str
     ) -> None:
         """No one asked for some buckets before this one: what ran before went on."""
-        part = ledger.parts[region]
+        part = state.parts[region]
         last = part.last
         if last is None or not self.settings.buckets.timed:
             return
         check_gap(bucket - last)
         for missed in range(last + 1, bucket):
             choice = carry(part.decisions[missed - 1])
-            self._write_decision(missed, choice, now, writer, ledger, region)
+            self._write_decision(missed, choice, now, writer, state, region)
 
     def _write_decision(
         self,
@@ -276,11 +274,11 @@ class Campaign(Operated):
         choice: Choice,
         now: datetime,
         writer: Writer,
-        ledger: Ledger,
+        state: CampaignState,
         region: str,
     ) -> None:
         body = choice.body(self.settings.buckets.label(bucket))
-        ledger.take(writer.append(now, "decision", bucket, body, region))
+        state.take(writer.append(now, "decision", bucket, body, region))
 
     # Recording.
 
@@ -390,7 +388,7 @@ class Campaign(Operated):
                 if writer.changed != changed:
                     raise _SettingsChanged
                 if drafted is None or not drafted.move_to(writer):
-                    # The states still hold if the log ends with the same entry as after them.
+                    # The states still hold if the log ends with the same event as after them.
                     holds = before is not None and before.newest == writer.newest()
                     known = before.states if before is not None and holds else {}
                     recorder = Recorder(settings, writer, now, known)
@@ -411,8 +409,8 @@ class Campaign(Operated):
         with self._lock:
             if dry_run:
                 return act.preview(self._refreshed(), self.clock())
-            with self._ledgers.writing() as (writer, ledger):
-                done = act.write(writer, ledger, self.clock())
+            with self._log.writing() as (writer, state):
+                done = act.write(writer, state, self.clock())
             self.current_settings()
             return done
 
@@ -476,16 +474,16 @@ class Campaign(Operated):
             raise NotPossible(
                 "switchback keeps no state; `market()` says what it is told and finds."
             )
-        with self._one_reading() as ledger:
-            told = told_plays(ledger, self.clock())
-            return self._policies.after(ledger.settings, told).copy()
+        with self._one_reading() as state:
+            told = told_plays(state, self.clock())
+            return self._policies.after(state.settings, told).copy()
 
     def explain_policy(self) -> list[str]:
         """What the policy has found out, and what it asks for next, in sentences."""
         with self._lock:
-            ledger = self._refreshed()
-            told = told_plays(ledger, self.clock())
-            return explain_policy(ledger, self._policies.after(ledger.settings, told), told)
+            state = self._refreshed()
+            told = told_plays(state, self.clock())
+            return explain_policy(state, self._policies.after(state.settings, told), told)
 
     def market(self) -> MarketView:
         """What the model of `switchback` finds: effects, chances, the delay, outliers, warnings."""
@@ -493,8 +491,8 @@ class Campaign(Operated):
 
         if not self.settings.is_market:
             raise NotPossible(f"{self.settings.policy} has no model of a market; switchback has.")
-        with self._one_reading() as ledger:
-            return view_market(ledger, self.clock())
+        with self._one_reading() as state:
+            return view_market(state, self.clock())
 
     def estimates(self, level: float = 0.95) -> list[Estimate]:
         """What is believed of each option, per round in the campaign's own unit.
@@ -502,9 +500,9 @@ class Campaign(Operated):
         Args:
             level: The confidence level of the intervals.
         """
-        with self._one_reading() as ledger:
+        with self._one_reading() as state:
             if self.settings.is_market:
-                return self.market().estimates(ledger, level)
+                return self.market().estimates(state, level)
             rescale = self.settings.per_round
             return [
                 each._replace(
@@ -517,14 +515,14 @@ class Campaign(Operated):
 
     def leading(self) -> int:
         """The option that looks best now, of those that may still be shown."""
-        with self._one_reading() as ledger:
+        with self._one_reading() as state:
             if self.settings.is_market:
-                return self.market().leading(ledger)
-            rows = [each for each in self.policy().estimates() if each.arm not in ledger.dropped]
+                return self.market().leading(state)
+            rows = [each for each in self.policy().estimates() if each.arm not in state.dropped]
             known = [each for each in rows if each.mean is not None and each.active]
             known = known or [each for each in rows if each.mean is not None]
             if not known:
-                return rows[0].arm if ledger.last is None else ledger.decisions[ledger.last].arm
+                return rows[0].arm if state.last is None else state.decisions[state.last].arm
             return max(known, key=lambda each: each.mean or 0.0).arm
 
     def winner(self) -> str | None:
@@ -540,32 +538,32 @@ class Campaign(Operated):
         Args:
             bucket: The bucket, if not now.
         """
-        with self._one_reading() as ledger:
+        with self._one_reading() as state:
             if self.settings.is_market:
-                return self._explain_market(ledger, bucket)
+                return self._explain_market(state, bucket)
             if bucket is None:
-                own = find_own_delay(ledger, self.clock())
+                own = find_own_delay(state, self.clock())
                 *findings, following = self.explain_policy()
                 return [*findings, *([] if own is None else [own.sentence]), following]
             number = self.settings.buckets.number(bucket)
-            if number not in ledger.decisions:
+            if number not in state.decisions:
                 raise InvalidInput(why_unknown(self.settings, number, self.clock()))
-            decision = ledger.decisions[number]
+            decision = state.decisions[number]
             assert decision.sequence is not None
             earlier = self.ledger_before(decision.sequence)
             told = told_plays(earlier, decision.at, number)
             findings = PolicyCache().after(earlier.settings, told).findings()
             return [*findings, *_reasons([decision])]
 
-    def _explain_market(self, ledger: Ledger, bucket: When | None) -> list[str]:
+    def _explain_market(self, state: CampaignState, bucket: When | None) -> list[str]:
         from latesum.campaigns.market_view import view_market
 
         if bucket is None:
-            shown = [part.decisions[part.last] for part in ledger.parts.values() if part.last]
+            shown = [part.decisions[part.last] for part in state.parts.values() if part.last]
             return [*self.market().sentences(), *_reasons(shown)]
         number = self.settings.buckets.number(bucket)
         taken = [
-            part.decisions[number] for part in ledger.parts.values() if number in part.decisions
+            part.decisions[number] for part in state.parts.values() if number in part.decisions
         ]
         if not taken:
             raise InvalidInput(why_unknown(self.settings, number, self.clock()))
@@ -599,7 +597,7 @@ class Campaign(Operated):
 
         known_name(name, tables.TABLES, "table of a campaign")
         if name == "decisions":
-            return tables.decisions_table(self.ledger())
+            return tables.decisions_table(self.state())
         status = self.status(level)
         if name == "estimates":
             return tables.estimates_table(status)
@@ -607,8 +605,8 @@ class Campaign(Operated):
 
     def health(self) -> list[Finding]:
         """What is wrong or worrying now, the worst first, each with what to do about it."""
-        with self._one_reading() as ledger:
-            found = find_health(ledger, self.clock(), self.store.free_bytes())
+        with self._one_reading() as state:
+            found = find_health(state, self.clock(), self.store.free_bytes())
             doubtful = len(without_doubts(found)) < len(found)
             return without_doubts(found) if doubtful and self.winner() is not None else found
 
@@ -616,27 +614,27 @@ class Campaign(Operated):
         """What must be seen to now, such as that nothing is learned, and what to do; None if nothing."""
         return next((each.sentence for each in self.health() if each.level == "alarm"), None)
 
-    def history(self) -> list[Entry]:
-        """The whole log, oldest entry first."""
+    def history(self) -> list[Event]:
+        """The whole log, oldest event first."""
         return self.store.log(self.stored.id)
 
-    def ledger(self) -> Ledger:
+    def state(self) -> CampaignState:
         """What the log adds up to now."""
-        with self._one_reading() as ledger:
-            return ledger
+        with self._one_reading() as state:
+            return state
 
-    def ledger_before(self, sequence: int) -> Ledger:
-        """What the log added up to before one of its entries.
+    def ledger_before(self, sequence: int) -> CampaignState:
+        """What the log added up to before one of its events.
 
         Args:
-            sequence: The entry's place in the log.
+            sequence: The event's place in the log.
         """
-        ledger = new_ledger(self.first_settings)
-        for entry in self.history():
-            if entry.sequence >= sequence:
+        state = new_state(self.first_settings)
+        for event in self.history():
+            if event.sequence >= sequence:
                 break
-            ledger.take(entry)
-        return ledger
+            state.take(event)
+        return state
 
 
 def _reasons(decisions: Iterable[Decision]) -> list[str]:

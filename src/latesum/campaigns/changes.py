@@ -1,4 +1,4 @@
-"""How a campaign's settings change: by entries of its log, taken in one after the other.
+"""How a campaign's settings change: by events of its log, taken in one after the other.
 
 What a campaign was created with stays as it is in the store. What it is set up with at a moment is
 that, with all changes up to then. A decision is read again by the settings of its own moment; the next
@@ -15,7 +15,7 @@ from latesum._checks import InvalidInput, known_name
 from latesum._sentences import sentence
 from latesum.campaigns.before import NO_OPTION
 from latesum.campaigns.config import CampaignConfig
-from latesum.campaigns.entries import Entry
+from latesum.campaigns.events import Event
 from latesum.campaigns.market_fields import SWITCHBACK
 from latesum.campaigns.setting_fields import read_option_name
 from latesum.errors import NotPossible
@@ -29,12 +29,12 @@ CHANGEABLE = (
 MOST_OPTIONS = 100
 
 
-def settings_after(settings: CampaignConfig, entry: Entry) -> CampaignConfig:
-    """The settings after an entry of the log that changes them."""
-    saved, body = settings.to_json(), entry.body
-    if entry.kind == "add":
+def settings_after(settings: CampaignConfig, event: Event) -> CampaignConfig:
+    """The settings after an event of the log that changes them."""
+    saved, body = settings.to_json(), event.body
+    if event.kind == "add":
         saved["options"] = [*saved["options"], body["name"]]
-    elif entry.kind == "rename":
+    elif event.kind == "rename":
         before = saved["options"][body["option"]]
         saved["options"] = [body["name"] if each == before else each for each in saved["options"]]
         if saved.get("status_quo") == before:
@@ -44,10 +44,10 @@ def settings_after(settings: CampaignConfig, entry: Entry) -> CampaignConfig:
     return CampaignConfig.from_json(saved)
 
 
-def settings_after_all(settings: CampaignConfig, entries: Iterable[Entry]) -> CampaignConfig:
-    """The settings after all these entries, each of which changes them."""
-    for entry in entries:
-        settings = settings_after(settings, entry)
+def settings_after_all(settings: CampaignConfig, events: Iterable[Event]) -> CampaignConfig:
+    """The settings after all these events, each of which changes them."""
+    for event in events:
+        settings = settings_after(settings, event)
     return settings
 
 

@@ -9,8 +9,8 @@ from collections import Counter
 from typing import Any, NamedTuple
 
 from latesum.campaigns.campaign import Campaign
+from latesum.campaigns.completeness import Completeness
 from latesum.campaigns.deciding import told_plays
-from latesum.campaigns.maturity import Maturity
 from latesum.campaigns.page_words import words_of
 from latesum.campaigns.status import BucketRow, Status
 from latesum.campaigns.vocabulary import Purpose
@@ -30,13 +30,13 @@ _PURPOSES: dict[Purpose, str] = {
 
 def phases(campaign: Campaign) -> dict[int, int]:
     """The policy's phase in each bucket, for policies that have phases, by what is known now."""
-    ledger, now = campaign.ledger(), campaign.clock()
-    if ledger.settings.is_market:
+    state, now = campaign.state(), campaign.clock()
+    if state.settings.is_market:
         return {}
-    maturity = Maturity(ledger, now)
-    told = told_plays(ledger, now)
-    policy = ledger.settings.build_policy()
-    buckets = (bucket for bucket in list(ledger.decisions) if maturity.rounds(bucket))
+    completeness = Completeness(state, now)
+    told = told_plays(state, now)
+    policy = state.settings.build_policy()
+    buckets = (bucket for bucket in list(state.decisions) if completeness.rounds(bucket))
     found = {}
     for each in told:
         if not isinstance(each, Play):

@@ -10,11 +10,11 @@ from latesum._checks import InvalidInput
 from latesum._sentences import Sentence, counted, sentence
 from latesum.campaigns.buckets import When
 from latesum.campaigns.caches import PolicyCache, Told
+from latesum.campaigns.completeness import Completeness
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.learning import bucket_word
-from latesum.campaigns.ledger import Decision, Ledger
-from latesum.campaigns.maturity import Maturity
 from latesum.campaigns.reasons import say_asked
+from latesum.campaigns.state import CampaignState, Decision
 from latesum.campaigns.vocabulary import Purpose, Source
 from latesum.errors import NotPossible
 from latesum.policies import Play, Policy
@@ -24,7 +24,7 @@ _NOT_WORTH_A_BUCKET = 0.1
 
 
 def told_plays(
-    ledger: Ledger,
+    state: CampaignState,
     now: datetime,
     before: int | None = None,
 ) -> list[Told]:
@@ -38,23 +38,23 @@ def told_plays(
     - The number of a block is the bucket in which it began, as its decision says. Where something else
       was shown, the number rises where the option changes, and after a drop.
     """
-    settings = ledger.settings
-    maturity = Maturity(ledger, now)
-    drops = sorted(ledger.dropped.items(), key=lambda drop: drop[1])
+    settings = state.settings
+    completeness = Completeness(state, now)
+    drops = sorted(state.dropped.items(), key=lambda drop: drop[1])
     told: list[Told] = []
     last: tuple[int, int, Purpose] | None = None
-    for bucket, decision in ledger.decisions.items():
+    for bucket, decision in state.decisions.items():
         if before is not None and bucket >= before:
             break
         while drops and drops[0][1] <= bucket:
             told.append(drops.pop(0)[0])
             last = None
-        rounds, known = maturity.rounds(bucket), maturity.known(bucket)
+        rounds, known = completeness.rounds(bucket), completeness.known(bucket)
         total = None if known.total is None else settings.scaled(known.total, rounds)
         if rounds == 0:
             _add_to_last(told, total)
             continue
-        arm = ledger.shown(bucket)
+        arm = state.shown(bucket)
         as_decided = arm == decision.arm and known.state != "missing"
         purpose: Purpose = decision.purpose if as_decided else "override"
         number = bucket
@@ -102,7 +102,7 @@ class Choice(NamedTuple):
 
 
 def choose(
-    ledger: Ledger,
+    state: CampaignState,
     policies: PolicyCache,
     bucket: int,
     now: datetime,
@@ -112,20 +112,20 @@ def choose(
 
     It never waits.
     """
-    settings = ledger.settings
+    settings = state.settings
     if settings.is_market:
-        return _choose_in_market(ledger, policies, bucket, now, region)
-    last = ledger.decisions.get(bucket - 1)
-    if _goes_on(settings, ledger, last, bucket):
+        return _choose_in_market(state, policies, bucket, now, region)
+    last = state.decisions.get(bucket - 1)
+    if _goes_on(settings, state, last, bucket):
         assert last is not None
         reason = f"{last.option} runs to the end of the {_block_name(settings)} it began."
         return Choice(last.arm, last.purpose, "aligned", None, reason, last.number)
-    told = told_plays(ledger, now, bucket)
-    policy = at_next_block(ledger, policies.after(settings, told), told)
+    told = told_plays(state, now, bucket)
+    policy = at_next_block(state, policies.after(settings, told), told)
     asked = policy.ask()
     arm = asked.arm
     source: Source = "policy"
-    ordered = _people_first(settings, ledger, last, "The campaign")
+    ordered = _people_first(settings, state, last, "The campaign")
     if ordered is not None:
         arm, source, reason = ordered
     else:
@@ -137,22 +137,22 @@ def choose(
     return Choice(arm, purpose, source, asked.rounds, reason, number if goes_on else bucket)
 
 
-def at_next_block(ledger: Ledger, policy: Policy, told: list[Told]) -> Policy:
+def at_next_block(state: CampaignState, policy: Policy, told: list[Told]) -> Policy:
     """The policy at the block that the next bucket is for: a block is a number of whole buckets.
 
     Once as many buckets were shown as a block was expected to take, less than half a bucket that is
     left of it counts as played: a whole bucket for the rest would be spent on nothing.
 
     Args:
-        ledger: What the log adds up to.
+        state: What the log adds up to.
         policy: The policy, which was told all of `told`.
         told: What it was told.
     """
     asked, last = policy.ask(), told[-1] if told else None
-    expected = ledger.settings.expected_rounds
+    expected = state.settings.expected_rounds
     if not isinstance(last, Play) or asked.number != last.number or 2 * asked.rounds >= expected:
         return policy
-    block = [each for each in ledger.decisions.values() if each.number == asked.number]
+    block = [each for each in state.decisions.values() if each.number == asked.number]
     planned = block[0].rounds if block else None
     if planned is None or len(block) < math.ceil(planned / expected - _NOT_WORTH_A_BUCKET):
         return policy
@@ -167,22 +167,22 @@ def _say_block(settings: CampaignConfig, arm: int, rounds: int, why: str) -> Sen
     return say_asked(settings.options[arm], counted(buckets, bucket_word(settings)), why)
 
 
-def explain_policy(ledger: Ledger, policy: Policy, told: list[Told]) -> list[str]:
+def explain_policy(state: CampaignState, policy: Policy, told: list[Told]) -> list[str]:
     """What a policy has found out, and what it asks for next, in buckets.
 
     Args:
-        ledger: What the log adds up to.
+        state: What the log adds up to.
         policy: The policy, which was told all of `told`.
         told: What it was told.
     """
-    following = at_next_block(ledger, policy, told)
+    following = at_next_block(state, policy, told)
     asked = following.ask()
-    said = _say_block(ledger.settings, asked.arm, asked.rounds, following.reason())
+    said = _say_block(state.settings, asked.arm, asked.rounds, following.reason())
     return [*policy.findings(), sentence("Next: {asked}", asked=said)]
 
 
 def _people_first(
-    settings: CampaignConfig, part: Ledger, last: Decision | None, what: str
+    settings: CampaignConfig, part: CampaignState, last: Decision | None, what: str
 ) -> tuple[int, Source, str] | None:
     """What people ordered or held, with its reason; None if the policy decides."""
     if part.order is not None:
@@ -195,13 +195,13 @@ def _people_first(
 
 
 def _choose_in_market(
-    ledger: Ledger, policies: PolicyCache, bucket: int, now: datetime, region: str
+    state: CampaignState, policies: PolicyCache, bucket: int, now: datetime, region: str
 ) -> Choice:
     """The same for `switchback`, which decides for all regions together."""
-    part = ledger.parts[region]
+    part = state.parts[region]
     last = part.decisions.get(bucket - 1)
-    asked = policies.market_choices(ledger, bucket, now)[region]
-    ordered = _people_first(ledger.settings, part, last, region or "The campaign")
+    asked = policies.market_choices(state, bucket, now)[region]
+    ordered = _people_first(state.settings, part, last, region or "The campaign")
     arm, source, reason = ordered or (asked.arm, "policy", asked.reason)
     purpose: Purpose = asked.purpose if arm == asked.arm else "override"
     goes_on = last is not None and (last.arm, last.purpose) == (arm, purpose)
@@ -209,18 +209,18 @@ def _choose_in_market(
     return Choice(arm, purpose, source, None, reason, number)
 
 
-def bucket_to_decide(ledger: Ledger, when: When | None, now: datetime) -> int:
+def bucket_to_decide(state: CampaignState, when: When | None, now: datetime) -> int:
     """The bucket that is asked for; refused where it cannot be decided now."""
-    buckets = ledger.settings.buckets
+    buckets = state.settings.buckets
     if when is not None:
         bucket = buckets.number(when)
     elif buckets.timed:
         bucket = buckets.number(now)
-    elif ledger.last is None:
+    elif state.last is None:
         bucket = 1
     else:
-        bucket = ledger.last + (1 if ledger.recorded(ledger.last) else 0)
-    first = ledger.first or 1
+        bucket = state.last + (1 if state.recorded(state.last) else 0)
+    first = state.first or 1
     if bucket < first:
         raise InvalidInput(
             sentence(
@@ -236,33 +236,33 @@ def bucket_to_decide(ledger: Ledger, when: When | None, now: datetime) -> int:
             f"{buckets.label(bucket)} is too far ahead to decide on: at most the "
             f"{buckets.every} after the present one, {buckets.label(buckets.number(now) + 1)}."
         )
-    check_next(ledger, bucket)
+    check_next(state, bucket)
     return bucket
 
 
-def check_open(ledger: Ledger) -> None:
+def check_open(state: CampaignState) -> None:
     """Refuse to decide in a campaign that was put into the archive before it began."""
-    if ledger.archived is not None and ledger.finished is None:
+    if state.archived is not None and state.finished is None:
         raise NotPossible("the campaign is in the archive; reopen it first.")
 
 
-def check_next(ledger: Ledger, bucket: int) -> None:
+def check_next(state: CampaignState, bucket: int) -> None:
     """Refuse to leave out numbered buckets."""
-    following = (ledger.last or 0) + 1
-    if not ledger.settings.buckets.timed and bucket > following:
+    following = (state.last or 0) + 1
+    if not state.settings.buckets.timed and bucket > following:
         raise InvalidInput(f"bucket {bucket} cannot be decided yet; the next one is {following}.")
 
 
-def final_decision(ledger: Ledger, bucket: int, region: str = "") -> Decision:
+def final_decision(state: CampaignState, bucket: int, region: str = "") -> Decision:
     """The option for a bucket of a finished campaign; it is not in the log."""
-    assert ledger.finished is not None
-    settings = ledger.settings
-    arm = ledger.finished.body["option"]
+    assert state.finished is not None
+    settings = state.settings
+    arm = state.finished.body["option"]
     label = settings.buckets.label(bucket)
-    reason = f"The campaign is finished: {ledger.finished.body['why']}"
+    reason = f"The campaign is finished: {state.finished.body['why']}"
     return Decision(
         bucket, label, settings.options[arm], arm, "commit", "finished", None, reason,
-        ledger.finished.at, None, bucket, region=region,
+        state.finished.at, None, bucket, region=region,
     )  # fmt: skip
 
 
@@ -272,12 +272,12 @@ def carry(last: Decision) -> Choice:
     return Choice(last.arm, last.purpose, "carried", None, reason, last.number)
 
 
-def after_the_end(ledger: Ledger, bucket: int) -> Choice:
+def after_the_end(state: CampaignState, bucket: int) -> Choice:
     """What ran in a bucket of a campaign that was finished, and is reopened now."""
-    finished = ledger.finished
+    finished = state.finished
     assert finished is not None
     arm = finished.body["option"]
-    reason = f"The campaign was finished, so {ledger.settings.options[arm]} was shown."
+    reason = f"The campaign was finished, so {state.settings.options[arm]} was shown."
     return Choice(arm, "override", "finished", None, reason, bucket)
 
 
@@ -287,16 +287,18 @@ def fill_in(settings: CampaignConfig, arm: int, bucket: int) -> Choice:
     return Choice(arm, "override", "reported", None, reason, bucket)
 
 
-def _goes_on(settings: CampaignConfig, ledger: Ledger, last: Decision | None, bucket: int) -> bool:
-    if settings.align is None or last is None or ledger.order is not None:
+def _goes_on(
+    settings: CampaignConfig, state: CampaignState, last: Decision | None, bucket: int
+) -> bool:
+    if settings.align is None or last is None or state.order is not None:
         return False
-    if ledger.hold is not None or last.source in (
+    if state.hold is not None or last.source in (
         "override", "held", "reported", "finished",
     ):  # fmt: skip
         return False
     block = settings.buckets.block
     same = block(bucket, settings.align) == block(last.bucket, settings.align)
-    return same and last.arm not in ledger.dropped
+    return same and last.arm not in state.dropped
 
 
 def _block_name(settings: CampaignConfig) -> str:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from latesum._sentences import Sentence, joined, sentence
 from latesum.campaigns.before import shown_text
 from latesum.campaigns.config import CampaignConfig
-from latesum.campaigns.entries import Entry
-from latesum.campaigns.ledger import shown_of
+from latesum.campaigns.events import Event
 from latesum.campaigns.reasons import reason_of
+from latesum.campaigns.state import shown_of
 from latesum.campaigns.status import act_sentence
 
 
-def describe_entry(entry: Entry, settings: CampaignConfig) -> str:
+def describe_event(event: Event, settings: CampaignConfig) -> str:
     """What happened, for people."""
-    if entry.kind == "decision":
-        body = entry.body
-        label = f"{body['label']} {entry.region}".rstrip()
+    if event.kind == "decision":
+        body = event.body
+        label = f"{body['label']} {event.region}".rstrip()
         option, reason = settings.options[body["option"]], reason_of(body)
         what: str
         if isinstance(reason, Sentence) and reason.fields.get("option") == option:
@@ -27,16 +27,16 @@ def describe_entry(entry: Entry, settings: CampaignConfig) -> str:
             what = sentence(
                 "decided {label}: {option}. {reason}", label=label, option=option, reason=reason
             )
-    elif entry.kind == "record":
-        what = _record(entry, settings)
+    elif event.kind == "record":
+        what = _record(event, settings)
     else:
-        return act_sentence(entry, settings)
-    return sentence("{at:%Y-%m-%d %H:%M} UTC: {what}", at=entry.at, what=what)
+        return act_sentence(event, settings)
+    return sentence("{at:%Y-%m-%d %H:%M} UTC: {what}", at=event.at, what=what)
 
 
-def _record(entry: Entry, settings: CampaignConfig) -> str:
-    body = entry.body
-    assert entry.bucket is not None
+def _record(event: Event, settings: CampaignConfig) -> str:
+    body = event.body
+    assert event.bucket is not None
     said = list[str]()
     if "rounds" in body:
         said.append(sentence("{rounds:visitors}", rounds=body["rounds"]))
@@ -47,10 +47,10 @@ def _record(entry: Entry, settings: CampaignConfig) -> str:
     if "status" in body:
         said.append(body["status"])
     buckets = settings.buckets
-    if "total" in body and buckets.timed and entry.at < buckets.end(entry.bucket):
+    if "total" in body and buckets.timed and event.at < buckets.end(event.bucket):
         said.append("early: the bucket had not ended")
     by = f", by {body['by']}" if "by" in body else ""
-    label = f"{buckets.label(entry.bucket)} {entry.region}".rstrip()
+    label = f"{buckets.label(event.bucket)} {event.region}".rstrip()
     return sentence(
         "recorded {label}: {said} ({verdict}{by})",
         label=label, said=joined(said, ", "), verdict=body["verdict"], by=by,

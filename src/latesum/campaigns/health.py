@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from latesum._durations import duration_text
 from latesum._sentences import counted, joined, sentence
+from latesum.campaigns.completeness import Completeness
 from latesum.campaigns.learning import (
     bucket_word,
     date_of,
@@ -21,9 +22,8 @@ from latesum.campaigns.learning import (
     span_since,
     usual_interval,
 )
-from latesum.campaigns.ledger import Ledger
-from latesum.campaigns.maturity import Maturity
 from latesum.campaigns.own_delay import OwnDelay, find_own_delay
+from latesum.campaigns.state import CampaignState
 from latesum.campaigns.vocabulary import HealthLevel
 
 #: After this many buckets without a new report, a question or a change, something may be forgotten.
@@ -82,31 +82,31 @@ def unreadable(error: Exception) -> Finding:
 
 
 def find_health(
-    ledger: Ledger,
+    state: CampaignState,
     now: datetime,
     free_bytes: int | None,
 ) -> list[Finding]:
     """Everything that should be known about a campaign now, the worst first.
 
     Args:
-        ledger: What its log adds up to.
+        state: What its log adds up to.
         now: The time.
         free_bytes: The space that is left for its store; None if that is not known.
     """
     found = list(_store(free_bytes))
-    if ledger.finished is None and ledger.archived is None:
+    if state.finished is None and state.archived is None:
         # What is so in some regions names them; what is the same in all is said once.
         regions: dict[Finding, list[str]] = {}
-        for region, part in ledger.parts.items():
-            maturity = Maturity(part, now)
+        for region, part in state.parts.items():
+            completeness = Completeness(part, now)
             for look in (_learning, _not_asked, _planned_end, _held, _data, _comparison, _rounds):
-                for finding in look(part, maturity):
+                for finding in look(part, completeness):
                     regions.setdefault(finding, []).append(region)
         for finding, where in regions.items():
-            named = "" if len(where) == len(ledger.parts) else f"{', '.join(where)}: "
+            named = "" if len(where) == len(state.parts) else f"{', '.join(where)}: "
             found.append(finding._replace(sentence=joined([named, finding.sentence], "")))
-        found += _noisy_demand(ledger, now)
-        own_delay = find_own_delay(ledger, now)
+        found += _noisy_demand(state, now)
+        own_delay = find_own_delay(state, now)
         if own_delay is not None and own_delay.off:
             found.append(_delay_off(own_delay))
     rank = {"alarm": 0, "warning": 1, "note": 2}
@@ -118,15 +118,15 @@ def without_doubts(findings: list[Finding]) -> list[Finding]:
     return [each for each in findings if each.code != "seen once"]
 
 
-def _noisy_demand(ledger: Ledger, now: datetime) -> Iterator[Finding]:
+def _noisy_demand(state: CampaignState, now: datetime) -> Iterator[Finding]:
     """One stream that is too noisy for a comparison: known from the history, before the first decision."""
-    if not ledger.settings.is_market or len(ledger.parts) > 1:
+    if not state.settings.is_market or len(state.parts) > 1:
         return
     from latesum.campaigns.market import market_rows
     from latesum.markets.readings import noisy_demand
 
-    found = market_rows(ledger, now)
-    following = (ledger.last or 0) + 1 - found.first
+    found = market_rows(state, now)
+    following = (state.last or 0) + 1 - found.first
     sentence = noisy_demand(found.rows, following, found.settings)
     if sentence is not None:
         yield Finding("noisy demand", "warning", sentence)
@@ -182,19 +182,19 @@ def _delay_off(own: OwnDelay) -> Finding:
     )
 
 
-def _learning(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
+def _learning(state: CampaignState, completeness: Completeness) -> Iterator[Finding]:
     """Nothing becomes usable; or nothing is reported at all, though what is there counts."""
-    stopped = learning_stopped(ledger, maturity)
-    reports = [report.at for bucket in ledger.decisions for report in ledger.value(bucket).reports]
-    refused = _refused_imports(ledger, max(reports, default=None))
+    stopped = learning_stopped(state, completeness)
+    reports = [report.at for bucket in state.decisions for report in state.value(bucket).reports]
+    refused = _refused_imports(state, max(reports, default=None))
     if stopped is not None:
         yield Finding("learns nothing", "alarm", joined([stopped, *refused]))
         return
-    length = ledger.settings.buckets.length
+    length = state.settings.buckets.length
     if not reports or length is None:
         return
     newest, usual = max(reports), usual_interval(sorted(set(reports)))
-    if maturity.now - newest >= max(MOST_SILENT * length, 2 * usual):
+    if completeness.now - newest >= max(MOST_SILENT * length, 2 * usual):
         yield Finding(
             "data stale",
             "alarm",
@@ -203,8 +203,8 @@ def _learning(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
                     sentence(
                         "The last total came in {span} ago, on {day}: is the import still running? {record}, "
                         "or finish the campaign.",
-                        span=span_since(newest, maturity.now),
-                        day=date_of(newest, ledger.settings),
+                        span=span_since(newest, completeness.now),
+                        day=date_of(newest, state.settings),
                         record=say_record(),
                     ),
                     *refused,
@@ -213,11 +213,11 @@ def _learning(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
         )
 
 
-def _refused_imports(ledger: Ledger, newest: datetime | None) -> list[str]:
+def _refused_imports(state: CampaignState, newest: datetime | None) -> list[str]:
     """Imports that were tried in vain since the newest total."""
     refused = [
         act
-        for act in ledger.acts
+        for act in state.acts
         if act.kind == "import refused" and (newest is None or act.at > newest)
     ]
     if not refused:
@@ -226,18 +226,18 @@ def _refused_imports(ledger: Ledger, newest: datetime | None) -> list[str]:
     tried = "An import was tried" if len(refused) == 1 else "Imports were tried"
     return [
         f"{tried} and refused {counted(len(refused), 'time')} since then, last on "
-        f"{date_of(last.at, ledger.settings)}: {last.body['why']}"
+        f"{date_of(last.at, state.settings)}: {last.body['why']}"
     ]
 
 
-def _not_asked(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
-    buckets, last = ledger.settings.buckets, ledger.last
+def _not_asked(state: CampaignState, completeness: Completeness) -> Iterator[Finding]:
+    buckets, last = state.settings.buckets, state.last
     if not buckets.timed or last is None:
         return
-    word = bucket_word(ledger.settings)
-    missed = buckets.number(maturity.now) - last
+    word = bucket_word(state.settings)
+    missed = buckets.number(completeness.now) - last
     if missed > MOST_CARRIED:
-        shown = ledger.decisions[last]
+        shown = state.decisions[last]
         yield Finding(
             "not asked for",
             "warning",
@@ -254,9 +254,7 @@ def _not_asked(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
             ),
         )
         return
-    questions = [
-        decision for decision in ledger.decisions.values() if decision.source != "reported"
-    ]
+    questions = [decision for decision in state.decisions.values() if decision.source != "reported"]
     asked = [decision.bucket for decision in questions if decision.source != "carried"]
     # What was reported of the time before the first question, and went on until then, could not be asked for.
     newest = [each for each in questions if asked and each.bucket >= asked[0]][-_LAST_DECISIONS:]
@@ -277,16 +275,16 @@ def _not_asked(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
         )
 
 
-def _planned_end(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
-    settings, last = ledger.settings, ledger.last
+def _planned_end(state: CampaignState, completeness: Completeness) -> Iterator[Finding]:
+    settings, last = state.settings, state.last
     horizon = settings.parameters.get("horizon")
     if last is None or isinstance(horizon, bool) or not isinstance(horizon, int | float):
         return
     timed = settings.buckets.timed
-    present = max(last, settings.buckets.number(maturity.now)) if timed else last
+    present = max(last, settings.buckets.number(completeness.now)) if timed else last
     played = 0
-    for bucket in range(ledger.first or 1, present):  # the present one is not over
-        played += 1 if settings.is_market else maturity.rounds(bucket)
+    for bucket in range(state.first or 1, present):  # the present one is not over
+        played += 1 if settings.is_market else completeness.rounds(bucket)
         if played >= horizon:
             past = present - 1 - bucket
             break
@@ -310,13 +308,13 @@ def _planned_end(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
     )
 
 
-def _held(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
-    word = bucket_word(ledger.settings)
-    since = ledger.hold.sequence if ledger.hold is not None else None
-    if since is not None and ledger.hold is not None:
-        held = sum((each.sequence or 0) > since for each in ledger.decisions.values())
+def _held(state: CampaignState, completeness: Completeness) -> Iterator[Finding]:
+    word = bucket_word(state.settings)
+    since = state.hold.sequence if state.hold is not None else None
+    if since is not None and state.hold is not None:
+        held = sum((each.sequence or 0) > since for each in state.decisions.values())
         if held >= MOST_HELD:
-            body = ledger.hold.body
+            body = state.hold.body
             yield Finding(
                 "held long",
                 "warning",
@@ -329,10 +327,10 @@ def _held(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
                     resume="",
                 ),
             )
-    if ledger.order is None:
+    if state.order is None:
         return
     ordered = 0
-    for decision in reversed(ledger.decisions.values()):
+    for decision in reversed(state.decisions.values()):
         if decision.source != "override":
             break
         ordered += 1
@@ -343,17 +341,17 @@ def _held(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
             sentence(
                 "{option} has been shown by an override for {span}, and {left} more are ordered ({why}). If the "
                 "reason is gone, {cancel_override:command}.",
-                option=ledger.settings.options[ledger.order.arm],
+                option=state.settings.options[state.order.arm],
                 span=counted(ordered, word),
-                left=ledger.order.left,
-                why=ledger.order.why,
+                left=state.order.left,
+                why=state.order.why,
                 cancel_override="",
             ),
         )
 
 
-def _data(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
-    settings = ledger.settings
+def _data(state: CampaignState, completeness: Completeness) -> Iterator[Finding]:
+    settings = state.settings
     if settings.is_market and settings.time_basis == "decision":
         return  # the model knows how totals grow
     if settings.time_basis == "decision":
@@ -364,7 +362,7 @@ def _data(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
             "click. The policy takes them for arrivals and may find a wrong winner. Ask your source "
             "for totals by conversion time and start a new campaign with them.",
         )
-    growing = growing_totals(ledger, maturity)
+    growing = growing_totals(state, completeness)
     if growing is not None:
         weeks = -(-growing.age // timedelta(weeks=1))
         yield Finding(
@@ -382,11 +380,11 @@ def _data(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
         )
 
 
-def _comparison(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
-    settings = ledger.settings
+def _comparison(state: CampaignState, completeness: Completeness) -> Iterator[Finding]:
+    settings = state.settings
     if settings.is_market:
         # It compares regions on the same days and knows weekdays; its winner waits for two periods.
-        if ledger.decisions and not settings.parameters.get("novelty"):
+        if state.decisions and not settings.parameters.get("novelty"):
             yield Finding(
                 "effects that stay",
                 "note",
@@ -400,13 +398,13 @@ def _comparison(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
                 ),
             )
         return
-    visits = count_visits(ledger)
+    visits = count_visits(state)
     once = [
         name
         for arm, name in enumerate(settings.options)
-        if visits[arm] == 1 and arm not in ledger.dropped
+        if visits[arm] == 1 and arm not in state.dropped
     ]
-    if once and len(ledger.decisions) > 1:
+    if once and len(state.decisions) > 1:
         verb = "was" if len(once) == 1 else "were"
         yield Finding(
             "seen once",
@@ -419,7 +417,7 @@ def _comparison(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
                 verb=verb,
             ),
         )
-    if settings.align is None and settings.buckets.every in ("hour", "day") and ledger.decisions:
+    if settings.align is None and settings.buckets.every in ("hour", "day") and state.decisions:
         yield Finding(
             "weekdays",
             "note",
@@ -432,9 +430,9 @@ def _comparison(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
         )
 
 
-def _rounds(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
-    settings = ledger.settings
-    rounds = [value.rounds for value in ledger.values.values() if value.rounds]
+def _rounds(state: CampaignState, completeness: Completeness) -> Iterator[Finding]:
+    settings = state.settings
+    rounds = [value.rounds for value in state.values.values() if value.rounds]
     if len(rounds) < _FEWEST or settings.is_market:  # it has no use for what was expected
         return
     mean = sum(rounds) / len(rounds)
@@ -456,14 +454,14 @@ def _rounds(ledger: Ledger, maturity: Maturity) -> Iterator[Finding]:
     )
 
 
-def count_visits(ledger: Ledger) -> list[int]:
+def count_visits(state: CampaignState) -> list[int]:
     """How many times each option was shown, a run of buckets without a break being one time."""
-    visits = [0] * ledger.settings.n_options
+    visits = [0] * state.settings.n_options
     last = None
-    for bucket in ledger.decisions:
-        if ledger.value(bucket).rounds == 0:
+    for bucket in state.decisions:
+        if state.value(bucket).rounds == 0:
             continue
-        arm = ledger.shown(bucket)
+        arm = state.shown(bucket)
         if arm != last:
             visits[arm] += 1
         last = arm

@@ -9,9 +9,9 @@ from zoneinfo import ZoneInfo
 
 from latesum._durations import duration_text
 from latesum._sentences import counted, joined, sentence
+from latesum.campaigns.completeness import Completeness
 from latesum.campaigns.config import CampaignConfig
-from latesum.campaigns.ledger import Ledger
-from latesum.campaigns.maturity import Maturity
+from latesum.campaigns.state import CampaignState
 
 #: A total that grew by less than this share is noise, not growth.
 _NOISE = 0.01
@@ -22,71 +22,73 @@ _LONG_AFTER = timedelta(days=7)
 MOST_WITHOUT_TOTALS = 3
 
 
-def learning_stopped(ledger: Ledger, maturity: Maturity) -> str | None:
+def learning_stopped(state: CampaignState, completeness: Completeness) -> str | None:
     """The alarm of a campaign that learns nothing, with what to do; None while totals come in.
 
     It is raised when `MOST_WITHOUT_TOTALS` buckets have ended since a total last became usable.
     Where totals come in batches, such as a file every Monday, the usual time between two of them
     must have passed twice as well.
     """
-    settings = ledger.settings
-    if ledger.finished is not None:
+    settings = state.settings
+    if state.finished is not None:
         return None
-    known = [bucket for bucket in ledger.decisions if maturity.known(bucket).state == "known"]
-    batches = sorted({at for bucket in known if (at := maturity.usable_at(bucket)) is not None})
-    ended = [bucket for bucket in ledger.decisions if maturity.end(bucket) is not None]
+    known = [bucket for bucket in state.decisions if completeness.known(bucket).state == "known"]
+    batches = sorted({at for bucket in known if (at := completeness.usable_at(bucket)) is not None})
+    ended = [bucket for bucket in state.decisions if completeness.end(bucket) is not None]
     since = [
         bucket
         for bucket in ended
-        if not batches or (end := maturity.end(bucket)) is None or end > batches[-1]
+        if not batches or (end := completeness.end(bucket)) is None or end > batches[-1]
     ]
     if len(since) < MOST_WITHOUT_TOTALS:
         return None
-    if batches and maturity.now - batches[-1] < 2 * usual_interval(batches):
+    if batches and completeness.now - batches[-1] < 2 * usual_interval(batches):
         return None
-    what = counted(_passed(ledger, maturity, batches, len(since)), bucket_word(settings))
+    what = counted(_passed(state, completeness, batches, len(since)), bucket_word(settings))
     if batches:
         said = f"no total has become usable for {what}, since {_moment(batches[-1])}"
     else:
         said = f"no total has become usable yet, after {what}"
     unused = [bucket for bucket in ended if bucket not in known]
-    remedies = _waiting(settings, ledger, maturity, unused) + _unrecorded(settings, ledger, since)
+    remedies = _waiting(settings, state, completeness, unused) + _unrecorded(settings, state, since)
     return joined([f"Nothing is being learned: {said}.", *remedies])
 
 
-def _passed(ledger: Ledger, maturity: Maturity, batches: list[datetime], without_total: int) -> int:
+def _passed(
+    state: CampaignState, completeness: Completeness, batches: list[datetime], without_total: int
+) -> int:
     """The buckets since the last total became usable, those that were not asked for included."""
-    buckets = ledger.settings.buckets
+    buckets = state.settings.buckets
     if not buckets.timed:
         return without_total
-    begun = buckets.number(batches[-1]) if batches else ledger.first or 1
-    return max(buckets.number(maturity.now) - begun, without_total)
+    begun = buckets.number(batches[-1]) if batches else state.first or 1
+    return max(buckets.number(completeness.now) - begun, without_total)
 
 
 def _waiting(
-    settings: CampaignConfig, ledger: Ledger, maturity: Maturity, unused: list[int]
+    settings: CampaignConfig, state: CampaignState, completeness: Completeness, unused: list[int]
 ) -> list[str]:
     """Totals that are recorded and not usable yet: what for, and until when."""
-    waiting = [bucket for bucket in unused if ledger.value(bucket).total is not None]
+    waiting = [bucket for bucket in unused if state.value(bucket).total is not None]
     if not waiting:
         return []
-    moments = [at for bucket in waiting if (at := maturity.usable_at(bucket)) is not None]
+    moments = [at for bucket in waiting if (at := completeness.usable_at(bucket)) is not None]
     first = f"; the first will from {_moment(min(moments))} on" if moments else ""
     demands = []
     if settings.usable_after:
         demands.append(f"it has stood for {duration_text(settings.usable_after)}")
-    if maturity.full_age is not None:
-        demands.append(f"it is full, {duration_text(maturity.full_age)} after its bucket's end")
+    if completeness.full_age is not None:
+        demands.append(f"it is full, {duration_text(completeness.full_age)} after its bucket's end")
     return [
         f"{_count(len(waiting), 'total')} recorded, but one counts only when "
         f"{' and '.join(demands)}{first}. What is recorded as final counts at once."
     ]
 
 
-def _unrecorded(settings: CampaignConfig, ledger: Ledger, buckets: list[int]) -> list[str]:
+def _unrecorded(settings: CampaignConfig, state: CampaignState, buckets: list[int]) -> list[str]:
     """Buckets of which no total can be used, however long one waits: why, and what to do."""
     found = list[str]()
-    values = {bucket: ledger.value(bucket) for bucket in buckets}
+    values = {bucket: state.value(bucket) for bucket in buckets}
     none = {bucket: value for bucket, value in values.items() if value.total is None}
     too_late = [bucket for bucket, value in none.items() if value.late]
     if too_late and settings.lateness is not None:
@@ -142,9 +144,9 @@ class LateGrowth(NamedTuple):
     age: timedelta
 
 
-def growing_totals(ledger: Ledger, maturity: Maturity) -> LateGrowth | None:
+def growing_totals(state: CampaignState, completeness: Completeness) -> LateGrowth | None:
     """The totals that grew long after their buckets; None while that may be chance."""
-    settings = ledger.settings
+    settings = state.settings
     settled = max(
         _LONG_AFTER, settings.usable_after, settings.full_after or timedelta(0),
         settings.buckets.length or timedelta(0),
@@ -153,8 +155,8 @@ def growing_totals(ledger: Ledger, maturity: Maturity) -> LateGrowth | None:
         settled = max(settled, settings.curve[-1][0])
     grown = looked_at = 0
     age = timedelta(0)
-    for bucket, value in ledger.values.items():
-        end = maturity.end(bucket)
+    for bucket, value in state.values.items():
+        end = completeness.end(bucket)
         if end is None or not value.reports:
             continue
         looked_at += 1

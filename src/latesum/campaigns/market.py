@@ -11,9 +11,9 @@ import math
 from datetime import datetime
 from typing import NamedTuple
 
+from latesum.campaigns.completeness import Completeness
 from latesum.campaigns.config import CampaignConfig
-from latesum.campaigns.ledger import Ledger, Shown
-from latesum.campaigns.maturity import Maturity
+from latesum.campaigns.state import CampaignState, Shown
 from latesum.campaigns.vocabulary import Purpose
 from latesum.markets import MarketConfig, RegionChoice, RegionRow, decide
 
@@ -42,26 +42,26 @@ class MarketChoice(NamedTuple):
     reason: str
 
 
-def market_rows(ledger: Ledger, now: datetime, before: int | None = None) -> MarketRows:
+def market_rows(state: CampaignState, now: datetime, before: int | None = None) -> MarketRows:
     """What the model is told at this moment of all decided buckets, or those before one.
 
     Args:
-        ledger: What the log adds up to.
+        state: What the log adds up to.
         now: Totals are as they are known then.
         before: The bucket that is decided; without it, all.
     """
-    settings = ledger.settings
-    asked = _asked(ledger, before)
-    first = asked[0] if asked else before or (ledger.last or 0) + 1
+    settings = state.settings
+    asked = _asked(state, before)
+    first = asked[0] if asked else before or (state.last or 0) + 1
     counts = settings.parameters.get("amounts", "counts") == "counts"
     rows = _past_rows(settings, first)
     rounds_known = any(row.rounds is not None for row in rows)
-    for region, part in ledger.parts.items():
-        maturity = Maturity(part, now)
+    for region, part in state.parts.items():
+        completeness = Completeness(part, now)
         for bucket in part.decisions:
             if before is not None and bucket >= before:
                 break
-            known, rounds = maturity.known(bucket), part.value(bucket).rounds
+            known, rounds = completeness.known(bucket), part.value(bucket).rounds
             rounds_known = rounds_known or rounds is not None
             total = known.total
             if total is not None and counts:
@@ -72,12 +72,12 @@ def market_rows(ledger: Ledger, now: datetime, before: int | None = None) -> Mar
     return MarketRows(rows, market, first, [bucket - first for bucket in asked])
 
 
-def _asked(ledger: Ledger, before: int | None) -> list[int]:
+def _asked(state: CampaignState, before: int | None) -> list[int]:
     """The buckets that were decided and not merely reported or carried on."""
     return sorted(
         {
             bucket
-            for part in ledger.parts.values()
+            for part in state.parts.values()
             for bucket, decision in part.decisions.items()
             if decision.source not in ("reported", "carried", "finished")
             and (before is None or bucket < before)
@@ -104,22 +104,22 @@ def _by_name(shown: Shown, settings: CampaignConfig) -> str | dict[str, float]:
     return {settings.options[arm]: share for arm, share in shown}
 
 
-def choose_all(ledger: Ledger, bucket: int, found: MarketRows) -> dict[str, MarketChoice]:
+def choose_all(state: CampaignState, bucket: int, found: MarketRows) -> dict[str, MarketChoice]:
     """What the policy would show in every region in a bucket.
 
     Args:
-        ledger: What the log adds up to.
+        state: What the log adds up to.
         bucket: The bucket that is decided.
         found: What is known of the buckets before it, from `market_rows`.
     """
-    options = ledger.settings.options
+    options = state.settings.options
     barred = {
-        region: [options[arm] for arm in part.dropped] for region, part in ledger.parts.items()
+        region: [options[arm] for arm in part.dropped] for region, part in state.parts.items()
     }
     choices = decide(
         found.rows, bucket - found.first, found.settings, barred=barred, asked=found.asked
     )
-    new = _never_shown(ledger, found, choices)
+    new = _never_shown(state, found, choices)
     chosen = {}
     for region, choice in choices.items():
         if region in new:
@@ -127,14 +127,14 @@ def choose_all(ledger: Ledger, bucket: int, found: MarketRows) -> dict[str, Mark
             chosen[region] = MarketChoice(options.index(new[region]), "learn", reason)
             continue
         if choice.purpose == "dwell":
-            choice = choice._replace(option=_chosen_last(ledger.parts[region], choice, bucket))
+            choice = choice._replace(option=_chosen_last(state.parts[region], choice, bucket))
         purpose: Purpose = "commit" if choice.purpose == "best" else "learn"
-        reason = _reason(choice, ledger.settings, found.first)
+        reason = _reason(choice, state.settings, found.first)
         chosen[region] = MarketChoice(options.index(choice.option), purpose, reason)
     return chosen
 
 
-def _chosen_last(part: Ledger, choice: RegionChoice, bucket: int) -> str:
+def _chosen_last(part: CampaignState, choice: RegionChoice, bucket: int) -> str:
     """What the policy chose last; an order, or what else was shown, ends with its own buckets."""
     for earlier in range(bucket - 1, 0, -1):
         decision = part.decisions.get(earlier)
@@ -148,7 +148,7 @@ def _chosen_last(part: Ledger, choice: RegionChoice, bucket: int) -> str:
 
 
 def _never_shown(
-    ledger: Ledger, found: MarketRows, choices: dict[str, RegionChoice]
+    state: CampaignState, found: MarketRows, choices: dict[str, RegionChoice]
 ) -> dict[str, str]:
     """Options that were added after the sweep, each in a region of its own where something changes now."""
     seen = {
@@ -157,12 +157,12 @@ def _never_shown(
         for name in ([row.shown] if isinstance(row.shown, str) else row.shown)
     }
     free = [region for region, choice in choices.items() if choice.purpose == "draw"]
-    options = ledger.settings.options
+    options = state.settings.options
     chosen = {}
     for arm, name in enumerate(options):
         if name in seen or name in {choice.option for choice in choices.values()}:
             continue
-        able = [region for region in free if arm not in ledger.parts[region].dropped]
+        able = [region for region in free if arm not in state.parts[region].dropped]
         if able:
             chosen[able[0]] = name
             free.remove(able[0])

@@ -9,8 +9,8 @@ from statistics import NormalDist
 from typing import Any
 
 from latesum.campaigns.buckets import span_text
-from latesum.campaigns.ledger import Ledger
 from latesum.campaigns.market import MarketRows, market_rows
+from latesum.campaigns.state import CampaignState
 from latesum.markets import Effect, Readings, Winner, readings, winner
 from latesum.policies import Estimate
 
@@ -59,17 +59,17 @@ class MarketView:
         width = NormalDist().inv_cdf((1 + level) / 2) * sd
         return math.expm1(middle - width), math.expm1(middle + width)
 
-    def estimates(self, ledger: Ledger, level: float) -> list[Estimate]:
+    def estimates(self, state: CampaignState, level: float) -> list[Estimate]:
         """Per option the mean per round, at the mean level of what is known, with an interval.
 
         The intervals are those of the effects: of the status quo, which they are measured against, it
         has no width.
 
         Args:
-            ledger: What the log adds up to.
+            state: What the log adds up to.
             level: How sure the intervals are.
         """
-        told, options = self.found.rows, ledger.settings.options
+        told, options = self.found.rows, state.settings.options
         known = [row for row in told if row.total is not None and row.rounds]
         effects = {each.option: each for each in self.readings.effects}
         weights = dict.fromkeys(options, 0.0)
@@ -89,19 +89,19 @@ class MarketView:
                     None if base is None or not rounds else base * (1 + effects[name].effect),
                     -math.inf if base is None else base * (1 + low),
                     math.inf if base is None else base * (1 + high),
-                    round(weights[name]), arm not in ledger.dropped,
+                    round(weights[name]), arm not in state.dropped,
                 )
             )  # fmt: skip
         return estimates
 
-    def leading(self, ledger: Ledger) -> int:
+    def leading(self, state: CampaignState) -> int:
         """The option that looks best now, of those that may still be shown.
 
         Args:
-            ledger: What the log adds up to.
+            state: What the log adds up to.
         """
-        options = ledger.settings.options
-        arms = [arm for arm in range(len(options)) if arm not in ledger.dropped]
+        options = state.settings.options
+        arms = [arm for arm in range(len(options)) if arm not in state.dropped]
         effects = {each.option: each.effect for each in self.readings.effects}
         return max(arms, key=lambda arm: effects[options[arm]])
 
@@ -165,37 +165,37 @@ class MarketView:
         }
 
 
-def view_market(ledger: Ledger, now: datetime, before: int | None = None) -> MarketView:
+def view_market(state: CampaignState, now: datetime, before: int | None = None) -> MarketView:
     """What the model finds from what is known now, or before a bucket.
 
     Args:
-        ledger: What the log adds up to.
+        state: What the log adds up to.
         now: The time.
         before: A bucket, if what was known before it is asked for.
     """
-    found = market_rows(ledger, now, before)
-    following = (before or (ledger.last or 0) + 1) - found.first
+    found = market_rows(state, now, before)
+    following = (before or (state.last or 0) + 1) - found.first
     labels = {
-        row.bucket: ledger.settings.buckets.label(row.bucket + found.first) for row in found.rows
+        row.bucket: state.settings.buckets.label(row.bucket + found.first) for row in found.rows
     }
     return MarketView(
         found,
         readings(found.rows, following, found.settings),
         winner(found.rows, following, found.settings),
         labels,
-        ledger.settings.buckets.every,
+        state.settings.buckets.every,
     )
 
 
-def market_winner(ledger: Ledger, now: datetime) -> Winner:
+def market_winner(state: CampaignState, now: datetime) -> Winner:
     """Whether there is a winner, by what is known now.
 
     Args:
-        ledger: What the log adds up to.
+        state: What the log adds up to.
         now: The time.
     """
-    found = market_rows(ledger, now)
-    return winner(found.rows, (ledger.last or 0) + 1 - found.first, found.settings)
+    found = market_rows(state, now)
+    return winner(found.rows, (state.last or 0) + 1 - found.first, found.settings)
 
 
 def effect_sentence(effect: Effect, reference: str) -> str:

@@ -10,8 +10,8 @@ from latesum._checks import InvalidInput
 from latesum.campaigns.caches import PolicyCache
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.deciding import carry, choose
-from latesum.campaigns.entries import Entry
-from latesum.campaigns.ledger import decision_of, new_ledger
+from latesum.campaigns.events import Event
+from latesum.campaigns.state import decision_of, new_state
 from latesum.campaigns.store import Store, Stored
 from latesum.errors import UnknownCampaign
 
@@ -36,14 +36,14 @@ def export_campaign(store: Store, name: str) -> dict[str, Any]:
         "settings": stored.settings,
         "log": [
             [
-                entry.sequence,
-                entry.at.isoformat(),
-                entry.kind,
-                entry.bucket,
-                entry.body,
-                *([entry.region] if entry.region else []),
+                event.sequence,
+                event.at.isoformat(),
+                event.kind,
+                event.bucket,
+                event.body,
+                *([event.region] if event.region else []),
             ]
-            for entry in store.log(stored.id)
+            for event in store.log(stored.id)
         ],
     }
 
@@ -102,16 +102,16 @@ def restore_campaign(store: Store, exported: dict[str, Any], name: str | None = 
     store.create(settings["name"], settings, created, exported_log(exported))
 
 
-def exported_log(exported: dict[str, Any]) -> list[Entry]:
+def exported_log(exported: dict[str, Any]) -> list[Event]:
     """The log of an export."""
     return [
-        Entry(sequence, datetime.fromisoformat(at), kind, bucket, *rest)
+        Event(sequence, datetime.fromisoformat(at), kind, bucket, *rest)
         for sequence, at, kind, bucket, *rest in exported["log"]
     ]
 
 
 def move_campaign(source: Store, target: Store, name: str) -> int:
-    """Move a campaign to another store; the number of entries that it has there.
+    """Move a campaign to another store; the number of events that it has there.
 
     The source is locked while the log is copied and refuses writes afterwards. If the machine dies
     in between, the source is still whole: move again, and what is there already is not repeated.
@@ -120,20 +120,20 @@ def move_campaign(source: Store, target: Store, name: str) -> int:
     if source.url == target.url:
         raise InvalidInput("the campaign is in that store already.")
     with source.writing(stored.id) as leaving:
-        entries = leaving.log()
+        events = leaving.log()
         there = _find_or_create(target, stored)
         with target.writing(there.id) as arriving:
             already = arriving.log()
-            if there.settings != stored.settings or already != entries[: len(already)]:
+            if there.settings != stored.settings or already != events[: len(already)]:
                 raise InvalidInput(
                     f"{target.place} has another campaign {name!r}; nothing was moved."
                 )
-            for entry in entries[len(already) :]:
-                arriving.append(entry.at, entry.kind, entry.bucket, entry.body, entry.region)
-        if target.log(there.id) != entries:
+            for event in events[len(already) :]:
+                arriving.append(event.at, event.kind, event.bucket, event.body, event.region)
+        if target.log(there.id) != events:
             raise InvalidInput(f"the copy in {target.place} differs; nothing was removed.")
         leaving.move_away(target.place)
-    return len(entries)
+    return len(events)
 
 
 def _find_or_create(target: Store, stored: Stored) -> Stored:
@@ -143,36 +143,36 @@ def _find_or_create(target: Store, stored: Stored) -> Stored:
         return target.create(stored.name, stored.settings, stored.created_at)
 
 
-def replay_log(settings: CampaignConfig, entries: list[Entry]) -> list[Mismatch]:
+def replay_log(settings: CampaignConfig, events: list[Event]) -> list[Mismatch]:
     """Take every decision of a log again, from what was known then; those that come out otherwise.
 
     Each is taken by the settings by which it was taken; `settings` are
     those of the beginning.
     """
-    ledger = new_ledger(settings)
+    state = new_state(settings)
     policies = PolicyCache()
     found = []
-    for entry in entries:
-        if entry.kind == "decision":
-            assert entry.bucket is not None
-            if entry.body["source"] in ("reported", "finished"):  # what was seen, not decided
-                ledger.take(entry)
+    for event in events:
+        if event.kind == "decision":
+            assert event.bucket is not None
+            if event.body["source"] in ("reported", "finished"):  # what was seen, not decided
+                state.take(event)
                 continue
-            if entry.body["source"] == "carried":
-                choice = carry(ledger.parts[entry.region].decisions[entry.bucket - 1])
+            if event.body["source"] == "carried":
+                choice = carry(state.parts[event.region].decisions[event.bucket - 1])
             else:
-                choice = choose(ledger, policies, entry.bucket, entry.at, entry.region)
-            decided = decision_of(entry, ledger.settings.options)
+                choice = choose(state, policies, event.bucket, event.at, event.region)
+            decided = decision_of(event, state.settings.options)
             then = decided.arm, decided.purpose, decided.source, decided.number
             if (choice.arm, choice.purpose, choice.source, choice.number) != then:
                 found.append(
                     Mismatch(
-                        entry.bucket, f"{entry.body['label']} {entry.region}".rstrip(),
+                        event.bucket, f"{event.body['label']} {event.region}".rstrip(),
                         f"{decided.option} ({decided.purpose})",
-                        f"{ledger.settings.options[choice.arm]} ({choice.purpose})",
+                        f"{state.settings.options[choice.arm]} ({choice.purpose})",
                     )
                 )  # fmt: skip
-        ledger.take(entry)
+        state.take(event)
     return found
 
 

@@ -21,7 +21,7 @@ from latesum._sentences import counted
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.deciding import told_plays
 from latesum.campaigns.learning import bucket_word
-from latesum.campaigns.ledger import Ledger
+from latesum.campaigns.state import CampaignState
 from latesum.policies import Play
 
 Floats = NDArray[np.float64]
@@ -63,28 +63,28 @@ class OwnDelay(NamedTuple):
     sentence: str
 
 
-def find_own_delay(ledger: Ledger, now: datetime) -> OwnDelay | None:
+def find_own_delay(state: CampaignState, now: datetime) -> OwnDelay | None:
     """The delay that a campaign's own data show; None while they show none, and once it is finished.
 
     Campaigns in several regions have a model of their own, which learns each region's delay.
 
     Args:
-        ledger: What its log adds up to.
+        state: What its log adds up to.
         now: The time.
     """
-    if ledger.settings.is_market or ledger.finished is not None or ledger.archived is not None:
+    if state.settings.is_market or state.finished is not None or state.archived is not None:
         return None
-    if ledger.settings.time_basis == "arrival":
-        return _from_switches(ledger, now)
-    return _from_restatements(ledger)
+    if state.settings.time_basis == "arrival":
+        return _from_switches(state, now)
+    return _from_restatements(state)
 
 
-def _from_switches(ledger: Ledger, now: datetime) -> OwnDelay | None:
-    settings = ledger.settings
+def _from_switches(state: CampaignState, now: datetime) -> OwnDelay | None:
+    settings = state.settings
     told = settings.parameters.get("mean_delay")
     if not isinstance(told, int | float) or told <= 0:
         return None
-    plays = [each for each in told_plays(ledger, now) if isinstance(each, Play)]
+    plays = [each for each in told_plays(state, now) if isinstance(each, Play)]
     before: int | None = None
     if len(plays) > _MAX_PLAYS:
         before = plays[-_MAX_PLAYS - 1].arm
@@ -177,13 +177,13 @@ def _arriving(
     return found
 
 
-def _from_restatements(ledger: Ledger) -> OwnDelay | None:
+def _from_restatements(state: CampaignState) -> OwnDelay | None:
     from latesum import delays
 
-    settings = ledger.settings
+    settings = state.settings
     if not settings.buckets.timed:
         return None
-    known = _triangle(ledger)
+    known = _triangle(state)
     if len({bucket for bucket, _ in known}) < _MIN_BUCKETS:
         return None
     buckets, as_of = zip(*known, strict=True)
@@ -195,15 +195,15 @@ def _from_restatements(ledger: Ledger) -> OwnDelay | None:
     return _said("restatements", mean, low, high, _told_by_curve(settings), settings)
 
 
-def _triangle(ledger: Ledger) -> dict[tuple[int, int], float]:
+def _triangle(state: CampaignState) -> dict[tuple[int, int], float]:
     """What was known of each bucket at the end of later ones: (bucket, as of) and the total.
 
     A total that is heard again unchanged is mostly not kept. So it is carried on over all days on which something was
     reported, up to the age at which totals were last seen to change: a file has the last days, not single ones.
     """
-    buckets = ledger.settings.buckets
+    buckets = state.settings.buckets
     reported: dict[int, dict[int, float]] = {}
-    for bucket, value in ledger.values.items():
+    for bucket, value in state.values.items():
         for report in value.reports:
             # What is read in a bucket is what was known at the end of the one before.
             as_of = buckets.number(report.at) - 1

@@ -11,11 +11,11 @@ from typing import NamedTuple
 from latesum._checks import InvalidInput
 from latesum._sentences import sentence
 from latesum.campaigns.before import PastBucket, shown_text
+from latesum.campaigns.completeness import Completeness
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.deciding import carry, fill_in
-from latesum.campaigns.entries import Entry
-from latesum.campaigns.ledger import Decision, Ledger, Value, decision_of
-from latesum.campaigns.maturity import Maturity
+from latesum.campaigns.events import Event
+from latesum.campaigns.state import CampaignState, Decision, Value, decision_of
 from latesum.campaigns.store import Draft, Writer
 from latesum.campaigns.verdicts import CheckedRow, Recorded, Refusal, judge
 from latesum.campaigns.vocabulary import Verdict
@@ -73,7 +73,7 @@ class Recorder:
         self.now = now
         self.states = states
         #: The last decision of each region that was asked for.
-        self._last: dict[str, Entry | None] = {}
+        self._last: dict[str, Event | None] = {}
         #: What was known before the rows that are being recorded, and what they say.
         self._before: dict[RegionBucket, Value] = {}
         self._reported: dict[RegionBucket, tuple[int | None, float]] = {}
@@ -155,14 +155,14 @@ class Recorder:
             note = why_unknown(self.settings, bucket, self.now)
             return Recorded(bucket, label, "unknown bucket", note=note, region=region)
         old = replace(value)
-        ledger = Ledger(self.settings)
-        ledger.decisions[bucket] = decision
-        ledger.values[bucket] = value
+        state = CampaignState(self.settings)
+        state.decisions[bucket] = decision
+        state.values[bucket] = value
         following = None if buckets.timed else self._state(region, bucket + 1).decision
         if following is not None:
-            ledger.decisions[bucket + 1] = following
-        maturity = Maturity(ledger, self.now)
-        verdict, body = judge(row, decision.arm, value, maturity)
+            state.decisions[bucket + 1] = following
+        completeness = Completeness(state, self.now)
+        verdict, body = judge(row, decision.arm, value, completeness)
         if filled_in and body is None:
             verdict = "new"  # what was shown is all that is said
         note, marks = _note(verdict, label, value), tuple[str, ...]()
@@ -171,7 +171,7 @@ class Recorder:
             self._take(self.writer.append(self.now, "record", bucket, body, region))
         if row.total is not None and row.total < 0:
             marks += ("negative",)
-        if row.total is not None and not note and maturity.early(bucket):
+        if row.total is not None and not note and completeness.early(bucket):
             marks += ("early",)
             note = f"{label} has not ended: this counts once it has, unless another value comes."
         elif not note and verdict != "same" and (far := self._far_from_usual(row, old)):
@@ -252,12 +252,12 @@ class Recorder:
             return False  # the database was put back to an earlier state
         others = since if known is None else since[1:]
         if any(
-            entry.kind != "record" or (entry.region, entry.bucket) in self.states
-            for entry in others
+            event.kind != "record" or (event.region, event.bucket) in self.states
+            for event in others
         ):
             return False
-        for entry in self.writer.appended:
-            writer.append(entry.at, entry.kind, entry.bucket, entry.body, entry.region)
+        for event in self.writer.appended:
+            writer.append(event.at, event.kind, event.bucket, event.body, event.region)
         return True
 
     def _decided_state(self, region: str, bucket: int) -> BucketState:
@@ -307,13 +307,13 @@ class Recorder:
         check_gap(until - bucket)
         for missed in range(bucket, until):
             body = fill_in(settings, arm, missed).body(buckets.label(missed))
-            entry = self.writer.append(self.now, "decision", missed, body, row.region)
-            self._take(entry)
+            event = self.writer.append(self.now, "decision", missed, body, row.region)
+            self._take(event)
         if first is None:
             self._last.pop(row.region, None)  # it is the last decision too
         return True
 
-    def _running_on(self, region: str) -> Entry | None:
+    def _running_on(self, region: str) -> Event | None:
         """The last decision, which holds for the buckets after it; None if the campaign is finished.
 
         It is read once and not for every row: no one else writes in the meantime.
@@ -335,17 +335,17 @@ class Recorder:
         """Read all that is known of buckets, of every region."""
         for region in self.settings.regions or ("",):
             self.states.update({(region, bucket): BucketState(None, Value()) for bucket in buckets})
-        for entry in self.writer.of_buckets(buckets):
-            self._take(entry)
+        for event in self.writer.of_buckets(buckets):
+            self._take(event)
 
-    def _take(self, entry: Entry) -> None:
-        assert entry.bucket is not None
-        place = entry.region, entry.bucket
+    def _take(self, event: Event) -> None:
+        assert event.bucket is not None
+        place = event.region, event.bucket
         state = self.states.get(place) or BucketState(None, Value())
-        if entry.kind == "decision":
-            state = BucketState(decision_of(entry, self.settings.options), state.value)
+        if event.kind == "decision":
+            state = BucketState(decision_of(event, self.settings.options), state.value)
         else:
-            state.value.take(entry.at, entry.body)
+            state.value.take(event.at, event.body)
             del state.value.reports[:-1]  # no verdict needs more, and a state may be kept for long
         self.states[place] = state
 

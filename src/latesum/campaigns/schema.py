@@ -31,12 +31,12 @@ campaigns = Table(
     Column("name", String(64), nullable=False, unique=True),
     Column("created_at", String(32), nullable=False),
     Column("settings", Text, nullable=False),
-    # The sequence of the newest entry. Writers lock this row, so that entries follow each other.
+    # The sequence of the newest event. Writers lock this row, so that events follow each other.
     Column("head", Integer, nullable=False),
     Column("moved_to", Text),
-    # The sequence of the newest entry that changed what the campaign is set up with; 0 if none did.
+    # The sequence of the newest event that changed what the campaign is set up with; 0 if none did.
     Column("changed", Integer, nullable=False, server_default=text("0")),
-    # The sequence of the entry by which the campaign was put into the archive, while it is there.
+    # The sequence of the event by which the campaign was put into the archive, while it is there.
     Column("archived", Integer),
     # Of a campaign that was deleted: when, by whom and why, as JSON. Its log is gone.
     Column("deleted", Text),
@@ -51,7 +51,7 @@ log = Table(
     Column("kind", String(16), nullable=False),
     Column("bucket", Integer),
     Column("body", Text, nullable=False),
-    # The region that the entry is about; empty in a campaign without regions, and if it is about all.
+    # The region that the event is about; empty in a campaign without regions, and if it is about all.
     Column("region", String(64), nullable=False, server_default=text("''")),
     Index("log_by_bucket", "campaign", "bucket"),
 )

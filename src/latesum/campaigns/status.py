@@ -10,14 +10,14 @@ from latesum import _render
 from latesum._render import finite, new_table
 from latesum._sentences import Sentence, counted, sentence
 from latesum.campaigns.before import shown_text
+from latesum.campaigns.completeness import Completeness
 from latesum.campaigns.config import CampaignConfig
-from latesum.campaigns.entries import Entry
+from latesum.campaigns.events import Event
 from latesum.campaigns.health import Finding, count_visits, find_health, without_doubts
-from latesum.campaigns.ledger import Decision, Ledger
-from latesum.campaigns.maturity import Maturity
 from latesum.campaigns.own_delay import OwnDelay, find_own_delay
+from latesum.campaigns.state import CampaignState, Decision
 from latesum.campaigns.vocabulary import (
-    CampaignState,
+    CampaignStatus,
     Place,
     Purpose,
     RecordStatus,
@@ -84,7 +84,7 @@ class OptionRow(NamedTuple):
 class RegionState(NamedTuple):
     """How a region is: its state, and the options that were dropped in it."""
 
-    state: CampaignState
+    state: CampaignStatus
     dropped: tuple[str, ...]
 
 
@@ -93,7 +93,7 @@ class Status:
     """A campaign at a glance."""
 
     name: str
-    state: CampaignState
+    state: CampaignStatus
     headline: str
     now: datetime
     unit: str
@@ -170,43 +170,41 @@ class Status:
 
 def make_status(campaign: Campaign, level: float) -> Status:
     """The status of a campaign as its clock has it now."""
-    now, ledger = campaign.clock(), campaign.ledger()
-    settings = ledger.settings
+    now, state = campaign.clock(), campaign.state()
+    settings = state.settings
     timeline = []
-    for region, part in ledger.parts.items():
-        maturity = Maturity(part, now)
+    for region, part in state.parts.items():
+        completeness = Completeness(part, now)
         timeline += [
-            _bucket_row(settings, part, maturity, bucket)._replace(region=region)
+            _bucket_row(settings, part, completeness, bucket)._replace(region=region)
             for bucket in part.decisions
         ]
     market = campaign.market() if settings.is_market else None
-    visits = [sum(each) for each in zip(*map(count_visits, ledger.parts.values()), strict=True)]
+    visits = [sum(each) for each in zip(*map(count_visits, state.parts.values()), strict=True)]
     estimates, leading = campaign.estimates(level), campaign.leading()
     winner, why_not = find_winner(campaign, level, market)
     explanation = campaign.explain_policy() if market is None else market.sentences()
     options = [
-        _option_row(each, timeline, visits, ledger, estimates[leading], winner)
-        for each in estimates
+        _option_row(each, timeline, visits, state, estimates[leading], winner) for each in estimates
     ]
-    current = None if ledger.last is None else ledger.decisions[ledger.last]
-    state = _state(ledger)
-    health = find_health(ledger, now, campaign.store.free_bytes())
+    current = None if state.last is None else state.decisions[state.last]
+    health = find_health(state, now, campaign.store.free_bytes())
     if winner is not None:
         health = without_doubts(health)
     return Status(
         name=settings.name,
-        state=state,
-        headline=_headline(settings, ledger, current, state, winner),
+        state=_standing(state),
+        headline=_headline(settings, state, current, winner),
         regions={
             region: part.decisions[part.last]
-            for region, part in ledger.parts.items()
+            for region, part in state.parts.items()
             if region and part.last is not None
         },
         region_states={
             region: RegionState(
-                _state(part), tuple(settings.options[arm] for arm in sorted(part.dropped))
+                _standing(part), tuple(settings.options[arm] for arm in sorted(part.dropped))
             )
-            for region, part in ledger.parts.items()
+            for region, part in state.parts.items()
             if region
         },
         market=market,
@@ -222,9 +220,9 @@ def make_status(campaign: Campaign, level: float) -> Status:
         health=health,
         timeline=timeline,
         data=_data_sentence(timeline),
-        own_delay=find_own_delay(ledger, now),
+        own_delay=find_own_delay(state, now),
         gain=_gain(timeline, estimates),
-        acts=[act_sentence(act, settings) for act in ledger.acts[-8:]],
+        acts=[act_sentence(act, settings) for act in state.acts[-8:]],
         explanation=explanation,
         level=level,
         range=settings.range,
@@ -234,20 +232,20 @@ def make_status(campaign: Campaign, level: float) -> Status:
 
 
 def _bucket_row(
-    settings: CampaignConfig, ledger: Ledger, maturity: Maturity, bucket: int
+    settings: CampaignConfig, state: CampaignState, completeness: Completeness, bucket: int
 ) -> BucketRow:
     decision, value, known = (
-        ledger.decisions[bucket], ledger.value(bucket), maturity.known(bucket),
+        state.decisions[bucket], state.value(bucket), completeness.known(bucket),
     )  # fmt: skip
-    state: TotalState = known.state
-    if state == "pending" and maturity.end(bucket) is None:
-        state = "running"
-    arm = ledger.shown(bucket)
+    total_state: TotalState = known.state
+    if total_state == "pending" and completeness.end(bucket) is None:
+        total_state = "running"
+    arm = state.shown(bucket)
     return BucketRow(
         bucket, decision.label, settings.options[arm], arm, decision.option, decision.purpose,
-        decision.source, value.rounds, value.total, known.total, known.share, state, value.status,
-        value.revisions, len(value.late), decision.reason, maturity.early(bucket),
-        shown=shown_text(ledger.shares(bucket), settings.options),
+        decision.source, value.rounds, value.total, known.total, known.share, total_state, value.status,
+        value.revisions, len(value.late), decision.reason, completeness.early(bucket),
+        shown=shown_text(state.shares(bucket), settings.options),
     )  # fmt: skip
 
 
@@ -255,12 +253,12 @@ def _option_row(
     estimate: Estimate,
     timeline: list[BucketRow],
     visits: list[int],
-    ledger: Ledger,
+    state: CampaignState,
     leading: Estimate,
     winner: str | None,
 ) -> OptionRow:
     mine = [row for row in timeline if row.arm == estimate.arm]
-    if estimate.arm in ledger.dropped:
+    if estimate.arm in state.dropped:
         place: Place = "dropped"
     elif estimate.name == winner:
         place = "winner"
@@ -284,17 +282,17 @@ def find_winner(
         level: The confidence level of the intervals that are compared.
         market: What the model of `switchback` finds, where that is known already.
     """
-    ledger = campaign.ledger()
-    if ledger.settings.is_market:
+    state = campaign.state()
+    if state.settings.is_market:
         from latesum.campaigns.market_view import market_winner
 
-        return _market_winner(market.winner if market else market_winner(ledger, campaign.clock()))
+        return _market_winner(market.winner if market else market_winner(state, campaign.clock()))
     estimates, leading = campaign.estimates(level), campaign.leading()
-    visits, best = count_visits(ledger), estimates[leading]
+    visits, best = count_visits(state), estimates[leading]
     surviving = [
         each
         for each in estimates
-        if each.arm == leading or (each.arm not in ledger.dropped and may_be_best(each, best))
+        if each.arm == leading or (each.arm not in state.dropped and may_be_best(each, best))
     ]
     commits = campaign.policy().ask().purpose == "commit"
     if best.mean is None or not (commits or len(surviving) == 1):
@@ -322,35 +320,34 @@ def _market_winner(found: Winner) -> tuple[str | None, str | None]:
     )
 
 
-def _state(ledger: Ledger) -> CampaignState:
-    if ledger.archived is not None:
+def _standing(state: CampaignState) -> CampaignStatus:
+    if state.archived is not None:
         return "archived"
-    if ledger.finished is not None:
+    if state.finished is not None:
         return "finished"
-    if not ledger.decisions:
+    if not state.decisions:
         return "not begun"
-    if ledger.order is not None:
+    if state.order is not None:
         return "overridden"
-    return "running" if ledger.hold is None else "held"
+    return "running" if state.hold is None else "held"
 
 
 def _headline(
     settings: CampaignConfig,
-    ledger: Ledger,
-    current: Decision | None,
     state: CampaignState,
+    current: Decision | None,
     winner: str | None,
 ) -> str:
-    if ledger.finished is not None:
-        option = settings.options[ledger.finished.body["option"]]
-        return f"The campaign is finished with {option}: {ledger.finished.body['why']}"
+    if state.finished is not None:
+        option = settings.options[state.finished.body["option"]]
+        return f"The campaign is finished with {option}: {state.finished.body['why']}"
     if current is None:
         return "Nothing has been decided yet."
     found = f"The winner is {winner}. " if winner else ""
     if settings.regions:
         shown = [
             f"{region} shows {part.decisions[part.last].option}"
-            for region, part in ledger.parts.items()
+            for region, part in state.parts.items()
             if part.last is not None
         ]
         return f"{found}{current.label}: {', '.join(shown)}."
@@ -395,14 +392,14 @@ def _gain(timeline: list[BucketRow], estimates: list[Estimate]) -> float | None:
     return sum((row.rounds or 0) * (means[row.arm] - equal) for row in timeline)
 
 
-def act_sentence(act: Entry, settings: CampaignConfig) -> str:
+def act_sentence(act: Event, settings: CampaignConfig) -> str:
     """An operator's act, for people."""
     where = f" in {act.region}" if act.region else ""
     done = f"{act.body['who']} {_deed(act, settings)}{where}"
     return f"{act.at:%Y-%m-%d %H:%M} UTC: {done}: {act.body['why']}"
 
 
-def _deed(act: Entry, settings: CampaignConfig) -> str:
+def _deed(act: Event, settings: CampaignConfig) -> str:
     body = act.body
     option = settings.options[body["option"]] if "option" in body else body.get("name", "")
     if act.kind == "rename":

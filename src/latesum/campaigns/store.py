@@ -3,10 +3,10 @@
 The contract, which one test case holds over every store:
 
 1.  `create` makes a campaign, or refuses a name that is taken; two processes at once make one.
-2.  `log` gives a campaign's entries in order, without gaps, each exactly as it was written. A
+2.  `log` gives a campaign's events in order, without gaps, each exactly as it was written. A
     reader never blocks a writer and never sees a part of a transaction.
 3.  `writing` lets one writer at a time into a campaign. What it appends is numbered on from the
-    newest entry and is there as a whole when the block ends, or not at all if it raises.
+    newest event and is there as a whole when the block ends, or not at all if it raises.
 4.  A block that has ended is durable: it outlives `kill -9` of its process at once.
 5.  A second decision for a bucket is refused by the store itself, whatever the caller forgot.
 6.  A campaign that was moved away refuses every write and says where it went; one that was deleted
@@ -39,7 +39,7 @@ from latesum.campaigns.database import (
     make_engine,
     make_tables,
 )
-from latesum.campaigns.entries import Entry
+from latesum.campaigns.events import Event
 from latesum.errors import Deleted, Moved, ReadOnly, UnknownCampaign
 
 _campaigns, _log = schema.campaigns, schema.log
@@ -55,7 +55,7 @@ _HEAD_LOCKED = _HEAD.with_for_update()
 _SET_HEAD = (
     update(_campaigns).where(_campaigns.c.id == bindparam("of")).values(head=bindparam("newest"))
 )
-#: The kinds of entries by which a campaign's settings change.
+#: The kinds of events by which a campaign's settings change.
 CHANGES = ("add", "rename", "change")
 #: With less than this left, in bytes, SQLite cannot make the files that it needs beside its own.
 _FULL_DISK = 100_000
@@ -220,15 +220,15 @@ class Store:
         self.close()
 
     def create(
-        self, name: str, settings: dict[str, Any], at: datetime, entries: Iterable[Entry] = ()
+        self, name: str, settings: dict[str, Any], at: datetime, events: Iterable[Event] = ()
     ) -> Stored:
-        """Make a campaign, with an empty log or with these entries in it.
+        """Make a campaign, with an empty log or with these events in it.
 
         Args:
             name: The campaign's name.
             settings: What it is set up with, as JSON values.
             at: The time now.
-            entries: The first entries of its log.
+            events: The first events of its log.
         """
         row = {"name": name, "created_at": _text(at), "settings": _json(settings), "head": 0}
         try:
@@ -237,8 +237,8 @@ class Store:
                 made = _find(connection, name)
                 assert made is not None
                 writer = Writer(connection, made.id)
-                for entry in entries:
-                    writer.append(entry.at, entry.kind, entry.bucket, entry.body, entry.region)
+                for event in events:
+                    writer.append(event.at, event.kind, event.bucket, event.body, event.region)
                 writer.flush()
         except IntegrityError:
             with self.engine.connect() as connection:
@@ -255,7 +255,7 @@ class Store:
             return [_stored(row) for row in connection.execute(query)]
 
     def heads(self) -> list[Head]:
-        """All campaigns that were not deleted, oldest first, by the newest entry of each."""
+        """All campaigns that were not deleted, oldest first, by the newest event of each."""
         columns = _campaigns.c
         query = select(columns.id, columns.name, columns.head, columns.moved_to, columns.archived)
         query = query.where(columns.deleted.is_(None)).order_by(columns.id)
@@ -266,7 +266,7 @@ class Store:
             ]
 
     def changed(self, campaign: int) -> int:
-        """The sequence of the newest entry that changed a campaign's settings; 0 if none did.
+        """The sequence of the newest event that changed a campaign's settings; 0 if none did.
 
         Args:
             campaign: The campaign's id.
@@ -276,8 +276,8 @@ class Store:
         _refuse_deleted(row)
         return int(row.changed)
 
-    def changes(self, campaign: int, after: int = 0) -> list[Entry]:
-        """The entries that changed a campaign's settings, in order.
+    def changes(self, campaign: int, after: int = 0) -> list[Event]:
+        """The events that changed a campaign's settings, in order.
 
         Args:
             campaign: The campaign's id.
@@ -285,7 +285,7 @@ class Store:
         """
         with self.engine.connect() as connection:
             found = connection.execute(_CHANGES, {"of": campaign, "after": after})
-            return [_entry(row) for row in found]
+            return [_event(row) for row in found]
 
     def check_there(self, campaign: int) -> None:
         """Raise `Deleted` if a campaign was deleted.
@@ -324,8 +324,8 @@ class Store:
         assert found is not None
         return found
 
-    def log(self, campaign: int, after: int = 0) -> list[Entry]:
-        """The entries of a campaign with a sequence above `after`.
+    def log(self, campaign: int, after: int = 0) -> list[Event]:
+        """The events of a campaign with a sequence above `after`.
 
         Args:
             campaign: The campaign's id.
@@ -335,7 +335,7 @@ class Store:
             return _read_log(connection, campaign, after)
 
     def head(self, campaign: int) -> int:
-        """The sequence of the newest entry of a campaign.
+        """The sequence of the newest event of a campaign.
 
         Args:
             campaign: The campaign's id.
@@ -343,8 +343,8 @@ class Store:
         with self.engine.connect() as connection:
             return int(connection.execute(_HEAD, {"of": campaign}).one().head)
 
-    def newest_of(self, campaign: int, kind: str) -> Entry | None:
-        """The newest entry of a kind, if there is one.
+    def newest_of(self, campaign: int, kind: str) -> Event | None:
+        """The newest event of a kind, if there is one.
 
         Args:
             campaign: Its number in the store.
@@ -354,9 +354,9 @@ class Store:
         query = select(table).where(table.c.campaign == campaign, table.c.kind == kind)
         with self.engine.connect() as connection:
             row = connection.execute(query.order_by(table.c.sequence.desc()).limit(1)).first()
-        return None if row is None else _entry(row)
+        return None if row is None else _event(row)
 
-    def decisions(self, campaign: int, bucket: int) -> dict[str, Entry]:
+    def decisions(self, campaign: int, bucket: int) -> dict[str, Event]:
         """The decisions for a bucket that were taken, by region.
 
         Args:
@@ -368,7 +368,7 @@ class Store:
             table.c.campaign == campaign, table.c.bucket == bucket, table.c.kind == "decision"
         )
         with self.engine.connect() as connection:
-            return {row.region: _entry(row) for row in connection.execute(query)}
+            return {row.region: _event(row) for row in connection.execute(query)}
 
     @contextlib.contextmanager
     def writing(self, campaign: int) -> Iterator[Writer]:
@@ -384,7 +384,7 @@ class Store:
 
     @contextlib.contextmanager
     def drafting(self, campaign: int) -> Iterator[Draft]:
-        """Prepare entries for a campaign as it stands at one moment; nothing is locked or written.
+        """Prepare events for a campaign as it stands at one moment; nothing is locked or written.
 
         Args:
             campaign: The campaign's id.
@@ -412,76 +412,76 @@ class Store:
 
 
 class Draft:
-    """A campaign as it stands, and entries that might be added to it.
+    """A campaign as it stands, and events that might be added to it.
 
     No other process waits for a draft. What was appended to it cannot be read back from it.
     """
 
     _head_query = _HEAD
-    #: The entry that the log ended with when a draft was begun.
-    began_after: Entry | None = None
+    #: The event that the log ended with when a draft was begun.
+    began_after: Event | None = None
 
     def __init__(self, connection: Connection, campaign: int) -> None:
         self._connection = connection
         self._campaign = campaign
         #: What was appended and is not in the database.
-        self.appended: list[Entry] = []
-        self._newest: Entry | None = None
+        self.appended: list[Event] = []
+        self._newest: Event | None = None
         row = connection.execute(self._head_query, {"of": campaign}).one()
         _refuse_deleted(row)
         if row.moved_to is not None:
             raise Moved(f"this campaign was moved to {row.moved_to}; go on there.")
         self.head: int = row.head
-        #: The sequence of the newest entry that changed the campaign's settings.
+        #: The sequence of the newest event that changed the campaign's settings.
         self.changed: int = row.changed
 
-    def log(self, after: int = 0) -> list[Entry]:
-        """The entries above `after`."""
+    def log(self, after: int = 0) -> list[Event]:
+        """The events above `after`."""
         self.flush()
         return _read_log(self._connection, self._campaign, after)
 
-    def of_buckets(self, buckets: Collection[int]) -> list[Entry]:
-        """All entries about these buckets."""
+    def of_buckets(self, buckets: Collection[int]) -> list[Event]:
+        """All events about these buckets."""
         self.flush()
         asked = {"of": self._campaign, "buckets": list(buckets)}
-        return [_entry(row) for row in self._connection.execute(_LOG_OF_BUCKETS, asked)]
+        return [_event(row) for row in self._connection.execute(_LOG_OF_BUCKETS, asked)]
 
-    def last_decided(self, region: str = "") -> Entry | None:
+    def last_decided(self, region: str = "") -> Event | None:
         """The decision for the last bucket of a region that has one."""
         self.flush()
         asked = {"of": self._campaign, "region": region}
         found = self._connection.execute(_LAST_DECIDED, asked)
         row = found.one_or_none()
-        return None if row is None else _entry(row)
+        return None if row is None else _event(row)
 
-    def first_decided(self, region: str = "") -> Entry | None:
+    def first_decided(self, region: str = "") -> Event | None:
         """The decision for the first bucket of a region that has one."""
         self.flush()
         asked = {"of": self._campaign, "region": region}
         row = self._connection.execute(_FIRST_DECIDED, asked).one_or_none()
-        return None if row is None else _entry(row)
+        return None if row is None else _event(row)
 
     def finished(self, after: int) -> bool:
-        """Whether the campaign was finished by an entry above `after`, and not reopened since."""
+        """Whether the campaign was finished by an event above `after`, and not reopened since."""
         self.flush()
         asked = {"of": self._campaign, "after": after}
         return self._connection.execute(_ENDED_OR_REOPENED, asked).scalar() == "finish"
 
-    def newest(self) -> Entry | None:
-        """The entry that the log ends with."""
+    def newest(self) -> Event | None:
+        """The event that the log ends with."""
         if self._newest is None and self.head:
             asked = {"of": self._campaign, "newest": self.head}
-            self._newest = _entry(self._connection.execute(_NEWEST, asked).one())
+            self._newest = _event(self._connection.execute(_NEWEST, asked).one())
         return self._newest
 
     def append(
         self, at: datetime, kind: str, bucket: int | None, body: dict[str, Any], region: str = ""
-    ) -> Entry:
-        """Add the next entry."""
+    ) -> Event:
+        """Add the next event."""
         self.head += 1
-        entry = self._newest = Entry(self.head, at.astimezone(UTC), kind, bucket, body, region)
-        self.appended.append(entry)
-        return entry
+        event = self._newest = Event(self.head, at.astimezone(UTC), kind, bucket, body, region)
+        self.appended.append(event)
+        return event
 
     def flush(self) -> None:
         """Write what was appended; of a draft, nothing is."""
@@ -503,29 +503,29 @@ class Writer(Draft):
             rows = [
                 {
                     "campaign": self._campaign,
-                    "sequence": entry.sequence,
-                    "at": _text(entry.at),
-                    "kind": entry.kind,
-                    "bucket": entry.bucket,
-                    "body": _json(entry.body),
-                    "region": entry.region,
+                    "sequence": event.sequence,
+                    "at": _text(event.at),
+                    "kind": event.kind,
+                    "bucket": event.bucket,
+                    "body": _json(event.body),
+                    "region": event.region,
                 }
-                for entry in self.appended
+                for event in self.appended
             ]
             self._connection.execute(_APPEND, rows)
             self._connection.execute(_SET_HEAD, {"of": self._campaign, "newest": self.head})
-            for entry in self.appended:
-                self._mark(entry)
+            for event in self.appended:
+                self._mark(event)
             self.appended = []
 
-    def _mark(self, entry: Entry) -> None:
+    def _mark(self, event: Event) -> None:
         """Keep at the campaign what must be known without its log."""
-        if entry.kind in CHANGES:
-            self._set(changed=entry.sequence)
-            self.changed = entry.sequence
-        elif entry.kind == "archive":
-            self._set(archived=entry.sequence)
-        elif entry.kind == "reopen":
+        if event.kind in CHANGES:
+            self._set(changed=event.sequence)
+            self.changed = event.sequence
+        elif event.kind == "archive":
+            self._set(archived=event.sequence)
+        elif event.kind == "reopen":
             self._set(archived=None)
 
     def _set(self, **values: Any) -> None:
@@ -540,14 +540,14 @@ class Writer(Draft):
     def delete(self, at: datetime, who: str, why: str) -> None:
         """Delete the campaign's log and settings; when, who and why stay."""
         self.flush()
-        said = {"at": _text(at), "who": who, "why": why, "entries": self.head}
+        said = {"at": _text(at), "who": who, "why": why, "events": self.head}
         self._connection.execute(delete(_log).where(_log.c.campaign == self._campaign))
         self._set(settings="{}", archived=None, deleted=_json(said))
 
 
-def _read_log(connection: Connection, campaign: int, after: int) -> list[Entry]:
+def _read_log(connection: Connection, campaign: int, after: int) -> list[Event]:
     asked = {"of": campaign, "after": after}
-    return [_entry(row) for row in connection.execute(_LOG_AFTER, asked)]
+    return [_event(row) for row in connection.execute(_LOG_AFTER, asked)]
 
 
 def _find_row(connection: Connection, name: str) -> Any:
@@ -579,9 +579,9 @@ def _stored(row: Any) -> Stored:
     return Stored(row.id, row.name, created, settings, row.head, row.moved_to, archived)
 
 
-def _entry(row: Any) -> Entry:
+def _event(row: Any) -> Event:
     at = datetime.fromisoformat(row.at)
-    return Entry(row.sequence, at, row.kind, row.bucket, json.loads(row.body), row.region)
+    return Event(row.sequence, at, row.kind, row.bucket, json.loads(row.body), row.region)
 
 
 def _text(at: datetime) -> str:

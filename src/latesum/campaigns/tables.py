@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Literal
 
 from latesum._render import finite
-from latesum.campaigns.ledger import Ledger
+from latesum.campaigns.state import CampaignState
 from latesum.campaigns.status import Status
 from latesum.files.written import ColumnType, TableOut
 
@@ -60,13 +60,13 @@ _ESTIMATES: dict[str, ColumnType] = {
 }
 
 
-def decisions_table(ledger: Ledger) -> TableOut:
+def decisions_table(state: CampaignState) -> TableOut:
     """Every decision of a campaign.
 
     Args:
-        ledger: What its log adds up to.
+        state: What its log adds up to.
     """
-    regional = bool(ledger.settings.regions)
+    regional = bool(state.settings.regions)
     return TableOut(
         {**_DECISIONS, **_REGION} if regional else _DECISIONS,
         [
@@ -74,7 +74,7 @@ def decisions_table(ledger: Ledger) -> TableOut:
                 each.label, each.bucket, each.option, each.purpose, each.source, each.rounds,
                 each.at, each.number, each.reason, *([each.region] if regional else []),
             )
-            for part in ledger.parts.values()
+            for part in state.parts.values()
             for each in part.decisions.values()
         ],
     )  # fmt: skip

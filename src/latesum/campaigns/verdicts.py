@@ -9,9 +9,9 @@ from latesum._checks import finite_number, known_name, shortened, whole_number
 from latesum._sentences import sentence
 from latesum.campaigns.before import read_shown
 from latesum.campaigns.buckets import When
+from latesum.campaigns.completeness import Completeness
 from latesum.campaigns.config import CampaignConfig
-from latesum.campaigns.ledger import Shown, Value, said
-from latesum.campaigns.maturity import Maturity
+from latesum.campaigns.state import Shown, Value, said
 from latesum.campaigns.vocabulary import STATUSES, Verdict
 from latesum.errors import BadField, Conflicting, InvalidInput, UnknownBucket
 from latesum.files.batches import CheckWanted, in_batches
@@ -224,7 +224,7 @@ def _field(column: str, check: Any, *arguments: Any) -> Any:
 
 
 def judge(
-    row: CheckedRow, decided: int, value: Value, maturity: Maturity
+    row: CheckedRow, decided: int, value: Value, completeness: Completeness
 ) -> tuple[Verdict, dict[str, Any] | None]:
     """The verdict on a row, and what the log has to keep of it (None: nothing).
 
@@ -232,7 +232,7 @@ def judge(
         row: What is reported.
         decided: The number of the option that was decided for the bucket.
         value: What is recorded for the bucket so far.
-        maturity: How totals are to be read at this moment.
+        completeness: How totals are to be read at this moment.
     """
     bucket, shown = row.bucket, row.shown
     changes: dict[str, Any] = {}
@@ -246,11 +246,11 @@ def judge(
     if status != value.status:
         changes["status"] = status
     if not changes:
-        if row.total is not None and maturity.says_more(bucket, value):
+        if row.total is not None and completeness.says_more(bucket, value):
             return "same", {"verdict": "same", "total": row.total}
         return "same", None
     if "total" in changes or "rounds" in changes:
-        _check_range(row, value, maturity.settings)
+        _check_range(row, value, completeness.settings)
     if changes == {"status": "final"} and value.total is not None and value.status != "missing":
         return "same", {"verdict": "same", "status": "final"}  # the value stands, now and in future
     corrects = "status" in changes or any(
@@ -260,7 +260,7 @@ def judge(
         return "conflicting", None
     if row.total is not None and row.total < 0:
         changes["negative"] = True
-    if maturity.too_late(bucket):
+    if completeness.too_late(bucket):
         body = {"verdict": "too late", **changes}
         return "too late", None if said(body) in value.late else body
     revises = any(

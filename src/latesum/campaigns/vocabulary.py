@@ -8,7 +8,7 @@ from latesum.policies.base import Purpose
 
 __all__ = [
     "STATUSES",
-    "CampaignState",
+    "CampaignStatus",
     "HealthLevel",
     "Place",
     "Purpose",
@@ -29,7 +29,7 @@ Verdict = Literal["new", "same", "revised", "conflicting", "too late", "unknown 
 #: How far a bucket's total is: the bucket runs, its total is awaited, known, or missing.
 TotalState = Literal["running", "pending", "known", "missing"]
 #: How a campaign is; one that is unreadable is in the store, and cannot be opened here.
-CampaignState = Literal[
+CampaignStatus = Literal[
     "not begun", "running", "held", "overridden", "finished", "archived", "unreadable"
 ]
 #: How bad a finding about a campaign is.

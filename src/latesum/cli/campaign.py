@@ -61,7 +61,7 @@ def next_option(
         if wanted is not None:
             decisions = {wanted: decisions[wanted]}
         health = found.health()
-        winner = None if found.ledger().finished else found.winner()
+        winner = None if found.state().finished else found.winner()
         if as_json:
             alarm = next((each.sentence for each in health if each.level == "alarm"), None)
             told = [{**each._asdict(), "at": each.at.isoformat()} for each in decisions.values()]
@@ -310,15 +310,15 @@ def explain(
 @app.command("history")
 def history(campaign: CampaignName = None, as_json: AsJson = False) -> None:
     """Everything that happened: decisions, records, revisions, what people did."""
-    from latesum.campaigns.describing import describe_entry
+    from latesum.campaigns.describing import describe_event
 
     with opened(campaign) as found:
         settings = found.current_settings()
-        for entry in found.history():
+        for event in found.history():
             if as_json:
-                print(json.dumps({**entry._asdict(), "at": entry.at.isoformat()}))
+                print(json.dumps({**event._asdict(), "at": event.at.isoformat()}))
             else:
-                print(describe_entry(entry, settings))
+                print(describe_event(event, settings))
 
 
 @app.command("list")

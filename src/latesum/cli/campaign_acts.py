@@ -35,7 +35,7 @@ def resume(why: Why, region: Region = None, campaign: CampaignName = None, who: 
     """Let the policy decide again. An override goes on after a hold; without a hold it ends."""
     with opened(campaign) as found:
         done = found.resume(who=user(who), why=why, region=region)
-        if all(part.order is None for part in found.ledger().parts_of(region or "")):
+        if all(part.order is None for part in found.state().parts_of(region or "")):
             said("The policy decides again, from the next bucket on.", done)
         else:
             said("The hold has ended.", done)
@@ -150,14 +150,14 @@ def replay(
 
     if file is None:
         with opened(campaign) as found:
-            settings, entries = found.first_settings, found.history()
+            settings, events = found.first_settings, found.history()
     else:
         exported = read_export(read_text(file))
-        settings, entries = CampaignConfig.from_json(exported["settings"]), exported_log(exported)
-    mismatches = replay_log(settings, entries)
+        settings, events = CampaignConfig.from_json(exported["settings"]), exported_log(exported)
+    mismatches = replay_log(settings, events)
     for each in mismatches:
         print(f"{each.label}: decided {each.decided}, would be {each.now} by this version")
-    decisions = sum(entry.kind == "decision" for entry in entries)
+    decisions = sum(event.kind == "decision" for event in events)
     print(f"{decisions - len(mismatches)} of {decisions} decisions come out the same.")
     if mismatches:
         raise typer.Exit(1)
@@ -185,7 +185,7 @@ def export(
     with opened(campaign) as found:
         exported = export_campaign(found.store, found.name)
     write_text(file, json.dumps(exported, indent=1, ensure_ascii=False) + "\n")
-    print(f"{len(exported['log'])} entries: {file}")
+    print(f"{len(exported['log'])} events: {file}")
 
 
 def restore(
@@ -215,5 +215,5 @@ def move(
             names = [each.name for each in source.campaigns() if each.moved_to is None]
         for each in names:
             print(
-                f"{each}: {move_campaign(source, target, each)} entries are now in {target.place}."
+                f"{each}: {move_campaign(source, target, each)} events are now in {target.place}."
             )

@@ -87,7 +87,7 @@ class DemoCampaign:
             untold.append((day, visitors, self._world.play(decision.arm, visitors)))
             while untold and untold[0][0] + _LAG <= day:
                 self._tell(*untold.popleft())
-            if self._campaign.ledger().finished is not None:
+            if self._campaign.state().finished is not None:
                 return  # it was ended on the page
         for each in untold:
             self._tell(*each)

@@ -20,7 +20,7 @@ from sqlalchemy.exc import TimeoutError as StoreBusy
 from latesum._checks import InvalidInput
 from latesum.campaigns import charts
 from latesum.campaigns.campaign import Campaign
-from latesum.campaigns.ledger import Decision
+from latesum.campaigns.state import Decision
 from latesum.campaigns.status import Status
 from latesum.campaigns.store import Head, Store, Stored
 from latesum.errors import UnknownCampaign
@@ -44,12 +44,12 @@ class KeptAnswer(NamedTuple):
     tag: str
     begins: datetime | None
     ends: datetime | None
-    #: The newest entry of the log when it was read; of numbered buckets a newer one may end it.
+    #: The newest event of the log when it was read; of numbered buckets a newer one may end it.
     head: int
 
 
 class KeptStatus(NamedTuple):
-    """A status, the newest entry of the log that it was made of, and until when it holds."""
+    """A status, the newest event of the log that it was made of, and until when it holds."""
 
     status: Status
     head: int
@@ -162,7 +162,7 @@ class CachedCampaign:
     async def status(self, level: float = 0.95) -> Status:
         """What a page shows; requests that come at once share one status.
 
-        It is made anew when the log has another entry, when the present bucket ends, and after a minute:
+        It is made anew when the log has another event, when the present bucket ends, and after a minute:
         to make it takes as long as the campaign has buckets.
         """
         if level != 0.95:
@@ -189,7 +189,7 @@ class CachedCampaign:
         return KeptStatus(status, head, status.now, until, time.monotonic())
 
     async def summary(self, head: int) -> CampaignSummary:
-        """What a list shows of the campaign whose log ends with this entry."""
+        """What a list shows of the campaign whose log ends with this event."""
         kept = self._summary
         if kept is None or kept.head != head or self.configuration.clock() >= self._summary_until:
             kept = await self.renew_summary(head)

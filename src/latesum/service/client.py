@@ -290,20 +290,20 @@ class Client:
         return found
 
     def history(self, campaign: str) -> list[dict[str, Any]]:
-        """The whole log, oldest entry first.
+        """The whole log, oldest event first.
 
         Args:
             campaign: Its name.
         """
-        entries: list[dict[str, Any]] = []
+        events: list[dict[str, Any]] = []
         more = True
         while more:
-            after = entries[-1]["sequence"] if entries else 0
+            after = events[-1]["sequence"] if events else 0
             parameters = {"after": after, "limit": 1000}
             part = self._json("GET", _path(campaign, "history"), params=parameters)
-            entries += part["entries"]
+            events += part["events"]
             more = part["more"]
-        return entries
+        return events
 
     # Operators.
 

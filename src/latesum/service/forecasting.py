@@ -15,7 +15,7 @@ from scipy.special import ndtri
 
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.deciding import told_plays
-from latesum.campaigns.ledger import Ledger
+from latesum.campaigns.state import CampaignState
 from latesum.campaigns.status import Status
 from latesum.delays import parse
 from latesum.policies import Estimate, Play, Policy
@@ -39,9 +39,9 @@ class Question(NamedTuple):
     lag: int
 
 
-def question_of(ledger: Ledger, status: Status) -> Question | None:
+def question_of(state: CampaignState, status: Status) -> Question | None:
     """What is to be simulated; None if the campaign is over, decided or held, or nothing is known."""
-    told = told_plays(ledger, status.now)
+    told = told_plays(state, status.now)
     over = status.state not in ("running", "overridden") or status.winner is not None
     if over or not any(isinstance(each, Play) and each.total is not None for each in told):
         return None
@@ -51,7 +51,7 @@ def question_of(ledger: Ledger, status: Status) -> Question | None:
             break
         lag += row.state == "pending"
     plain = [list(each) if isinstance(each, Play) else each for each in told]
-    return Question(ledger.settings.to_json(), plain, lag)
+    return Question(state.settings.to_json(), plain, lag)
 
 
 def forecast(question: Question) -> dict[str, Any]:

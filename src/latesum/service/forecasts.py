@@ -88,7 +88,7 @@ class Forecasts:
         ask_for: Callable[..., MarketQuestion | Question | None] = (
             market_question_of if is_market else question_of
         )
-        question = await cached.read(lambda: ask_for(cached.reader.ledger(), status))
+        question = await cached.read(lambda: ask_for(cached.reader.state(), status))
         kept: tuple[int, int] | None = key
         found = _UNKNOWN
         if question is not None:

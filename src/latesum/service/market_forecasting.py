@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latesum.campaigns.config import CampaignConfig
-from latesum.campaigns.ledger import Ledger
 from latesum.campaigns.market import market_rows
+from latesum.campaigns.state import CampaignState
 from latesum.campaigns.status import Status
 from latesum.markets import MarketConfig, RegionRow
 from latesum.markets.arrival_kernels import arrival_mix
@@ -59,28 +59,28 @@ class MarketQuestion(NamedTuple):
     rounds_known: bool
 
 
-def market_question_of(ledger: Ledger, status: Status) -> MarketQuestion | None:
+def market_question_of(state: CampaignState, status: Status) -> MarketQuestion | None:
     """What is to be simulated; None if the campaign is over, decided or held, or nothing is known.
 
     Args:
-        ledger: What the log adds up to.
+        state: What the log adds up to.
         status: The campaign's status.
     """
     over = status.state not in ("running", "overridden") or status.winner is not None
     if over or not any(row.state == "known" for row in status.timeline):
         return None
-    found = market_rows(ledger, status.now)
+    found = market_rows(state, status.now)
     plain = [
         [row.region, row.bucket, row.rounds,
          row.shown if isinstance(row.shown, str) else dict(row.shown), row.total]
         for row in found.rows
     ]  # fmt: skip
     newest = max(row.bucket for row in status.timeline if row.state == "known")
-    last = ledger.last or 0
+    last = state.last or 0
     return MarketQuestion(
-        ledger.settings.to_json(), plain, found.first, last + 1 - found.first,
+        state.settings.to_json(), plain, found.first, last + 1 - found.first,
         max(0, last - newest - 1),
-        {region: sorted(part.dropped) for region, part in ledger.parts.items()},
+        {region: sorted(part.dropped) for region, part in state.parts.items()},
         found.settings.rounds_known,
     )  # fmt: skip
 

@@ -17,7 +17,7 @@ from pydantic import (
 from latesum.campaigns.changes import CHANGEABLE
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.vocabulary import (
-    CampaignState,
+    CampaignStatus,
     HealthLevel,
     Purpose,
     RecordStatus,
@@ -108,7 +108,7 @@ class CampaignLine(BaseModel):
     """A campaign in a list."""
 
     name: str
-    state: CampaignState
+    state: CampaignStatus
     headline: str
     options: list[str]
     policy: str
@@ -265,8 +265,8 @@ class EstimatesAnswer(BaseModel):
     estimates: list[EstimateLine]
 
 
-class HistoryEntry(BaseModel):
-    """One entry of the log, which is never changed."""
+class HistoryEvent(BaseModel):
+    """One event of the log, which is never changed."""
 
     sequence: int
     at: datetime
@@ -280,8 +280,8 @@ class HistoryEntry(BaseModel):
 class HistoryAnswer(BaseModel):
     """A part of the log, in order."""
 
-    entries: list[HistoryEntry]
-    more: bool = Field(description="Whether there are entries after these.")
+    events: list[HistoryEvent]
+    more: bool = Field(description="Whether there are events after these.")
 
 
 class ExplanationAnswer(BaseModel):
@@ -359,5 +359,5 @@ class ActAnswer(BaseModel):
     done: bool
     repeated: bool
     note: str = Field("", description="What to know about it, such as that an override goes on.")
-    state: CampaignState
+    state: CampaignStatus
     headline: str

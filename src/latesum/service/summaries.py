@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.health import Finding, unreadable, worst_level
 from latesum.campaigns.status import Status
-from latesum.campaigns.vocabulary import CampaignState, HealthLevel
+from latesum.campaigns.vocabulary import CampaignStatus, HealthLevel
 
 #: How a campaign is, for a list: its worst finding, where notes are nothing to worry about.
 Glance = Literal["alarm", "warning", "healthy"]
@@ -26,10 +26,10 @@ class ShownNow(NamedTuple):
 
 
 class CampaignSummary(NamedTuple):
-    """One campaign in a list, as of the entry `head` of its log."""
+    """One campaign in a list, as of the event `head` of its log."""
 
     name: str
-    state: CampaignState
+    state: CampaignStatus
     headline: str
     options: tuple[str, ...]
     policy: str
@@ -94,7 +94,7 @@ class Wanted(NamedTuple):
     """
 
     search: str = ""
-    state: CampaignState | None = None
+    state: CampaignStatus | None = None
     glance: Glance | None = None
 
     def among(self, summaries: Iterable[CampaignSummary]) -> list[CampaignSummary]:

@@ -12,11 +12,11 @@ from latesum._checks import InvalidInput
 from latesum._render import finite
 from latesum.campaigns.campaign import Campaign
 from latesum.campaigns.config import CampaignConfig
-from latesum.campaigns.describing import describe_entry
-from latesum.campaigns.entries import Entry
+from latesum.campaigns.describing import describe_event
+from latesum.campaigns.events import Event
 from latesum.campaigns.setting_fields import NAME_PATTERN
 from latesum.campaigns.tables import TableName
-from latesum.campaigns.vocabulary import CampaignState
+from latesum.campaigns.vocabulary import CampaignStatus
 from latesum.errors import MissingExtra, UnknownCampaign
 from latesum.service import models
 from latesum.service.cache import CachedCampaign, CampaignCache
@@ -44,7 +44,7 @@ async def list_campaigns(
     search: Annotated[
         str, Query(max_length=100, description="A part of the name or of an option's name.")
     ] = "",
-    state: Annotated[CampaignState | None, Query(description="How the campaign is.")] = None,
+    state: Annotated[CampaignStatus | None, Query(description="How the campaign is.")] = None,
     health: Annotated[Glance | None, Query(description="The worst of its findings.")] = None,
     archived: Annotated[bool, Query(description="Also those in the archive.")] = False,
     offset: Annotated[int, Query(ge=0, le=10**6)] = 0,
@@ -248,19 +248,19 @@ async def table(
 @needs("read", long=True)
 async def history(
     cached: NamedCampaign,
-    after: Annotated[int, Query(ge=0, le=2**31 - 1, description="Entries after this one.")] = 0,
+    after: Annotated[int, Query(ge=0, le=2**31 - 1, description="Events after this one.")] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> models.HistoryAnswer:
     """The log: decisions, records, revisions, what people did."""
-    entries = await cached.read(cached.store.log, cached.campaign.stored.id, after)
+    events = await cached.read(cached.store.log, cached.campaign.stored.id, after)
     settings = await cached.read(cached.reader.current_settings)
-    shown = [_entry(settings, entry) for entry in entries[:limit]]
-    return models.HistoryAnswer(entries=shown, more=len(entries) > limit)
+    shown = [_event(settings, event) for event in events[:limit]]
+    return models.HistoryAnswer(events=shown, more=len(events) > limit)
 
 
-def _entry(settings: CampaignConfig, entry: Entry) -> models.HistoryEntry:
-    sentence = describe_entry(entry, settings)
-    return models.HistoryEntry(**{**entry._asdict(), "body": finite(entry.body)}, sentence=sentence)
+def _event(settings: CampaignConfig, event: Event) -> models.HistoryEvent:
+    sentence = describe_event(event, settings)
+    return models.HistoryEvent(**{**event._asdict(), "body": finite(event.body)}, sentence=sentence)
 
 
 @router.get("/{campaign}/explanation", responses=documented(404))

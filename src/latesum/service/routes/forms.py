@@ -11,8 +11,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Response
 
 from latesum.campaigns.config import CampaignConfig
-from latesum.campaigns.describing import describe_entry
-from latesum.campaigns.entries import Entry
+from latesum.campaigns.describing import describe_event
+from latesum.campaigns.events import Event
 from latesum.campaigns.page_words import Words
 from latesum.errors import UnknownCampaign
 from latesum.files.presets import PRESETS
@@ -22,11 +22,11 @@ from latesum.service.routing import AllCampaigns, ScopedRoute, Who, needs
 from latesum.service.tokens import SCOPES, Sessions, Tokens
 
 router = APIRouter(route_class=ScopedRoute, include_in_schema=False)
-#: Entries on one page of the history.
-_ENTRIES = 100
+#: Events on one page of the history.
+_EVENTS = 100
 #: The newest buckets without a total, which are offered where totals are typed.
 _WAITING = 14
-#: What entries can be filtered by, with the kinds of each.
+#: What events can be filtered by, with the kinds of each.
 _GROUPS = {
     "decisions": ("decision",),
     "totals": ("record", "file form", "import refused"),
@@ -115,25 +115,25 @@ async def history_page(
     """The log of a campaign, newest first."""
     try:
         cached = await campaigns.of(campaign)
-        found = await cached.read(_find_entries, cached.reader, kind, search.strip())
+        found = await cached.read(_find_events, cached.reader, kind, search.strip())
     except UnknownCampaign as unknown:
         return not_found(who, str(unknown))
-    pages = max(1, -(-len(found) // _ENTRIES))
+    pages = max(1, -(-len(found) // _EVENTS))
     page = min(page, pages)
     return show_page(
         "history.html", title=f"History of {campaign}", who=who, every=0, here="campaigns",
-        name=cached.campaign.name, entries=found[(page - 1) * _ENTRIES : page * _ENTRIES],
+        name=cached.campaign.name, events=found[(page - 1) * _EVENTS : page * _EVENTS],
         found=len(found), page=page, pages=pages, kind=kind, search=search, kinds=list(_GROUPS),
     )  # fmt: skip
 
 
-def _find_entries(campaign: Any, kind: str, search: str) -> list[tuple[Entry, str]]:
-    """The entries of a kind that have the searched text in their sentence, newest first."""
+def _find_events(campaign: Any, kind: str, search: str) -> list[tuple[Event, str]]:
+    """The events of a kind that have the searched text in their sentence, newest first."""
     settings: CampaignConfig = campaign.current_settings()
     kinds = _GROUPS.get(kind)
-    entries = [each for each in reversed(campaign.history()) if not kinds or each.kind in kinds]
+    events = [each for each in reversed(campaign.history()) if not kinds or each.kind in kinds]
     words = Words(settings.buckets.every, settings.expected_rounds, settings.range)
-    told = [(entry, words.tell(describe_entry(entry, settings))) for entry in entries]
+    told = [(event, words.tell(describe_event(event, settings))) for event in events]
     text = search.casefold()
     return [each for each in told if text in each[1].casefold()]
 

@@ -20,7 +20,7 @@ from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.page_words import LABELS, PageReader
 from latesum.campaigns.static_page import chart_library, chart_library_version, status_section
 from latesum.campaigns.status import Status
-from latesum.campaigns.vocabulary import CampaignState
+from latesum.campaigns.vocabulary import CampaignStatus
 from latesum.errors import UnknownCampaign
 from latesum.service.auth import COOKIE, read_secret
 from latesum.service.cache import CachedCampaign, CampaignCache
@@ -64,7 +64,7 @@ async def wanted(
     page: Annotated[int, Query(ge=1, le=10**6)] = 1,
 ) -> ListQuestion:
     """Which part of the list is asked for; what is not known is passed over, as a link may be old."""
-    known_state = next((each for each in get_args(CampaignState) if each == state), None)
+    known_state = next((each for each in get_args(CampaignStatus) if each == state), None)
     glance = next((each for each in GLANCES if each == health), None)
     return ListQuestion(Wanted(search.strip(), known_state, glance), page)
 
@@ -96,7 +96,7 @@ async def front(campaigns: AllCampaigns, who: Who, asked: AskedFor) -> Response:
     html = await _list(campaigns, asked, who)
     return show_page(
         "list.html", title="Campaigns", who=who, every=every, live=Markup(html), asked=asked,
-        states=get_args(CampaignState), glances=GLANCES, here="campaigns",
+        states=get_args(CampaignStatus), glances=GLANCES, here="campaigns",
     )  # fmt: skip
 
 

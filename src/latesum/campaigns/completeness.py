@@ -8,8 +8,8 @@ from typing import Literal, NamedTuple
 
 from latesum._durations import duration_text
 from latesum.campaigns.config import CampaignConfig
-from latesum.campaigns.ledger import Ledger, Value
 from latesum.campaigns.setting_fields import Curve
+from latesum.campaigns.state import CampaignState, Value
 
 #: Full buckets that are needed before a curve is fitted to them.
 FEWEST_FULL_BUCKETS = 3
@@ -23,23 +23,23 @@ class Known(NamedTuple):
     share: float = 1.0
 
 
-class Maturity:
-    """Reads the buckets of a ledger as they are known at one moment."""
+class Completeness:
+    """Reads the buckets of a state as they are known at one moment."""
 
     def __init__(
         self,
-        ledger: Ledger,
+        state: CampaignState,
         now: datetime,
         settings: CampaignConfig | None = None,
     ) -> None:
-        self.settings = settings = ledger.settings if settings is None else settings
-        self.ledger = ledger
+        self.settings = settings = state.settings if settings is None else settings
+        self.state = state
         self.now = now
         self.curve = settings.curve
         #: The age at which a total is full; None if it is full from the end of its bucket on.
         self.full_age = settings.full_after
         if settings.full_after is not None:
-            self.curve = fit_curve(settings, ledger, settings.full_after, now)
+            self.curve = fit_curve(settings, state, settings.full_after, now)
         elif settings.curve is not None:
             self.full_age = settings.curve[-1][0]
 
@@ -48,17 +48,17 @@ class Maturity:
         if self.settings.buckets.timed:
             end = self.settings.buckets.end(bucket)
             return end if end <= self.now else None
-        after = self.ledger.decisions.get(bucket + 1)
+        after = self.state.decisions.get(bucket + 1)
         return None if after is None else after.at
 
     def rounds(self, bucket: int) -> int:
         """The rounds of a bucket, as recorded or else as expected."""
-        rounds = self.ledger.value(bucket).rounds
+        rounds = self.state.value(bucket).rounds
         return self.settings.expected_rounds if rounds is None else rounds
 
     def known(self, bucket: int) -> Known:
         """What may be used of a bucket now."""
-        value = self.ledger.value(bucket)
+        value = self.state.value(bucket)
         if value.status == "missing":
             return Known("missing")
         if value.total is None:
@@ -78,7 +78,7 @@ class Maturity:
 
     def early(self, bucket: int) -> bool:
         """Whether a bucket's total was last recorded before the bucket had ended."""
-        value = self.ledger.value(bucket)
+        value = self.state.value(bucket)
         if not self.settings.buckets.timed or value.total is None or value.status == "final":
             return False
         return value.reports[-1].at < self.settings.buckets.end(bucket)
@@ -102,7 +102,7 @@ class Maturity:
 
         None where no total is recorded, or where it is not known when a numbered bucket ends.
         """
-        value = self.ledger.value(bucket)
+        value = self.state.value(bucket)
         if value.total is None or value.known_at is None:
             return None
         if value.final_at is not None:
@@ -141,16 +141,16 @@ class Maturity:
         return share_at(self.curve, age)
 
 
-def effect_on_totals(ledger: Ledger, after: CampaignConfig, now: datetime) -> list[str]:
+def effect_on_totals(state: CampaignState, after: CampaignConfig, now: datetime) -> list[str]:
     """What other settings do to the totals that are recorded, in sentences.
 
     Args:
-        ledger: What the log says of a region.
+        state: What the log says of a region.
         after: The settings after the change.
         now: The time.
     """
-    one, other = Maturity(ledger, now), Maturity(ledger, now, settings=after)
-    counting = [bucket for bucket in ledger.decisions if one.known(bucket).state == "known"]
+    one, other = Completeness(state, now), Completeness(state, now, settings=after)
+    counting = [bucket for bucket in state.decisions if one.known(bucket).state == "known"]
     stopped = [bucket for bucket in counting if other.known(bucket).state != "known"]
     scaled = [
         bucket
@@ -209,7 +209,7 @@ def was_followed(
 
 
 def fit_curve(
-    settings: CampaignConfig, ledger: Ledger, full_after: timedelta, now: datetime
+    settings: CampaignConfig, state: CampaignState, full_after: timedelta, now: datetime
 ) -> Curve | None:
     """The curve by which this campaign's own totals filled up; None while too few are full.
 
@@ -222,7 +222,7 @@ def fit_curve(
         return None
     seen: dict[int, list[tuple[timedelta, float, float]]] = {}
     full_buckets = 0
-    for bucket, value in ledger.values.items():
+    for bucket, value in state.values.items():
         if value.total is None or value.total <= 0:
             continue
         end = settings.buckets.end(bucket)

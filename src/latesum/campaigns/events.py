@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 
-class Entry(NamedTuple):
+class Event(NamedTuple):
     """One line of the log.
 
     Args:

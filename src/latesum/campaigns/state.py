@@ -1,7 +1,7 @@
 """The log of a campaign, and what it adds up to.
 
-The log is the truth: an `Entry` is written once and never changed. The `Ledger` is nothing but the
-entries taken in one after the other, so that it can be made again at any time, for any moment.
+The log is the truth: an `Event` is written once and never changed. The `CampaignState` is nothing but the
+events taken in one after the other, so that it can be made again at any time, for any moment.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from latesum._checks import InvalidInput
 from latesum.campaigns.changes import settings_after
 from latesum.campaigns.config import CampaignConfig
-from latesum.campaigns.entries import Entry
+from latesum.campaigns.events import Event
 from latesum.campaigns.reasons import reason_of
 from latesum.campaigns.vocabulary import Purpose, RecordStatus, Source
 
@@ -131,22 +131,22 @@ class Order(NamedTuple):
     begun: bool = False
 
 
-class Ledger:
-    """Everything that the log says of a campaign without regions, up to its newest entry."""
+class CampaignState:
+    """Everything that the log says of a campaign without regions, up to its newest event."""
 
     def __init__(self, settings: CampaignConfig) -> None:
-        #: What the campaign is set up with after the newest entry.
+        #: What the campaign is set up with after the newest event.
         self.settings = settings
-        self.newest: Entry | None = None
+        self.newest: Event | None = None
         self.decisions: dict[int, Decision] = {}
         self.values: dict[int, Value] = {}
         #: Options that were taken away, with the bucket from which on.
         self.dropped: dict[int, int] = {}
-        self.hold: Entry | None = None
+        self.hold: Event | None = None
         self.order: Order | None = None
-        self.finished: Entry | None = None
-        self.archived: Entry | None = None
-        self.acts: list[Entry] = []
+        self.finished: Event | None = None
+        self.archived: Event | None = None
+        self.acts: list[Event] = []
 
     @property
     def first(self) -> int | None:
@@ -159,11 +159,11 @@ class Ledger:
         return next(reversed(self.decisions), None)
 
     @property
-    def parts(self) -> Mapping[str, Ledger]:
+    def parts(self) -> Mapping[str, CampaignState]:
         """What the log says of each region; without regions there is one, which has no name."""
         return {"": self}
 
-    def parts_of(self, region: str) -> list[Ledger]:
+    def parts_of(self, region: str) -> list[CampaignState]:
         """The part of a region, or all where it is not named."""
         return [self.parts[region]] if region else list(self.parts.values())
 
@@ -185,26 +185,26 @@ class Ledger:
         shown = self.value(bucket).shown
         return self.decisions[bucket].arm if shown is None else shown
 
-    def take(self, entry: Entry) -> None:
-        """Take in the next entry of the log."""
-        assert entry.sequence == (1 if self.newest is None else self.newest.sequence + 1)
-        self.newest = entry
-        self._take(entry)
+    def take(self, event: Event) -> None:
+        """Take in the next event of the log."""
+        assert event.sequence == (1 if self.newest is None else self.newest.sequence + 1)
+        self.newest = event
+        self._take(event)
 
-    def _take(self, entry: Entry) -> None:
-        if entry.kind == "decision":
-            self._take_decision(entry)
-        elif entry.kind == "record":
-            assert entry.bucket is not None
-            self.values.setdefault(entry.bucket, Value()).take(entry.at, entry.body)
+    def _take(self, event: Event) -> None:
+        if event.kind == "decision":
+            self._take_decision(event)
+        elif event.kind == "record":
+            assert event.bucket is not None
+            self.values.setdefault(event.bucket, Value()).take(event.at, event.body)
         else:
-            self._take_act(entry)
+            self._take_act(event)
 
-    def _take_decision(self, entry: Entry) -> None:
-        assert entry.bucket is not None
-        decision = decision_of(entry, self.settings.options)
-        reported_late = self.last is not None and entry.bucket < self.last
-        self.decisions[entry.bucket] = decision
+    def _take_decision(self, event: Event) -> None:
+        assert event.bucket is not None
+        decision = decision_of(event, self.settings.options)
+        reported_late = self.last is not None and event.bucket < self.last
+        self.decisions[event.bucket] = decision
         if reported_late:  # a bucket before the first question was filled in
             in_order = sorted(self.decisions.items())
             self.decisions.clear()
@@ -214,39 +214,39 @@ class Ledger:
         if order is not None and (order.begun or decision.source == "override"):
             self.order = order._replace(left=order.left - 1, begun=True) if order.left > 1 else None
 
-    def _take_act(self, entry: Entry) -> None:
-        self.acts.append(entry)
-        body, arm = entry.body, entry.body.get("option")
-        if entry.kind == "hold":
-            self.hold = entry
-        elif entry.kind == "resume":
+    def _take_act(self, event: Event) -> None:
+        self.acts.append(event)
+        body, arm = event.body, event.body.get("option")
+        if event.kind == "hold":
+            self.hold = event
+        elif event.kind == "resume":
             self.hold = None
             if not body.get("override_goes_on", False):
                 self.order = None
-        elif entry.kind == "override":
+        elif event.kind == "override":
             self.order = Order(body["option"], body["buckets"], body["why"])
-        elif entry.kind == "cancel-override":
+        elif event.kind == "cancel-override":
             self.order = None
-        elif entry.kind == "drop":
+        elif event.kind == "drop":
             self.dropped.setdefault(body["option"], (self.last or 0) + 1)
             if self.order is not None and self.order.arm == arm:
                 self.order = None
-        elif entry.kind == "bring-back":
+        elif event.kind == "bring-back":
             # From now on the policy is told as if the option had never been away.
             self.dropped.pop(body["option"], None)
-        elif entry.kind == "finish":
-            self.finished = entry
-        elif entry.kind == "archive":
-            self.archived = entry
-        elif entry.kind == "reopen":
+        elif event.kind == "finish":
+            self.finished = event
+        elif event.kind == "archive":
+            self.archived = event
+        elif event.kind == "reopen":
             self.finished = self.archived = self.hold = self.order = None
-        elif entry.kind in ("add", "rename", "change"):
-            self.settings = settings_after(self.settings, entry)
-            if entry.kind == "rename":
+        elif event.kind in ("add", "rename", "change"):
+            self.settings = settings_after(self.settings, event)
+            if event.kind == "rename":
                 self._rename(body["option"], body["name"])
-        elif entry.kind not in ("file form", "import refused"):  # these change nothing here
+        elif event.kind not in ("file form", "import refused"):  # these change nothing here
             raise InvalidInput(
-                f"this campaign's log has an act {entry.kind!r}, which this latesum does not know; "
+                f"this campaign's log has an act {event.kind!r}, which this latesum does not know; "
                 "use a newer latesum."
             )
 
@@ -257,31 +257,31 @@ class Ledger:
                 self.decisions[bucket] = decision._replace(option=name)
 
 
-class RegionalLedger(Ledger):
-    """Everything that the log says of a campaign with regions: a ledger for each of them.
+class RegionalState(CampaignState):
+    """Everything that the log says of a campaign with regions: a state for each of them.
 
     Its own decisions are those of the first region: all regions are decided together. What is held,
     ordered or dropped is so if it is in all regions.
     """
 
     def __init__(self, settings: CampaignConfig) -> None:
-        self._parts = {region: Ledger(settings) for region in settings.regions}
+        self._parts = {region: CampaignState(settings) for region in settings.regions}
         super().__init__(settings)
         first = next(iter(self._parts.values()))
         self.decisions, self.values = first.decisions, first.values
 
     @property
-    def parts(self) -> Mapping[str, Ledger]:
+    def parts(self) -> Mapping[str, CampaignState]:
         """What the log says of each region."""
         return self._parts
 
-    def _take(self, entry: Entry) -> None:
-        if entry.kind in ("decision", "record"):
-            self._parts[entry.region]._take(entry)
+    def _take(self, event: Event) -> None:
+        if event.kind in ("decision", "record"):
+            self._parts[event.region]._take(event)
             return
-        for part in self.parts_of(entry.region):
-            part._take_act(entry)
-        self.acts.append(entry)
+        for part in self.parts_of(event.region):
+            part._take_act(event)
+        self.acts.append(event)
         parts = list(self._parts.values())
         first = parts[0]
         self.settings, self.finished, self.archived = first.settings, first.finished, first.archived
@@ -294,17 +294,17 @@ class RegionalLedger(Ledger):
         }
 
 
-def new_ledger(settings: CampaignConfig) -> Ledger:
-    """An empty ledger, of a campaign with or without regions."""
-    return RegionalLedger(settings) if settings.regions else Ledger(settings)
+def new_state(settings: CampaignConfig) -> CampaignState:
+    """An empty state, of a campaign with or without regions."""
+    return RegionalState(settings) if settings.regions else CampaignState(settings)
 
 
-def decision_of(entry: Entry, options: tuple[str, ...]) -> Decision:
-    """The decision that an entry of the log holds."""
-    body = entry.body
-    assert entry.bucket is not None
+def decision_of(event: Event, options: tuple[str, ...]) -> Decision:
+    """The decision that an event of the log holds."""
+    body = event.body
+    assert event.bucket is not None
     return Decision(
-        entry.bucket, body["label"], options[body["option"]], body["option"], body["purpose"],
-        body["source"], body["rounds"], reason_of(body), entry.at, entry.sequence,
-        body["number"], entry.region,
+        event.bucket, body["label"], options[body["option"]], body["option"], body["purpose"],
+        body["source"], body["rounds"], reason_of(body), event.at, event.sequence,
+        body["number"], event.region,
     )  # fmt: skip

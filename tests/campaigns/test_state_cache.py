@@ -26,7 +26,7 @@ def test_only_what_is_new_is_read(opened, monkeypatch):
     one, other = opened
     go_on(one, 3)
     other.hold(who="ada", why="a look")
-    one.ledger()
+    one.state()
     asked = []
     whole = Store.log
     monkeypatch.setattr(
@@ -35,9 +35,9 @@ def test_only_what_is_new_is_read(opened, monkeypatch):
         lambda self, campaign, after=0: (asked.append(after), whole(self, campaign, after))[1],
     )
     go_on(one, 1)
-    assert one.ledger().hold is not None
+    assert one.state().hold is not None
     assert asked
-    assert min(asked) >= 6  # the newest entry and no other is read again
+    assert min(asked) >= 6  # the newest event and no other is read again
 
 
 def test_a_log_that_was_put_back_is_read_anew(opened, clock):
@@ -48,7 +48,7 @@ def test_a_log_that_was_put_back_is_read_anew(opened, clock):
         connection.exec_driver_sql("UPDATE campaigns SET head = 4")
     clock.pass_by(minutes=1)
     go_on(other, 3, total=250.0)
-    assert [one.ledger().value(bucket).total for bucket in range(1, 6)] == [300, 300, 250, 250, 250]
+    assert [one.state().value(bucket).total for bucket in range(1, 6)] == [300, 300, 250, 250, 250]
     assert one.decide() == other.decide()
 
 
@@ -58,5 +58,5 @@ def test_a_log_that_was_put_back_and_not_gone_on_with(opened):
     with one.store.engine.begin() as connection:
         connection.exec_driver_sql("DELETE FROM log WHERE sequence > 4")
         connection.exec_driver_sql("UPDATE campaigns SET head = 4")
-    assert one.ledger().last == 2
+    assert one.state().last == 2
     assert one.decide().bucket == 3
