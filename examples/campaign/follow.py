@@ -92,7 +92,7 @@ def follow(folder: Path) -> dict[str, object]:
         trader.import_report()
         if week == 6:
             trader.type(
-                "override 'free shipping' --buckets 7 --who 'the shop' --why 'Easter leaflet'"
+                "pin 'free shipping' --buckets 7 --user 'the shop' --reason 'Easter leaflet'"
             )
         if week < WEEKS:
             trader.type("next")
@@ -100,7 +100,7 @@ def follow(folder: Path) -> dict[str, object]:
     trader.type(f"status --html '{folder / 'offers.html'}'")
     trader.type("replay")
     status: dict[str, object] = json.loads(trader.type("status --json", quiet=True))
-    trader.type("finish --who 'the shop' --why 'the winner stands'")
+    trader.type("finish --user 'the shop' --reason 'the winner stands'")
     trader.type("next")
     return status
 

@@ -47,7 +47,7 @@ def follow(folder: Path, days: int = DAYS) -> dict[str, Any]:
         if number == 10:
             _type(
                 folder, day,
-                "override 'free shipping' --region east --buckets 4 --why 'a fair in the east'",
+                "pin 'free shipping' --region east --buckets 4 --reason 'a fair in the east'",
             )  # fmt: skip
         shop.open_for(day, shown)
     end = FIRST_DAY + timedelta(days=days)

@@ -24,7 +24,7 @@ from latesum.files import FileForm
 DAYS = 60
 ZONE = ZoneInfo("Europe/Berlin")
 GERMAN = FileForm(columns={"bucket": "Datum", "rounds": "Besucher", "total": "Umsatz"}, decimal=",")
-OFFICE = {"who": "the office"}
+OFFICE = {"user": "the office"}
 
 
 class Clock:
@@ -85,21 +85,21 @@ def _import_report(campaign: Campaign, shop: Shop, folder: Path, morning: date) 
 
 
 def _change(campaign: Campaign, shop: Shop, folder: Path, number: int) -> None:
-    """What the office does on some mornings; each act is in the history, with who and why."""
+    """What the office does on some mornings; each action is in the history, with user and reason."""
     if number == 20:
-        campaign.add("a voucher", why="new in spring", **OFFICE)
+        campaign.add_option("a voucher", reason="new in spring", **OFFICE)
     if number == 30:
-        campaign.drop("free shipping", why="the carrier is on strike", **OFFICE)
+        campaign.remove_option("free shipping", reason="the carrier is on strike", **OFFICE)
     if number == 35:
-        campaign.bring_back("free shipping", why="the strike is over", **OFFICE)
+        campaign.restore_option("free shipping", reason="the strike is over", **OFFICE)
     if number == 38:
-        campaign.change(parameters={"horizon": f"{DAYS} days"}, why="it is worth it", **OFFICE)
+        campaign.change(parameters={"horizon": f"{DAYS} days"}, reason="it is worth it", **OFFICE)
     if number == 42:
         shop.write_orders(folder / "verzug.csv")
         form = FileForm(columns={"delay": "Verzug"}, decimal=",")
         fitted = delays.fit(folder / "verzug.csv", form=form, unit="day")
         mean = f"{fitted.mean.value:.2f} days"
-        campaign.change(parameters={"mean_delay": mean}, why="fitted to 400 orders", **OFFICE)
+        campaign.change(parameters={"mean_delay": mean}, reason="fitted to 400 orders", **OFFICE)
 
 
 def _moment(day: date, hour: int) -> datetime:

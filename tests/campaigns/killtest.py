@@ -34,21 +34,21 @@ LAG = 2  # totals come two days late, and are restated a week later
 
 
 #: What operators do in the morning of some days; each has a key, and happens once.
-ME = {"who": "an operator", "why": "a test"}
+ME = {"user": "an operator", "reason": "a test"}
 ACTS = {
-    6: lambda campaign, key: campaign.add("D", **ME, key=key),
-    9: lambda campaign, key: campaign.override("B", buckets=5, **ME, key=key),
-    10: lambda campaign, key: campaign.hold(**ME, key=key),
+    6: lambda campaign, key: campaign.add_option("D", **ME, key=key),
+    9: lambda campaign, key: campaign.pin("B", buckets=5, **ME, key=key),
+    10: lambda campaign, key: campaign.pause(**ME, key=key),
     11: lambda campaign, key: campaign.resume(**ME, key=key),
-    12: lambda campaign, key: campaign.cancel_override(**ME, key=key),
-    14: lambda campaign, key: campaign.drop("A", **ME, key=key),
-    17: lambda campaign, key: campaign.bring_back("A", **ME, key=key),
-    19: lambda campaign, key: campaign.rename("D", "delta", **ME, key=key),
+    12: lambda campaign, key: campaign.unpin(**ME, key=key),
+    14: lambda campaign, key: campaign.remove_option("A", **ME, key=key),
+    17: lambda campaign, key: campaign.restore_option("A", **ME, key=key),
+    19: lambda campaign, key: campaign.rename_option("D", "delta", **ME, key=key),
     20: lambda campaign, key: campaign.change(
         parameters={"horizon": 500 * ROUNDS, "mean_delay": 300}, **ME, key=key
     ),
     23: lambda campaign, key: campaign.change(policy="ars-ucb", **ME, key=key),
-    26: lambda campaign, key: campaign.add("E", **ME, key=key),
+    26: lambda campaign, key: campaign.add_option("E", **ME, key=key),
     29: lambda campaign, key: campaign.finish("B", **ME, key=key),
     30: lambda campaign, key: campaign.reopen(**ME, key=key),
 }
@@ -56,13 +56,13 @@ ACTS = {
 
 REGIONS = {"north": 1000, "south": 400, "west": 150}
 REGIONAL_ACTS = {
-    5: lambda campaign, key: campaign.hold(region="south", **ME, key=key),
-    6: lambda campaign, key: campaign.override("B", buckets=3, region="west", **ME, key=key),
+    5: lambda campaign, key: campaign.pause(region="south", **ME, key=key),
+    6: lambda campaign, key: campaign.pin("B", buckets=3, region="west", **ME, key=key),
     7: lambda campaign, key: campaign.resume(region="south", **ME, key=key),
-    9: lambda campaign, key: campaign.drop("A", region="north", **ME, key=key),
-    11: lambda campaign, key: campaign.add("D", **ME, key=key),
-    13: lambda campaign, key: campaign.bring_back("A", region="north", **ME, key=key),
-    15: lambda campaign, key: campaign.rename("D", "delta", **ME, key=key),
+    9: lambda campaign, key: campaign.remove_option("A", region="north", **ME, key=key),
+    11: lambda campaign, key: campaign.add_option("D", **ME, key=key),
+    13: lambda campaign, key: campaign.restore_option("A", region="north", **ME, key=key),
+    15: lambda campaign, key: campaign.rename_option("D", "delta", **ME, key=key),
     17: lambda campaign, key: campaign.change(parameters={"horizon": 500}, **ME, key=key),
     29: lambda campaign, key: campaign.finish("B", **ME, key=key),
     30: lambda campaign, key: campaign.reopen(**ME, key=key),

@@ -2,7 +2,7 @@
 
 import pytest
 
-ME = {"who": "an operator", "why": "a test"}
+ME = {"user": "an operator", "reason": "a test"}
 
 
 def days(campaign, clock, count, record=lambda day: None):

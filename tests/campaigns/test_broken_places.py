@@ -50,7 +50,10 @@ def test_a_store_that_can_only_be_read_is_read(file, clock):
         assert campaign.status().state == "running"
         assert campaign.decide(1).option == "A"
         assert len(campaign.history()) == 1
-        for act in (lambda: campaign.record(1, total=3), lambda: campaign.hold(who="a", why="b")):
+        for act in (
+            lambda: campaign.record(1, total=3),
+            lambda: campaign.pause(user="a", reason="b"),
+        ):
             with pytest.raises(NotPossible, match="can only be read"):
                 act()
     with Store(file) as store:
@@ -82,8 +85,8 @@ def test_a_full_disk_is_said_and_nothing_is_lost(file, clock):
 
         def go_on():
             for _ in range(100):
-                campaign.hold(who="ada", why="x" * 900)
-                campaign.resume(who="ada", why="y" * 900)
+                campaign.pause(user="ada", reason="x" * 900)
+                campaign.resume(user="ada", reason="y" * 900)
 
         with pytest.raises(OperationalError, match="full"):
             go_on()

@@ -421,40 +421,40 @@ def test_only_the_next_bucket_is_decided_ahead(new_campaign, clock):
 
 def test_hold_resume_override_drop_finish(new_campaign, clock):
     campaign = new_campaign(parameters={"horizon": 450_000, "mean_delay": 10})
-    me = {"who": "an operator", "why": "a test"}
+    me = {"user": "an operator", "reason": "a test"}
     run_days(campaign, clock, 4)
     held_on = campaign.state().decisions[4].option
-    campaign.hold(**me)
+    campaign.pause(**me)
     assert {each.option for each in run_days(campaign, clock, 10)} == {held_on}
-    assert campaign.status().state == "held"
+    assert campaign.status().state == "paused"
     campaign.resume(**me)
-    campaign.override("C", buckets=2, **me)
-    assert campaign.status().state == "overridden"
+    campaign.pin("C", buckets=2, **me)
+    assert campaign.status().state == "pinned"
     assert [each.option for each in run_days(campaign, clock, 2)] == ["C", "C"]
     assert campaign.status().state == "running"
-    campaign.drop("B", **me)
+    campaign.remove_option("B", **me)
     assert "B" not in {each.option for each in run_days(campaign, clock, 20)}
-    with pytest.raises(InvalidInput, match="was dropped"):
-        campaign.override("B", **me)
-    campaign.drop("A", **me)
+    with pytest.raises(InvalidInput, match="was removed"):
+        campaign.pin("B", **me)
+    campaign.remove_option("A", **me)
     with pytest.raises(InvalidInput, match="last option left"):
-        campaign.drop("C", **me)
+        campaign.remove_option("C", **me)
     assert campaign.finish(**me).option == "C"
     count = len(campaign.history())
     final = campaign.decide()
     assert (final.option, final.source, final.sequence) == ("C", "finished", None)
     assert len(campaign.history()) == count
     with pytest.raises(InvalidInput, match="it is finished"):
-        campaign.hold(**me)
+        campaign.pause(**me)
     campaign.record(30, total=1400)  # late totals are welcome all the same
     with pytest.raises(InvalidInput, match="say why"):
-        campaign.hold(who="an operator", why=" ")
+        campaign.pause(user="an operator", reason=" ")
 
 
 def test_an_order_counts_the_days_that_are_not_asked_for_once_it_has_begun(new_campaign, clock):
     campaign = new_campaign()
     campaign.decide()
-    campaign.override("C", buckets=7, who="an operator", why="a test")
+    campaign.pin("C", buckets=7, user="an operator", reason="a test")
     clock.pass_by(days=3)
     assert campaign.decide().option == "C"
     clock.pass_by(days=7)
@@ -466,7 +466,7 @@ def test_an_order_counts_the_days_that_are_not_asked_for_once_it_has_begun(new_c
 def test_a_drop_is_told_where_it_happened(new_campaign, clock):
     campaign = new_campaign()
     run_days(campaign, clock, 2, lag=99)
-    campaign.drop("C", who="an operator", why="a test")
+    campaign.remove_option("C", user="an operator", reason="a test")
     run_days(campaign, clock, 1, lag=99)
     items = told(campaign)
     assert [each if isinstance(each, int) else each.arm for each in items] == [0, 0, 2, 0]

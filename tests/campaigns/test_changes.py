@@ -1,4 +1,4 @@
-"""A campaign is changed half-way, by acts with who and why; what was decided stands."""
+"""A campaign is changed half-way, by actions with user and reason; what was decided stands."""
 
 import json
 import multiprocessing
@@ -15,7 +15,7 @@ from latesum.campaigns.moving import export_campaign, exported_log, replay_log, 
 from latesum.errors import Deleted, NotPossible, UnknownBucket
 from latesum.policies import registry
 
-ME = {"who": "an operator", "why": "a test"}
+ME = {"user": "an operator", "reason": "a test"}
 FLOW = {"policy": "flow", "parameters": {"horizon": 450_000, "mean_delay": 1500}}
 #: What a policy needs to know here, of which each takes what it can.
 KNOWN = {"horizon": 450_000, "mean_delay": 1500.0, "delay_bound": 9000, "delay_variance": 1e6,
@@ -60,11 +60,11 @@ def test_an_added_option_is_asked_for_next_or_the_policy_refuses(
     before = campaign.history()
     if not registry.takes_new_options(name):
         with pytest.raises(NotPossible, match=rf"^{name} cannot take in an option.*flow.*ars-ucb"):
-            campaign.add("D", **ME)
+            campaign.add_option("D", **ME)
         assert campaign.history() == before
         return
-    done = campaign.add(" D ", **ME)
-    assert (done.kind, done.option, done.repeated) == ("add", "D", False)
+    done = campaign.add_option(" D ", **ME)
+    assert (done.action, done.option, done.repeated) == ("add-option", "D", False)
     assert campaign.settings.options == ("A", "B", "C", "D")
     assert campaign.decide().option == "D"
     assert done.note == "D is asked for next."
@@ -82,7 +82,7 @@ def test_an_added_option_needs_a_name_of_its_own(new_campaign, clock):
                        ("re\x1b[2Jd", r"U\+001B"), ("a\u200bb", r"U\+200B"),
                        ("a\u202eb", r"U\+202E"), ("other", "before its start")):  # fmt: skip
         with pytest.raises(InvalidInput, match=says):
-            campaign.add(name, **ME)
+            campaign.add_option(name, **ME)
     assert campaign.history() == []
 
 
@@ -91,16 +91,16 @@ def test_texts_that_would_disturb_a_terminal_are_refused(new_campaign):
         new_campaign(options=["red", "b\u202elue"])
     campaign = new_campaign()
     with pytest.raises(InvalidInput, match=r"why has a character that cannot be shown, U\+001B"):
-        campaign.hold(who="ada", why="a \x1b[31mred\x1b[0m reason")
-    campaign.hold(who="ada", why="first line\nsecond line")
-    assert campaign.history()[0].body["why"] == "first line second line"
+        campaign.pause(user="ada", reason="a \x1b[31mred\x1b[0m reason")
+    campaign.pause(user="ada", reason="first line\nsecond line")
+    assert campaign.history()[0].body["reason"] == "first line second line"
 
 
 def test_after_an_option_is_added_all_others_keep_what_was_learned(new_campaign, clock):
     campaign = new_campaign(**FLOW)
     days(campaign, clock, 30)
     before = campaign.estimates()
-    campaign.add("D", **ME)
+    campaign.add_option("D", **ME)
     after = campaign.estimates()
     assert [each.plays for each in after] == [*(each.plays for each in before), 0]
     assert [each.mean for each in after[:3]] == pytest.approx([each.mean for each in before])
@@ -112,13 +112,13 @@ def test_a_drop_is_undone(new_campaign, clock, policy):
     campaign = new_campaign(policy=policy, parameters=parameters)
     never = new_campaign("never", policy=policy, parameters=parameters)
     days(campaign, clock, 10)
-    campaign.drop("B", **ME)
-    with pytest.raises(NotPossible, match="B was dropped; bring it back first"):
-        campaign.override("B", **ME)
-    assert campaign.bring_back("B", **ME).option == "B"
-    with pytest.raises(NotPossible, match="B was not dropped"):
-        campaign.bring_back("B", **ME)
-    assert campaign.state().dropped == {}
+    campaign.remove_option("B", **ME)
+    with pytest.raises(NotPossible, match="B was removed; restore it first"):
+        campaign.pin("B", **ME)
+    assert campaign.restore_option("B", **ME).option == "B"
+    with pytest.raises(NotPossible, match="B was not removed"):
+        campaign.restore_option("B", **ME)
+    assert campaign.state().removed == {}
     clock.pass_by(days=-10)
     days(never, clock, 10)
     # At once it is as if it had never been away, and decisions in between stay as they were.
@@ -130,45 +130,41 @@ def test_a_drop_is_undone(new_campaign, clock, policy):
 
 def test_an_override_goes_on_after_hold_and_resume(new_campaign, clock):
     campaign = new_campaign()
-    campaign.override("C", buckets=7, **ME)
+    campaign.pin("C", buckets=7, **ME)
     shown = []
     for day in range(1, 10):
         if day == 4:
-            note = campaign.hold(**ME).note
-            assert (
-                note == "The override to C goes on, for 4 more buckets; `cancel-override` ends it."
-            )
+            note = campaign.pause(**ME).note
+            assert note == "The pin to C goes on, for 4 more buckets; `unpin` ends it."
         if day == 5:
             note = campaign.resume(**ME).note
-            assert (
-                note == "The override to C goes on, for 3 more buckets; `cancel-override` ends it."
-            )
+            assert note == "The pin to C goes on, for 3 more buckets; `unpin` ends it."
         shown.append(campaign.decide())
         clock.pass_by(days=1)
     assert [each.option for each in shown[:7]] == ["C"] * 7
-    assert [each.source for each in shown] == ["override"] * 7 + ["policy"] * 2
+    assert [each.source for each in shown] == ["pinned"] * 7 + ["policy"] * 2
     replays_the_same(campaign)
 
 
 def test_without_a_hold_resume_ends_an_override_and_says_so(new_campaign, clock):
     campaign = new_campaign()
-    campaign.override("C", buckets=7, **ME)
-    assert campaign.resume(**ME).note == "There was no hold: the override has ended."
+    campaign.pin("C", buckets=7, **ME)
+    assert campaign.resume(**ME).note == "There was no pause: the pin has ended."
     assert campaign.decide().source == "policy"
 
 
 def test_an_override_is_cancelled_and_a_hold_stays(new_campaign, clock):
     campaign = new_campaign()
     days(campaign, clock, 1)
-    campaign.override("C", buckets=7, **ME)
+    campaign.pin("C", buckets=7, **ME)
     days(campaign, clock, 2)
-    campaign.hold(**ME)
-    campaign.cancel_override(**ME)
-    assert campaign.state().order is None
+    campaign.pause(**ME)
+    campaign.unpin(**ME)
+    assert campaign.state().pin is None
     decision = campaign.decide()
-    assert (decision.source, decision.option) == ("held", "C")
-    with pytest.raises(NotPossible, match="there is no override"):
-        campaign.cancel_override(**ME)
+    assert (decision.source, decision.option) == ("paused", "C")
+    with pytest.raises(NotPossible, match="nothing is pinned"):
+        campaign.unpin(**ME)
     campaign.resume(**ME)
     clock.pass_by(days=1)
     assert campaign.decide().source == "policy"
@@ -181,7 +177,7 @@ def test_a_new_policy_learns_from_the_whole_log(new_campaign, clock):
     days(campaign, clock, 30)
     decided = [each.option for each in campaign.state().decisions.values()]
     done = campaign.change(policy="flow", **ME)
-    assert done.kind == "change"
+    assert done.action == "change"
     # Both policies take the horizon and the mean delay; the rest is as for a new campaign.
     assert campaign.settings.parameters == flow.settings.parameters
     told = [each.plays for each in campaign.estimates()]
@@ -268,15 +264,15 @@ def test_a_renamed_option_has_its_name_everywhere(new_campaign, clock):
     campaign = new_campaign(status_quo="A")
     days(campaign, clock, 5)
     shown = campaign.decide().option
-    campaign.rename(shown, "Größe 2", **ME)
+    campaign.rename_option(shown, "Größe 2", **ME)
     assert campaign.decide().option == "Größe 2"
     assert "Größe 2" in [row.name for row in campaign.status().options]
     with pytest.raises(InvalidInput, match=f"no option '{shown}'"):
         campaign.record(1, shown=shown)
     assert campaign.record(1, shown="Größe 2").verdict in ("same", "new", "revised")
     with pytest.raises(InvalidInput, match="there is an option 'c' already"):
-        campaign.rename("Größe 2", "c", **ME)
-    campaign.rename("A" if shown != "A" else "Größe 2", "first", **ME)
+        campaign.rename_option("Größe 2", "c", **ME)
+    campaign.rename_option("A" if shown != "A" else "Größe 2", "first", **ME)
     assert campaign.settings.status_quo == "first"
     days(campaign, clock, 3)
     replays_the_same(campaign)
@@ -312,7 +308,7 @@ def test_an_archived_campaign_refuses_acts_until_it_is_reopened(new_campaign, cl
     campaign.archive(**ME)
     assert campaign.status().state == "archived"
     assert campaign.store.find("banner").archived
-    for act in (campaign.hold, campaign.archive):
+    for act in (campaign.pause, campaign.archive):
         with pytest.raises(NotPossible, match="in the archive; reopen it first"):
             act(**ME)
     assert campaign.decide().option == "A"  # whoever still asks has the answer
@@ -341,11 +337,11 @@ def test_a_deleted_campaign_leaves_a_tombstone(store, clock):
     made.decide()
     with pytest.raises(InvalidInput, match="type its name: 'banner', not 'baner'"):
         made.delete("baner", **ME)
-    made.delete("banner", who="ada", why="a wrong start")
+    made.delete("banner", user="ada", reason="a wrong start")
     says = r"campaign 'banner' was deleted on 20.* by ada: a wrong start"
     for act in (other.decide, other.status, lambda: other.record(1, total=3), other.state,
                 lambda: Campaign.open("banner", store=store),
-                lambda: other.hold(**ME), lambda: export_campaign(store, "banner")):  # fmt: skip
+                lambda: other.pause(**ME), lambda: export_campaign(store, "banner")):  # fmt: skip
         with pytest.raises(Deleted, match=says):
             act()
     assert store.campaigns() == []
@@ -361,13 +357,13 @@ def test_every_act_happens_once_under_its_key(new_campaign, clock):
     campaign = new_campaign(**FLOW)
     days(campaign, clock, 3)
     acts = [
-        lambda: campaign.add("D", **ME, key="k-add"),
-        lambda: campaign.rename("A", "alpha", **ME, key="k-rename"),
+        lambda: campaign.add_option("D", **ME, key="k-add"),
+        lambda: campaign.rename_option("A", "alpha", **ME, key="k-rename"),
         lambda: campaign.change(align="week", **ME, key="k-change"),
-        lambda: campaign.drop("B", **ME, key="k-drop"),
-        lambda: campaign.bring_back("B", **ME, key="k-back"),
-        lambda: campaign.override("D", buckets=2, **ME, key="k-over"),
-        lambda: campaign.cancel_override(**ME, key="k-cancel"),
+        lambda: campaign.remove_option("B", **ME, key="k-drop"),
+        lambda: campaign.restore_option("B", **ME, key="k-back"),
+        lambda: campaign.pin("D", buckets=2, **ME, key="k-over"),
+        lambda: campaign.unpin(**ME, key="k-cancel"),
         lambda: campaign.finish("D", **ME, key="k-finish"),
         lambda: campaign.archive(**ME, key="k-archive"),
         lambda: campaign.reopen(**ME, key="k-reopen"),
@@ -390,8 +386,8 @@ def test_changes_by_another_process_are_seen_at_once(store, clock):
     other = Campaign.open("banner", store=store, clock=clock)
     first = one.decide()
     other.decide()
-    one.add("green", **ME)
-    one.rename("red", "rouge", **ME)
+    one.add_option("green", **ME)
+    one.rename_option("red", "rouge", **ME)
     assert other.record(1, rounds=1000, total=300, shown="green").verdict == "new"
     assert other.decide(1).option == {"red": "rouge"}.get(first.option, first.option)
     one.change(range=(0, 2), **ME)
@@ -402,7 +398,7 @@ def test_changes_by_another_process_are_seen_at_once(store, clock):
 def test_an_exported_and_restored_campaign_is_changed_alike(new_campaign, clock, tmp_path):
     campaign = new_campaign(**FLOW)
     days(campaign, clock, 8)
-    campaign.add("D", **ME)
+    campaign.add_option("D", **ME)
     campaign.change(align="week", **ME)
     days(campaign, clock, 4)
     exported = json.loads(json.dumps(export_campaign(campaign.store, "banner")))
@@ -463,7 +459,7 @@ def _add(address, name, ready):
         campaign = Campaign.open("banner", store=store)
         ready.wait()
         for n in range(5):
-            campaign.add(f"{name}{n}", **ME)
+            campaign.add_option(f"{name}{n}", **ME)
 
 
 def test_two_processes_change_at_once(store_address, clock):

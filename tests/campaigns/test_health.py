@@ -5,7 +5,7 @@ import pytest
 from latesum.campaigns.health import LITTLE_SPACE, NO_SPACE, worst_level
 from latesum.campaigns.store import Store
 
-ME = {"who": "ada", "why": "a look"}
+ME = {"user": "ada", "reason": "a look"}
 FLOW = {"policy": "flow", "parameters": {"horizon": 4_500_000, "mean_delay": 1500}}
 
 
@@ -92,23 +92,21 @@ def test_holds_and_overrides_that_last_long_are_named(new_campaign, clock):
     campaign = new_campaign(**FLOW)
     live(campaign, clock, 3)
     clock.pass_by(days=1)
-    campaign.hold(**ME)
+    campaign.pause(**ME)
     live(campaign, clock, 6)
-    assert "held long" not in found(campaign)
+    assert "paused long" not in found(campaign)
     clock.pass_by(days=1)
     live(campaign, clock, 1)
-    assert "held for 7 days (by ada: a look)" in found(campaign)["held long"]
+    assert "paused for 7 days (by ada: a look)" in found(campaign)["paused long"]
     campaign.resume(**ME)
-    assert "held long" not in found(campaign)
-    campaign.override("B", buckets=20, **ME)
+    assert "paused long" not in found(campaign)
+    campaign.pin("B", buckets=20, **ME)
     clock.pass_by(days=1)
     live(campaign, clock, 8)
-    sentence = found(campaign)["overridden long"]
-    assert (
-        "B has been shown by an override for 8 days, and 12 more are ordered (a look)" in sentence
-    )
-    campaign.cancel_override(**ME)
-    assert "overridden long" not in found(campaign)
+    sentence = found(campaign)["pinned long"]
+    assert "B has been pinned for 8 days, and stays so for 12 more (a look)" in sentence
+    campaign.unpin(**ME)
+    assert "pinned long" not in found(campaign)
 
 
 def test_rounds_that_are_not_as_expected_say_the_command_that_sets_them_right(new_campaign, clock):
@@ -168,6 +166,6 @@ def test_reasons_and_data_claim_nothing_that_is_not_known(new_campaign, clock):
     campaign.decide()
     campaign.record(1, rounds=5000, total=1500)
     assert campaign.status().data.startswith("1 total is known")
-    campaign.add("D", **ME)
+    campaign.add_option("D", **ME)
     clock.pass_by(days=1)
     assert "has not been tried yet" in campaign.decide().reason

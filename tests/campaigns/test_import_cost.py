@@ -147,7 +147,7 @@ def test_buckets_that_were_not_asked_for_are_looked_up_once(new_campaign, clock)
 def test_buckets_after_the_end_are_looked_up_once(new_campaign, clock):
     campaign = new_campaign(every="hour")
     campaign.decide()
-    campaign.finish("A", who="op", why="enough")
+    campaign.finish("A", user="op", reason="enough")
     clock.pass_by(days=60)
     rows = [Row(number, 5, 1.0) for number in range(2, 102)]
     before, results = calls(campaign.record_many, rows, dry_run=True)
@@ -343,9 +343,9 @@ def test_a_value_that_became_final_meanwhile_stops_all(two):
 def test_an_act_meanwhile_lets_it_be_judged_anew(two):
     one, other = two
     checks = []
-    hold = meanwhile(lambda: other.hold(who="op", why="a test"))
-    results = one.record_many(ROWS, check_wanted=lambda: (checks.append(1), hold()))
+    pause = meanwhile(lambda: other.pause(user="op", reason="a test"))
+    results = one.record_many(ROWS, check_wanted=lambda: (checks.append(1), pause()))
     assert {each.verdict for each in results} == {"new"}
     assert len(checks) == 3 + 2 * (1 + 3)  # checked once; looked up and judged twice
-    assert one.history()[300].kind == "hold"
+    assert one.history()[300].kind == "pause"
     assert len(one.history()) == 300 + 1 + 290

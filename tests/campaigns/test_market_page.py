@@ -40,7 +40,7 @@ def campaign(tmp_path, clock):
         weekday = clock().weekday()
         clock.pass_by(days=1)
         if day == 6:
-            made.override("new", buckets=1, region="south", who="ada", why="a fair")
+            made.pin("new", buckets=1, region="south", user="ada", reason="a fair")
         if day < DAYS:
             rows = []
             for region, size in SIZES.items():
@@ -124,7 +124,7 @@ def test_the_page_says_in_which_region_and_in_days(campaign):
     assert "in south: far more than expected" in html
     assert "about 1 day was said at the start" in html
     assert "bucket" not in html.split('id="why-now"')[1].split('id="people"')[0]
-    campaign.hold(region="north", who="ada", why="a look")
+    campaign.pause(region="north", user="ada", reason="a look")
     held = status_section(campaign.status(), {})
-    assert 'data-states="held running"' in held
-    assert held.count('<span class="badge held">') == 1
+    assert 'data-states="paused running"' in held
+    assert held.count('<span class="badge paused">') == 1

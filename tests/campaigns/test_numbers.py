@@ -10,7 +10,7 @@ from latesum.campaigns.moving import (
     replay_log,
 )
 
-ME = {"who": "an operator", "why": "a test"}
+ME = {"user": "an operator", "reason": "a test"}
 
 
 def told(campaign):
@@ -52,9 +52,9 @@ def test_a_new_decision_for_the_same_option_is_a_block_of_its_own(new_campaign, 
 def test_orders_and_drops_have_numbers_of_their_own(new_campaign, clock):
     campaign = new_campaign()
     run(campaign, clock, 1)
-    campaign.override("C", buckets=2, **ME)
+    campaign.pin("C", buckets=2, **ME)
     run(campaign, clock, 3)
-    campaign.drop("B", **ME)
+    campaign.remove_option("B", **ME)
     run(campaign, clock, 1)
     numbers = [(d.arm, d.purpose, d.number) for d in campaign.state().decisions.values()]
     assert numbers == [

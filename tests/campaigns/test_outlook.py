@@ -35,7 +35,7 @@ def test_chances_are_those_of_normal_draws():
 
     known = Known(
         ("a", 0.20, 0.18, 0.22, "in the race"), ("b", 0.21, 0.16, 0.26, "in the race"),
-        ("c", 0.19, 0.189, 0.191, "in the race"), ("d", 0.5, 0.4, 0.6, "dropped"),
+        ("c", 0.19, 0.189, 0.191, "in the race"), ("d", 0.5, 0.4, 0.6, "removed"),
     )  # fmt: skip
     found = [each.chance for each in make_outlook(known).options]
     assert sum(found) == pytest.approx(1.0)

@@ -42,7 +42,7 @@ def test_switches_show_the_delay(new_campaign, clock, told, off):
     # A policy that is told a long delay hardly switches by itself.
     for _ in range(5):
         for name in ("A", "B"):
-            campaign.override(name, buckets=4, who="an operator", why="a test")
+            campaign.pin(name, buckets=4, user="an operator", reason="a test")
             shop.run(4)
     own = campaign.status().own_delay
     assert own.source == "switches"

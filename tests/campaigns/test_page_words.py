@@ -101,8 +101,8 @@ def test_a_reason_is_read_from_the_log():
     reason = reason_of({"reason": f"red for two for 1 day, {why}.", "why": why})
     assert dict(reason.fields) == {"option": "red for two", "span": "1 day", "why": why}
     assert DAYS.tell(reason) == f"red for two for 1 day, {why}."
-    held = {"reason": "The campaign is held, so a stays: for 2 days, x"}
-    assert DAYS.tell(reason_of(held)) == held["reason"]
+    paused = {"reason": "The campaign is paused, so a stays: for 2 days, x"}
+    assert DAYS.tell(reason_of(paused)) == paused["reason"]
 
 
 def test_commands_are_buttons_at_a_page_and_fields_in_a_request():
@@ -149,6 +149,6 @@ def test_plain_texts_of_a_policy_of_ones_own_are_shown_as_they_are(tmp_path, mon
     assert "Played 5,000 rounds at 0.25 so far." in page
     assert "since 5,000 rounds are due." in page
     event = campaign.history()[0]
-    assert event.body["why"] == "since 5,000 rounds are due"
+    assert event.body["reason"] == "since 5,000 rounds are due"
     shown = Words("number", 5000, SHARES).tell(describe_event(event, campaign.current_settings()))
     assert shown.endswith(f"a for 1 bucket, {event.body['why']}.")

@@ -139,21 +139,21 @@ def test_a_row_that_stops_leaves_nothing_unless_it_may(opened):
 
 def test_an_act_happens_once_under_its_key(opened):
     one, other = opened
-    me = {"who": "me", "why": "a try", "key": "k1"}
-    assert not one.hold(**me).repeated
-    assert other.hold(**me).repeated
+    me = {"user": "me", "reason": "a try", "key": "k1"}
+    assert not one.pause(**me).repeated
+    assert other.pause(**me).repeated
     with pytest.raises(InvalidInput, match="used for another act"):
-        other.hold(**{**me, "why": "another try"})
+        other.pause(**{**me, "reason": "another try"})
     with pytest.raises(InvalidInput, match="used for another act"):
         other.resume(**me)
-    with pytest.raises(InvalidInput, match="held already"):
-        other.hold(who="me", why="a try")
-    first = one.override("blue", buckets=2, who="me", why="a try", key="k2")
-    assert first[:3] == ("override", "blue", False)
+    with pytest.raises(InvalidInput, match="paused already"):
+        other.pause(user="me", reason="a try")
+    first = one.pin("blue", buckets=2, user="me", reason="a try", key="k2")
+    assert first[:3] == ("pin", "blue", False)
     with pytest.raises(InvalidInput, match="used for another act"):
-        one.override("blue", buckets=3, who="me", why="a try", key="k2")
-    ended = one.finish("red", who="me", why="over", key="k3")
+        one.pin("blue", buckets=3, user="me", reason="a try", key="k2")
+    ended = one.finish("red", user="me", reason="over", key="k3")
     assert (ended.option, ended.repeated) == ("red", False)
     # The option was left to the campaign this time, and the answer is what was done.
-    assert other.finish(who="me", why="over", key="k3")[:3] == ("finish", "red", True)
-    assert [event.kind for event in one.history()] == ["decision", "hold", "override", "finish"]
+    assert other.finish(user="me", reason="over", key="k3")[:3] == ("finish", "red", True)
+    assert [event.kind for event in one.history()] == ["decision", "pause", "pin", "finish"]

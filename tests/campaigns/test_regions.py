@@ -19,7 +19,7 @@ from latesum.campaigns.moving import (
 )
 from latesum.errors import BadField, BadFile, NotPossible, UnknownBucket
 
-ME = {"who": "an operator", "why": "a test"}
+ME = {"user": "an operator", "reason": "a test"}
 SIZES = {"north": 5000, "south": 3000, "west": 1500}
 WORTH = {"ten off": 1.0, "free shipping": 0.95, "a gift": 1.2, "a voucher": 1.0}
 FIRST = date(2026, 3, 2)
@@ -185,7 +185,7 @@ def test_a_campaign_without_regions_takes_none(new_campaign):
     with pytest.raises(BadField, match="has no regions"):
         campaign.record(1, region="north", total=4)
     with pytest.raises(InvalidInput, match="has no regions"):
-        campaign.hold(region="north", **ME)
+        campaign.pause(region="north", **ME)
     with pytest.raises(BadField, match="learns from buckets of one option only"):
         campaign.record(1, shown="A:0.5 B:0.5")
 
@@ -236,18 +236,18 @@ def test_files_have_a_column_for_the_region(make, clock):
 def test_acts_are_for_a_region_or_for_all(make, clock):
     campaign = make(history=past_rows())
     acts = {
-        6: lambda: campaign.hold(region="south", **ME),
-        7: lambda: campaign.override("free shipping", buckets=2, region="west", **ME),
-        12: lambda: campaign.drop("a gift", region="north", **ME),
+        6: lambda: campaign.pause(region="south", **ME),
+        7: lambda: campaign.pin("free shipping", buckets=2, region="west", **ME),
+        12: lambda: campaign.remove_option("a gift", region="north", **ME),
         14: lambda: campaign.resume(region="south", **ME),
-        16: lambda: campaign.override("ten off", buckets=1, **ME),
-        18: lambda: campaign.bring_back("a gift", region="north", **ME),
-        20: lambda: campaign.add("a voucher", **ME),
+        16: lambda: campaign.pin("ten off", buckets=1, **ME),
+        18: lambda: campaign.restore_option("a gift", region="north", **ME),
+        20: lambda: campaign.add_option("a voucher", **ME),
     }
     live(campaign, clock, 30, acts)
     held = campaign.state().parts["south"].decisions
     assert len({held[number].arm for number in range(5, 14)}) == 1
-    assert {held[number].source for number in range(6, 14)} == {"held"}
+    assert {held[number].source for number in range(6, 14)} == {"paused"}
     assert shown(campaign, "west")[6:8] == ["free shipping"] * 2
     assert campaign.state().parts["west"].decisions[9].source == "policy"
     assert "a gift" not in shown(campaign, "north")[11:17]
@@ -255,20 +255,20 @@ def test_acts_are_for_a_region_or_for_all(make, clock):
     dwell = campaign.market().found.settings.dwell
     assert any("a voucher" in shown(campaign, region)[19 : 19 + dwell] for region in SIZES)
     assert replay_log(campaign.first_settings, campaign.history()) == []
-    with pytest.raises(NotPossible, match="was not dropped"):
-        campaign.bring_back("a gift", region="north", **ME)
-    campaign.hold(region="north", **ME)
+    with pytest.raises(NotPossible, match="was not removed"):
+        campaign.restore_option("a gift", region="north", **ME)
+    campaign.pause(region="north", **ME)
     assert campaign.status().state == "running"
-    campaign.hold(**ME)  # the others too
-    assert campaign.status().state == "held"
-    with pytest.raises(NotPossible, match="held already"):
-        campaign.hold(**ME)
-    done = campaign.override("ten off", region="west", key="12345678", **ME)
-    assert campaign.override("ten off", region="west", key="12345678", **ME) == done._replace(
+    campaign.pause(**ME)  # the others too
+    assert campaign.status().state == "paused"
+    with pytest.raises(NotPossible, match="paused already"):
+        campaign.pause(**ME)
+    done = campaign.pin("ten off", region="west", key="12345678", **ME)
+    assert campaign.pin("ten off", region="west", key="12345678", **ME) == done._replace(
         repeated=True
     )
     with pytest.raises(NotPossible, match="was used for another act"):
-        campaign.override("ten off", region="north", key="12345678", **ME)
+        campaign.pin("ten off", region="north", key="12345678", **ME)
     campaign.finish(**ME)
     assert {each.source for each in campaign.decide_all().values()} == {"finished"}
     clock.now += timedelta(days=3)
@@ -391,7 +391,7 @@ def test_a_status_beside_one_who_renames_an_option_shows_one_state(tmp_path):
     names = ["a gift", "a present"]
 
     def renaming_clock():
-        other.rename(names[0], names[1], **ME)
+        other.rename_option(names[0], names[1], **ME)
         names.reverse()
         return now
 

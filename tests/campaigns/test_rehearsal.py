@@ -27,12 +27,19 @@ def test_after_sixty_days_of_daily_life_every_total_is_used(load_example, tmp_pa
     assert all(row["revisions"] >= 3 for row in table[:50])
     # Until the first total is full, and only until then, it says that nothing is learned.
     assert worries == {number: {"learns nothing"} for number in range(4, 9)}
-    # What was added is shown next, what was dropped is not shown, and all of it is in the log.
+    # What was added is shown next, what was removed is not shown, and all of it is in the log.
     shown = [decision.option for decision in decided]
     assert shown[19] == "a voucher"
     assert "a voucher" not in shown[:19]
     assert "free shipping" not in shown[29:34]
-    assert acts == ["file form", "add", "drop", "bring-back", "change", "change"]
+    assert acts == [
+        "file form",
+        "add-option",
+        "remove-option",
+        "restore-option",
+        "change",
+        "change",
+    ]
     assert parameters["horizon"] == 60 * 4_600
     assert 0.8 < parameters["mean_delay"] / 4_600 < 1.2  # it was told as two days
     assert mismatches == []

@@ -11,7 +11,7 @@ from latesum.campaigns.terminal_page import gain_sentence
 from latesum.errors import BadField, UnknownBucket
 from latesum.policies import Play
 
-ME = {"who": "an operator", "why": "a test"}
+ME = {"user": "an operator", "reason": "a test"}
 
 
 def told(campaign):
@@ -21,20 +21,20 @@ def told(campaign):
 def test_dropping_an_option_ends_an_override_to_it(new_campaign, clock):
     """A sold-out option must not go on being shown because it was ordered before."""
     campaign = new_campaign()
-    campaign.override("C", buckets=5, **ME)
+    campaign.pin("C", buckets=5, **ME)
     assert campaign.decide().option == "C"
     clock.pass_by(days=1)
-    campaign.drop("C", **ME)
-    assert campaign.state().order is None
+    campaign.remove_option("C", **ME)
+    assert campaign.state().pin is None
     assert campaign.decide().option != "C"
 
 
 def test_dropping_another_option_does_not_end_an_override(new_campaign, clock):
     campaign = new_campaign()
-    campaign.override("C", buckets=5, **ME)
+    campaign.pin("C", buckets=5, **ME)
     campaign.decide()
     clock.pass_by(days=1)
-    campaign.drop("A", **ME)
+    campaign.remove_option("A", **ME)
     assert campaign.decide().option == "C"
 
 
@@ -119,11 +119,11 @@ def test_late_totals_of_a_pending_bucket_do_not_make_it_known(new_campaign, cloc
 def test_a_held_campaign_does_not_hold_on_to_an_option_that_was_dropped(new_campaign, clock):
     campaign = new_campaign()
     held = campaign.decide().option
-    campaign.hold(**ME)
+    campaign.pause(**ME)
     clock.pass_by(days=1)
     assert campaign.decide().option == held
     clock.pass_by(days=1)
-    campaign.drop(held, **ME)
+    campaign.remove_option(held, **ME)
     assert campaign.decide().option != held
 
 

@@ -25,7 +25,7 @@ def go_on(campaign, buckets, total=300.0):
 def test_only_what_is_new_is_read(opened, monkeypatch):
     one, other = opened
     go_on(one, 3)
-    other.hold(who="ada", why="a look")
+    other.pause(user="ada", reason="a look")
     one.state()
     asked = []
     whole = Store.log
@@ -35,7 +35,7 @@ def test_only_what_is_new_is_read(opened, monkeypatch):
         lambda self, campaign, after=0: (asked.append(after), whole(self, campaign, after))[1],
     )
     go_on(one, 1)
-    assert one.state().hold is not None
+    assert one.state().pause is not None
     assert asked
     assert min(asked) >= 6  # the newest event and no other is read again
 

@@ -36,7 +36,7 @@ USABLE, LATENESS = timedelta(days=1), timedelta(days=6)
 FIRST_DAY = date(2026, 3, 1)
 #: The clocks change on 8 March in Los Angeles and on 29 March in Berlin.
 ZONES = ("UTC", "Europe/Berlin", "Asia/Tokyo", "America/Los_Angeles", "Asia/Kathmandu")
-ME = {"who": "an operator", "why": "a test"}
+ME = {"user": "an operator", "reason": "a test"}
 DAYS_BACK = st.integers(0, 9)
 
 
@@ -90,7 +90,7 @@ class Model:
         self.planned = {}  # the rounds that were asked for
         self.values = {}  # what is recorded of each
         self.drops = []  # (arm, the first bucket without it)
-        self.held, self.order = False, None
+        self.paused, self.pinned = False, None
 
     def day(self, bucket):
         return FIRST_DAY + timedelta(days=bucket - 1)
@@ -147,10 +147,10 @@ class Model:
         self.planned[bucket] = asked.rounds
         arm = asked.arm
         gone = [arm for arm, _ in self.drops]
-        if self.order:
-            arm = self.order[0]
+        if self.pinned:
+            arm = self.pinned[0]
             self.count_order()
-        elif self.held and self.decided and self.decided[self.last][0] not in gone:
+        elif self.paused and self.decided and self.decided[self.last][0] not in gone:
             arm = self.decided[self.last][0]
         purpose = asked.purpose if arm == asked.arm else "override"
         number = policy.number_for(arm, purpose)
@@ -161,7 +161,7 @@ class Model:
         """Buckets before this one were not asked for: what ran went on."""
         while self.decided and self.last < bucket - 1:
             self.add(self.last + 1, *self.decided[self.last], self.numbers[self.last])
-            if self.order and self.order[2]:
+            if self.pinned and self.pinned[2]:
                 self.count_order()
 
     def fill_in(self, bucket, arm):
@@ -175,8 +175,8 @@ class Model:
             what.update(in_order)
 
     def count_order(self):
-        arm, left, _ = self.order
-        self.order = (arm, left - 1, True) if left > 1 else None
+        arm, left, _ = self.pinned
+        self.pinned = (arm, left - 1, True) if left > 1 else None
 
     def add(self, bucket, arm, purpose, number):
         self.decided[bucket] = arm, purpose
@@ -398,40 +398,40 @@ class Comparison(RuleBasedStateMachine):
             contextlib.suppress(RuntimeError),
             self.campaign._states_cache.writing() as (writer, state),
         ):
-            body = {"who": "x", "why": "y"}
-            state.take(writer.append(self.now, "hold", None, body))
+            body = {"user": "x", "reason": "y"}
+            state.apply(writer.append(self.now, "pause", None, body))
             raise RuntimeError
 
     @rule()
     def hold_or_resume(self):
-        if self.model.held:
+        if self.model.paused:
             self.campaign.resume(**ME)
-            self.model.held = False  # an override goes on
-        elif self.model.order:
+            self.model.paused = False  # a pin goes on
+        elif self.model.pinned:
             self.campaign.resume(**ME)
-            self.model.order = None
+            self.model.pinned = None
         else:
-            self.campaign.hold(**ME)
-            self.model.held = True
+            self.campaign.pause(**ME)
+            self.model.paused = True
 
     @rule(arm=st.integers(0, 4), buckets=st.integers(1, 3))
-    def override(self, arm, buckets):
+    def pin(self, arm, buckets):
         arm %= len(self.model.names)
         if arm in self.gone:
             with pytest.raises(NotPossible):
-                self.campaign.override(self.model.names[arm], buckets=buckets, **ME)
+                self.campaign.pin(self.model.names[arm], buckets=buckets, **ME)
         else:
-            self.campaign.override(self.model.names[arm], buckets=buckets, **ME)
-            self.model.order = (arm, buckets, False)
+            self.campaign.pin(self.model.names[arm], buckets=buckets, **ME)
+            self.model.pinned = (arm, buckets, False)
 
     @rule()
-    def cancel_override(self):
-        if self.model.order:
-            self.campaign.cancel_override(**ME)
-            self.model.order = None
+    def unpin(self):
+        if self.model.pinned:
+            self.campaign.unpin(**ME)
+            self.model.pinned = None
         else:
             with pytest.raises(NotPossible):
-                self.campaign.cancel_override(**ME)
+                self.campaign.unpin(**ME)
 
     @property
     def gone(self):
@@ -439,20 +439,20 @@ class Comparison(RuleBasedStateMachine):
 
     @precondition(lambda self: len(self.model.drops) < 2 and len(self.model.decided) > 6)
     @rule(arm=st.integers(0, 4))
-    def drop(self, arm):
+    def remove_option(self, arm):
         arm %= len(self.model.names)
         if arm in self.gone:
             return
-        self.campaign.drop(self.model.names[arm], **ME)
+        self.campaign.remove_option(self.model.names[arm], **ME)
         self.model.drops.append((arm, self.model.last + 1))
-        if self.model.order and self.model.order[0] == arm:
-            self.model.order = None
+        if self.model.pinned and self.model.pinned[0] == arm:
+            self.model.pinned = None
 
     @precondition(lambda self: self.model.drops)
     @rule(which=st.integers(0, 1))
-    def bring_back(self, which):
+    def restore_option(self, which):
         arm, _ = self.model.drops.pop(which % len(self.model.drops))
-        self.campaign.bring_back(self.model.names[arm], **ME)
+        self.campaign.restore_option(self.model.names[arm], **ME)
 
     @precondition(lambda self: len(self.model.names) < 5)
     @rule()
@@ -460,9 +460,9 @@ class Comparison(RuleBasedStateMachine):
         name = f"new {len(self.model.names)}"
         if self.model.kind == "odaaf":
             with pytest.raises(NotPossible, match=r"odaaf cannot .* ars-ucb"):
-                self.campaign.add(name, **ME)
+                self.campaign.add_option(name, **ME)
             return
-        self.campaign.add(name, **ME)
+        self.campaign.add_option(name, **ME)
         self.model.names.append(name)
 
     @rule(arm=st.integers(0, 4), suffix=st.sampled_from(["x", "y"]))
@@ -471,7 +471,7 @@ class Comparison(RuleBasedStateMachine):
         before, name = self.model.names[arm], f"{self.model.names[arm][:5]}{suffix}"
         if name in self.model.names:
             return
-        self.campaign.rename(before, name, **ME)
+        self.campaign.rename_option(before, name, **ME)
         self.model.names[arm] = name
         with pytest.raises(InvalidInput):
             self.campaign.record(1, shown=before)
@@ -512,7 +512,7 @@ class Comparison(RuleBasedStateMachine):
                 self.model.carry_up_to(bucket + 1)
             else:
                 self.model.add(bucket, arm, "override", bucket)
-        self.model.held, self.model.order = False, None
+        self.model.paused, self.model.pinned = False, None
 
     @invariant()
     def the_log_says_what_the_model_says(self):

@@ -18,7 +18,7 @@ from latesum.errors import NotPossible
 OPTIONS = ["A", "B", "C"]
 REGIONS = ("north", "south")
 START = datetime(2026, 3, 2, tzinfo=UTC)
-ME = {"who": "an operator", "why": "a test"}
+ME = {"user": "an operator", "reason": "a test"}
 REGION = st.sampled_from(REGIONS)
 REGION_OR_ALL = st.sampled_from([*REGIONS, None])
 ARM = st.integers(0, 3)
@@ -32,7 +32,7 @@ class Model:
         self.decided = {region: {} for region in REGIONS}  # bucket to (option's number, source)
         self.values = {region: {} for region in REGIONS}  # bucket to rounds, total, shown
         self.orders = dict.fromkeys(REGIONS)
-        self.held = dict.fromkeys(REGIONS, False)
+        self.paused = dict.fromkeys(REGIONS, False)
         self.gone = {region: set() for region in REGIONS}
 
     def settings(self):
@@ -78,12 +78,12 @@ class Model:
                 arm = self.chosen_last(region, arm)
             source = "policy"
             if self.orders[region]:
-                arm, source = self.orders[region][0], "override"
+                arm, source = self.orders[region][0], "pinned"
                 self.count(region)
-            elif self.held[region] and bucket - 1 in self.decided[region]:
+            elif self.paused[region] and bucket - 1 in self.decided[region]:
                 before = self.decided[region][bucket - 1][0]
                 if before not in self.gone[region]:
-                    arm, source = before, "held"
+                    arm, source = before, "paused"
             self.decided[region][bucket] = arm, source
 
     def chosen_last(self, region, otherwise):
@@ -191,25 +191,25 @@ class RegionalComparison(RuleBasedStateMachine):
     @rule(region=REGION_OR_ALL)
     def hold_or_resume(self, region):
         parts = self.where(region)
-        if all(self.model.held[each] for each in parts):
+        if all(self.model.paused[each] for each in parts):
             goes_on = any(self.model.orders[each] for each in parts[:1])
             self.campaign.resume(region=region, **ME)
             for each in parts:
-                self.model.held[each] = False
+                self.model.paused[each] = False
                 if not goes_on:
                     self.model.orders[each] = None
         else:
-            self.campaign.hold(region=region, **ME)
+            self.campaign.pause(region=region, **ME)
             for each in parts:
-                self.model.held[each] = True
+                self.model.paused[each] = True
 
     @rule(region=REGION_OR_ALL, arm=ARM, buckets=st.integers(1, 3))
-    def override(self, region, arm, buckets):
+    def pin(self, region, arm, buckets):
         arm %= len(self.model.names)
         parts = self.where(region)
         if any(arm in self.model.gone[each] for each in parts):
             return
-        self.campaign.override(self.model.names[arm], buckets=buckets, region=region, **ME)
+        self.campaign.pin(self.model.names[arm], buckets=buckets, region=region, **ME)
         for each in parts:
             self.model.orders[each] = (arm, buckets, False)
 
@@ -218,13 +218,13 @@ class RegionalComparison(RuleBasedStateMachine):
         arm %= len(self.model.names)
         gone, name = self.model.gone[region], self.model.names[arm]
         if arm in gone:
-            self.campaign.bring_back(name, region=region, **ME)
+            self.campaign.restore_option(name, region=region, **ME)
             gone.remove(arm)
         elif len(gone) == len(self.model.names) - 1:
             with pytest.raises(NotPossible):
-                self.campaign.drop(name, region=region, **ME)
+                self.campaign.remove_option(name, region=region, **ME)
         else:
-            self.campaign.drop(name, region=region, **ME)
+            self.campaign.remove_option(name, region=region, **ME)
             gone.add(arm)
             if self.model.orders[region] and self.model.orders[region][0] == arm:
                 self.model.orders[region] = None
@@ -232,7 +232,7 @@ class RegionalComparison(RuleBasedStateMachine):
     @precondition(lambda self: len(self.model.names) < 4)
     @rule()
     def add(self):
-        self.campaign.add("D", **ME)
+        self.campaign.add_option("D", **ME)
         self.model.names.append("D")
 
     @rule()

@@ -41,25 +41,25 @@ def test_a_campaign_from_the_first_day_to_the_last(run, tmp_path):
     assert json.loads(out)["rows"][0]["verdict"] == "same"
 
     for command in (
-        ["hold", "--why", "a holiday"], ["resume", "--why", "it is over"],
-        ["override", "blue", "--buckets", "2", "--why", "a trade fair"],
+        ["pause", "--reason", "a holiday"], ["resume", "--reason", "it is over"],
+        ["pin", "blue", "--buckets", "2", "--reason", "a trade fair"],
     ):  # fmt: skip
-        assert run(*command, "--who", "an operator", day="2026-03-03")[0] == 0
-    assert run("next", day="2026-03-03")[1].startswith("2026-03-03: blue\nblue as ordered")
+        assert run(*command, "--user", "an operator", day="2026-03-03")[0] == 0
+    assert run("next", day="2026-03-03")[1].startswith("2026-03-03: blue\nblue is pinned")
     code, out, _ = run("status", day="2026-03-03")
     assert code == 0
-    for words in ("banner (overridden)", "red", "█", "an operator ordered blue", "one period only"):
+    for words in ("banner (pinned)", "red", "█", "an operator pinned blue", "one period only"):
         assert words in out
     code, out, _ = run("status", "--html", "page.html", day="2026-03-03")
     page = (tmp_path / "page.html").read_text()
     assert 'data-chart="{' in page
     assert not re.search(r'<(script|link|img)[^>]*(src|href)="(?!data:)', page)
-    assert json.loads(run("status", "--json", day="2026-03-03")[1])["state"] == "overridden"
-    assert run("drop", "red", "--why", "sold out", day="2026-03-03")[0] == 0
+    assert json.loads(run("status", "--json", day="2026-03-03")[1])["state"] == "pinned"
+    assert run("remove-option", "red", "--reason", "sold out", day="2026-03-03")[0] == 0
     assert "blue" in run("explain", day="2026-03-03")[1]
-    assert "Finished with blue" in run("finish", "--why", "done", day="2026-03-04")[1]
+    assert "Finished with blue" in run("finish", "--reason", "done", day="2026-03-04")[1]
     out = run("history", day="2026-03-04")[1]
-    for words in ("decided 2026-03-02: red", "(new, by", "(revised", "dropped red: sold out"):
+    for words in ("decided 2026-03-02: red", "(new, by", "(revised", "removed red: sold out"):
         assert words in out
     assert "2 of 2 decisions come out the same" in run("replay")[1]
     assert "finished" in run("list")[1]
@@ -199,23 +199,23 @@ def test_what_ran_before_is_asked_for_and_what_is_not_used_is_said(run, tmp_path
 
 
 FLOW = ["--policy", "flow", "--parameter", "horizon=90 days", "--parameter", "mean_delay=12 hours"]
-WHY = ["--why", "a test", "--who", "ada"]
+WHY = ["--reason", "a test", "--user", "ada"]
 
 
 def test_a_campaign_is_changed_on_the_command_line(run):
     run(*NEW)
     run("next")
-    code, _, errors = run("add", "green", *WHY)
+    code, _, errors = run("add-option", "green", *WHY)
     assert code == 2
     assert "odaaf cannot take in an option while it runs; unmix, flow" in errors
     code, out, _ = run("change", *FLOW[:2], *WHY)
     assert code == 0
     assert out.startswith("Changed. Now flow with ")
     assert "horizon=450000, mean_delay=2500" in out
-    code, out, _ = run("add", "green", *WHY)
+    code, out, _ = run("add-option", "green", *WHY)
     assert code == 0
     assert re.match(r"Added green\. (\w+ is asked for first, and then )?green", out)
-    assert run("rename", "green", "vert", *WHY)[1] == "green is called vert now.\n"
+    assert run("rename-option", "green", "vert", *WHY)[1] == "green is called vert now.\n"
     code, out, _ = run("change", "--align", "week", "--lateness", "9 days", *WHY)
     assert code == 0
     assert run("change", "--lateness", "none", *WHY)[0] == 0
@@ -224,17 +224,17 @@ def test_a_campaign_is_changed_on_the_command_line(run):
     code, _, errors = run("change", *WHY)
     assert code == 2
     assert "say what to change: --parameter, --policy" in errors
-    assert run("drop", "vert", *WHY)[0] == 0
-    assert run("bring-back", "vert", *WHY)[1] == "vert is in the race again.\n"
-    run("override", "vert", "--buckets", "4", *WHY)
-    out = run("hold", *WHY)[1]
-    assert "The override to vert goes on, for 4 more buckets" in out
-    assert run("resume", *WHY)[1].startswith("The hold has ended. The override to vert goes on")
-    assert run("cancel-override", *WHY)[1] == "The override has ended.\n"
+    assert run("remove-option", "vert", *WHY)[0] == 0
+    assert run("restore-option", "vert", *WHY)[1] == "vert is in the race again.\n"
+    run("pin", "vert", "--buckets", "4", *WHY)
+    out = run("pause", *WHY)[1]
+    assert "The pin to vert goes on, for 4 more buckets" in out
+    assert run("resume", *WHY)[1].startswith("Resumed. The pin to vert goes on")
+    assert run("unpin", *WHY)[1] == "The pin has ended.\n"
     out = run("history")[1]
     for words in ("ada changed policy from odaaf to flow", "ada added green: a test",
-                  "ada renamed green to vert", "align from none to week", "brought vert back",
-                  "let the campaign go on (the override went on)", "cancelled the override"):  # fmt: skip
+                  "ada renamed green to vert", "align from none to week", "restored vert",
+                  "resumed the campaign (the pin went on)", "ended the pin"):  # fmt: skip
         assert words in out
     assert run("replay")[1] == "1 of 1 decisions come out the same.\n"
 
@@ -263,7 +263,7 @@ def test_a_campaign_is_archived_reopened_and_deleted(run):
 
 def test_what_can_be_changed_is_an_option_of_change():
     from latesum.campaigns.changes import CHANGEABLE
-    from latesum.cli.campaign_change import FIELDS
+    from latesum.cli.campaign_actions import FIELDS
 
     assert {*FIELDS, "parameters"} == set(CHANGEABLE)
 

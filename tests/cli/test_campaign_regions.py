@@ -55,11 +55,11 @@ def test_from_the_history_to_the_status(campaign, tmp_path):
     code, _, err = campaign(3, "record", "2026-03-02", "--total", 141)
     assert code == 2
     assert "which region the row is of: north, south" in err
-    code, out, _ = campaign(3, "override", "a gift", "--region", "south", "--why", "a fair")
-    assert out == "a gift is shown in south in the next bucket that is decided.\n"
+    code, out, _ = campaign(3, "pin", "a gift", "--region", "south", "--reason", "a fair")
+    assert out == "a gift is pinned for the next 1 bucket. (in south)\n"
     told = json.loads(campaign(3, "next", "--json")[1])
     assert {each["region"]: each["source"] for each in told["regions"]} == {
-        "north": "policy", "south": "override",
+        "north": "policy", "south": "pinned",
     }  # fmt: skip
     alone = json.loads(campaign(3, "next", "--region", "south", "--json")[1])
     assert [each["option"] for each in alone["regions"]] == ["a gift"]
@@ -71,7 +71,7 @@ def test_from_the_history_to_the_status(campaign, tmp_path):
     assert campaign(3, "status", "--html", page)[0] == 0
     assert "Chance to be best" in page.read_text(encoding="utf-8")
     code, out, _ = campaign(3, "explain", "2026-03-03")
-    assert "2026-03-03 south: a gift. a gift as ordered: a fair" in out
+    assert "2026-03-03 south: a gift. a gift is pinned: a fair" in out
     assert "south" in campaign(3, "history")[1]
     assert "region" in campaign(3, "buckets")[1].splitlines()[0]
     assert campaign(3, "replay")[1].startswith("4 of 4 decisions come out the same")

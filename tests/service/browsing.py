@@ -111,7 +111,7 @@ class Visitor:
     def wait_for(self, selector, seconds=120):
         self.page.wait_for_selector(selector, timeout=1000 * seconds)
 
-    def act(self, name, why, **fields):
+    def act(self, name, reason, **fields):
         button = self.page.locator(f"[data-act={name}]")
         if not button.is_visible():
             self.page.click("details.more summary")
@@ -122,7 +122,7 @@ class Visitor:
                 locator.select_option(value)
             else:
                 locator.fill(value)
-        self.page.fill("#why", why)
+        self.page.fill("#reason", reason)
         self.page.click("#confirm")
         self.page.wait_for_selector("#dialog", state="hidden")
 

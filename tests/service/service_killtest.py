@@ -4,7 +4,7 @@
     python tests/service/service_killtest.py --moments 10 --store sqlite
 
 One client decides and records, bucket after bucket, revises earlier buckets and holds, resumes and
-overrides now and then; others send again what was acknowledged, and look. At the end: everything
+pins now and then; others send again what was acknowledged, and look. At the end: everything
 acknowledged is in the log, once; and the decisions are those of a run that was never killed.
 """
 
@@ -58,11 +58,11 @@ def drive(world, done):
         if bucket > 2:
             world.record(bucket - 2, total_of(bucket - 2, shown[bucket - 2], 2))
         if bucket % 15 == 5:
-            world.act("hold", why=f"in {bucket}")
+            world.act("pause", reason=f"in {bucket}")
         if bucket % 15 == 8:
-            world.act("resume", why=f"in {bucket}")
+            world.act("resume", reason=f"in {bucket}")
         if bucket % 15 == 11:
-            world.act("override", option="blue", buckets=2, why=f"in {bucket}")
+            world.act("pin", option="blue", buckets=2, reason=f"in {bucket}")
     return bucket
 
 
@@ -100,7 +100,7 @@ class ByLibrary:
         self._campaign.record(bucket, rounds=1000, total=total)
 
     def act(self, act, **arguments):
-        getattr(self._campaign, act)(**arguments, who="x")
+        getattr(self._campaign, act)(**arguments, user="x")
 
 
 def client_of(service, secret):
@@ -196,7 +196,7 @@ def check(address, acknowledged, buckets):
 
         def told(events, *kinds):
             return [
-                (event.kind, event.bucket, {**event.body, "who": 0, "by": 0, "key": 0})
+                (event.kind, event.bucket, {**event.body, "user": 0, "by": 0, "key": 0})
                 for event in events
                 if event.kind in kinds
             ]
@@ -204,9 +204,7 @@ def check(address, acknowledged, buckets):
         calm = reference.history()
         reference.close()
         assert told(history, "decision") == told(calm, "decision")
-        assert told(history, "hold", "resume", "override") == told(
-            calm, "hold", "resume", "override"
-        )
+        assert told(history, "pause", "resume", "pin") == told(calm, "pause", "resume", "pin")
         # Every record is there exactly as often as it would be had no answer been lost.
         assert told(history, "record") == told(calm, "record")
 

@@ -61,7 +61,7 @@ def said(receiver):
 
 
 STALE = Finding("data stale", "alarm", "The last total came in 6 days ago.")
-LONG = Finding("held long", "warning", "It has been held for 9 days.")
+LONG = Finding("paused long", "warning", "It has been paused for 9 days.")
 FULL = Finding("store nearly full", "alarm", "The disk is nearly full.")
 
 
@@ -246,7 +246,9 @@ def test_a_running_service_tells_of_a_finished_campaign(make_service, receiver):
                 break
             connection.rollback()
             receiver.wait.wait(0.02)
-    admin.post("/v1/campaigns/banner/finish", json={"why": "it is clear", "option": "blue"})
+    admin.post(
+        "/v1/campaigns/banner/actions/finish", json={"reason": "it is clear", "option": "blue"}
+    )
     for _ in range(6000):
         if receiver.taken:
             break

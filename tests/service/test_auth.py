@@ -16,8 +16,7 @@ BODIES = {
     },
     "record": {"total": 1},
     "upload": {"rows": [{"bucket": 1, "total": 1}]},
-    "override": {"why": "x", "option": "red"},
-    "drop": {"why": "x", "option": "red"},
+    "act": {"reason": "x"},
     "make_token": {"name": "x", "scope": "read"},
 }  # fmt: skip
 
@@ -70,7 +69,7 @@ def test_every_route_with_too_small_a_scope_is_403(service):
             continue
         seen.add(needed)
         client = service.as_(below[needed])
-        body = BODIES.get(found["operationId"], {"why": "x"})
+        body = BODIES.get(found["operationId"], {"reason": "x"})
         answer = getattr(client, method.lower())(path, json=body)
         assert answer.status_code == 403, (method, path)
         assert needed in answer.json()["error"]
@@ -195,21 +194,21 @@ def test_the_page_asks_for_a_token_and_keeps_it_from_scripts_and_other_sites(ser
 
 def test_a_cookie_alone_cannot_act(service, campaign):
     session, ours = service.log_in("operate"), {"X-Latesum-Page": "1"}
-    act = {"json": {"why": "another site says so"}}
+    act = {"json": {"reason": "another site says so"}}
     browser = service.by_session(session)
-    assert browser.post(f"{campaign}/hold", **act).status_code == 403
+    assert browser.post(f"{campaign}/actions/pause", **act).status_code == 403
     for forged in (
         {"Sec-Fetch-Site": "cross-site"},
         {"Sec-Fetch-Site": "same-site"},
         {"Origin": "https://elsewhere.example"},
         {"Origin": "null"},
     ):
-        answer = browser.post(f"{campaign}/hold", **act, headers={**ours, **forged})
+        answer = browser.post(f"{campaign}/actions/pause", **act, headers={**ours, **forged})
         assert answer.status_code == 403, forged
         login = service.stranger.post("/login", data={"token": "x"}, headers=forged)
         assert login.status_code == 403, forged
     right = {**ours, "Origin": "http://testserver", "Sec-Fetch-Site": "same-origin"}
-    assert browser.post(f"{campaign}/hold", **act, headers=right).status_code == 200
+    assert browser.post(f"{campaign}/actions/pause", **act, headers=right).status_code == 200
     out = browser.post("/logout", headers=right)
     assert out.status_code == 204
     assert f'{COOKIE}=""' in out.headers["set-cookie"]
@@ -308,7 +307,7 @@ def test_the_log_is_json_and_holds_no_secret(service, campaign, lines):
     requests = [json.loads(line) for line in lines]
     record = next(each for each in requests if each.get("method") == "PUT")
     assert record["status"] == 200
-    assert record["who"] == "operate"
+    assert record["user"] == "operate"
     assert record["milliseconds"] > 0
     text = "\n".join(lines)
     for secret in [*service.secrets.values(), "latesum_guess"]:

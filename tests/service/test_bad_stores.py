@@ -61,8 +61,8 @@ def test_a_full_disk(service):
     )  # fmt: skip
     client = service.as_("operate")
     for number in range(100):
-        act = ("hold", "resume")[number % 2]
-        answer = client.post(f"/v1/campaigns/banner/{act}", json={"why": "x" * 900})
+        act = ("pause", "resume")[number % 2]
+        answer = client.post(f"/v1/campaigns/banner/actions/{act}", json={"reason": "x" * 900})
         if answer.status_code == 503:
             break
     assert "no space left" in answer.json()["error"]
@@ -114,12 +114,12 @@ def test_no_refusal_speaks_of_the_library_that_found_it(service):
         client.put(f"{one}/buckets/{'1' * 50}", json={"total": 1}),
         client.put(f"{one}/buckets/1"),
         client.put(f"{one}/buckets/1", content=b'{"total": 1', headers={"Content-Type": "application/json"}),
-        client.post(f"{one}/hold", json={}),
-        client.post(f"{one}/hold", json={"why": ""}),
-        client.post(f"{one}/hold", json={"why": "x" * 2000}),
-        client.post(f"{one}/override", json={"why": "x", "option": "red", "buckets": 0}),
-        client.post(f"{one}/change", json={"why": "x", "settings": 3}),
-        client.post(f"{one}/hold", json={"why": "x"}, headers={"Idempotency-Key": "short"}),
+        client.post(f"{one}/actions/pause", json={}),
+        client.post(f"{one}/actions/pause", json={"reason": ""}),
+        client.post(f"{one}/actions/pause", json={"reason": "x" * 2000}),
+        client.post(f"{one}/actions/pin", json={"reason": "x", "option": "red", "buckets": 0}),
+        client.post(f"{one}/actions/change", json={"reason": "x", "settings": 3}),
+        client.post(f"{one}/actions/pause", json={"reason": "x"}, headers={"Idempotency-Key": "short"}),
         client.get(f"{one}/status", params={"level": 2}),
         client.get(f"{one}/status", params={"level": "x"}),
         client.get(f"{one}/tables/nothing"),

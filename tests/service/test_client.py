@@ -77,12 +77,12 @@ def test_the_whole_round(client, tmp_path):
     assert client.status("banner")["state"] == "running"
     assert client.estimates("banner")[0]["mean"] is not None
     assert client.explain("banner", 1)[-1].startswith("1: red")
-    client.override("banner", "blue", buckets=2, why="a test")
-    client.resume("banner", why="a test")
-    client.drop("banner", "blue", why="a test")
-    client.finish("banner", why="a test")
+    client.pin("banner", "blue", buckets=2, reason="a test")
+    client.resume("banner", reason="a test")
+    client.remove_option("banner", "blue", reason="a test")
+    client.finish("banner", reason="a test")
     kinds = [event["kind"] for event in client.history("banner")]
-    assert kinds[-4:] == ["override", "resume", "drop", "finish"]
+    assert kinds[-4:] == ["pin", "resume", "remove-option", "finish"]
 
 
 def test_lost_answers_are_asked_for_again_and_nothing_is_done_twice(client, way):
@@ -93,10 +93,10 @@ def test_lost_answers_are_asked_for_again_and_nothing_is_done_twice(client, way)
     losing(client.create, "banner", **SETTINGS)
     losing(client.option, "banner", 1)
     assert losing(client.record, "banner", 1, total=3).verdict == "same"  # the fourth time it is
-    losing(client.hold, "banner", why="a test")
-    losing(client.override, "banner", "red", why="a test")
+    losing(client.pause, "banner", reason="a test")
+    losing(client.pin, "banner", "red", reason="a test")
     kinds = [event["kind"] for event in client.history("banner")]
-    assert kinds == ["decision", "record", "hold", "override"]
+    assert kinds == ["decision", "record", "pause", "pin"]
 
 
 def test_refusals_are_raised_at_once_with_their_sentence(client, way):

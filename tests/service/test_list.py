@@ -19,7 +19,7 @@ def summary(name, options=("red", "blue"), state="running", health=()):
 
 
 ALARM = Finding("data stale", "alarm", "The last total came in 6 days ago.")
-WARNING = Finding("held long", "warning", "It has been held for long.")
+WARNING = Finding("paused long", "warning", "It has been paused for long.")
 NOTE = Finding("weekdays", "note", "Options are compared on different days.")
 
 
@@ -77,10 +77,10 @@ def test_a_list_looks_only_at_campaigns_whose_log_has_grown(counted):
     for path in ("/v1/campaigns", "/live", "/metrics", "/v1/campaigns?search=many-7"):
         assert reader.get(path).status_code == 200
     assert made == []
-    service.as_("operate").post("/v1/campaigns/many-7/hold", json={"why": "a look"})
+    service.as_("operate").post("/v1/campaigns/many-7/actions/pause", json={"reason": "a look"})
     made.clear()
     line = reader.get("/v1/campaigns?search=many-7").json()["campaigns"][0]
-    assert line["state"] == "held"
+    assert line["state"] == "paused"
     assert set(made) <= {"many-7"}
     assert len(reader.get("/v1/campaigns?limit=10&offset=25").json()["campaigns"]) == 5
 

@@ -91,11 +91,13 @@ def test_the_demo_is_followed_from_its_first_bucket_to_its_winner(browser, demo)
     assert page.evaluate(f"{TIMELINE}.data.labels[0]") == "2026-03-02"
     before = shown_days(page)
 
-    visitor.act("hold", "a look at it")
-    page.wait_for_selector("#now[data-state=held]")
-    assert page.locator("[data-act=hold]").is_hidden()
+    visitor.act("pause", "a look at it")
+    page.wait_for_selector("#now[data-state=paused]")
+    assert page.locator("[data-act=pause]").is_hidden()
     assert (
-        page.locator("#people li").first.text_content().endswith("held the campaign: a look at it")
+        page.locator("#people li")
+        .first.text_content()
+        .endswith("paused the campaign: a look at it")
     )
     page.wait_for_function(  # until a bucket is decided that way
         "() => JSON.parse(document.querySelector('#timeline [data-chart]').dataset.chart)"
@@ -112,7 +114,7 @@ def test_the_demo_is_followed_from_its_first_bucket_to_its_winner(browser, demo)
     assert page.evaluate("performance.timeOrigin") == loaded  # it was never reloaded
     visitor.wait_for("#now[data-state=finished]")
     assert page.locator("[data-act]:visible").all_text_contents() == ["Reopen", "Archive"]
-    assert "held by an operator" in tooltip_of_first(page, "ordered")
+    assert "paused by an operator" in tooltip_of_first(page, "ordered")
     on_a_phone = Visitor(browser, *demo, width=390, height=844)
     on_a_phone.page.click("#campaigns a")
     assert is_drawn(on_a_phone.page, "timeline-chart")
@@ -143,8 +145,8 @@ def test_it_can_be_looked_at_in_both_themes_and_on_a_phone(browser, slower_demo,
         page.screenshot(path=tmp_path / f"{scheme}-{width}.png", full_page=True)
         wide = page.evaluate("document.documentElement.scrollWidth")
         assert wide <= width  # drawings scroll in themselves, the page does not
-        if page.locator("[data-act=override]").is_visible():
-            page.click("[data-act=override]")
+        if page.locator("[data-act=pin]").is_visible():
+            page.click("[data-act=pin]")
             assert violations(page) == []
             page.screenshot(path=tmp_path / f"{scheme}-{width}-dialog.png")
         assert page.locator("#buckets-table").get_attribute("open") is not None
@@ -157,8 +159,8 @@ def test_it_works_with_the_keyboard_alone(browser, slower_demo):
     page = visitor.page
     page.locator("#campaigns a").focus()
     page.keyboard.press("Enter")
-    page.wait_for_selector("[data-act=override]")
-    page.locator("[data-act=override]").focus()
+    page.wait_for_selector("[data-act=pin]")
+    page.locator("[data-act=pin]").focus()
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.id") == "option"
     page.keyboard.press("Escape")

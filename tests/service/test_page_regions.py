@@ -163,24 +163,24 @@ def test_acts_and_typed_totals_are_of_a_region(browser, site, clock):
     visitor = Visitor(browser, site.address, site.secrets["operate"])
     page = visitor.page
     visitor.goto("/campaigns/acted-on")
-    visitor.act("hold", "a fair", region="south")
-    page.wait_for_selector("#now .regions .badge.held")
+    visitor.act("pause", "a fair", region="south")
+    page.wait_for_selector("#now .regions .badge.paused")
     assert page.locator("#now").get_attribute("data-state") == "running"  # the others go on
     visitor.act("resume", "it is over", region="south")
-    page.wait_for_selector("#now .regions .badge.held", state="detached")
-    visitor.act("override", "a leaflet", option="a gift", buckets="2", region="west")
-    page.wait_for_selector("#now .regions .badge.overridden")
-    visitor.act("cancel-override", "not printed", region="west")
-    page.wait_for_selector("#now .regions .badge.overridden", state="detached")
-    visitor.act("drop", "sold out", option="a gift", region="north")
-    page.wait_for_selector("[data-act=bring-back]:visible", state="attached")
-    assert "dropped" not in page.inner_text("#options")  # it is in the race elsewhere
-    visitor.act("bring-back", "in stock", option="a gift", region="north")
-    visitor.act("hold", "all of them")
-    page.wait_for_selector("#now[data-state=held]")
+    page.wait_for_selector("#now .regions .badge.paused", state="detached")
+    visitor.act("pin", "a leaflet", option="a gift", buckets="2", region="west")
+    page.wait_for_selector("#now .regions .badge.pinned")
+    visitor.act("unpin", "not printed", region="west")
+    page.wait_for_selector("#now .regions .badge.pinned", state="detached")
+    visitor.act("remove-option", "sold out", option="a gift", region="north")
+    page.wait_for_selector("[data-act=restore-option]:visible", state="attached")
+    assert "removed" not in page.inner_text("#options")  # it is in the race elsewhere
+    visitor.act("restore-option", "in stock", option="a gift", region="north")
+    visitor.act("pause", "all of them")
+    page.wait_for_selector("#now[data-state=paused]")
     visitor.act("resume", "go on")
     page.wait_for_selector("#now[data-state=running]")
-    assert {act.region for act in campaign.state().acts} == {"", "north", "south", "west"}
+    assert {act.region for act in campaign.state().actions} == {"", "north", "south", "west"}
 
     page.click("text=Bring in totals")
     assert page.input_value("#record-region") == "north"

@@ -71,9 +71,14 @@ def test_acts_are_for_a_region(operator, regional, clock):
         for each in operator.get(f"{regional}/options").json()["options"]
     }
     other = next(name for name in SETTINGS["options"] if name not in before.values())
-    order = {"option": other, "why": "a fair", "region": "south"}
-    assert operator.post(f"{regional}/override", json=order).status_code == 200
-    assert operator.post(f"{regional}/hold", json={"why": "x", "region": "east"}).status_code == 422
+    order = {"option": other, "reason": "a fair", "region": "south"}
+    assert operator.post(f"{regional}/actions/pin", json=order).status_code == 200
+    assert (
+        operator.post(
+            f"{regional}/actions/pause", json={"reason": "x", "region": "east"}
+        ).status_code
+        == 422
+    )
     clock.pass_by(days=1)
     after = {
         each["region"]: each["option"]
@@ -213,11 +218,14 @@ def test_a_plan_with_regions_over_http(operator):
 
 def test_the_state_of_a_region_is_its_own(operator, regional):
     operator.get(f"{regional}/options")
-    operator.post(f"{regional}/hold", json={"why": "a fair", "region": "south"})
-    operator.post(f"{regional}/drop", json={"why": "x", "region": "north", "option": "green"})
+    operator.post(f"{regional}/actions/pause", json={"reason": "a fair", "region": "south"})
+    operator.post(
+        f"{regional}/actions/remove-option",
+        json={"reason": "x", "region": "north", "option": "green"},
+    )
     status = operator.get(f"{regional}/status").json()
     assert status["state"] == "running"
     states = {
-        region: (each["state"], each["dropped"]) for region, each in status["regions"].items()
+        region: (each["state"], each["removed"]) for region, each in status["regions"].items()
     }
-    assert states == {"north": ("running", ["green"]), "south": ("held", [])}
+    assert states == {"north": ("running", ["green"]), "south": ("paused", [])}

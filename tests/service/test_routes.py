@@ -36,12 +36,12 @@ def test_the_option_stands_until_the_day_ends(operator, daily, clock):
     tag = first.headers["etag"]
     again = operator.get(f"{daily}/option", headers={"If-None-Match": tag})
     assert (again.status_code, again.content) == (304, b"")
-    operator.post(f"{daily}/override", json={"option": "blue", "why": "a test"})
+    operator.post(f"{daily}/actions/pin", json={"option": "blue", "reason": "a test"})
     assert operator.get(f"{daily}/option").content == first.content  # taken is taken
     clock.pass_by(hours=16)
     after = operator.get(f"{daily}/option", headers={"If-None-Match": tag})
     assert after.status_code == 200
-    assert (after.json()["option"], after.json()["source"]) == ("blue", "override")
+    assert (after.json()["option"], after.json()["source"]) == ("blue", "pinned")
 
 
 def test_a_numbered_bucket_ends_by_a_record(operator, campaign):
@@ -187,34 +187,43 @@ def test_bad_uploads_are_refused(operator, campaign):
 def test_acts_are_done_once_under_one_key(operator, campaign):
     operator.get(f"{campaign}/option")
     key = {"Idempotency-Key": "a-key-of-mine"}
-    first = operator.post(f"{campaign}/hold", json={"why": "a test"}, headers=key).json()
-    again = operator.post(f"{campaign}/hold", json={"why": "a test"}, headers=key).json()
-    assert (first["repeated"], again["repeated"], again["state"]) == (False, True, "held")
-    assert operator.post(f"{campaign}/hold", json={"why": "a test"}).status_code == 409
-    other = operator.post(f"{campaign}/resume", json={"why": "a test"}, headers=key)
+    first = operator.post(
+        f"{campaign}/actions/pause", json={"reason": "a test"}, headers=key
+    ).json()
+    again = operator.post(
+        f"{campaign}/actions/pause", json={"reason": "a test"}, headers=key
+    ).json()
+    assert (first["repeated"], again["repeated"], again["state"]) == (False, True, "paused")
+    assert operator.post(f"{campaign}/actions/pause", json={"reason": "a test"}).status_code == 409
+    other = operator.post(f"{campaign}/actions/resume", json={"reason": "a test"}, headers=key)
     assert other.status_code == 409
     assert "Idempotency-Key" in other.json()["error"]
-    over = {"option": "blue", "buckets": 2, "why": "for sure", "who": "the night shift"}
+    over = {"option": "blue", "buckets": 2, "reason": "for sure", "user": "the night shift"}
     key = {"Idempotency-Key": "another-key"}
     for _ in range(3):
-        assert operator.post(f"{campaign}/override", json=over, headers=key).status_code == 200
+        assert operator.post(f"{campaign}/actions/pin", json=over, headers=key).status_code == 200
     finish = {"Idempotency-Key": "the-last-key"}
     for _ in range(2):
-        done = operator.post(f"{campaign}/finish", json={"why": "over"}, headers=finish)
+        done = operator.post(f"{campaign}/actions/finish", json={"reason": "over"}, headers=finish)
         assert done.json()["state"] == "finished"
     history = operator.get(f"{campaign}/history").json()["events"]
-    acts = [(event["kind"], event["body"]["who"]) for event in history if "who" in event["body"]]
+    acts = [(event["kind"], event["body"]["user"]) for event in history if "user" in event["body"]]
     assert acts == [
-        ("hold", "operate"),
-        ("override", "the night shift (token operate)"),
+        ("pause", "operate"),
+        ("pin", "the night shift (token operate)"),
         ("finish", "operate"),
     ]
 
 
 def test_acts_need_a_reason_and_a_known_option(operator, campaign):
-    assert operator.post(f"{campaign}/hold", json={"why": "  "}).status_code == 422
-    assert operator.post(f"{campaign}/drop", json={"why": "x", "option": "?"}).status_code == 422
-    assert operator.post(f"{campaign}/resume", json={"why": "x"}).status_code == 409
+    assert operator.post(f"{campaign}/actions/pause", json={"reason": "  "}).status_code == 422
+    assert (
+        operator.post(
+            f"{campaign}/actions/remove-option", json={"reason": "x", "option": "?"}
+        ).status_code
+        == 422
+    )
+    assert operator.post(f"{campaign}/actions/resume", json={"reason": "x"}).status_code == 409
 
 
 def test_looking(operator, campaign):
@@ -350,29 +359,29 @@ def test_a_campaign_is_changed_over_http(operator, campaign):
     operator.get(f"{campaign}/option")
 
     def act(kind, **body):
-        return operator.post(f"{campaign}/{kind}", json={"why": "a test", **body})
+        return operator.post(f"{campaign}/actions/{kind}", json={"reason": "a test", **body})
 
-    refused = act("add", option="green")
+    refused = act("add-option", option="green")
     assert refused.status_code == 409
     assert "odaaf cannot take in an option while it runs; unmix, flow" in refused.json()["error"]
     changed = act("change", settings={"policy": "flow", "parameters": {"horizon": 80_000}})
     assert changed.status_code == 200
-    added = act("add", option="green").json()
+    added = act("add-option", option="green").json()
     assert added["note"].endswith("green.")
-    assert act("rename", option="green", name="vert").status_code == 200
+    assert act("rename-option", option="green", name="vert").status_code == 200
     settings = operator.get(campaign).json()["settings"]
     assert settings["options"][-1] == "vert"
     assert (settings["policy"], settings["parameters"]["horizon"]) == ("flow", 80_000)
-    for wrong in ({"every": "hour"}, {}, {"align": "month"}, {"why": "x"}, {"parameters": 3}):
+    for wrong in ({"every": "hour"}, {}, {"align": "month"}, {"reason": "x"}, {"parameters": 3}):
         answer = act("change", settings=wrong)
         assert answer.status_code == 422, wrong
-    assert act("drop", option="vert").status_code == 200
-    assert act("bring-back", option="vert").status_code == 200
-    assert act("bring-back", option="vert").status_code == 409
-    act("override", option="vert", buckets=3)
-    assert act("hold").json()["note"].startswith("The override to vert goes on, for 3 more")
-    assert act("resume").json()["state"] == "overridden"
-    assert act("cancel-override").json()["state"] == "running"
+    assert act("remove-option", option="vert").status_code == 200
+    assert act("restore-option", option="vert").status_code == 200
+    assert act("restore-option", option="vert").status_code == 409
+    act("pin", option="vert", buckets=3)
+    assert act("pause").json()["note"].startswith("The pin to vert goes on, for 3 more")
+    assert act("resume").json()["state"] == "pinned"
+    assert act("unpin").json()["state"] == "running"
     history = operator.get(f"{campaign}/history").json()["events"]
     assert any("renamed green to vert" in event["sentence"] for event in history)
     assert act("finish", option="vert").json()["state"] == "finished"
@@ -404,8 +413,8 @@ def test_health_is_in_the_list_and_in_the_figures(operator, daily, clock):
 def test_the_name_of_a_deleted_campaign_is_refused_in_a_sentence(operator):
     """And not as that of an unknown campaign, which is no answer to someone who sets one up."""
     assert operator.put("/v1/campaigns/0", json=SETTINGS).status_code == 201
-    gone = {"name": "0", "why": "a try"}
-    assert operator.post("/v1/campaigns/0/delete", json=gone).status_code == 200
+    gone = {"name": "0", "reason": "a try"}
+    assert operator.post("/v1/campaigns/0/actions/delete", json=gone).status_code == 200
     again = operator.put("/v1/campaigns/0", json={**SETTINGS, "expected_rounds": 7})
     assert again.status_code == 409
     assert "choose another name" in again.json()["error"]

@@ -63,7 +63,7 @@ def test_what_is_over_or_unknown_is_not_simulated(grown, clock):
     assert question_of(campaign.state(), campaign.status()) is None  # no total is known
     campaign.record_many([Row(1, 5000, 100.0)])
     assert question_of(campaign.state(), campaign.status()) is not None
-    campaign.hold(who="ada", why="a look")
+    campaign.pause(user="ada", reason="a look")
     assert question_of(campaign.state(), campaign.status()) is None
 
 
@@ -207,7 +207,7 @@ def test_options_of_regions_that_are_the_same_are_decided_later_than_clear_ones(
         asked = market_question_of(campaign.state(), campaign.status())
         shares.append(1.0 if asked is None else market_forecast(asked)["decided"])
     assert shares[0] <= shares[1]
-    campaign.hold(who="ada", why="a look")
+    campaign.pause(user="ada", reason="a look")
     assert market_question_of(campaign.state(), campaign.status()) is None
 
 

@@ -89,12 +89,12 @@ def test_the_cookie_of_a_session_is_secure_and_only_our_page_may_act(behind):
     plain = httpx.post(f"{behind.service.url}/login", data={"token": behind.secret}, timeout=60)
     assert "secure" not in plain.headers["set-cookie"].lower()  # there it would not come back
     sent = {"Cookie": f"{COOKIE}={answer.cookies[COOKIE]}", **PAGE}
-    act = f"{behind.address}/v1/campaigns/banner/hold"
+    act = f"{behind.address}/v1/campaigns/banner/actions/pause"
     with httpx.Client(verify=behind.trusted, timeout=60) as client:
         for origin, status in (("https://elsewhere.example", 403), (behind.address, 200)):
-            said = client.post(act, json={"why": "a look"}, headers={**sent, "Origin": origin})
+            said = client.post(act, json={"reason": "a look"}, headers={**sent, "Origin": origin})
             assert said.status_code == status, said.text
-        resumed = client.post(f"{behind.address}/v1/campaigns/banner/resume", json={"why": "seen"}, headers=sent)  # fmt: skip
+        resumed = client.post(f"{behind.address}/v1/campaigns/banner/actions/resume", json={"reason": "seen"}, headers=sent)  # fmt: skip
         assert resumed.status_code == 200
 
 

@@ -63,7 +63,7 @@ class StateCache:
                 self._state = new_state(self._settings)
                 events = read(0)
         for event in events:
-            self._state.take(event)
+            self._state.apply(event)
         return self._state
 
 
@@ -123,7 +123,7 @@ class PolicyCache:
         from latesum.campaigns.market import choose_all, market_rows
 
         found = market_rows(state, now, bucket)
-        gone = [sorted(part.dropped) for part in state.parts.values()]
+        gone = [sorted(part.removed) for part in state.parts.values()]
         asked = (bucket, found, gone)
         if self._choices is None or self._choices[0] != asked:
             self._choices = asked, choose_all(state, bucket, found)

@@ -10,7 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, overload
 
 from latesum._checks import InvalidInput, known_name, shortened
-from latesum.campaigns.acts import Acted, OperatorAct, read_who_and_why
+from latesum.campaigns.actions import (
+    ActionResult,
+    CampaignActions,
+    RegionSignature,
+    read_request,
+    read_user_and_reason,
+)
 from latesum.campaigns.buckets import When
 from latesum.campaigns.caches import PolicyCache, StateCache
 from latesum.campaigns.changes import settings_after_all
@@ -28,7 +34,6 @@ from latesum.campaigns.deciding import (
 )
 from latesum.campaigns.events import Event
 from latesum.campaigns.health import Finding, find_health, without_doubts
-from latesum.campaigns.operating import Operated
 from latesum.campaigns.own_delay import find_own_delay
 from latesum.campaigns.recorder import BucketState, Recorder, RegionBucket, check_gap, why_unknown
 from latesum.campaigns.state import CampaignState, Decision, decision_of, new_state
@@ -77,7 +82,7 @@ class _States(NamedTuple):
     newest: Event | None
 
 
-class Campaign(Operated):
+class Campaign(CampaignActions):
     """Decides which option to show in each bucket, and keeps a log of everything.
 
     Many processes may have the same campaign open; what one writes, all see.
@@ -278,7 +283,7 @@ class Campaign(Operated):
         region: str,
     ) -> None:
         body = choice.body(self.settings.buckets.label(bucket))
-        state.take(writer.append(now, "decision", bucket, body, region))
+        state.apply(writer.append(now, "decision", bucket, body, region))
 
     # Recording.
 
@@ -403,30 +408,61 @@ class Campaign(Operated):
                 self._states = states
         return results
 
-    # What operators do (`latesum.campaigns.operating`).
+    # Operator actions (`latesum.campaigns.actions`).
 
-    def _act(self, act: OperatorAct, *, dry_run: bool = False) -> Acted:
+    def act(
+        self, action: str, *, user: str, reason: str, key: str | None = None,
+        region: str | None = None, dry_run: bool = False, **arguments: Any,
+    ) -> ActionResult:  # fmt: skip
+        """Do one of `latesum.campaigns.actions.ACTIONS`, in one transaction.
+
+        Args:
+            action: Its name.
+            user: Who does it.
+            reason: Why.
+            key: Under one key an action happens once, however often it is sent.
+            region: The region that it is for, in a campaign that has some; otherwise all.
+            dry_run: Only say what it would do.
+            arguments: What the action takes besides.
+        """
+        settings = self.current_settings()
+        needs_leading = action == "finish" and arguments.get("option") is None
+        leading = self.leading() if needs_leading else None
+        by: RegionSignature = {"user": user, "reason": reason, "key": key, "region": region}
+        request = read_request(action, settings, leading, by, arguments)
         with self._lock:
             if dry_run:
-                return act.preview(self._refreshed(), self.clock())
+                return request.preview(self._refreshed(), self.clock())
             with self._log.writing() as (writer, state):
-                done = act.write(writer, state, self.clock())
+                done = request.write(writer, state, self.clock())
             self.current_settings()
-            return done
+        if action == "add-option" and not done.note and not done.repeated:
+            return done._replace(note=self._when_shown(done.option))
+        return done
 
-    def delete(self, name: str, *, who: str, why: str) -> None:
-        """Delete the campaign with its whole log. When, who and why stay, and its name stays taken.
+    def _when_shown(self, option: str | None) -> str:
+        """When an option that was just added is shown."""
+        if self.current_settings().is_market:
+            return f"{option} is shown in a region as soon as something changes there."
+        policy = self.policy()
+        first = policy.names[policy.ask().arm]
+        if first == option:
+            return f"{first} is asked for next."
+        return f"{first} is asked for first, and then {option}."
+
+    def delete(self, name: str, *, user: str, reason: str) -> None:
+        """Delete the campaign with its whole log. When, by whom and why stays, and its name stays taken.
 
         Args:
             name: The campaign's name, once more, so that no other one is deleted by mistake.
-            who: Who does it.
-            why: The reason.
+            user: Who does it.
+            reason: Why.
         """
         if name != self.name:
             raise InvalidInput(
                 f"to delete this campaign, type its name: {self.name!r}, not {name!r}."
             )
-        said = read_who_and_why(who, why)
+        said = read_user_and_reason(user, reason)
         with self._lock, self.store.writing(self.stored.id) as writer:
             writer.delete(self.clock(), *said)
 
@@ -437,26 +473,26 @@ class Campaign(Operated):
         found = self.store.newest_of(self.stored.id, "file form")
         return FileForm() if found is None else FileForm.from_json(found.body["form"])
 
-    def remember_file_form(self, form: FileForm, *, who: str, why: str) -> None:
+    def remember_file_form(self, form: FileForm, *, user: str, reason: str) -> None:
         """Keep in the log how the campaign's files are written.
 
         Args:
             form: How they are written.
-            who: Who says so.
-            why: The reason.
+            user: Who says so.
+            reason: Why.
         """
-        body = {"who": who, "why": why, "form": form.to_json()}
+        body = {"user": user, "reason": reason, "form": form.to_json()}
         with self._lock, self.store.writing(self.stored.id) as writer:
             writer.append(self.clock(), "file form", None, body)
 
-    def log_refused_import(self, problem: str, *, who: str) -> None:
+    def log_refused_import(self, problem: str, *, user: str) -> None:
         """Keep in the log that a file was refused, once for the same refusal in a row.
 
         Args:
             problem: What was wrong with it, in a sentence.
-            who: Who sent it.
+            user: Who sent it.
         """
-        body = {"who": who, "why": shortened(problem, _LONGEST_PROBLEM)}
+        body = {"user": user, "reason": shortened(problem, _LONGEST_PROBLEM)}
         with (
             contextlib.suppress(NotPossible),  # a store that can only be read says so elsewhere
             self._lock,
@@ -518,7 +554,7 @@ class Campaign(Operated):
         with self._one_reading() as state:
             if self.settings.is_market:
                 return self.market().leading(state)
-            rows = [each for each in self.policy().estimates() if each.arm not in state.dropped]
+            rows = [each for each in self.policy().estimates() if each.arm not in state.removed]
             known = [each for each in rows if each.mean is not None and each.active]
             known = known or [each for each in rows if each.mean is not None]
             if not known:
@@ -633,7 +669,7 @@ class Campaign(Operated):
         for event in self.history():
             if event.sequence >= sequence:
                 break
-            state.take(event)
+            state.apply(event)
         return state
 
 

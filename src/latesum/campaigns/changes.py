@@ -21,7 +21,7 @@ from latesum.campaigns.setting_fields import read_option_name
 from latesum.errors import NotPossible
 from latesum.policies import registry
 
-#: The settings that can be changed. Options are added and renamed by acts of their own.
+#: The settings that can be changed. Options are added and renamed by actions of their own.
 CHANGEABLE = (
     "policy", "parameters", "expected_rounds", "align", "fills_up", "usable_after", "lateness",
     "range", "unit",
@@ -32,9 +32,9 @@ MOST_OPTIONS = 100
 def settings_after(settings: CampaignConfig, event: Event) -> CampaignConfig:
     """The settings after an event of the log that changes them."""
     saved, body = settings.to_json(), event.body
-    if event.kind == "add":
+    if event.kind == "add-option":
         saved["options"] = [*saved["options"], body["name"]]
-    elif event.kind == "rename":
+    elif event.kind == "rename-option":
         before = saved["options"][body["option"]]
         saved["options"] = [body["name"] if each == before else each for each in saved["options"]]
         if saved.get("status_quo") == before:

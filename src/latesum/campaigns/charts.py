@@ -217,13 +217,13 @@ def estimates_chart(status: Status) -> dict[str, Any] | None:
 
 
 def _ordered(row: BucketRow) -> bool:
-    return row.source in ("override", "held") or row.decided != row.option
+    return row.source in ("pinned", "paused") or row.decided != row.option
 
 
 def purpose_of(row: BucketRow) -> str:
     """Why an option was shown, in some words."""
-    if row.source in ("override", "held"):
-        return "ordered by an operator" if row.source == "override" else "held by an operator"
+    if row.source in ("pinned", "paused"):
+        return "pinned by an operator" if row.source == "pinned" else "paused by an operator"
     if row.decided != row.option:
         return f"though {row.decided} was decided"
     return _PURPOSES[row.purpose]

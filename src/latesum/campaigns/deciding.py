@@ -36,18 +36,18 @@ def told_plays(
     - A bucket of no rounds is no play: what arrived in it is added to the bucket before it, whose
       late rewards these are most likely.
     - The number of a block is the bucket in which it began, as its decision says. Where something else
-      was shown, the number rises where the option changes, and after a drop.
+      was shown, the number rises where the option changes, and after a removal.
     """
     settings = state.settings
     completeness = Completeness(state, now)
-    drops = sorted(state.dropped.items(), key=lambda drop: drop[1])
+    removals = sorted(state.removed.items(), key=lambda removal: removal[1])
     told: list[Told] = []
     last: tuple[int, int, Purpose] | None = None
     for bucket, decision in state.decisions.items():
         if before is not None and bucket >= before:
             break
-        while drops and drops[0][1] <= bucket:
-            told.append(drops.pop(0)[0])
+        while removals and removals[0][1] <= bucket:
+            told.append(removals.pop(0)[0])
             last = None
         rounds, known = completeness.rounds(bucket), completeness.known(bucket)
         total = None if known.total is None else settings.scaled(known.total, rounds)
@@ -64,7 +64,7 @@ def told_plays(
             number = last[0]
         told.append(Play(arm, rounds, total, purpose, number))
         last = (number, arm, purpose)
-    told.extend(arm for arm, _ in drops)
+    told.extend(arm for arm, _ in removals)
     return told
 
 
@@ -184,13 +184,13 @@ def explain_policy(state: CampaignState, policy: Policy, told: list[Told]) -> li
 def _people_first(
     settings: CampaignConfig, part: CampaignState, last: Decision | None, what: str
 ) -> tuple[int, Source, str] | None:
-    """What people ordered or held, with its reason; None if the policy decides."""
-    if part.order is not None:
-        option = settings.options[part.order.arm]
-        return part.order.arm, "override", f"{option} as ordered: {part.order.why}"
-    if part.hold is not None and last is not None and last.arm not in part.dropped:
-        why = part.hold.body["why"]
-        return last.arm, "held", f"{what} is held, so {last.option} stays: {why}"
+    """What people pinned or paused, with the reason; None if the policy decides."""
+    if part.pin is not None:
+        option = settings.options[part.pin.arm]
+        return part.pin.arm, "pinned", f"{option} is pinned: {part.pin.reason}"
+    if part.paused is not None and last is not None and last.arm not in part.removed:
+        reason = part.paused.body["reason"]
+        return last.arm, "paused", f"{what} is paused, so {last.option} stays: {reason}"
     return None
 
 
@@ -259,7 +259,7 @@ def final_decision(state: CampaignState, bucket: int, region: str = "") -> Decis
     settings = state.settings
     arm = state.finished.body["option"]
     label = settings.buckets.label(bucket)
-    reason = f"The campaign is finished: {state.finished.body['why']}"
+    reason = f"The campaign is finished: {state.finished.body['reason']}"
     return Decision(
         bucket, label, settings.options[arm], arm, "commit", "finished", None, reason,
         state.finished.at, None, bucket, region=region,
@@ -290,15 +290,15 @@ def fill_in(settings: CampaignConfig, arm: int, bucket: int) -> Choice:
 def _goes_on(
     settings: CampaignConfig, state: CampaignState, last: Decision | None, bucket: int
 ) -> bool:
-    if settings.align is None or last is None or state.order is not None:
+    if settings.align is None or last is None or state.pin is not None:
         return False
-    if state.hold is not None or last.source in (
-        "override", "held", "reported", "finished",
+    if state.paused is not None or last.source in (
+        "pinned", "paused", "reported", "finished",
     ):  # fmt: skip
         return False
     block = settings.buckets.block
     same = block(bucket, settings.align) == block(last.bucket, settings.align)
-    return same and last.arm not in state.dropped
+    return same and last.arm not in state.removed
 
 
 def _block_name(settings: CampaignConfig) -> str:

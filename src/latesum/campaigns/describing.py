@@ -8,7 +8,7 @@ from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.events import Event
 from latesum.campaigns.reasons import reason_of
 from latesum.campaigns.state import shown_of
-from latesum.campaigns.status import act_sentence
+from latesum.campaigns.status import action_sentence
 
 
 def describe_event(event: Event, settings: CampaignConfig) -> str:
@@ -30,7 +30,7 @@ def describe_event(event: Event, settings: CampaignConfig) -> str:
     elif event.kind == "record":
         what = _record(event, settings)
     else:
-        return act_sentence(event, settings)
+        return action_sentence(event, settings)
     return sentence("{at:%Y-%m-%d %H:%M} UTC: {what}", at=event.at, what=what)
 
 

@@ -29,7 +29,7 @@ from latesum.campaigns.vocabulary import HealthLevel
 #: After this many buckets without a new report, a question or a change, something may be forgotten.
 MOST_SILENT = 3
 MOST_CARRIED = 3
-MOST_HELD = 7
+MAX_PAUSED = 7
 #: Of the last decisions, those that are looked at for buckets that were not asked for.
 _LAST_DECISIONS = 10
 _FEWEST = 3
@@ -55,7 +55,7 @@ class Finding(NamedTuple):
 def worst_level(findings: list[Finding]) -> HealthLevel | None:
     """The level of the worst finding; None if there is none.
 
-    >>> worst_level([Finding("held", "warning", "..."), Finding("season", "note", "...")])
+    >>> worst_level([Finding("paused", "warning", "..."), Finding("season", "note", "...")])
     'warning'
     """
     levels: tuple[HealthLevel, ...] = ("alarm", "warning", "note")
@@ -99,7 +99,7 @@ def find_health(
         regions: dict[Finding, list[str]] = {}
         for region, part in state.parts.items():
             completeness = Completeness(part, now)
-            for look in (_learning, _not_asked, _planned_end, _held, _data, _comparison, _rounds):
+            for look in (_learning, _not_asked, _planned_end, _paused, _data, _comparison, _rounds):
                 for finding in look(part, completeness):
                     regions.setdefault(finding, []).append(region)
         for finding, where in regions.items():
@@ -217,7 +217,7 @@ def _refused_imports(state: CampaignState, newest: datetime | None) -> list[str]
     """Imports that were tried in vain since the newest total."""
     refused = [
         act
-        for act in state.acts
+        for act in state.actions
         if act.kind == "import refused" and (newest is None or act.at > newest)
     ]
     if not refused:
@@ -308,44 +308,44 @@ def _planned_end(state: CampaignState, completeness: Completeness) -> Iterator[F
     )
 
 
-def _held(state: CampaignState, completeness: Completeness) -> Iterator[Finding]:
+def _paused(state: CampaignState, completeness: Completeness) -> Iterator[Finding]:
     word = bucket_word(state.settings)
-    since = state.hold.sequence if state.hold is not None else None
-    if since is not None and state.hold is not None:
-        held = sum((each.sequence or 0) > since for each in state.decisions.values())
-        if held >= MOST_HELD:
-            body = state.hold.body
+    since = state.paused.sequence if state.paused is not None else None
+    if since is not None and state.paused is not None:
+        paused = sum((each.sequence or 0) > since for each in state.decisions.values())
+        if paused >= MAX_PAUSED:
+            body = state.paused.body
             yield Finding(
-                "held long",
+                "paused long",
                 "warning",
                 sentence(
-                    "The campaign has been held for {span} (by {who}: {why}); it learns nothing of other options "
+                    "The campaign has been paused for {span} (by {user}: {reason}); it learns nothing of other options "
                     "meanwhile. If the reason is gone, {resume:command}.",
-                    span=counted(held, word),
-                    who=body["who"],
-                    why=body["why"],
+                    span=counted(paused, word),
+                    user=body["user"],
+                    reason=body["reason"],
                     resume="",
                 ),
             )
-    if state.order is None:
+    if state.pin is None:
         return
     ordered = 0
     for decision in reversed(state.decisions.values()):
-        if decision.source != "override":
+        if decision.source != "pinned":
             break
         ordered += 1
-    if ordered >= MOST_HELD:
+    if ordered >= MAX_PAUSED:
         yield Finding(
-            "overridden long",
+            "pinned long",
             "warning",
             sentence(
-                "{option} has been shown by an override for {span}, and {left} more are ordered ({why}). If the "
-                "reason is gone, {cancel_override:command}.",
-                option=state.settings.options[state.order.arm],
+                "{option} has been pinned for {span}, and stays so for {left} more ({reason}). If the "
+                "reason is gone, {unpin:command}.",
+                option=state.settings.options[state.pin.arm],
                 span=counted(ordered, word),
-                left=state.order.left,
-                why=state.order.why,
-                cancel_override="",
+                left=state.pin.left,
+                reason=state.pin.reason,
+                unpin="",
             ),
         )
 
@@ -402,7 +402,7 @@ def _comparison(state: CampaignState, completeness: Completeness) -> Iterator[Fi
     once = [
         name
         for arm, name in enumerate(settings.options)
-        if visits[arm] == 1 and arm not in state.dropped
+        if visits[arm] == 1 and arm not in state.removed
     ]
     if once and len(state.decisions) > 1:
         verb = "was" if len(once) == 1 else "were"

@@ -71,13 +71,15 @@ def import_totals(
     except InvalidInput as refused:
         if not dry_run:
             problems = refused.problems if isinstance(refused, BadFile) else [str(refused)]
-            campaign.log_refused_import(problems[0], who=by or "unknown")
+            campaign.log_refused_import(problems[0], user=by or "unknown")
         raise
     if result.stopped and not dry_run:
         line, first = next((line, row) for line, row in result.rows if row.stops(allowed))
-        campaign.log_refused_import(in_row(line, first.note), who=by or "unknown")
+        campaign.log_refused_import(in_row(line, first.note), user=by or "unknown")
     if remember and result.written and result.form != remembered:
-        campaign.remember_file_form(result.form, who=by or "unknown", why="a file was imported so")
+        campaign.remember_file_form(
+            result.form, user=by or "unknown", reason="a file was imported so"
+        )
     return result
 
 

@@ -114,7 +114,7 @@ def choose_all(state: CampaignState, bucket: int, found: MarketRows) -> dict[str
     """
     options = state.settings.options
     barred = {
-        region: [options[arm] for arm in part.dropped] for region, part in state.parts.items()
+        region: [options[arm] for arm in part.removed] for region, part in state.parts.items()
     }
     choices = decide(
         found.rows, bucket - found.first, found.settings, barred=barred, asked=found.asked
@@ -141,7 +141,7 @@ def _chosen_last(part: CampaignState, choice: RegionChoice, bucket: int) -> str:
         if (
             decision is not None
             and decision.source == "policy"
-            and decision.arm not in part.dropped
+            and decision.arm not in part.removed
         ):
             return decision.option
     return choice.option
@@ -162,7 +162,7 @@ def _never_shown(
     for arm, name in enumerate(options):
         if name in seen or name in {choice.option for choice in choices.values()}:
             continue
-        able = [region for region in free if arm not in state.parts[region].dropped]
+        able = [region for region in free if arm not in state.parts[region].removed]
         if able:
             chosen[able[0]] = name
             free.remove(able[0])

@@ -84,7 +84,7 @@ def _cell(
         return ""
     most = Counter(row.arm for row in found).most_common(1)[0][0]
     typical = next(row for row in reversed(found) if row.arm == most)
-    ordered = any(row.source in ("override", "held") or row.decided != row.option for row in found)
+    ordered = any(row.source in ("pinned", "paused") or row.decided != row.option for row in found)
     outlier = any((region, row.bucket) in far_off for row in found)
     return f"{most}{_STATES[typical.state]}{'o' * ordered}{'x' * outlier}"
 

@@ -89,7 +89,7 @@ class MarketView:
                     None if base is None or not rounds else base * (1 + effects[name].effect),
                     -math.inf if base is None else base * (1 + low),
                     math.inf if base is None else base * (1 + high),
-                    round(weights[name]), arm not in state.dropped,
+                    round(weights[name]), arm not in state.removed,
                 )
             )  # fmt: skip
         return estimates
@@ -101,7 +101,7 @@ class MarketView:
             state: What the log adds up to.
         """
         options = state.settings.options
-        arms = [arm for arm in range(len(options)) if arm not in state.dropped]
+        arms = [arm for arm in range(len(options)) if arm not in state.removed]
         effects = {each.option: each.effect for each in self.readings.effects}
         return max(arms, key=lambda arm: effects[options[arm]])
 

@@ -156,7 +156,7 @@ def replay_log(settings: CampaignConfig, events: list[Event]) -> list[Mismatch]:
         if event.kind == "decision":
             assert event.bucket is not None
             if event.body["source"] in ("reported", "finished"):  # what was seen, not decided
-                state.take(event)
+                state.apply(event)
                 continue
             if event.body["source"] == "carried":
                 choice = carry(state.parts[event.region].decisions[event.bucket - 1])
@@ -172,7 +172,7 @@ def replay_log(settings: CampaignConfig, events: list[Event]) -> list[Mismatch]:
                         f"{state.settings.options[choice.arm]} ({choice.purpose})",
                     )
                 )  # fmt: skip
-        state.take(event)
+        state.apply(event)
     return found
 
 

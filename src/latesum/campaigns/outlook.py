@@ -93,7 +93,7 @@ def _market_outlook(
 def _market_worth(status: Status, options: list[OptionOutlook], base: OptionRow) -> Worth | None:
     """As `_worth`, of all regions with the visitors that they really have."""
     length = _LENGTHS.get(status.every)
-    racing = [each for each in options if each.uplift is not None and each.row.place != "dropped"]
+    racing = [each for each in options if each.uplift is not None and each.row.place != "removed"]
     if length is None or base.mean is None or not racing:
         return None
     best = max(racing, key=lambda each: each.uplift or 0.0)
@@ -118,7 +118,7 @@ def _deviation(row: OptionRow, level: float) -> float:
 
 def _chances(rows: list[OptionRow], level: float) -> list[float | None]:
     """The chance of each option to have the largest mean; None unless something is known of all."""
-    racing = [row for row in rows if row.place != "dropped"]
+    racing = [row for row in rows if row.place != "removed"]
     if any(row.mean is None for row in racing):
         return [None] * len(rows)
     means = np.array([row.mean for row in racing], dtype=float)
@@ -150,7 +150,7 @@ def _uplift(
 
 def _worth(status: Status, base: OptionRow) -> Worth | None:
     length = _LENGTHS.get(status.every)
-    rows = [row for row in status.options if row.mean is not None and row.place != "dropped"]
+    rows = [row for row in status.options if row.mean is not None and row.place != "removed"]
     if length is None or base.mean is None or not rows:
         return None
     best = max(rows, key=lambda row: row.mean or 0.0)

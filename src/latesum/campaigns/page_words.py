@@ -60,7 +60,7 @@ _FOR_MANAGERS = {
     "shown for": "{found}{label:bucket}: {option} is shown for {span}, {why}.",
     "decided for": "decided {label}: {option} for {span}, {why}.",
 }
-_BUTTONS = {"cancel_override": "cancel the override"}
+_BUTTONS = {"unpin": "end the pin"}
 
 
 class PageReader(Reader):

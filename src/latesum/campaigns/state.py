@@ -122,12 +122,12 @@ def said(body: dict[str, Any]) -> frozenset[tuple[str, Any]]:
     )
 
 
-class Order(NamedTuple):
-    """An override that is still to be carried out, from the first bucket that is asked for on."""
+class Pin(NamedTuple):
+    """An option that is to be shown in the next buckets, from the first one that is asked for on."""
 
     arm: int
     left: int
-    why: str
+    reason: str
     begun: bool = False
 
 
@@ -141,12 +141,12 @@ class CampaignState:
         self.decisions: dict[int, Decision] = {}
         self.values: dict[int, Value] = {}
         #: Options that were taken away, with the bucket from which on.
-        self.dropped: dict[int, int] = {}
-        self.hold: Event | None = None
-        self.order: Order | None = None
+        self.removed: dict[int, int] = {}
+        self.paused: Event | None = None
+        self.pin: Pin | None = None
         self.finished: Event | None = None
         self.archived: Event | None = None
-        self.acts: list[Event] = []
+        self.actions: list[Event] = []
 
     @property
     def first(self) -> int | None:
@@ -185,22 +185,22 @@ class CampaignState:
         shown = self.value(bucket).shown
         return self.decisions[bucket].arm if shown is None else shown
 
-    def take(self, event: Event) -> None:
+    def apply(self, event: Event) -> None:
         """Take in the next event of the log."""
         assert event.sequence == (1 if self.newest is None else self.newest.sequence + 1)
         self.newest = event
-        self._take(event)
+        self._apply(event)
 
-    def _take(self, event: Event) -> None:
+    def _apply(self, event: Event) -> None:
         if event.kind == "decision":
-            self._take_decision(event)
+            self._apply_decision(event)
         elif event.kind == "record":
             assert event.bucket is not None
             self.values.setdefault(event.bucket, Value()).take(event.at, event.body)
         else:
-            self._take_act(event)
+            self._apply_action(event)
 
-    def _take_decision(self, event: Event) -> None:
+    def _apply_decision(self, event: Event) -> None:
         assert event.bucket is not None
         decision = decision_of(event, self.settings.options)
         reported_late = self.last is not None and event.bucket < self.last
@@ -210,43 +210,43 @@ class CampaignState:
             self.decisions.clear()
             self.decisions.update(in_order)
             return
-        order = self.order
-        if order is not None and (order.begun or decision.source == "override"):
-            self.order = order._replace(left=order.left - 1, begun=True) if order.left > 1 else None
+        pin = self.pin
+        if pin is not None and (pin.begun or decision.source == "pinned"):
+            self.pin = pin._replace(left=pin.left - 1, begun=True) if pin.left > 1 else None
 
-    def _take_act(self, event: Event) -> None:
-        self.acts.append(event)
+    def _apply_action(self, event: Event) -> None:
+        self.actions.append(event)
         body, arm = event.body, event.body.get("option")
-        if event.kind == "hold":
-            self.hold = event
+        if event.kind == "pause":
+            self.paused = event
         elif event.kind == "resume":
-            self.hold = None
-            if not body.get("override_goes_on", False):
-                self.order = None
-        elif event.kind == "override":
-            self.order = Order(body["option"], body["buckets"], body["why"])
-        elif event.kind == "cancel-override":
-            self.order = None
-        elif event.kind == "drop":
-            self.dropped.setdefault(body["option"], (self.last or 0) + 1)
-            if self.order is not None and self.order.arm == arm:
-                self.order = None
-        elif event.kind == "bring-back":
+            self.paused = None
+            if not body.get("pin_goes_on", False):
+                self.pin = None
+        elif event.kind == "pin":
+            self.pin = Pin(body["option"], body["buckets"], body["reason"])
+        elif event.kind == "unpin":
+            self.pin = None
+        elif event.kind == "remove-option":
+            self.removed.setdefault(body["option"], (self.last or 0) + 1)
+            if self.pin is not None and self.pin.arm == arm:
+                self.pin = None
+        elif event.kind == "restore-option":
             # From now on the policy is told as if the option had never been away.
-            self.dropped.pop(body["option"], None)
+            self.removed.pop(body["option"], None)
         elif event.kind == "finish":
             self.finished = event
         elif event.kind == "archive":
             self.archived = event
         elif event.kind == "reopen":
-            self.finished = self.archived = self.hold = self.order = None
-        elif event.kind in ("add", "rename", "change"):
+            self.finished = self.archived = self.paused = self.pin = None
+        elif event.kind in ("add-option", "rename-option", "change"):
             self.settings = settings_after(self.settings, event)
-            if event.kind == "rename":
+            if event.kind == "rename-option":
                 self._rename(body["option"], body["name"])
         elif event.kind not in ("file form", "import refused"):  # these change nothing here
             raise InvalidInput(
-                f"this campaign's log has an act {event.kind!r}, which this latesum does not know; "
+                f"this campaign's log has an action {event.kind!r}, which this latesum does not know; "
                 "use a newer latesum."
             )
 
@@ -260,8 +260,8 @@ class CampaignState:
 class RegionalState(CampaignState):
     """Everything that the log says of a campaign with regions: a state for each of them.
 
-    Its own decisions are those of the first region: all regions are decided together. What is held,
-    ordered or dropped is so if it is in all regions.
+    Its own decisions are those of the first region: all regions are decided together. What is paused,
+    pinned or removed is so if it is in all regions.
     """
 
     def __init__(self, settings: CampaignConfig) -> None:
@@ -275,22 +275,22 @@ class RegionalState(CampaignState):
         """What the log says of each region."""
         return self._parts
 
-    def _take(self, event: Event) -> None:
+    def _apply(self, event: Event) -> None:
         if event.kind in ("decision", "record"):
-            self._parts[event.region]._take(event)
+            self._parts[event.region]._apply(event)
             return
         for part in self.parts_of(event.region):
-            part._take_act(event)
-        self.acts.append(event)
+            part._apply_action(event)
+        self.actions.append(event)
         parts = list(self._parts.values())
         first = parts[0]
         self.settings, self.finished, self.archived = first.settings, first.finished, first.archived
-        self.hold = first.hold if all(part.hold for part in parts) else None
-        self.order = first.order if all(part.order for part in parts) else None
-        self.dropped = {
+        self.paused = first.paused if all(part.paused for part in parts) else None
+        self.pin = first.pin if all(part.pin for part in parts) else None
+        self.removed = {
             arm: since
-            for arm, since in first.dropped.items()
-            if all(arm in part.dropped for part in parts)
+            for arm, since in first.removed.items()
+            if all(arm in part.removed for part in parts)
         }
 
 

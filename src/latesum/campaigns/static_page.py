@@ -157,9 +157,9 @@ def _last_rows(status: Status) -> list[BucketRow]:
 
 
 def _offered(row: OptionRow, status: Status) -> list[Any]:
-    """An option for a dialog: its name, whether it was dropped everywhere, and in which regions."""
-    dropped = [region for region, each in status.region_states.items() if row.name in each.dropped]
-    return [row.name, row.place == "dropped", dropped]
+    """An option for a dialog: its name, whether it was removed everywhere, and in which regions."""
+    removed = [region for region, each in status.region_states.items() if row.name in each.removed]
+    return [row.name, row.place == "removed", removed]
 
 
 def _states(status: Status) -> list[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from latesum import _render
 from latesum._render import finite, new_table
 from latesum._sentences import Sentence, counted, sentence
+from latesum.campaigns.actions import ACTIONS
 from latesum.campaigns.before import shown_text
 from latesum.campaigns.completeness import Completeness
 from latesum.campaigns.config import CampaignConfig
@@ -82,10 +83,10 @@ class OptionRow(NamedTuple):
 
 
 class RegionState(NamedTuple):
-    """How a region is: its state, and the options that were dropped in it."""
+    """How a region is: its state, and the options that were removed in it."""
 
     state: CampaignStatus
-    dropped: tuple[str, ...]
+    removed: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,7 @@ class Status:
     status_quo: str
     #: The regions, and what was decided last in each; a campaign without regions has none.
     regions: dict[str, Decision] = field(default_factory=dict)
-    #: How each region is: people may hold, override or drop in one of them.
+    #: How each region is: people may pause, pin or remove options in one of them.
     region_states: dict[str, RegionState] = field(default_factory=dict)
     #: What the model of `switchback` finds; of other policies None.
     market: MarketView | None = None
@@ -140,7 +141,7 @@ class Status:
             region: {
                 **each._asdict(), "at": each.at.isoformat(),
                 "state": self.region_states[region].state,
-                "dropped": list(self.region_states[region].dropped),
+                "removed": list(self.region_states[region].removed),
             }
             for region, each in self.regions.items()
         }  # fmt: skip
@@ -202,7 +203,7 @@ def make_status(campaign: Campaign, level: float) -> Status:
         },
         region_states={
             region: RegionState(
-                _standing(part), tuple(settings.options[arm] for arm in sorted(part.dropped))
+                _standing(part), tuple(settings.options[arm] for arm in sorted(part.removed))
             )
             for region, part in state.parts.items()
             if region
@@ -222,7 +223,7 @@ def make_status(campaign: Campaign, level: float) -> Status:
         data=_data_sentence(timeline),
         own_delay=find_own_delay(state, now),
         gain=_gain(timeline, estimates),
-        acts=[act_sentence(act, settings) for act in state.acts[-8:]],
+        acts=[action_sentence(each, settings) for each in state.actions[-8:]],
         explanation=explanation,
         level=level,
         range=settings.range,
@@ -258,8 +259,8 @@ def _option_row(
     winner: str | None,
 ) -> OptionRow:
     mine = [row for row in timeline if row.arm == estimate.arm]
-    if estimate.arm in state.dropped:
-        place: Place = "dropped"
+    if estimate.arm in state.removed:
+        place: Place = "removed"
     elif estimate.name == winner:
         place = "winner"
     elif estimate.name != leading.name and not may_be_best(estimate, leading):
@@ -292,7 +293,7 @@ def find_winner(
     surviving = [
         each
         for each in estimates
-        if each.arm == leading or (each.arm not in state.dropped and may_be_best(each, best))
+        if each.arm == leading or (each.arm not in state.removed and may_be_best(each, best))
     ]
     commits = campaign.policy().ask().purpose == "commit"
     if best.mean is None or not (commits or len(surviving) == 1):
@@ -327,9 +328,9 @@ def _standing(state: CampaignState) -> CampaignStatus:
         return "finished"
     if not state.decisions:
         return "not begun"
-    if state.order is not None:
-        return "overridden"
-    return "running" if state.hold is None else "held"
+    if state.pin is not None:
+        return "pinned"
+    return "running" if state.paused is None else "paused"
 
 
 def _headline(
@@ -340,7 +341,7 @@ def _headline(
 ) -> str:
     if state.finished is not None:
         option = settings.options[state.finished.body["option"]]
-        return f"The campaign is finished with {option}: {state.finished.body['why']}"
+        return f"The campaign is finished with {option}: {state.finished.body['reason']}"
     if current is None:
         return "Nothing has been decided yet."
     found = f"The winner is {winner}. " if winner else ""
@@ -392,35 +393,28 @@ def _gain(timeline: list[BucketRow], estimates: list[Estimate]) -> float | None:
     return sum((row.rounds or 0) * (means[row.arm] - equal) for row in timeline)
 
 
-def act_sentence(act: Event, settings: CampaignConfig) -> str:
-    """An operator's act, for people."""
-    where = f" in {act.region}" if act.region else ""
-    done = f"{act.body['who']} {_deed(act, settings)}{where}"
-    return f"{act.at:%Y-%m-%d %H:%M} UTC: {done}: {act.body['why']}"
+def action_sentence(event: Event, settings: CampaignConfig) -> str:
+    """What an operator did, for people."""
+    where = f" in {event.region}" if event.region else ""
+    done = f"{event.body['user']} {_past_tense(event, settings)}{where}"
+    return f"{event.at:%Y-%m-%d %H:%M} UTC: {done}: {event.body['reason']}"
 
 
-def _deed(act: Event, settings: CampaignConfig) -> str:
-    body = act.body
-    option = settings.options[body["option"]] if "option" in body else body.get("name", "")
-    if act.kind == "rename":
-        return f"renamed {body['before']} to {body['name']}"
-    if act.kind == "change":
-        return f"changed {_changes_text(body['changes'], body['before'])}"
-    goes_on = " (the override went on)" if body.get("override_goes_on") else ""
-    return {
-        "hold": "held the campaign",
-        "resume": f"let the campaign go on{goes_on}",
-        "override": f"ordered {option} for {counted(body.get('buckets', 1), 'bucket')}",
-        "cancel-override": "cancelled the override",
-        "drop": f"dropped {option}",
-        "bring-back": f"brought {option} back",
-        "add": f"added {option}",
-        "finish": f"finished the campaign with {option}",
-        "reopen": "reopened the campaign",
-        "archive": "put the campaign into the archive",
-        "import refused": "sent a file that was refused",
-        "file form": f"set how files are read ({FileForm.from_json(body.get('form', {}))})",
-    }[act.kind]
+def _past_tense(event: Event, settings: CampaignConfig) -> str:
+    body = event.body
+    if event.kind == "import refused":
+        return "sent a file that was refused"
+    if event.kind == "file form":
+        return f"set how files are read ({FileForm.from_json(body.get('form', {}))})"
+    named = "name" in body or "option" not in body
+    goes_on = " (the pin went on)" if body.get("pin_goes_on") else ""
+    past_tense = ACTIONS[event.kind].past_tense + goes_on
+    return past_tense.format(
+        option=body.get("name", "") if named else settings.options[body["option"]],
+        before=body.get("before"),
+        buckets=counted(body.get("buckets", 1), "bucket"),
+        changes=_changes_text(body["changes"], body["before"]) if event.kind == "change" else "",
+    )
 
 
 def _changes_text(changes: dict[str, Any], before: dict[str, Any]) -> str:

@@ -56,7 +56,7 @@ _SET_HEAD = (
     update(_campaigns).where(_campaigns.c.id == bindparam("of")).values(head=bindparam("newest"))
 )
 #: The kinds of events by which a campaign's settings change.
-CHANGES = ("add", "rename", "change")
+CHANGES = ("add-option", "rename-option", "change")
 #: With less than this left, in bytes, SQLite cannot make the files that it needs beside its own.
 _FULL_DISK = 100_000
 _APPEND = insert(_log)
@@ -537,10 +537,10 @@ class Writer(Draft):
         """Refuse all writes from now on, because the campaign is in another store."""
         self._set(moved_to=place)
 
-    def delete(self, at: datetime, who: str, why: str) -> None:
-        """Delete the campaign's log and settings; when, who and why stay."""
+    def delete(self, at: datetime, user: str, reason: str) -> None:
+        """Delete the campaign's log and settings; when, by whom and why stays."""
         self.flush()
-        said = {"at": _text(at), "who": who, "why": why, "events": self.head}
+        said = {"at": _text(at), "user": user, "reason": reason, "events": self.head}
         self._connection.execute(delete(_log).where(_log.c.campaign == self._campaign))
         self._set(settings="{}", archived=None, deleted=_json(said))
 
@@ -568,7 +568,7 @@ def _refuse_deleted(row: Any, advice: str = "") -> None:
 def _epitaph(row: Any) -> str:
     said = json.loads(row.deleted)
     return (
-        f"campaign {row.name!r} was deleted on {said['at'][:10]} by {said['who']}: {said['why']}"
+        f"campaign {row.name!r} was deleted on {said['at'][:10]} by {said['user']}: {said['reason']}"
     ).rstrip(".")
 
 

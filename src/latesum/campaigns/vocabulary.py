@@ -18,9 +18,9 @@ __all__ = [
     "Verdict",
 ]
 
-#: Who chose an option: the policy; no one asked (carried on); an operator, by a hold or an override;
+#: Who chose an option: the policy; no one asked (carried on); an operator, by a pause or a pin;
 #: the rest of a whole week; an operator, by the end of the campaign; it was reported afterwards.
-Source = Literal["policy", "carried", "held", "override", "aligned", "finished", "reported"]
+Source = Literal["policy", "carried", "paused", "pinned", "aligned", "finished", "reported"]
 #: What a record says about a total; one that is missing will never be known, which is not zero.
 RecordStatus = Literal["provisional", "final", "missing"]
 STATUSES: tuple[RecordStatus, ...] = get_args(RecordStatus)
@@ -30,9 +30,9 @@ Verdict = Literal["new", "same", "revised", "conflicting", "too late", "unknown 
 TotalState = Literal["running", "pending", "known", "missing"]
 #: How a campaign is; one that is unreadable is in the store, and cannot be opened here.
 CampaignStatus = Literal[
-    "not begun", "running", "held", "overridden", "finished", "archived", "unreadable"
+    "not begun", "running", "paused", "pinned", "finished", "archived", "unreadable"
 ]
 #: How bad a finding about a campaign is.
 HealthLevel = Literal["alarm", "warning", "note"]
 #: How an option does beside the others.
-Place = Literal["winner", "in the race", "behind", "dropped"]
+Place = Literal["winner", "in the race", "behind", "removed"]

@@ -1,4 +1,4 @@
-"""`latesum campaign new | next | record | import | status | history | list`, and operators' acts."""
+"""`latesum campaign new | next | record | import | status | history | list`, and operator actions."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from latesum.cli import campaign_acts as acts
-from latesum.cli import campaign_change as changes
+from latesum.cli import campaign_actions as actions
+from latesum.cli import campaign_moving as moving
 from latesum.cli.campaign_new import new_campaign
 from latesum.cli.campaign_options import (
     AsJson,
     CampaignName,
     Region,
-    Who,
+    User,
     choose_store,
     clock,
     opened,
     opened_store,
-    user,
+    user_name,
     write_text,
 )
 from latesum.cli.campaign_tables import show_buckets, show_decisions, show_estimates
@@ -153,7 +153,7 @@ def record(
         bool, typer.Option(help="The total is right although it is outside the range.")
     ] = False,
     campaign: CampaignName = None,
-    who: Who = None,
+    user: User = None,
 ) -> None:
     """Set the rounds and the total of a bucket, apart or together."""
     with opened(campaign) as found:
@@ -163,7 +163,7 @@ def record(
             total=total,
             status=status,
             shown=shown,
-            by=user(who),
+            by=user_name(user),
             region=region,
             even_if_final=even_if_final,
             beyond_range=beyond_range,
@@ -197,7 +197,7 @@ def import_file(
         bool, typer.Option(help="The totals are right although some are outside the range.")
     ] = False,
     campaign: CampaignName = None,
-    who: Who = None,
+    user: User = None,
     as_json: AsJson = False,
 ) -> None:
     """Record a whole file, with a verdict for each row: all of it or nothing.
@@ -229,7 +229,7 @@ def import_file(
             found,
             file,
             form,
-            by=user(who),
+            by=user_name(user),
             allowed=allowed,
             dry_run=dry_run,
             remember=not only_this_file,
@@ -390,20 +390,10 @@ def list_campaigns(
 app.command("buckets")(show_buckets)
 app.command("decisions")(show_decisions)
 app.command("estimates")(show_estimates)
-app.command("hold")(acts.hold)
-app.command("resume")(acts.resume)
-app.command("override")(acts.override)
-app.command("cancel-override")(acts.cancel_override)
-app.command("drop")(acts.drop)
-app.command("bring-back")(acts.bring_back)
-app.command("add")(acts.add)
-app.command("rename")(acts.rename)
-app.command("change")(changes.change)
-app.command("finish")(acts.finish)
-app.command("reopen")(changes.reopen)
-app.command("archive")(changes.archive)
-app.command("delete")(changes.delete)
-app.command("replay")(acts.replay)
-app.command("export")(acts.export)
-app.command("restore")(acts.restore)
-app.command("move")(acts.move)
+for name, command in actions.COMMANDS.items():
+    app.command(name)(command)
+app.command("delete")(actions.delete)
+app.command("replay")(moving.replay)
+app.command("export")(moving.export)
+app.command("restore")(moving.restore)
+app.command("move")(moving.move)

@@ -12,7 +12,7 @@ import typer
 
 from latesum._checks import InvalidInput
 from latesum.cli.campaign_choice import choose_policy
-from latesum.cli.campaign_options import clock, opened_store, read_text, user
+from latesum.cli.campaign_options import clock, opened_store, read_text, user_name
 from latesum.cli.file_options import (
     Columns,
     DateFormat,
@@ -141,7 +141,7 @@ def new_campaign(
             name=name, parameters=parameters, **settings, store=store, clock=clock
         )
         if not form.says_nothing:
-            made.remember_file_form(form, who=user(None), why="the campaign was set up so")
+            made.remember_file_form(form, user=user_name(None), reason="the campaign was set up so")
         found = made.settings
         told = ", ".join(
             f"{key}={value}"

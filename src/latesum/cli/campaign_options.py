@@ -15,7 +15,6 @@ from latesum._checks import InvalidInput
 
 if TYPE_CHECKING:
     from latesum.campaigns import Campaign, Store
-    from latesum.campaigns.acts import Acted
 
 CampaignName = Annotated[
     str | None,
@@ -26,8 +25,8 @@ CampaignName = Annotated[
         help="Which one; needed if there are several.",
     ),
 ]
-Why = Annotated[str, typer.Option(help="Why; it is kept in the history.")]
-Who = Annotated[str | None, typer.Option(help="Who; by default your user name.")]
+Reason = Annotated[str, typer.Option(help="Why; it is kept in the history.")]
+User = Annotated[str | None, typer.Option(help="Who; by default your user name.")]
 Region = Annotated[
     str | None, typer.Option(help="The region, in a campaign that has some; otherwise all.")
 ]
@@ -77,17 +76,12 @@ def clock() -> datetime:
     return Given.now or datetime.now(UTC)
 
 
-def user(who: str | None) -> str:
+def user_name(user: str | None) -> str:
     """Who acts."""
     try:
-        return who or getpass.getuser()
+        return user or getpass.getuser()
     except (KeyError, OSError):  # no such user, as in some containers
         return "unknown"
-
-
-def said(sentence: str, done: Acted) -> None:
-    """Say what an act did, and what to know about it."""
-    print(f"{sentence} {done.note}".rstrip())
 
 
 def address(text: str, option: str) -> str:

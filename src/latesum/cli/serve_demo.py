@@ -92,7 +92,7 @@ class DemoCampaign:
         for each in untold:
             self._tell(*each)
         with contextlib.suppress(InvalidInput):  # it was ended on the page meanwhile
-            self._campaign.finish(who="the demo", why="Its 90 days are over.")
+            self._campaign.finish(user="the demo", reason="Its 90 days are over.")
 
     def _tell(self, day: int, visitors: int, sales: float) -> None:
         self._campaign.record(day, rounds=visitors, total=sales, by="the demo", beyond_range=True)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from latesum.cli.campaign_options import AsJson, Given, StoreAddress, opened_store, user
+from latesum.cli.campaign_options import AsJson, Given, StoreAddress, opened_store, user_name
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 Networks = Annotated[
@@ -32,7 +32,7 @@ def new_webhook(
     from latesum.service.webhooks import Webhooks
 
     with opened_store() as store:
-        made = Webhooks(store, read_networks(network or ())).new(name, address, by=user(None))
+        made = Webhooks(store, read_networks(network or ())).new(name, address, by=user_name(None))
     print(made.secret)
 
 

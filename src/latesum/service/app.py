@@ -27,7 +27,7 @@ from latesum.service.logs import log
 from latesum.service.metrics import Metrics
 from latesum.service.monitor import Monitor
 from latesum.service.routes import (
-    acts,
+    actions,
     admin,
     campaigns,
     forms,
@@ -41,7 +41,7 @@ from latesum.service.workers import Workers
 
 #: All routes there are; those that are asked for most come first.
 ROUTERS = (
-    campaigns.router, totals.router, acts.router, totals.histories, plans.router, admin.router, operations.router,
+    campaigns.router, totals.router, actions.router, totals.histories, plans.router, admin.router, operations.router,
     page.router, forms.router,
 )  # fmt: skip
 _ABOUT = """Which option to show, decided from totals that arrive late.

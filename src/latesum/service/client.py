@@ -307,72 +307,40 @@ class Client:
 
     # Operators.
 
-    def hold(self, campaign: str, *, why: str) -> str:
-        """Keep showing the present option until `resume`.
+    def act(self, campaign: str, action: str, *, reason: str, **arguments: Any) -> str:
+        """Do an operator action once; what to know about it.
 
         Args:
             campaign: Its name.
-            why: The reason, for the history.
+            action: One of `latesum.campaigns.actions.ACTIONS`, such as "pause" or "restore-option".
+            reason: Why; it is kept in the history.
+            arguments: What the action takes, such as `option="red"`, or `settings={"align": "week"}`.
         """
-        return self._act(campaign, "hold", why=why)
-
-    def resume(self, campaign: str, *, why: str) -> str:
-        """Let the policy decide again. An override goes on after a hold; without a hold it ends.
-
-        Args:
-            campaign: Its name.
-            why: The reason, for the history.
-        """
-        return self._act(campaign, "resume", why=why)
-
-    def override(self, campaign: str, option: str, *, buckets: int = 1, why: str) -> str:
-        """Show an option in the next buckets.
-
-        Args:
-            campaign: Its name.
-            option: What to show.
-            buckets: In how many buckets.
-            why: The reason, for the history.
-        """
-        return self._act(campaign, "override", option=option, buckets=buckets, why=why)
-
-    def drop(self, campaign: str, option: str, *, why: str) -> str:
-        """Take an option away, until `bring_back`.
-
-        Args:
-            campaign: Its name.
-            option: Which one.
-            why: The reason, for the history.
-        """
-        return self._act(campaign, "drop", option=option, why=why)
-
-    def act(self, campaign: str, act: str, *, why: str, **details: Any) -> str:
-        """Do any act of an operator once; what to know about it.
-
-        Args:
-            campaign: Its name.
-            act: "cancel-override", "bring-back", "add", "rename", "change", "reopen", "archive", ...
-            why: The reason, for the history.
-            details: What the act takes, such as `option="red"`, or `settings={"align": "week"}`.
-        """
-        return self._act(campaign, act, why=why, **details)
-
-    def finish(self, campaign: str, option: str | None = None, *, why: str) -> str:
-        """End the campaign.
-
-        Args:
-            campaign: Its name.
-            option: What is shown from then on; by default what looks best.
-            why: The reason, for the history.
-        """
-        return self._act(
-            campaign, "finish", **({} if option is None else {"option": option}), why=why
-        )
-
-    def _act(self, campaign: str, act: str, **body: Any) -> str:
         headers = {"Idempotency-Key": secrets.token_hex(16)}  # one for all attempts
-        answer = self._json("POST", _path(campaign, act), json=body, headers=headers)
+        path = _path(campaign, "actions", action)
+        body = {"reason": reason, **arguments}
+        answer = self._json("POST", path, json=body, headers=headers)
         return str(answer.get("note", ""))
+
+    def pause(self, campaign: str, *, reason: str) -> str:
+        """Keep showing the present option until `resume`; what to know about it."""
+        return self.act(campaign, "pause", reason=reason)
+
+    def resume(self, campaign: str, *, reason: str) -> str:
+        """Let the policy decide again. A pin goes on after a pause; without a pause it ends."""
+        return self.act(campaign, "resume", reason=reason)
+
+    def pin(self, campaign: str, option: str, *, buckets: int = 1, reason: str) -> str:
+        """Show this option in the next buckets that are decided."""
+        return self.act(campaign, "pin", option=option, buckets=buckets, reason=reason)
+
+    def remove_option(self, campaign: str, option: str, *, reason: str) -> str:
+        """Take an option away, until it is restored."""
+        return self.act(campaign, "remove-option", option=option, reason=reason)
+
+    def finish(self, campaign: str, option: str | None = None, *, reason: str) -> str:
+        """End the campaign with an option, by default the one that looks best."""
+        return self.act(campaign, "finish", option=option, reason=reason)
 
     # Sending.
 

@@ -33,16 +33,16 @@ class Question(NamedTuple):
     """What is needed to simulate the rest of a campaign, as JSON values."""
 
     settings: dict[str, Any]
-    #: What the policy was told: plays, and the numbers of options that were dropped.
+    #: What the policy was told: plays, and the numbers of options that were removed.
     told: list[list[Any] | int]
     #: Buckets between the end of one and the time when its total is known.
     lag: int
 
 
 def question_of(state: CampaignState, status: Status) -> Question | None:
-    """What is to be simulated; None if the campaign is over, decided or held, or nothing is known."""
+    """What is to be simulated; None if the campaign is over, decided or paused, or nothing is known."""
     told = told_plays(state, status.now)
-    over = status.state not in ("running", "overridden") or status.winner is not None
+    over = status.state not in ("running", "pinned") or status.winner is not None
     if over or not any(isinstance(each, Play) and each.total is not None for each in told):
         return None
     lag = 0

@@ -59,8 +59,10 @@ class Forecasts:
             return None
         if status.winner is not None:
             return Decided("now", f"{status.winner} is the winner; finish the campaign to keep it.")
-        if status.state == "held":
-            return Decided("not while it is held", "It learns nothing of other options meanwhile.")
+        if status.state == "paused":
+            return Decided(
+                "not while it is paused", "It learns nothing of other options meanwhile."
+            )
         if len(status.regions) > MOST_REGIONS:
             return Decided(
                 "not simulated", f"With more than {MOST_REGIONS} regions there is no forecast."

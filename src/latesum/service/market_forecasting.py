@@ -60,13 +60,13 @@ class MarketQuestion(NamedTuple):
 
 
 def market_question_of(state: CampaignState, status: Status) -> MarketQuestion | None:
-    """What is to be simulated; None if the campaign is over, decided or held, or nothing is known.
+    """What is to be simulated; None if the campaign is over, decided or paused, or nothing is known.
 
     Args:
         state: What the log adds up to.
         status: The campaign's status.
     """
-    over = status.state not in ("running", "overridden") or status.winner is not None
+    over = status.state not in ("running", "pinned") or status.winner is not None
     if over or not any(row.state == "known" for row in status.timeline):
         return None
     found = market_rows(state, status.now)
@@ -80,7 +80,7 @@ def market_question_of(state: CampaignState, status: Status) -> MarketQuestion |
     return MarketQuestion(
         state.settings.to_json(), plain, found.first, last + 1 - found.first,
         max(0, last - newest - 1),
-        {region: sorted(part.dropped) for region, part in state.parts.items()},
+        {region: sorted(part.removed) for region, part in state.parts.items()},
         found.settings.rounds_known,
     )  # fmt: skip
 

@@ -290,59 +290,25 @@ class ExplanationAnswer(BaseModel):
     sentences: list[str]
 
 
-class Act(Body):
-    """What an operator does, and why; both are kept in the history."""
+class ActionBody(Body):
+    """What an operator does, and the reason; both are kept in the history."""
 
-    why: Sentence
-    who: Text | None = Field(None, description="Who, if that is not the token's own name.")
-
-
-class RegionAct(Act):
-    """An act in one region, or in all."""
-
+    reason: Sentence
+    user: Text | None = Field(None, description="Who, if that is not the token's own name.")
     region: RegionName | None = Field(None, description="In a campaign that has regions.")
+    option: Text | None = Field(None, description="The option that it is about.")
+    name: Text | None = Field(None, description="The new name, of `rename-option`.")
+    buckets: Annotated[int, Number] | None = Field(
+        None, ge=1, le=10_000, description="For how many buckets, of `pin`."
+    )
+    settings: Changes | None = Field(None, description="What to change, of `change`.")
 
 
-class OptionAct(RegionAct):
-    """An act about one option."""
-
-    option: Text
-
-
-class Override(OptionAct):
-    """An option to be shown in the next buckets."""
-
-    buckets: Annotated[int, Number] = Field(1, ge=1, le=10_000)
-
-
-class Finish(Act):
-    """The end; without an option it is the one that looks best."""
-
-    option: Text | None = None
-
-
-class Addition(Act):
-    """An option to add."""
-
-    option: Text
-
-
-class Renaming(Act):
-    """An option and its new name."""
-
-    option: Text
-    name: Text
-
-
-class SettingsChange(Act):
-    """What to change of the settings; of the parameters, those that are not named stay."""
-
-    settings: Changes
-
-
-class Deletion(Act):
+class Deletion(Body):
     """A campaign to delete; its name once more, because it cannot be undone."""
 
+    reason: Sentence
+    user: Text | None = Field(None, description="Who, if that is not the token's own name.")
     name: Text
 
 
@@ -353,11 +319,11 @@ class DeletionAnswer(BaseModel):
     sentence: str
 
 
-class ActAnswer(BaseModel):
+class ActionAnswer(BaseModel):
     """What was done. `repeated`: it had been done before, under the same Idempotency-Key."""
 
     done: bool
     repeated: bool
-    note: str = Field("", description="What to know about it, such as that an override goes on.")
+    note: str = Field("", description="What to know about it, such as that a pin goes on.")
     state: CampaignStatus
     headline: str

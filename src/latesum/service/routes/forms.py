@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
+from latesum.campaigns.actions import ACTIONS
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.describing import describe_event
 from latesum.campaigns.events import Event
@@ -31,8 +32,7 @@ _GROUPS = {
     "decisions": ("decision",),
     "totals": ("record", "file form", "import refused"),
     "people": (
-        "hold", "resume", "override", "cancel-override", "drop", "bring-back", "add", "rename",
-        "change", "finish", "reopen", "archive", "file form",
+        *ACTIONS, "file form",
     ),
 }  # fmt: skip
 

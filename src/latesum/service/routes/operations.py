@@ -16,19 +16,7 @@ from latesum.service.routing import AllCampaigns, ScopedRoute, needs
 
 router = APIRouter(route_class=ScopedRoute, tags=["operations"])
 _READS = ("option", "status", "estimates", "history", "explanation")
-#: Finishing is left out: a tool that follows links at random would soon have nothing left to do.
-_ACTS = (
-    "hold",
-    "resume",
-    "override",
-    "cancel_override",
-    "drop",
-    "bring_back",
-    "add",
-    "rename",
-    "change",
-)
-_WRITES = ("record", "upload", *_ACTS)
+_WRITES = ("record", "upload", "act")
 
 
 class Health(BaseModel):
@@ -103,7 +91,7 @@ def _add_links(paths: dict[str, Any]) -> None:
     everything = ("show_campaign", *_READS, *_WRITES)
     _link(paths["/v1/campaigns"]["get"], everything, campaign="$response.body#/campaigns/0/name")
     _link(paths[one]["put"], everything, campaign="$response.body#/name")
-    _link(paths[one]["get"], (*_READS, *_WRITES, "finish"), campaign="$response.body#/name")
+    _link(paths[one]["get"], (*_READS, *_WRITES), campaign="$response.body#/name")
     shown = {"campaign": "$response.body#/campaign", "bucket": "$response.body#/label"}
     _link(paths[f"{one}/option"]["get"], ("record",), **shown)
 

@@ -64,12 +64,12 @@ function toEnd(each) {
 function afterwards() {
   const now = document.getElementById("now");
   if (!now) return;
-  // Regions may be in other states than the campaign: one of them held, say.
+  // Regions may be in other states than the campaign: one of them paused, say.
   const states = now.dataset.states.split(" ");
   for (const button of document.querySelectorAll("[data-act]")) {
     button.hidden = !button.dataset.when.split(" ").some((each) => states.includes(each));
-    const none = !offered().some(([, dropped, where]) => dropped || where.length);
-    if (button.dataset.act === "bring-back" && none) button.hidden = true;
+    const none = !offered().some(([, removed, where]) => removed || where.length);
+    if (button.dataset.act === "restore-option" && none) button.hidden = true;
   }
   if (now.dataset.say !== said) {
     if (said !== null) document.getElementById("announce").textContent = now.dataset.say;
@@ -77,7 +77,7 @@ function afterwards() {
   }
 }
 
-// The options as the newest status has them, each with whether it was dropped, and in which regions.
+// The options as the newest status has them, each with whether it was removed, and in which regions.
 function offered() {
   return JSON.parse(document.getElementById("now")?.dataset.options ?? "[]");
 }
@@ -107,14 +107,14 @@ async function keepUp() {
 }
 
 const acts = {
-  hold: ["Hold the campaign", "The present option stays until it is resumed.", "Hold"],
-  resume: ["Resume", "The method decides again. An override goes on after a hold.", "Resume"],
-  override: ["Override", "Show an option for some time, whatever the method says.", "Override"],
-  "cancel-override": ["Cancel the override", "The method decides again; a hold goes on.", "End it"],
-  add: ["Add an option", "It is shown next.", "Add"],
-  drop: ["Drop an option", "It is not shown again until it is brought back.", "Drop"],
-  "bring-back": ["Bring an option back", "It is in the race again.", "Bring it back"],
-  rename: ["Rename an option", "Nothing else changes.", "Rename"],
+  pause: ["Pause the campaign", "The present option stays until it is resumed.", "Pause"],
+  resume: ["Resume", "The method decides again. A pin goes on after a pause.", "Resume"],
+  pin: ["Pin an option", "Show it for some time, whatever the method says.", "Pin"],
+  unpin: ["End the pin", "The method decides again; a pause goes on.", "End it"],
+  "add-option": ["Add an option", "It is shown next.", "Add"],
+  "remove-option": ["Remove an option", "It is not shown again until it is restored.", "Remove"],
+  "restore-option": ["Restore an option", "It is in the race again.", "Restore"],
+  "rename-option": ["Rename an option", "Nothing else changes.", "Rename"],
   change: ["Change settings", "From the next decision on; all that is known is used again.", "Change"],
   archive: ["Put it into the archive", "The list leaves it out. To reopen it takes it back.", "Archive"],
   delete: [
@@ -126,15 +126,15 @@ const acts = {
   reopen: ["Reopen the campaign", "The method decides again, from the next decision on.", "Reopen"],
 };
 
-const choosing = ["override", "drop", "bring-back", "finish", "rename"];
-const regional = ["hold", "resume", "override", "cancel-override", "drop", "bring-back"]; // in all regions or in one
-const naming = { add: "Its name", rename: "Its new name", delete: "The campaign's name" };
+const choosing = ["pin", "remove-option", "restore-option", "finish", "rename-option"];
+const regional = ["pause", "resume", "pin", "unpin", "remove-option", "restore-option"]; // in all regions or in one
+const naming = { "add-option": "Its name", "rename-option": "Its new name", delete: "The campaign's name" };
 
-// The options that an act can be about: those that were dropped can only be brought back.
+// The options that an action can be about: those that were removed can only be restored.
 function fillIn(select, act) {
   for (const old of [...select.options].slice(1)) old.remove();
   for (const [name, gone, where] of offered()) {
-    const wanted = act === "bring-back" ? gone || where.length : !gone;
+    const wanted = act === "restore-option" ? gone || where.length : !gone;
     if (wanted) select.add(new Option(name));
   }
 }
@@ -184,32 +184,32 @@ function setUpActs() {
       document.getElementById("change-field").hidden = act !== "change";
       form.elements.name.required = act in naming;
       document.getElementById("option-field").hidden = !chooses;
-      document.getElementById("buckets-field").hidden = act !== "override";
+      document.getElementById("buckets-field").hidden = act !== "pin";
       const best = document.getElementById("best-option");
       best.hidden = best.disabled = act !== "finish";
       form.elements.option.selectedIndex = act === "finish" ? 0 : 1;
       dialog.showModal();
-      const first = chooses ? "option" : act in naming ? "name" : act === "change" ? "expected_rounds" : "why";
+      const first = chooses ? "option" : act in naming ? "name" : act === "change" ? "expected_rounds" : "reason";
       form.elements[first].focus();
     });
   }
   document.getElementById("cancel").addEventListener("click", () => dialog.close());
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
-    const body = { why: form.elements.why.value };
+    const body = { reason: form.elements.reason.value };
     const option = form.elements.option.value;
     if (choosing.includes(act) && option) body.option = option;
     const region = form.elements.region?.value;
     if (regional.includes(act) && region) body.region = region;
-    if (act === "add") body.option = form.elements.name.value;
-    if (act === "rename" || act === "delete") body.name = form.elements.name.value;
+    if (act === "add-option") body.option = form.elements.name.value;
+    if (act === "rename-option" || act === "delete") body.name = form.elements.name.value;
     if (act === "change") body.settings = changed(form.elements);
-    if (act === "override") body.buckets = Number(form.elements.buckets.value);
+    if (act === "pin") body.buckets = Number(form.elements.buckets.value);
     confirm.disabled = acting = true;
     problem.textContent = "";
     await looking;
     try {
-      const address = `/v1/campaigns/${encodeURIComponent(form.dataset.campaign)}/${act}`;
+      const address = `/v1/campaigns/${encodeURIComponent(form.dataset.campaign)}/actions/${act}`;
       const answer = await fetch(address, {
         method: "POST",
         headers: {

@@ -1,0 +1,98 @@
+"""Campaigns replayed, as files, and from store to store."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from latesum._checks import InvalidInput
+from latesum.cli.campaign_options import (
+    CampaignName,
+    address,
+    opened,
+    opened_store,
+    read_text,
+    write_text,
+)
+
+
+def replay(
+    campaign: CampaignName = None,
+    file: Annotated[Path | None, typer.Option(help="Replay an export instead.")] = None,
+) -> None:
+    """Take every decision again from what was known then, and compare."""
+    from latesum.campaigns.config import CampaignConfig
+    from latesum.campaigns.moving import exported_log, read_export, replay_log
+
+    if file is None:
+        with opened(campaign) as found:
+            settings, events = found.first_settings, found.history()
+    else:
+        exported = read_export(read_text(file))
+        settings, events = CampaignConfig.from_json(exported["settings"]), exported_log(exported)
+    mismatches = replay_log(settings, events)
+    for each in mismatches:
+        print(f"{each.label}: decided {each.decided}, would be {each.now} by this version")
+    decisions = sum(event.kind == "decision" for event in events)
+    print(f"{decisions - len(mismatches)} of {decisions} decisions come out the same.")
+    if mismatches:
+        raise typer.Exit(1)
+
+
+def export(
+    file: Annotated[Path, typer.Argument(help="Where to write the JSON.")],
+    campaign: CampaignName = None,
+    everything: Annotated[bool, typer.Option("--all", help="All campaigns of the store.")] = False,
+) -> None:
+    """Write a campaign with its whole log into a file, or all campaigns."""
+    from latesum.campaigns.moving import export_all, export_campaign
+
+    if everything:
+        if campaign is not None:
+            raise InvalidInput("--all are all campaigns; leave --campaign out.")
+        with opened_store() as store:
+            whole = export_all(store)
+        write_text(file, json.dumps(whole, indent=1, ensure_ascii=False) + "\n")
+        print(f"{len(whole['campaigns'])} campaigns: {file}")
+        if whole["moved"]:
+            names = ", ".join(f"{name} ({place})" for name, place in whole["moved"].items())
+            print(f"Not there, because they were moved to another store: {names}.")
+        return
+    with opened(campaign) as found:
+        exported = export_campaign(found.store, found.name)
+    write_text(file, json.dumps(exported, indent=1, ensure_ascii=False) + "\n")
+    print(f"{len(exported['log'])} events: {file}")
+
+
+def restore(
+    file: Annotated[Path, typer.Argument(help="A file from `export`.")],
+    name: Annotated[str | None, typer.Option(help="Under another name.")] = None,
+) -> None:
+    """Make a campaign from a file that `export` wrote, or all of one from `export --all`."""
+    from latesum.campaigns.moving import exported_campaigns, read_export, restore_all
+
+    exported = exported_campaigns(read_export(read_text(file)))
+    with opened_store() as store:
+        names = restore_all(store, exported, name)
+        print(f"Restored to {store.place}: {', '.join(names)}.")
+
+
+def move(
+    name: Annotated[str, typer.Argument(help="The campaign, or 'all'.")],
+    to: Annotated[str, typer.Option(help="The other store: a file or a PostgreSQL address.")],
+) -> None:
+    """Move campaigns to another store; here they refuse every write afterwards."""
+    from latesum.campaigns import Store
+    from latesum.campaigns.moving import move_campaign
+
+    with opened_store() as source, Store(address(to, "--to")) as target:
+        names = [name]
+        if name == "all":
+            names = [each.name for each in source.campaigns() if each.moved_to is None]
+        for each in names:
+            print(
+                f"{each}: {move_campaign(source, target, each)} events are now in {target.place}."
+            )
