@@ -35,7 +35,7 @@ def test_only_what_is_new_is_read(opened, monkeypatch):
         lambda self, campaign, after=0: (asked.append(after), whole(self, campaign, after))[1],
     )
     go_on(one, 1)
-    assert one.state().pause is not None
+    assert one.state().paused is not None
     assert asked
     assert min(asked) >= 6  # the newest event and no other is read again
 
