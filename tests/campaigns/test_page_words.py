@@ -149,6 +149,6 @@ def test_plain_texts_of_a_policy_of_ones_own_are_shown_as_they_are(tmp_path, mon
     assert "Played 5,000 rounds at 0.25 so far." in page
     assert "since 5,000 rounds are due." in page
     event = campaign.history()[0]
-    assert event.body["reason"] == "since 5,000 rounds are due"
+    assert event.body["why"] == "since 5,000 rounds are due"
     shown = Words("number", 5000, SHARES).tell(describe_event(event, campaign.current_settings()))
     assert shown.endswith(f"a for 1 bucket, {event.body['why']}.")

@@ -25,7 +25,7 @@ def opened(store_address, clock):
 
 def say(campaign, *totals, bucket=1):
     rows = [Row(bucket, 1000, total, by="shop") for total in totals]
-    return [result.verdict for result in campaign.record_many(rows, each_alone=True)]
+    return [result.verdict for result in campaign.record_many(rows)]
 
 
 def test_each_row_is_judged_by_the_ones_before_it(opened):
@@ -68,19 +68,6 @@ def test_what_failed_to_be_written_is_not_remembered(opened, monkeypatch):
     assert [event.kind for event in one.store.log(one.stored.id)] == ["decision", *["record"] * 2]
 
 
-def test_more_buckets_than_are_kept_and_than_one_statement_asks_for(opened, monkeypatch):
-    monkeypatch.setattr("latesum.campaigns.campaign._MOST_STATES", 3)
-    monkeypatch.setattr("latesum.campaigns.recorder._MOST_AT_ONCE", 2)
-    one, _ = opened
-    for bucket in range(1, 8):
-        assert say(one, 300.0, bucket=bucket) == ["new"]
-        one.decide()
-    rows = [Row(bucket, 1000, 310.0) for bucket in range(1, 8)]
-    assert {result.verdict for result in one.record_many(rows)} == {"revised"}
-    assert one._states is None  # too many to keep
-    assert {result.verdict for result in one.record_many(rows)} == {"same"}
-
-
 def test_a_log_that_was_put_back_and_went_another_way_is_noticed(opened):
     one, other = opened
     assert say(one, 300.0, 310.0) == ["new", "revised"]
@@ -89,33 +76,6 @@ def test_a_log_that_was_put_back_and_went_another_way_is_noticed(opened):
         connection.exec_driver_sql("UPDATE campaigns SET head = 2")
     assert say(other, 320.0) == ["revised"]
     assert say(one, 310.0) == ["revised"]
-
-
-def test_a_bucket_that_is_revised_often_stays_small(opened):
-    one, _ = opened
-    for total in range(20):
-        say(one, float(total))
-    assert len(one._states.states["", 1].value.reports) == 1
-    assert len(one.state().value(1).reports) == 20
-
-
-def test_what_is_kept_is_used(opened, monkeypatch):
-    one, _ = opened
-    assert say(one, 300.0) == ["new"]
-    monkeypatch.setattr(Writer, "of_buckets", None)  # nothing is read again
-    assert say(one, 310.0) == ["revised"]
-
-
-def test_a_row_that_is_refused_stops_no_other_and_is_not_written(opened):
-    one, _ = opened
-    rows = [Row(1, -5), Row("soon", 5), Row(1, 1000, 300.0), Row(9, 5), Row(1, 10, 11.0)]
-    results = one.record_many(rows, each_alone=True)
-    said = [getattr(each, "verdict", str(each)) for each in results]
-    assert said[2:4] == ["new", "unknown bucket"]
-    assert "rounds" in said[0]
-    assert "'soon'" in said[1]
-    assert "more than 10 rounds" in said[4]
-    assert one.state().value(1).rounds == 1000
 
 
 def test_rows_that_are_bad_in_any_way_are_named_by_their_places(opened):

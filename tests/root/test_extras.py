@@ -318,7 +318,7 @@ def test_help_of_a_command_needs_only_the_command_line():
     from latesum.cli import main
     main()
     """
-    assert "--gap" in without([*(set(EXTRAS) - {"cli"})], code)[0]
+    assert "--options" in without([*(set(EXTRAS) - {"cli"})], code)[0]
 
 
 def test_an_extra_that_is_there_is_not_refused():

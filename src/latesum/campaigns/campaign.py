@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, overload
+from typing import TYPE_CHECKING, Any, Self
 
 from latesum._checks import InvalidInput, known_name, shortened
 from latesum.campaigns.actions import (
@@ -19,7 +20,6 @@ from latesum.campaigns.actions import (
 )
 from latesum.campaigns.buckets import When
 from latesum.campaigns.caches import PolicyCache, StateCache
-from latesum.campaigns.changes import settings_after_all
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.deciding import (
     Choice,
@@ -35,7 +35,7 @@ from latesum.campaigns.deciding import (
 from latesum.campaigns.events import Event
 from latesum.campaigns.health import Finding, find_health, without_doubts
 from latesum.campaigns.own_delay import find_own_delay
-from latesum.campaigns.recorder import BucketState, Recorder, RegionBucket, check_gap, why_unknown
+from latesum.campaigns.recorder import Append, Recorder, check_gap, why_unknown
 from latesum.campaigns.state import CampaignState, Decision, decision_of, new_state
 from latesum.campaigns.store import Store, Stored, Writer
 from latesum.campaigns.verdicts import (
@@ -43,7 +43,6 @@ from latesum.campaigns.verdicts import (
     Allowed,
     CheckedRow,
     Recorded,
-    Refusal,
     Row,
     check_rows,
 )
@@ -58,12 +57,8 @@ if TYPE_CHECKING:
     from latesum.files.written import TableOut
 
 Clock = Callable[[], datetime]
-#: Buckets whose state is kept between two transactions.
-_MOST_STATES = 2000
 #: Characters of a refusal that are kept.
 _LONGEST_PROBLEM = 300
-#: Rows that are judged within the transaction that writes them; more are judged before.
-_FEW_ROWS = 100
 
 
 def system_clock() -> datetime:
@@ -73,13 +68,6 @@ def system_clock() -> datetime:
     'UTC'
     """
     return datetime.now(UTC)
-
-
-class _States(NamedTuple):
-    """What the log says about some buckets up to its event `newest`."""
-
-    states: dict[RegionBucket, BucketState]
-    newest: Event | None
 
 
 class Campaign(CampaignActions):
@@ -116,10 +104,8 @@ class Campaign(CampaignActions):
         self.clock = clock
         #: What it is set up with, as far as this process knows; `current_settings` asks the store.
         self.settings = self.first_settings = CampaignConfig.from_json(stored.settings)
-        self._changed = 0  # the sequence of the newest change that `settings` know of
         self._owns_store = owns_store
         self._lock = threading.RLock()
-        self._states: _States | None = None
         self._log = StateCache(store, stored.id, self.first_settings)
         self._reading: CampaignState | None = None
         self._policies = PolicyCache()
@@ -184,12 +170,7 @@ class Campaign(CampaignActions):
     def current_settings(self) -> CampaignConfig:
         """What the campaign is set up with now: what it was created with, and all changes since."""
         with self._lock:
-            changed = self.store.changed(self.stored.id)
-            if changed != self._changed:
-                changes = self.store.changes(self.stored.id)
-                self.settings = settings_after_all(self.first_settings, changes)
-                self._changed = changed
-            return self.settings
+            return self._refreshed().settings
 
     def _refreshed(self) -> CampaignState:
         """What the log adds up to now."""
@@ -322,28 +303,13 @@ class Campaign(CampaignActions):
         except BadRows as bad:
             raise bad.problems[0][1] from None
 
-    @overload
     def record_many(
         self,
         rows: Sequence[Row | CheckedRow | Mapping[str, Any]],
         *,
         dry_run: bool = False,
         check_wanted: CheckWanted = always_wanted,
-    ) -> list[Recorded]: ...
-
-    @overload
-    def record_many(
-        self, rows: Sequence[Row | CheckedRow | Mapping[str, Any]], *, each_alone: Literal[True]
-    ) -> list[Recorded | Refusal]: ...
-
-    def record_many(
-        self,
-        rows: Sequence[Row | CheckedRow | Mapping[str, Any]],
-        *,
-        each_alone: bool = False,
-        dry_run: bool = False,
-        check_wanted: CheckWanted = always_wanted,
-    ) -> Sequence[Recorded | Refusal]:
+    ) -> list[Recorded]:
         """Record many rows in one transaction, with a verdict for each.
 
         If a row stops it (`Recorded.stops`), nothing is recorded; the verdicts say which. Bad
@@ -351,61 +317,26 @@ class Campaign(CampaignActions):
 
         Args:
             rows: What is reported, by whom, and what each row may do: a `Row`, or its fields by name.
-            each_alone: Record every row that can be recorded, whatever becomes of the others. A refusal
-                is in the place of the verdict.
             dry_run: Write nothing; the verdicts say what would be.
             check_wanted: Called between rows; what it raises ends it all, and nothing is written.
         """
-        while True:
-            try:
-                return self._record_many(rows, each_alone, dry_run, check_wanted)
-            except _SettingsChanged:  # in the meantime, by another process: by the new ones, then
-                continue
-
-    def _record_many(
-        self,
-        rows: Sequence[Row | CheckedRow | Mapping[str, Any]],
-        each_alone: bool,
-        dry_run: bool,
-        check_wanted: CheckWanted,
-    ) -> Sequence[Recorded | Refusal]:
-        settings, changed = self.current_settings(), self._changed
+        settings = self.current_settings()
         checked = check_rows(rows, settings, check_wanted)
         now = self.clock()
-        results: Sequence[Recorded | Refusal] = []
-        drafted: Recorder | None = None
-        if not each_alone and (dry_run or len(rows) > _FEW_ROWS):
-            # To judge many rows takes long: decisions and other records must not wait for it.
-            with self.store.drafting(self.stored.id) as draft:
-                if draft.changed != changed:
-                    raise _SettingsChanged
-                drafted = Recorder(settings, draft, now, states={})
-                results = drafted.record_all(checked, check_wanted)
-            if dry_run or not draft.appended or _stopped(rows, results):
-                return results
+        results: list[Recorded] = []
         with self._lock:
-            before, self._states = self._states, None
-            states = None
+            if dry_run:
+                state = copy.deepcopy(self._refreshed())
+                return Recorder(state, _rehearsed(state), now).record_all(checked, check_wanted)
             with (
                 contextlib.suppress(_NothingIsWritten),
-                self.store.writing(self.stored.id) as writer,
+                self._log.writing() as (writer, state),
             ):
-                if writer.changed != changed:
-                    raise _SettingsChanged
-                if drafted is None or not drafted.move_to(writer):
-                    # The states still hold if the log ends with the same event as after them.
-                    holds = before is not None and before.newest == writer.newest()
-                    known = before.states if before is not None and holds else {}
-                    recorder = Recorder(settings, writer, now, known)
-                    if each_alone:
-                        results = list(recorder.record_each(checked))
-                    else:
-                        results = recorder.record_all(checked, check_wanted)
-                        if _stopped(rows, results):
-                            raise _NothingIsWritten
-                    states = _States(recorder.states, writer.newest())
-            if states is not None and len(states.states) <= _MOST_STATES:
-                self._states = states
+                if state.settings != settings:  # changed in the meantime, by another process
+                    checked = check_rows(rows, state.settings, check_wanted)
+                results = Recorder(state, writer.append, now).record_all(checked, check_wanted)
+                if _stopped(rows, results):
+                    raise _NothingIsWritten
         return results
 
     # Operator actions (`latesum.campaigns.actions`).
@@ -496,9 +427,9 @@ class Campaign(CampaignActions):
         with (
             contextlib.suppress(NotPossible),  # a store that can only be read says so elsewhere
             self._lock,
-            self.store.writing(self.stored.id) as writer,
+            self._log.writing() as (writer, state),
         ):
-            newest = writer.newest()
+            newest = state.newest
             if newest is None or (newest.kind, newest.body) != ("import refused", body):
                 writer.append(self.clock(), "import refused", None, body)
 
@@ -586,7 +517,7 @@ class Campaign(CampaignActions):
                 raise InvalidInput(why_unknown(self.settings, number, self.clock()))
             decision = state.decisions[number]
             assert decision.sequence is not None
-            earlier = self.ledger_before(decision.sequence)
+            earlier = self.state_before(decision.sequence)
             told = told_plays(earlier, decision.at, number)
             findings = PolicyCache().after(earlier.settings, told).findings()
             return [*findings, *_reasons([decision])]
@@ -605,7 +536,7 @@ class Campaign(CampaignActions):
             raise InvalidInput(why_unknown(self.settings, number, self.clock()))
         first = min(taken, key=lambda each: each.sequence or 0)
         assert first.sequence is not None
-        earlier = self.ledger_before(first.sequence)
+        earlier = self.state_before(first.sequence)
         return [*view_market(earlier, first.at, number).sentences(), *_reasons(taken)]
 
     def status(self, level: float = 0.95) -> Status:
@@ -659,7 +590,7 @@ class Campaign(CampaignActions):
         with self._one_reading() as state:
             return state
 
-    def ledger_before(self, sequence: int) -> CampaignState:
+    def state_before(self, sequence: int) -> CampaignState:
         """What the log added up to before one of its events.
 
         Args:
@@ -680,21 +611,26 @@ def _reasons(decisions: Iterable[Decision]) -> list[str]:
     ]
 
 
-class _SettingsChanged(Exception):
-    """Another process has changed the settings by which rows were read."""
-
-
 class _NothingIsWritten(Exception):
     """Leave a write transaction without a trace."""
 
 
+def _rehearsed(state: CampaignState) -> Append:
+    """Makes the next events of a log that is not written."""
+
+    def append(
+        at: datetime, kind: str, bucket: int | None, body: dict[str, object], region: str
+    ) -> Event:
+        sequence = 1 if state.newest is None else state.newest.sequence + 1
+        return Event(sequence, at, kind, bucket, body, region)
+
+    return append
+
+
 def _stopped(
-    rows: Sequence[Row | CheckedRow | Mapping[str, Any]], results: Sequence[Recorded | Refusal]
+    rows: Sequence[Row | CheckedRow | Mapping[str, Any]], results: Sequence[Recorded]
 ) -> bool:
-    return any(
-        isinstance(result, Recorded) and result.stops(_allowed(row))
-        for row, result in zip(rows, results, strict=True)
-    )
+    return any(result.stops(_allowed(row)) for row, result in zip(rows, results, strict=True))
 
 
 def _allowed(row: Row | CheckedRow | Mapping[str, Any]) -> Allowed:

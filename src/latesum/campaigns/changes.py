@@ -8,7 +8,7 @@ one is taken by those of now, from the whole log.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from latesum._checks import InvalidInput, known_name
@@ -42,13 +42,6 @@ def settings_after(settings: CampaignConfig, event: Event) -> CampaignConfig:
     else:
         saved |= body["changes"]
     return CampaignConfig.from_json(saved)
-
-
-def settings_after_all(settings: CampaignConfig, events: Iterable[Event]) -> CampaignConfig:
-    """The settings after all these events, each of which changes them."""
-    for event in events:
-        settings = settings_after(settings, event)
-    return settings
 
 
 def check_new_name(settings: CampaignConfig, name: object, renamed: int | None = None) -> str:

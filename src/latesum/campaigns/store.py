@@ -11,9 +11,7 @@ The contract, which one test case holds over every store:
 5.  A second decision for a bucket is refused by the store itself, whatever the caller forgot.
 6.  A campaign that was moved away refuses every write and says where it went; one that was deleted
     says who did it. Its name and number are never used again.
-7.  `drafting` sees a campaign as it was at one moment, and neither waits for a writer nor makes one
-    wait.
-8.  Any number of processes may have the store open; opening brings its tables up to date once.
+7.  Any number of processes may have the store open; opening brings its tables up to date once.
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ from __future__ import annotations
 import contextlib
 import json
 import shutil
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -48,70 +46,18 @@ _HEAD = select(
     _campaigns.c.name,
     _campaigns.c.head,
     _campaigns.c.moved_to,
-    _campaigns.c.changed,
     _campaigns.c.deleted,
 ).where(_campaigns.c.id == bindparam("of"))
 _HEAD_LOCKED = _HEAD.with_for_update()
 _SET_HEAD = (
     update(_campaigns).where(_campaigns.c.id == bindparam("of")).values(head=bindparam("newest"))
 )
-#: The kinds of events by which a campaign's settings change.
-CHANGES = ("add-option", "rename-option", "change")
 #: With less than this left, in bytes, SQLite cannot make the files that it needs beside its own.
 _FULL_DISK = 100_000
 _APPEND = insert(_log)
 _LOG_AFTER = (
     select(_log)
     .where(_log.c.campaign == bindparam("of"), _log.c.sequence > bindparam("after"))
-    .order_by(_log.c.sequence)
-)
-_NEWEST = select(_log).where(
-    _log.c.campaign == bindparam("of"), _log.c.sequence == bindparam("newest")
-)
-_LOG_OF_BUCKETS = (
-    select(_log)
-    .where(
-        _log.c.campaign == bindparam("of"), _log.c.bucket.in_(bindparam("buckets", expanding=True))
-    )
-    .order_by(_log.c.sequence)
-)
-_LAST_DECIDED = (
-    select(_log)
-    .where(
-        _log.c.campaign == bindparam("of"),
-        _log.c.kind == "decision",
-        _log.c.region == bindparam("region"),
-    )
-    .order_by(_log.c.bucket.desc())
-    .limit(1)
-)
-_FIRST_DECIDED = (
-    select(_log)
-    .where(
-        _log.c.campaign == bindparam("of"),
-        _log.c.kind == "decision",
-        _log.c.region == bindparam("region"),
-    )
-    .order_by(_log.c.bucket)
-    .limit(1)
-)
-_ENDED_OR_REOPENED = (
-    select(_log.c.kind)
-    .where(
-        _log.c.campaign == bindparam("of"),
-        _log.c.sequence > bindparam("after"),
-        _log.c.kind.in_(("finish", "reopen")),
-    )
-    .order_by(_log.c.sequence.desc())
-    .limit(1)
-)
-_CHANGES = (
-    select(_log)
-    .where(
-        _log.c.campaign == bindparam("of"),
-        _log.c.sequence > bindparam("after"),
-        _log.c.kind.in_(CHANGES),
-    )
     .order_by(_log.c.sequence)
 )
 
@@ -265,28 +211,6 @@ class Store:
                 for row in connection.execute(query)
             ]
 
-    def changed(self, campaign: int) -> int:
-        """The sequence of the newest event that changed a campaign's settings; 0 if none did.
-
-        Args:
-            campaign: The campaign's id.
-        """
-        with self.engine.connect() as connection:
-            row = connection.execute(_HEAD, {"of": campaign}).one()
-        _refuse_deleted(row)
-        return int(row.changed)
-
-    def changes(self, campaign: int, after: int = 0) -> list[Event]:
-        """The events that changed a campaign's settings, in order.
-
-        Args:
-            campaign: The campaign's id.
-            after: The sequence after which to begin.
-        """
-        with self.engine.connect() as connection:
-            found = connection.execute(_CHANGES, {"of": campaign, "after": after})
-            return [_event(row) for row in found]
-
     def check_there(self, campaign: int) -> None:
         """Raise `Deleted` if a campaign was deleted.
 
@@ -382,21 +306,6 @@ class Store:
             yield writer
             writer.flush()
 
-    @contextlib.contextmanager
-    def drafting(self, campaign: int) -> Iterator[Draft]:
-        """Prepare events for a campaign as it stands at one moment; nothing is locked or written.
-
-        Args:
-            campaign: The campaign's id.
-        """
-        connection = self.engine.connect()
-        if self.engine.dialect.name == "postgresql":  # SQLite reads so anyway
-            connection = connection.execution_options(isolation_level="REPEATABLE READ")
-        with connection, connection.begin():
-            draft = Draft(connection, campaign)
-            draft.began_after = draft.newest()
-            yield draft
-
     def check_writable(self) -> None:
         """Write something that changes nothing: a full disk or a lost server raises here."""
         with self._transaction() as connection:
@@ -411,95 +320,41 @@ class Store:
             yield connection
 
 
-class Draft:
-    """A campaign as it stands, and events that might be added to it.
-
-    No other process waits for a draft. What was appended to it cannot be read back from it.
-    """
-
-    _head_query = _HEAD
-    #: The event that the log ended with when a draft was begun.
-    began_after: Event | None = None
-
-    def __init__(self, connection: Connection, campaign: int) -> None:
-        self._connection = connection
-        self._campaign = campaign
-        #: What was appended and is not in the database.
-        self.appended: list[Event] = []
-        self._newest: Event | None = None
-        row = connection.execute(self._head_query, {"of": campaign}).one()
-        _refuse_deleted(row)
-        if row.moved_to is not None:
-            raise Moved(f"this campaign was moved to {row.moved_to}; go on there.")
-        self.head: int = row.head
-        #: The sequence of the newest event that changed the campaign's settings.
-        self.changed: int = row.changed
-
-    def log(self, after: int = 0) -> list[Event]:
-        """The events above `after`."""
-        self.flush()
-        return _read_log(self._connection, self._campaign, after)
-
-    def of_buckets(self, buckets: Collection[int]) -> list[Event]:
-        """All events about these buckets."""
-        self.flush()
-        asked = {"of": self._campaign, "buckets": list(buckets)}
-        return [_event(row) for row in self._connection.execute(_LOG_OF_BUCKETS, asked)]
-
-    def last_decided(self, region: str = "") -> Event | None:
-        """The decision for the last bucket of a region that has one."""
-        self.flush()
-        asked = {"of": self._campaign, "region": region}
-        found = self._connection.execute(_LAST_DECIDED, asked)
-        row = found.one_or_none()
-        return None if row is None else _event(row)
-
-    def first_decided(self, region: str = "") -> Event | None:
-        """The decision for the first bucket of a region that has one."""
-        self.flush()
-        asked = {"of": self._campaign, "region": region}
-        row = self._connection.execute(_FIRST_DECIDED, asked).one_or_none()
-        return None if row is None else _event(row)
-
-    def finished(self, after: int) -> bool:
-        """Whether the campaign was finished by an event above `after`, and not reopened since."""
-        self.flush()
-        asked = {"of": self._campaign, "after": after}
-        return self._connection.execute(_ENDED_OR_REOPENED, asked).scalar() == "finish"
-
-    def newest(self) -> Event | None:
-        """The event that the log ends with."""
-        if self._newest is None and self.head:
-            asked = {"of": self._campaign, "newest": self.head}
-            self._newest = _event(self._connection.execute(_NEWEST, asked).one())
-        return self._newest
-
-    def append(
-        self, at: datetime, kind: str, bucket: int | None, body: dict[str, Any], region: str = ""
-    ) -> Event:
-        """Add the next event."""
-        self.head += 1
-        event = self._newest = Event(self.head, at.astimezone(UTC), kind, bucket, body, region)
-        self.appended.append(event)
-        return event
-
-    def flush(self) -> None:
-        """Write what was appended; of a draft, nothing is."""
-
-
-class Writer(Draft):
+class Writer:
     """The only one who writes to a campaign at this moment.
 
     What is appended goes to the database together, before something is read or the block ends: a
     statement costs more than what it does. So all that is read includes it.
     """
 
-    # The lock of this row on PostgreSQL; on SQLite, BEGIN IMMEDIATE has locked the file already.
-    _head_query = _HEAD_LOCKED
+    def __init__(self, connection: Connection, campaign: int) -> None:
+        self._connection = connection
+        self._campaign = campaign
+        self._appended: list[Event] = []
+        # The lock of this row on PostgreSQL; on SQLite, BEGIN IMMEDIATE has locked the file already.
+        row = connection.execute(_HEAD_LOCKED, {"of": campaign}).one()
+        _refuse_deleted(row)
+        if row.moved_to is not None:
+            raise Moved(f"this campaign was moved to {row.moved_to}; go on there.")
+        self.head: int = row.head
+
+    def log(self, after: int = 0) -> list[Event]:
+        """The events above `after`."""
+        self.flush()
+        return _read_log(self._connection, self._campaign, after)
+
+    def append(
+        self, at: datetime, kind: str, bucket: int | None, body: dict[str, Any], region: str = ""
+    ) -> Event:
+        """Add the next event."""
+        self.head += 1
+        event = Event(self.head, at.astimezone(UTC), kind, bucket, body, region)
+        self._appended.append(event)
+        return event
 
     def flush(self) -> None:
         """Write what was appended; `Store.writing` does it at the end of the block."""
-        if self.appended:
+        if self._appended:
             rows = [
                 {
                     "campaign": self._campaign,
@@ -510,20 +365,17 @@ class Writer(Draft):
                     "body": _json(event.body),
                     "region": event.region,
                 }
-                for event in self.appended
+                for event in self._appended
             ]
             self._connection.execute(_APPEND, rows)
             self._connection.execute(_SET_HEAD, {"of": self._campaign, "newest": self.head})
-            for event in self.appended:
+            for event in self._appended:
                 self._mark(event)
-            self.appended = []
+            self._appended = []
 
     def _mark(self, event: Event) -> None:
         """Keep at the campaign what must be known without its log."""
-        if event.kind in CHANGES:
-            self._set(changed=event.sequence)
-            self.changed = event.sequence
-        elif event.kind == "archive":
+        if event.kind == "archive":
             self._set(archived=event.sequence)
         elif event.kind == "reopen":
             self._set(archived=None)
