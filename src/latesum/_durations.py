@@ -6,7 +6,7 @@ import re
 from datetime import timedelta
 
 from latesum._checks import InvalidInput
-from latesum._sentences import counted
+from latesum._render import counted
 
 #: Seconds in each unit of time; a month is a twelfth of a year of 365.25 days.
 SECONDS = {

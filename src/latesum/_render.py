@@ -30,6 +30,16 @@ _CELL = "padding: .15em .7em; text-align: {side}; white-space: nowrap"
 _WIDTH, _HEIGHT, _ABOVE, _BELOW = 320, 96, 16, 18
 
 
+def counted(number: int | str, noun: str) -> str:
+    """A number of things; a rounded number comes as the text that is shown.
+
+    >>> counted(1, "day"), counted(3_000, "round"), counted("1", "day"), counted("1.5", "day")
+    ('1 day', '3,000 rounds', '1 day', '1.5 days')
+    """
+    shown = number if isinstance(number, str) else f"{number:,}"
+    return f"{shown} {noun}" + ("" if shown == "1" else "s")
+
+
 def terminal() -> Console:
     """Where commands print."""
     console: Console = require("rich.console", "cli").Console()

@@ -342,7 +342,7 @@ def test_what_was_recorded_early_is_marked_until_it_is_recorded_again(new_campai
     assert "1 of the known was recorded before the bucket had ended" in status.data
     assert "known, recorded early" in status_html(status)
     assert "total known, recorded early" in totals_chart(status)["bars"][0]["words"]
-    assert "early: the bucket had not ended" in describe_event(
+    assert "early: the day had not ended" in describe_event(
         campaign.history()[1], campaign.settings
     )
     assert campaign.record(1, rounds=2000, total=600).verdict == "same"  # the day brought no more
@@ -361,7 +361,7 @@ def test_money_is_scaled_by_its_range(new_campaign, clock):
     campaign.record(1, rounds=5000, total=20_000)
     assert told(campaign)[0].total == (20_000 + 10 * 5000) / 100
     assert campaign.estimates()[0].mean == pytest.approx(4.0)
-    with pytest.raises(BadField, match="more than 5,000 rounds can bring"):
+    with pytest.raises(BadField, match="more than 5,000 visitors can bring"):
         campaign.record(1, total=460_000)
     assert campaign.record(1, total=460_000, beyond_range=True).verdict == "revised"
 

@@ -427,7 +427,7 @@ def test_an_unknown_act_of_a_newer_latesum_is_not_passed_over(new_campaign, cloc
 def test_a_bucket_before_the_first_question_is_filled_in(new_campaign, clock):
     campaign = new_campaign(**FLOW, start="2026-02-20")
     assert campaign.decide().bucket == 11
-    with pytest.raises(UnknownBucket, match="say what was shown"):
+    with pytest.raises(UnknownBucket, match="record what was shown"):
         campaign.record("2026-02-22", rounds=5000, total=1600)
     with pytest.raises(UnknownBucket, match="before the campaign's beginning"):
         campaign.record("2026-02-19", rounds=5000, total=1600, shown="A")

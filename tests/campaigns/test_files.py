@@ -56,7 +56,7 @@ BY_CLICK = {"2026-03-02": (4210, 130.0), "2026-03-03": (3987, 121.0), "2026-03-0
 
 def test_a_report_of_google_ads(campaign):
     with pytest.raises(
-        BadFile, match=r"row 3: .*report of Google Ads: --preset google-ads reads it"
+        BadFile, match=r"row 3: .*report of Google Ads: the preset google-ads reads it"
     ):
         import_totals(campaign, EXAMPLES / "google-ads.csv")
     result = import_totals(campaign, EXAMPLES / "google-ads.csv", FileForm(preset="google-ads"))
@@ -87,7 +87,7 @@ def test_totals_that_are_dated_by_the_click_are_warned_of(campaign, name):
 def test_rows_of_one_bucket_are_added_up_if_that_is_said(campaign):
     form = FileForm(preset="amazon-ads")
     with pytest.raises(
-        BadFile, match=r"row 3, column Date: 2026-03-02 is in row 2 already.*--add-up"
+        BadFile, match=r"row 3, column Date: 2026-03-02 is in row 2 already.*add-up"
     ):
         import_totals(campaign, EXAMPLES / "amazon-ads.csv", form)
     half = b"date,rounds,total\n2026-03-02,10,\n2026-03-02,20,7\n"

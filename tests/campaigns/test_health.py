@@ -16,9 +16,7 @@ def enough_space(monkeypatch):
 
 def found(campaign, level=None):
     return {
-        each.code: each.sentence
-        for each in campaign.health()
-        if level is None or each.level == level
+        each.code: each.text for each in campaign.health() if level is None or each.level == level
     }
 
 
@@ -54,8 +52,8 @@ def test_the_planned_end_is_said_with_how_long_ago_it_was(new_campaign, clock):
     clock.pass_by(days=1)
     live(campaign, clock, 25)
     sentence = found(campaign)["planned end passed"]
-    assert "25,000 rounds, was 25 days ago (2026-03-06)" in sentence
-    assert "latesum campaign finish" in sentence
+    assert "25,000 visitors, was 25 days ago (2026-03-06)" in sentence
+    assert "Finish the campaign, or extend it." in sentence
     campaign.change(parameters={"horizon": "60 days"}, **ME)
     assert "planned end passed" not in found(campaign)
 
@@ -66,7 +64,7 @@ def test_a_month_of_silence_is_an_alarm(new_campaign, clock):
     clock.pass_by(days=31)
     alarm = found(campaign, "alarm")["data stale"]
     assert "The last total came in 31 days ago, on 2026-03-11" in alarm
-    assert campaign.alarm() == alarm
+    assert alarm.startswith(campaign.alarm())
     sentence = found(campaign)["not asked for"]
     assert "since 2026-03-11, 31 days ago" in sentence
     assert "latesum campaign next" in sentence
@@ -113,7 +111,7 @@ def test_rounds_that_are_not_as_expected_say_the_command_that_sets_them_right(ne
     campaign = new_campaign(**FLOW)
     live(campaign, clock, 6, rounds=1000)
     sentence = found(campaign, "warning")["rounds not as expected"]
-    assert "1,000 rounds on average, not 5,000" in sentence
+    assert "1,000 visitors on average, not 5,000" in sentence
     assert "latesum campaign change --expected-rounds 1000" in sentence
     campaign.change(expected_rounds=1000, **ME)
     assert "rounds not as expected" not in found(campaign)

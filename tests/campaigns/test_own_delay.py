@@ -53,8 +53,8 @@ def test_switches_show_the_delay(new_campaign, clock, told, off):
     assert bool(found) is off
     if off:
         assert found[0].level == ("warning" if told < 1.5 else "note")  # too long costs little
-        assert "--parameter mean_delay=" in found[0].sentence
-        assert f"it was told {told:.2g}" in found[0].sentence
+        assert "--parameter mean_delay=" in found[0].text
+        assert f"it was told {told:.2g}" in found[0].text
     assert own.sentence in campaign.explain()
     saved = campaign.status().to_json()["own_delay"]
     assert (saved["mean"], saved["off"]) == (own.mean, off)
@@ -92,7 +92,7 @@ def test_restatements_show_how_totals_fill_up(new_campaign, clock, curve, off):
     found = [each for each in campaign.status().health if each.code == "delay off"]
     assert bool(found) is off
     if off:
-        assert "--fills-up" in found[0].sentence
+        assert "--fills-up" in found[0].text
 
 
 def rehearsed(folder, seed):

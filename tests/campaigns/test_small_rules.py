@@ -101,7 +101,7 @@ def test_a_total_at_the_limit_is_not_refused_for_its_last_digit(new_campaign, cl
     campaign.decide()
     clock.pass_by(days=1)
     assert campaign.record(1, rounds=3, total=2.1).verdict == "new"
-    with pytest.raises(BadField, match="more than 3 rounds can bring"):
+    with pytest.raises(BadField, match="more than 3 visitors can bring"):
         campaign.record(1, total=2.2)
 
 

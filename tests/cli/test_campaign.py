@@ -282,7 +282,7 @@ def test_the_planned_end_and_silence_are_said_by_next_and_list(run):
                 "900",
                 day=f"2026-03-0{day}",
             )
-    assert "! The planned end, 25,000 rounds, was 1 day ago" in run("next", day="2026-03-08")[1]
+    assert "! The planned end, 25,000 visitors, was 1 day ago" in run("next", day="2026-03-08")[1]
     out = run("list", day="2026-04-08")[1]
     assert "ALARM: banner: The last total came in 31 days ago" in out
     assert "running, data stale" in " ".join(out.split())

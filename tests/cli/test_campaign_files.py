@@ -32,7 +32,7 @@ def test_a_report_is_read_by_a_preset_and_the_next_one_by_itself(run):
     report = str(EXAMPLES / "google-ads.csv")
     code, _, errors = run("import", report)
     assert code == 2
-    assert "--preset google-ads reads it" in errors
+    assert "the preset google-ads reads it" in errors
     code, out, _ = run("import", report, "--preset", "google-ads")
     assert code == 0
     assert "Left out as totals of other rows: 7 (Total: Campaigns), 8 (Total: Account)." in out
@@ -51,7 +51,7 @@ def test_a_campaign_may_be_set_up_with_how_its_files_are_written(run):
     past = [*NEW[2:-1], "2026-03-05", "--policy", "flow", "--history", file, "--status-quo", "blue"]
     code, _, errors = run("new", "later", *past)
     assert code == 2
-    assert "--columns bucket=NAME" in errors
+    assert "set columns to bucket=NAME" in errors
     code, out, errors = run("new", "later", *past, *form)
     assert code == 0, errors
     assert "Left out as totals of other rows: 8 (Summe)." in out

@@ -158,7 +158,7 @@ def test_a_history_without_any_total_is_refused_with_the_columns_that_were_seen(
     assert code == 2
     assert "no row has a total" in errors
     assert "date, visitors, Bestellungen" in errors
-    assert "--columns total=NAME" in errors
+    assert "set columns to total=NAME" in errors
     assert "other" not in run("list")[1]
 
 
@@ -211,7 +211,7 @@ def test_what_the_dates_of_a_file_showed_is_remembered(autumn):
     assert {row["bucket"]: row["total"] for row in buckets(autumn)}["2026-11-02"] == 130
     code, _, errors = autumn("import", write("uk.csv", "date,orders", "30/10/2026,130"))
     assert code == 2
-    assert "--date-format day-first" in errors
+    assert "date format to day-first" in errors
 
 
 def test_dates_that_contradict_each_other_are_refused(autumn):
@@ -307,7 +307,7 @@ def test_the_preview_shows_what_was_read_what_it_is_credited_to_and_what_it_repl
         ("2026-03-06,5000,0.024", "the total is 0.024 where about 200 is usual"),
         ("2026-03-06,5000,0", "the total is 0 where about 200 is usual"),
         ("2026-03-06,5000,3000", "the total is 3,000 where about 200 is usual"),
-        ("2026-03-06,50,2", "it has 50 rounds where about 5,000 are usual"),
+        ("2026-03-06,50,2", "it has 50 visitors where about 5,000 are usual"),
         ("2026-03-06,4000,150", None),
         ("2026-03-06,9000,420", None),
     ],

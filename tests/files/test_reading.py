@@ -139,7 +139,9 @@ def test_an_excel_file_has_values():
 def test_sheets_that_both_fit_must_be_chosen():
     good = [["day", "sales"], [1, 2]]
     data = book(("About", [["words"]]), ("One", good), ("Two", good))
-    with pytest.raises(InvalidInput, match=r"several sheets.*'One', 'Two'; say which with --sheet"):
+    with pytest.raises(
+        InvalidInput, match=r"several sheets.*'One', 'Two'; name one of them as the sheet"
+    ):
         rows(data)
     assert rows(data, FileForm(sheet="two"))[0] == [(2, [1, 2])]
     assert rows(book(("About", [["words"]]), ("One", good)))[0] == [(2, [1, 2])]

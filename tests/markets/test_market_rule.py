@@ -204,13 +204,13 @@ def test_a_wild_level_is_warned_of():
         for day in range(-30, 40)
     ]  # fmt: skip
     warnings = " ".join(readings(rows, 40, settings).warnings)
-    assert "Demand walks by" in warnings
-    assert "Tell the visitors, or use regions" in warnings
+    assert "Demand changes by" in warnings
+    assert "Record the visitors, or use regions" in warnings
 
 
 def test_too_few_rows_are_warned_of():
     settings, rows = made(days=0)
-    assert "Fewer than 14 buckets" in readings(rows[:8], -12, settings).warnings[0]
+    assert "Fewer than 14 totals" in readings(rows[:8], -12, settings).warnings[0]
 
 
 def test_hours_have_a_pattern_of_hours_and_weekdays():

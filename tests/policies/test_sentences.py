@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from latesum._sentences import counted
+from latesum._render import counted
 from latesum.policies import ODAAF, Flow, build
 from latesum.policies.registry import accepted_parameters, available
 

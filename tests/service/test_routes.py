@@ -83,7 +83,7 @@ def test_a_total_of_the_evening_is_marked_as_early_and_used_once_its_day_is_over
     assert "known, recorded early" in operator.get("/campaigns/daily").text
     decided, recorded = operator.get(f"{daily}/history").json()["events"]
     assert decided["body"]["number"] == 1
-    assert "early: the bucket had not ended" in recorded["sentence"]
+    assert "early: the day had not ended" in recorded["sentence"]
 
 
 def test_a_campaign_that_learns_nothing_says_so_everywhere(operator, daily, clock):
@@ -115,7 +115,7 @@ def test_a_campaign_that_learns_nothing_says_so_everywhere(operator, daily, cloc
     [
         ("9", {"total": 3}, 404, "no decision was taken for 9"),
         ("1", {"rounds": -1}, 422, "rounds"),
-        ("1", {"rounds": 10, "total": 11}, 422, "more than 10 rounds can bring"),
+        ("1", {"rounds": 10, "total": 11}, 422, "more than 10 visitors can bring"),
         ("1", {}, 422, "nothing to record"),
         ("1", {"totl": 3}, 422, "totl"),
         ("1", {"shown": "green"}, 422, "there is no option 'green'"),

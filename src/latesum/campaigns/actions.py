@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, NotRequired, Required, TypedDict, Unpack
 
 from latesum._checks import InvalidInput, known_name, whole_number
-from latesum._sentences import counted
+from latesum._render import counted
 from latesum.campaigns.changes import changed_fields, check_addition, check_new_name, plain_request
 from latesum.campaigns.completeness import effect_on_totals
 from latesum.campaigns.config import CampaignConfig

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from latesum._checks import InvalidInput, finite_number, known_name, shortened, whole_number
-from latesum._sentences import sentence
 from latesum.campaigns.buckets import Buckets
 
 #: Words for a status quo that is none of the options: nothing ran; something else did; not known.
@@ -164,10 +163,7 @@ def _region_of(row: Mapping[str, Any], regions: tuple[str, ...], label: str) -> 
     if not regions:
         if region:
             raise InvalidInput(
-                sentence(
-                    "the history has regions, and the campaign has none ({regions:setting}).",
-                    regions="",
-                )
+                "the history has regions, and the campaign has none; name its regions."
             )
         return ""
     if region is None:

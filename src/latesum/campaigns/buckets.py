@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from latesum._checks import InvalidInput, known_name, whole_number
-from latesum._sentences import counted
+from latesum._render import counted
 
 Every = Literal["hour", "day", "week", "number"]
 KINDS: tuple[Every, ...] = get_args(Every)

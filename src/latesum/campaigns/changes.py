@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from latesum._checks import InvalidInput, known_name
-from latesum._sentences import sentence
 from latesum.campaigns.before import NO_OPTION
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.events import Event
@@ -63,12 +62,8 @@ def check_addition(settings: CampaignConfig, name: str) -> None:
     if not settings.is_market and not registry.takes_new_options(settings.policy):
         able = [each for each in registry.available() if registry.takes_new_options(each)]
         raise NotPossible(
-            sentence(
-                "{policy} cannot take in an option while it runs; {able} can. Change the policy first{change:aside}.",
-                policy=settings.policy,
-                able=", ".join(able),
-                change=f"--policy {able[0]}",
-            )
+            f"{settings.policy} cannot take in an option while it runs; {', '.join(able)} can. "
+            f"Change the policy first (to {able[0]})."
         )
     if len(settings.options) >= MOST_OPTIONS:
         raise NotPossible(f"a campaign has at most {MOST_OPTIONS} options.")

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from latesum.campaigns.campaign import Campaign
 from latesum.campaigns.completeness import Completeness
 from latesum.campaigns.deciding import told_plays
-from latesum.campaigns.page_words import words_of
+from latesum.campaigns.outlook import rate_text
 from latesum.campaigns.status import BucketRow, Status
 from latesum.campaigns.vocabulary import Purpose
 from latesum.policies import Play
@@ -82,7 +82,6 @@ def timeline_chart(
     """Which option was shown when, why, and what is known of it; and where phases begin."""
     window = window_of(status.timeline) if window is None else window
     bars, beginnings, last = [], [], None
-    said = words_of(status)
     for index, rows in enumerate(window.columns):
         phase = phase_of.get(rows[0].bucket)
         if phase is not None and phase != last:
@@ -93,7 +92,7 @@ def timeline_chart(
             words = [
                 f"{row.option}, {purpose_of(row)}",
                 f"total {row.total_state}",
-                said.tell(row.reason),
+                row.reason,
             ]
         else:
             words = _shares(rows)
@@ -193,7 +192,6 @@ def estimates_chart(status: Status) -> dict[str, Any] | None:
     known = [row for row in status.options if row.mean is not None]
     if not known:
         return None
-    words = words_of(status)
     return {
         "kind": "estimates",
         "unit": f"{status.unit} per visitor",
@@ -207,8 +205,8 @@ def estimates_chart(status: Status) -> dict[str, Any] | None:
                 "low": row.low,
                 "high": row.high,
                 "words": [
-                    words.rate(row.mean or 0.0),
-                    f"between {words.rate(row.low)} and {words.rate(row.high)}",
+                    rate_text(row.mean or 0.0, status.range),
+                    f"between {rate_text(row.low, status.range)} and {rate_text(row.high, status.range)}",
                 ],
             }
             for row in known

@@ -7,13 +7,12 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from latesum._checks import InvalidInput
-from latesum._sentences import Sentence, counted, sentence
+from latesum._render import counted
 from latesum.campaigns.buckets import When
 from latesum.campaigns.caches import PolicyCache, Told
 from latesum.campaigns.completeness import Completeness
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.learning import bucket_word
-from latesum.campaigns.reasons import say_asked
 from latesum.campaigns.state import CampaignState, Decision
 from latesum.campaigns.vocabulary import Purpose, Source
 from latesum.errors import NotPossible
@@ -87,7 +86,7 @@ class Choice(NamedTuple):
 
     def body(self, label: str) -> dict[str, Any]:
         """As the log keeps it."""
-        body = {
+        return {
             "label": label,
             "option": self.arm,
             "purpose": self.purpose,
@@ -96,9 +95,6 @@ class Choice(NamedTuple):
             "rounds": self.rounds,
             "reason": self.reason,
         }
-        if isinstance(self.reason, Sentence) and "why" in self.reason.fields:
-            body["why"] = self.reason.fields["why"]
-        return body
 
 
 def choose(
@@ -161,10 +157,10 @@ def at_next_block(state: CampaignState, policy: Policy, told: list[Told]) -> Pol
     return following
 
 
-def _say_block(settings: CampaignConfig, arm: int, rounds: int, why: str) -> Sentence:
+def _say_block(settings: CampaignConfig, arm: int, rounds: int, why: str) -> str:
     """What a policy asked for, in whole buckets, and why."""
     buckets = max(1, math.ceil(rounds / settings.expected_rounds - _NOT_WORTH_A_BUCKET))
-    return say_asked(settings.options[arm], counted(buckets, bucket_word(settings)), why)
+    return f"{settings.options[arm]} for {counted(buckets, bucket_word(settings))}, {why}."
 
 
 def explain_policy(state: CampaignState, policy: Policy, told: list[Told]) -> list[str]:
@@ -178,7 +174,7 @@ def explain_policy(state: CampaignState, policy: Policy, told: list[Told]) -> li
     following = at_next_block(state, policy, told)
     asked = following.ask()
     said = _say_block(state.settings, asked.arm, asked.rounds, following.reason())
-    return [*policy.findings(), sentence("Next: {asked}", asked=said)]
+    return [*policy.findings(), f"Next: {said}"]
 
 
 def _people_first(
@@ -223,13 +219,8 @@ def bucket_to_decide(state: CampaignState, when: When | None, now: datetime) -> 
     first = state.first or 1
     if bucket < first:
         raise InvalidInput(
-            sentence(
-                "the campaign begins with {first}; {asked} is before it. What was shown then can be recorded "
-                "({shown:setting}), not decided.",
-                first=buckets.label(first),
-                asked=buckets.label(bucket),
-                shown="",
-            )
+            f"the campaign begins with {buckets.label(first)}; {buckets.label(bucket)} is before it. "
+            "What was shown then can be recorded, not decided."
         )
     if buckets.timed and bucket > buckets.number(now) + 1:
         raise InvalidInput(

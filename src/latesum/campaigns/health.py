@@ -11,14 +11,13 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from latesum._durations import duration_text
-from latesum._sentences import counted, joined, sentence
+from latesum._render import counted
 from latesum.campaigns.completeness import Completeness
 from latesum.campaigns.learning import (
     bucket_word,
     date_of,
     growing_totals,
     learning_stopped,
-    say_record,
     span_since,
     usual_interval,
 )
@@ -45,11 +44,18 @@ class Finding(NamedTuple):
         code: What it is, for programs.
         level: "alarm": it must be seen to now. "warning": it should be seen to. "note": good to know.
         sentence: What it is and what to do.
+        command: The command of `latesum campaign` that does it; empty if there is none.
     """
 
     code: str
     level: HealthLevel
     sentence: str
+    command: str = ""
+
+    @property
+    def text(self) -> str:
+        """The sentence with its command, for a terminal."""
+        return self.sentence + (f" (`latesum campaign {self.command}`)" if self.command else "")
 
 
 def worst_level(findings: list[Finding]) -> HealthLevel | None:
@@ -104,7 +110,7 @@ def find_health(
                     regions.setdefault(finding, []).append(region)
         for finding, where in regions.items():
             named = "" if len(where) == len(state.parts) else f"{', '.join(where)}: "
-            found.append(finding._replace(sentence=joined([named, finding.sentence], "")))
+            found.append(finding._replace(sentence=named + finding.sentence))
         found += _noisy_demand(state, now)
         own_delay = find_own_delay(state, now)
         if own_delay is not None and own_delay.off:
@@ -127,9 +133,9 @@ def _noisy_demand(state: CampaignState, now: datetime) -> Iterator[Finding]:
 
     found = market_rows(state, now)
     following = (state.last or 0) + 1 - found.first
-    sentence = noisy_demand(found.rows, following, found.settings)
-    if sentence is not None:
-        yield Finding("noisy demand", "warning", sentence)
+    noisy = noisy_demand(found.rows, following, found.settings)
+    if noisy is not None:
+        yield Finding("noisy demand", "warning", noisy)
 
 
 def _store(free_bytes: int | None) -> Iterator[Finding]:
@@ -139,12 +145,11 @@ def _store(free_bytes: int | None) -> Iterator[Finding]:
     yield Finding(
         "store nearly full",
         level,
-        sentence(
-            "There are {megabytes:,.0f} MB left where the campaigns are kept; when that is full, nothing can be "
-            "decided or recorded. Make room, or move the campaigns{move:aside}.",
-            megabytes=free_bytes / 1e6,
-            move="",
+        (
+            f"There are {free_bytes / 1e6:,.0f} MB left where the campaigns are kept; when that is full, "
+            "nothing can be decided or recorded. Make room, or move the campaigns."
         ),
+        "move",
     )
 
 
@@ -173,12 +178,8 @@ def _delay_off(own: OwnDelay) -> Finding:
     return Finding(
         "delay off",
         level,
-        sentence(
-            "{own} So {effect}: set it right{change:aside}.",
-            own=own.sentence,
-            effect=effect,
-            change=remedy,
-        ),
+        f"{own.sentence} So {effect}: correct it.",
+        f"change {remedy}",
     )
 
 
@@ -188,7 +189,7 @@ def _learning(state: CampaignState, completeness: Completeness) -> Iterator[Find
     reports = [report.at for bucket in state.decisions for report in state.value(bucket).reports]
     refused = _refused_imports(state, max(reports, default=None))
     if stopped is not None:
-        yield Finding("learns nothing", "alarm", joined([stopped, *refused]))
+        yield Finding("learns nothing", "alarm", " ".join([stopped, *refused]), "import FILE")
         return
     length = state.settings.buckets.length
     if not reports or length is None:
@@ -198,18 +199,15 @@ def _learning(state: CampaignState, completeness: Completeness) -> Iterator[Find
         yield Finding(
             "data stale",
             "alarm",
-            joined(
+            " ".join(
                 [
-                    sentence(
-                        "The last total came in {span} ago, on {day}: is the import still running? {record}, "
-                        "or finish the campaign.",
-                        span=span_since(newest, completeness.now),
-                        day=date_of(newest, state.settings),
-                        record=say_record(),
-                    ),
+                    f"The last total came in {span_since(newest, completeness.now)} ago, on "
+                    f"{date_of(newest, state.settings)}: is the import still running? "
+                    "Bring in totals, or finish the campaign.",
                     *refused,
                 ]
             ),
+            "import FILE",
         )
 
 
@@ -241,17 +239,12 @@ def _not_asked(state: CampaignState, completeness: Completeness) -> Iterator[Fin
         yield Finding(
             "not asked for",
             "warning",
-            sentence(
-                "No one has asked what to show since {label}, {missed} {word}s ago; {option} is taken to have gone "
-                "on. If the campaign still runs, ask with {next:command}, or over HTTP, once in every {word}; "
-                "otherwise finish it.",
-                kind="not asked for since",
-                label=shown.label,
-                missed=missed,
-                option=shown.option,
-                word=word,
-                next="",
+            (
+                f"No one has asked what to show since {shown.label}, {missed} {word}s ago; {shown.option} is "
+                f"taken to have gone on. If the campaign still runs, ask once in every {word}; otherwise finish "
+                "it."
             ),
+            "next",
         )
         return
     questions = [decision for decision in state.decisions.values() if decision.source != "reported"]
@@ -263,15 +256,11 @@ def _not_asked(state: CampaignState, completeness: Completeness) -> Iterator[Fin
         yield Finding(
             "not asked for",
             "warning",
-            sentence(
-                "{carried} of the last {last} {word}s were not asked for, so what ran is taken to have gone on and "
-                "the policy could not choose: ask with {next:command}, or over HTTP, once in every {word}.",
-                kind="not asked for",
-                carried=carried,
-                last=len(newest),
-                word=word,
-                next="",
+            (
+                f"{carried} of the last {len(newest)} {word}s were not asked for, so what ran is taken to have "
+                f"gone on and the policy could not choose: ask once in every {word}."
             ),
+            "next",
         )
 
 
@@ -291,20 +280,15 @@ def _planned_end(state: CampaignState, completeness: Completeness) -> Iterator[F
     else:
         return
     ago = "now" if past == 0 else f"{counted(past, bucket_word(settings))} ago"
+    planned = counted(f"{horizon:,.0f}", bucket_word(settings) if settings.is_market else "visitor")
     yield Finding(
         "planned end passed",
         "warning",
-        sentence(
-            "The planned end, {horizon:"
-            + ("buckets" if settings.is_market else "rounds")
-            + "}, was {ago} "
-            "({label}). Finish the campaign{finish:aside}, or extend it{change:aside}.",
-            horizon=horizon,
-            ago=ago,
-            label=settings.buckets.label(bucket),
-            finish="",
-            change='--parameter "horizon=..."',
+        (
+            f"The planned end, {planned}, was {ago} ({settings.buckets.label(bucket)}). Finish the "
+            "campaign, or extend it."
         ),
+        'change --parameter "horizon=..."',
     )
 
 
@@ -318,14 +302,11 @@ def _paused(state: CampaignState, completeness: Completeness) -> Iterator[Findin
             yield Finding(
                 "paused long",
                 "warning",
-                sentence(
-                    "The campaign has been paused for {span} (by {user}: {reason}); it learns nothing of other options "
-                    "meanwhile. If the reason is gone, {resume:command}.",
-                    span=counted(paused, word),
-                    user=body["user"],
-                    reason=body["reason"],
-                    resume="",
+                (
+                    f"The campaign has been paused for {counted(paused, word)} (by {body['user']}: {body['reason']}); it "
+                    "learns nothing of other options meanwhile. If the reason is gone, resume it."
                 ),
+                "resume",
             )
     if state.pin is None:
         return
@@ -338,15 +319,12 @@ def _paused(state: CampaignState, completeness: Completeness) -> Iterator[Findin
         yield Finding(
             "pinned long",
             "warning",
-            sentence(
-                "{option} has been pinned for {span}, and stays so for {left} more ({reason}). If the "
-                "reason is gone, {unpin:command}.",
-                option=state.settings.options[state.pin.arm],
-                span=counted(ordered, word),
-                left=state.pin.left,
-                reason=state.pin.reason,
-                unpin="",
+            (
+                f"{state.settings.options[state.pin.arm]} has been pinned for "
+                f"{counted(ordered, word)}, and stays so for {state.pin.left} more ({state.pin.reason}). If "
+                "the reason is gone, unpin it."
             ),
+            "unpin",
         )
 
 
@@ -368,15 +346,13 @@ def _data(state: CampaignState, completeness: Completeness) -> Iterator[Finding]
         yield Finding(
             "old totals grow",
             "warning",
-            sentence(
-                "{growing} old totals kept growing more than {settled} after their {word} ended. Totals by arrival do not do "
-                "that: your source may date them by decision, which makes wrong winners. Ask it for totals by "
-                "conversion time; or, if they only fill up slowly, say so{change:aside}.",
-                growing=growing.totals,
-                settled=duration_text(growing.settled),
-                word=bucket_word(settings),
-                change=f'--fills-up "fit {7 * weeks} days"',
+            (
+                f"{growing.totals} old totals kept growing more than {duration_text(growing.settled)} after "
+                f"their {bucket_word(settings)} ended. Totals by arrival do not do that: your source may date "
+                "them by decision, which makes wrong winners. Ask it for totals by conversion time; or, if they "
+                "only fill up slowly, say so."
             ),
+            f'change --fills-up "fit {7 * weeks} days"',
         )
 
 
@@ -388,14 +364,13 @@ def _comparison(state: CampaignState, completeness: Completeness) -> Iterator[Fi
             yield Finding(
                 "effects that stay",
                 "note",
-                sentence(
-                    "switchback takes the options' effects to stay as they are: where they change during the "
-                    "campaign, it can end on an option that is no longer the best. Where options are new to "
-                    "people, say so{change:aside}. No policy here follows rates that go on changing: finish the campaign then and "
-                    "start a new one.",
-                    kind="effects that stay",
-                    change="--parameter novelty=0.01",
+                (
+                    "The method assumes that an option stays as good as it is: where effects change during the "
+                    "campaign, it can end on an option that is no longer the best. If a novelty may wear off, allow "
+                    "for it. No method here follows rates that go on changing: finish the campaign then and start a "
+                    "new one."
                 ),
+                "change --parameter novelty=0.01",
             )
         return
     visits = count_visits(state)
@@ -409,24 +384,20 @@ def _comparison(state: CampaignState, completeness: Completeness) -> Iterator[Fi
         yield Finding(
             "seen once",
             "note",
-            sentence(
-                "{options} {verb} shown in one period only; what was special about that time is taken for the "
-                "option. Wait for a second period before you believe a difference.",
-                kind="seen once",
-                options=", ".join(once),
-                verb=verb,
+            (
+                f"{', '.join(once)} {verb} shown in one period only; what was special about that time is taken "
+                "for the option. Wait for a second period before you believe a difference."
             ),
         )
     if settings.align is None and settings.buckets.every in ("hour", "day") and state.decisions:
         yield Finding(
             "weekdays",
             "note",
-            sentence(
-                "Options are compared on different days, so a good weekday may be taken for a good option; "
-                "align='week' makes every period whole weeks{change:aside}.",
-                kind="weekdays",
-                change="--align week",
+            (
+                "Options are compared on different days, so a good weekday may be taken for a good option. To "
+                "avoid that, change options only at the start of a week."
             ),
+            "change --align week",
         )
 
 
@@ -441,16 +412,12 @@ def _rounds(state: CampaignState, completeness: Completeness) -> Iterator[Findin
     yield Finding(
         "rounds not as expected",
         "warning",
-        sentence(
-            "A {word} has {mean:visitors} on average, not {expected:,} as expected. Delays given in time were "
-            "turned into rounds by that; set it right{change:aside}, and give the horizon and the delays again in "
-            "the same command.",
-            kind="rounds not as expected",
-            word=bucket_word(settings),
-            mean=mean,
-            expected=settings.expected_rounds,
-            change=f"--expected-rounds {mean:.0f}",
+        (
+            f"A {bucket_word(settings)} has {counted(f'{mean:,.0f}', 'visitor')} on average, not "
+            f"{settings.expected_rounds:,} as expected. Delays given in time were turned into visitors by "
+            "that; correct it, and give the horizon and the delays again with it."
         ),
+        f"change --expected-rounds {mean:.0f}",
     )
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from latesum._sentences import sentence
 from latesum.campaigns.campaign import Campaign
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.verdicts import NO_EXCEPTIONS, Allowed, CheckedRow, Recorded, Row, check_row
@@ -173,13 +172,9 @@ def _checked(
             if checked == row:
                 rows.append((given, row))
                 continue
-            problem: str = sentence(
-                "{label} is in row {line} already, with other values; keep the right one of "
-                "the two, or say "
-                "with {add_up:setting} that rows of one bucket are parts of it.",
-                label=label,
-                line=earlier.line,
-                add_up="",
+            problem: str = (
+                f"{label} is in row {earlier.line} already, with other values; keep the right one of the "
+                "two, or add up rows of the same bucket if they are parts of it (add-up)."
             )
         elif (added := added_rows(earlier, given)) is not None:
             rows[place] = added, _check(added, by, allowed, settings)

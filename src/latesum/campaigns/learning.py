@@ -8,7 +8,7 @@ from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from latesum._durations import duration_text
-from latesum._sentences import counted, joined, sentence
+from latesum._render import counted
 from latesum.campaigns.completeness import Completeness
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.state import CampaignState
@@ -51,7 +51,7 @@ def learning_stopped(state: CampaignState, completeness: Completeness) -> str | 
         said = f"no total has become usable yet, after {what}"
     unused = [bucket for bucket in ended if bucket not in known]
     remedies = _waiting(settings, state, completeness, unused) + _unrecorded(settings, state, since)
-    return joined([f"Nothing is being learned: {said}.", *remedies])
+    return " ".join([f"Nothing is being learned: {said}.", *remedies])
 
 
 def _passed(
@@ -78,7 +78,9 @@ def _waiting(
     if settings.usable_after:
         demands.append(f"it has stood for {duration_text(settings.usable_after)}")
     if completeness.full_age is not None:
-        demands.append(f"it is full, {duration_text(completeness.full_age)} after its bucket's end")
+        demands.append(
+            f"it is full, {duration_text(completeness.full_age)} after the end of its {bucket_word(settings)}"
+        )
     return [
         f"{_count(len(waiting), 'total')} recorded, but one counts only when "
         f"{' and '.join(demands)}{first}. What is recorded as final counts at once."
@@ -93,13 +95,9 @@ def _unrecorded(settings: CampaignConfig, state: CampaignState, buckets: list[in
     too_late = [bucket for bucket, value in none.items() if value.late]
     if too_late and settings.lateness is not None:
         found.append(
-            sentence(
-                "{totals} not used because of coming more than {lateness} after the bucket's end: record totals "
-                "sooner, or allow a larger lateness{change:aside}.",
-                totals=_count(len(too_late), "total"),
-                lateness=duration_text(settings.lateness),
-                change="--lateness ...",
-            )
+            f"{_count(len(too_late), 'total')} not used because of coming more than "
+            f"{duration_text(settings.lateness)} after the end of the {bucket_word(settings)}: record "
+            "totals sooner, or allow a larger lateness."
         )
     missing = [bucket for bucket, value in none.items() if value.status == "missing"]
     if missing:
@@ -111,23 +109,10 @@ def _unrecorded(settings: CampaignConfig, state: CampaignState, buckets: list[in
     if silent and (len(silent) >= MOST_WITHOUT_TOTALS or len(silent) == len(buckets)):
         which = "them" if len(silent) == len(buckets) else f"{len(silent)} of them"
         found.append(
-            sentence(
-                "No total was recorded for {which}: is the import still running? {record}, or send them to the "
-                "service.",
-                which=which,
-                record=say_record(),
-            )
+            f"No total was recorded for {which}: is the import still running? Bring in totals, or send "
+            "them to the service."
         )
     return found
-
-
-def say_record() -> str:
-    """How totals are brought in."""
-    return sentence(
-        "Record totals with {import:command} or {record:command}",
-        kind="bring in totals",
-        **{"import": "FILE", "record": ""},
-    )
 
 
 class LateGrowth(NamedTuple):

@@ -172,6 +172,15 @@ def percent(value: float, digits: int = 3) -> str:
     return f"{100 * value:.{digits}g}%" if abs(value) < 1 else f"{100 * value:,.0f}%"
 
 
+def rate_text(value: float, range: tuple[float, float]) -> str:
+    """What a visitor brings: a share as percent, an amount as it is.
+
+    >>> rate_text(0.02533, (0.0, 1.0)), rate_text(12.345, (0.0, 40.0))
+    ('2.53%', '12.35')
+    """
+    return percent(value) if range == (0.0, 1.0) else f"{value:,.4g}"
+
+
 def signed(value: float, digits: int = 0) -> str:
     """A relative difference as percent, with its sign unless it is 0.
 

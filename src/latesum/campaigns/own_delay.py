@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput
-from latesum._sentences import counted
+from latesum._render import counted
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.deciding import told_plays
 from latesum.campaigns.learning import bucket_word

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from latesum._checks import InvalidInput
-from latesum._sentences import sentence
+from latesum._render import counted
 from latesum.campaigns.before import PastBucket, shown_text
 from latesum.campaigns.completeness import Completeness
 from latesum.campaigns.config import CampaignConfig
@@ -150,10 +150,9 @@ class Recorder:
             many = [float(each) for each, _ in usual if each]
             many = many or [float(self.settings.expected_rounds)]
             if _is_far(row.rounds, many):
-                return sentence(
-                    "it has {rounds:visitors} where about {usual:,.0f} are usual: is that right?",
-                    rounds=row.rounds,
-                    usual=statistics.median(many),
+                return (
+                    f"it has {counted(row.rounds, 'visitor')} where about "
+                    f"{statistics.median(many):,.0f} are usual: is that right?"
                 )
         if row.total is None or rounds == 0:
             return ""
@@ -245,25 +244,17 @@ def why_unknown(settings: CampaignConfig, bucket: int, now: datetime) -> str:
         return f"{label} is before the campaign's beginning."
     if settings.buckets.timed and bucket > settings.buckets.number(now):
         return f"{label} is in the future."
-    return sentence(
-        "no decision was taken for {label}, so it is not known what was shown; if it was "
-        "before the first "
-        "question, say what was shown ({shown:setting}).",
-        label=label,
-        shown="",
+    return (
+        f"no decision was taken for {label}, so it is not known what was shown; if it was before "
+        "the first question, record what was shown too."
     )
 
 
 def _note(verdict: Verdict, label: str, value: Value) -> str:
     if verdict == "conflicting":
-        return sentence(
-            "the value of {label} is final: {rounds} rounds, total {total}. If it must be "
-            "corrected all the "
-            "same, say so with {even_if_final:setting}.",
-            label=label,
-            rounds=value.rounds,
-            total=value.total,
-            even_if_final="",
+        return (
+            f"the value of {label} is final: {value.rounds} rounds, total {value.total}. To correct it "
+            "all the same, allow changes of final values (even-if-final)."
         )
     if verdict == "too late":
         return f"it is kept, but {label} ended too long ago for it to be used."

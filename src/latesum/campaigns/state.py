@@ -15,7 +15,6 @@ from latesum._checks import InvalidInput
 from latesum.campaigns.changes import settings_after
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.events import Event
-from latesum.campaigns.reasons import reason_of
 from latesum.campaigns.vocabulary import Purpose, RecordStatus, Source
 
 
@@ -305,6 +304,6 @@ def decision_of(event: Event, options: tuple[str, ...]) -> Decision:
     assert event.bucket is not None
     return Decision(
         event.bucket, body["label"], options[body["option"]], body["option"], body["purpose"],
-        body["source"], body["rounds"], reason_of(body), event.at, event.sequence,
+        body["source"], body["rounds"], body["reason"], event.at, event.sequence,
         body["number"], event.region,
     )  # fmt: skip

@@ -7,12 +7,11 @@ from importlib import metadata, resources
 from typing import TYPE_CHECKING, Any
 
 from latesum import _extras, _render
-from latesum._sentences import counted
+from latesum._render import counted
 from latesum.campaigns import charts, market_charts
 from latesum.campaigns.buckets import span_text
 from latesum.campaigns.glossary import GLOSSARY, term_id
-from latesum.campaigns.outlook import make_outlook, percent, signed
-from latesum.campaigns.page_words import words_of
+from latesum.campaigns.outlook import make_outlook, rate_text, signed
 from latesum.campaigns.status import BucketRow, OptionRow, Status
 from latesum.campaigns.terminal_page import gain_sentence
 
@@ -86,8 +85,7 @@ def status_section(
         offered=[_offered(row, status) for row in status.options],
         states=_states(status),
         outlook=make_outlook(status),
-        words=words_of(status, buttons=name is not None),
-        percent=percent,
+        rate_text=rate_text,
         signed=signed,
         decision=decision,
         glossary=GLOSSARY,

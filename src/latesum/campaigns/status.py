@@ -7,8 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from latesum import _render
-from latesum._render import finite, new_table
-from latesum._sentences import Sentence, counted, sentence
+from latesum._render import counted, finite, new_table
 from latesum.campaigns.actions import ACTIONS
 from latesum.campaigns.before import shown_text
 from latesum.campaigns.completeness import Completeness
@@ -352,14 +351,11 @@ def _headline(
             if part.last is not None
         ]
         return f"{found}{current.label}: {', '.join(shown)}."
-    said = {"found": found, "label": current.label, "option": current.option}
-    reason = current.reason
-    if isinstance(reason, Sentence) and reason.fields.get("option") == current.option:
-        return sentence(
-            "{found}{label:bucket}: {option} is shown. {option} for {span}, {why}.",
-            kind="shown for", span=reason.fields["span"], why=reason.fields["why"], **said,
-        )  # fmt: skip
-    return sentence("{found}{label:bucket}: {option} is shown. {reason}", reason=reason, **said)
+    label = current.label if settings.buckets.timed else f"Bucket {current.label}"
+    # The reason of a policy begins with the option; after a renaming it has the old name.
+    if current.reason.startswith(f"{current.option} "):
+        return f"{found}{label}: {current.reason}"
+    return f"{found}{label}: {current.option} is shown. {current.reason}"
 
 
 def _data_sentence(timeline: list[BucketRow]) -> str:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from latesum._extras import need
-from latesum._sentences import counted
+from latesum._render import counted
 
 need("cli")  # before anything of it is imported
 
@@ -58,7 +58,7 @@ def status_page(status: Status, width: int = 100) -> RenderableType:
 def health_lines(findings: list[Finding]) -> list[tuple[HealthLevel, str]]:
     """A line for each finding, with its level."""
     signs = {"alarm": "ALARM:", "warning": "!", "note": "Note:"}
-    return [(each.level, f"{signs[each.level]} {each.sentence}") for each in findings]
+    return [(each.level, f"{signs[each.level]} {each.text}") for each in findings]
 
 
 def gain_sentence(status: Status) -> str:

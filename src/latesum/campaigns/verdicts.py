@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from latesum._checks import finite_number, known_name, shortened, whole_number
-from latesum._sentences import sentence
+from latesum._render import counted
 from latesum.campaigns.before import read_shown
 from latesum.campaigns.buckets import When
 from latesum.campaigns.completeness import Completeness
@@ -174,14 +174,9 @@ def _shown(text: object, settings: CampaignConfig) -> Shown:
     shown = read_shown(text, settings.options)
     if not isinstance(shown, int) and not settings.is_market:
         raise InvalidInput(
-            sentence(
-                "{cell!r} is several options in one bucket, and {policy} learns from buckets "
-                "of one option only; "
-                "record it as missing ({status:setting}), or use the policy switchback.",
-                cell=shortened(str(text)),
-                policy=settings.policy,
-                status="missing",
-            )
+            f"{shortened(str(text))!r} is several options in one bucket, and {settings.policy} learns "
+            "from buckets of one option only; record it with the status missing, or use the policy "
+            "switchback."
         )
     return shown
 
@@ -290,29 +285,13 @@ def _check_range(row: CheckedRow, value: Value, settings: CampaignConfig) -> Non
     if total > most + slack:
         raise BadField(
             "total",
-            sentence(
-                "a total of {total:g} is more than {rounds:visitors} can bring ({high:g} each, "
-                "{most:g} in all). "
-                "If it is right, because late arrivals of busier buckets came in, say so with "
-                "{beyond_range:setting}.",
-                total=total,
-                rounds=rounds,
-                high=high,
-                most=most,
-                beyond_range="",
-            ),
+            f"a total of {total:g} is more than {counted(rounds, 'visitor')} can bring ({high:g} each, "
+            f"{most:g} in all). If it is right, because late arrivals of busier buckets came in, allow "
+            "it to be beyond the range.",
         )
     if total < least - slack and not (total < 0 <= low):
         raise BadField(
             "total",
-            sentence(
-                "a total of {total:g} is less than {rounds:visitors} can bring ({low:g} each, "
-                "{least:g} in all). "
-                "If it is right, say so with {beyond_range:setting}.",
-                total=total,
-                rounds=rounds,
-                low=low,
-                least=least,
-                beyond_range="",
-            ),
+            f"a total of {total:g} is less than {counted(rounds, 'visitor')} can bring ({low:g} each, "
+            f"{least:g} in all). If it is right, allow it to be beyond the range.",
         )

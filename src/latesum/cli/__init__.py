@@ -5,11 +5,14 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+_FILE_OPTIONS = "--columns, --date-format, --decimal, --sheet, --skip-lines, --preset, --add-up"
+
 
 def main() -> None:
     """Run the command line; bad input ends with one sentence and exit code 2."""
     from latesum._checks import InvalidInput
     from latesum._extras import MissingExtra, need
+    from latesum.errors import BadFile
 
     # A policy, delay or measure of your own may lie in a file of the folder you are in; last, so
     # that no file there is taken for a library.
@@ -22,6 +25,8 @@ def main() -> None:
         app()
     except (InvalidInput, MissingExtra) as refusal:
         print(f"latesum: {refusal}", file=sys.stderr)
+        if isinstance(refusal, BadFile):
+            print(f"  How a file is read: {_FILE_OPTIONS}.", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
         print("latesum: interrupted.", file=sys.stderr)

@@ -78,7 +78,7 @@ def next_option(
                 print(f"The winner is {winner}: `latesum campaign finish` keeps it from now on.")
             for each in health:
                 if each.level != "note":  # `status` has those too
-                    print(f"{'ALARM:' if each.level == 'alarm' else '!'} {each.sentence}")
+                    print(f"{'ALARM:' if each.level == 'alarm' else '!'} {each.text}")
 
 
 def _say_decisions(decisions: list[Decision]) -> None:
@@ -132,7 +132,7 @@ def check(
         print(json.dumps(rows, indent=2))
     else:
         for name, each in found:
-            print(f"{name}: {'ALARM: ' if each.level == 'alarm' else ''}{each.sentence}")
+            print(f"{name}: {'ALARM: ' if each.level == 'alarm' else ''}{each.text}")
     if found:
         raise typer.Exit(1)
 

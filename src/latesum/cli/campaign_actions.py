@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from latesum._checks import InvalidInput
-from latesum._sentences import counted
+from latesum._render import counted
 from latesum.campaigns.actions import ACTIONS
 from latesum.cli.campaign_new import read_fields, read_parameters, with_fields
 from latesum.cli.campaign_options import (

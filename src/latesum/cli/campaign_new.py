@@ -158,7 +158,7 @@ def new_campaign(
             print(f"Warning: {made.status().warnings[0]}")
         for each in made.health():
             if each.code == "noisy demand":  # before anything is lost by it
-                print(f"Warning: {each.sentence}")
+                print(f"Warning: {each.text}")
 
 
 def read_fields(given: Mapping[str, str | None]) -> dict[str, Any]:

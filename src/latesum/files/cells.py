@@ -14,7 +14,6 @@ from decimal import Decimal
 from typing import Any
 
 from latesum._checks import shortened
-from latesum._sentences import sentence
 from latesum.errors import BadCell
 from latesum.files.form import DAY_FIRST, MONTH_FIRST, FileForm
 
@@ -103,15 +102,8 @@ def number(
         mark = "." if "." in text else ","
         as_whole, share = text.replace(mark, ""), text.replace(mark, ".")
         raise BadCell(
-            sentence(
-                "{cell!r} can be read in two ways, as {whole} and as {share}; say with "
-                "{decimal:setting} which "
-                "mark is the decimal one.",
-                cell=shortened(cell.strip()),
-                whole=as_whole,
-                share=share,
-                decimal=(f"'{_other_mark(mark)}'", f"'{mark}'"),
-            )
+            f"{shortened(cell.strip())!r} can be read in two ways, as {as_whole} and as {share}; "
+            f"set the decimal mark to '{_other_mark(mark)}' or '{mark}'."
         )
     found = _with_decimal(text, decimal or _seen_decimal(text), form.thousands)
     if found is None:
@@ -182,13 +174,9 @@ def _no_number(shown: str, text: str, decimal: str | None) -> str:
     if text.endswith("%"):
         return f"{shortened(shown)!r} is a share, and a count or an amount is wanted."
     if decimal is not None and re.search(r"[.,]", text):
-        return sentence(
-            "{cell!r} is not a number; the decimal mark of this file is {mark!r}; "
-            "{decimal:setting} says "
-            "another.",
-            cell=shortened(shown),
-            mark=decimal,
-            decimal="",
+        return (
+            f"{shortened(shown)!r} is not a number; the decimal mark of this file is {decimal!r}; "
+            "set another one if it is wrong."
         )
     if text.startswith("="):
         return (
@@ -235,14 +223,8 @@ def day_text(cell: Cell, form: FileForm) -> str:
         day, month = (first, second) if day_first else (second, first)
         if int(month) > 12 >= int(day) and form.date_format is not None and mark != ".":
             raise BadCell(
-                sentence(
-                    "{cell!r} is no day of the calendar if it is read as {order}; "
-                    "{date_format:setting} says "
-                    "otherwise.",
-                    cell=shortened(text),
-                    order=form.date_format,
-                    date_format=MONTH_FIRST if day_first else DAY_FIRST,
-                )
+                f"{shortened(text)!r} is no day of the calendar if it is read as {form.date_format}; "
+                f"set the date format to {MONTH_FIRST if day_first else DAY_FIRST} if it is that."
             )
         return _checked_day(text, year, month, day, rest)
     if found := _NAMED_MONTH.fullmatch(text):
@@ -255,13 +237,7 @@ def day_text(cell: Cell, form: FileForm) -> str:
             return _checked_day(text, found["year"], str(numbers[0]), day, found["rest"])
     if _SHORT_YEAR.match(text):
         raise BadCell(
-            sentence(
-                "{cell!r} has a year of two digits; say with {date_format:setting}, such as "
-                "'%d.%m.%y', how it "
-                "is written.",
-                cell=shortened(text),
-                date_format="",
-            )
+            f"{shortened(text)!r} has a year of two digits; set the date format, such as '%d.%m.%y'."
         )
     return text
 
@@ -291,12 +267,8 @@ def _day_comes_first(text: str, mark: str, form: FileForm) -> bool:
     if order != EITHER_FIRST:
         return order == DAY_FIRST
     raise BadCell(
-        sentence(
-            "{cell!r} can be read in two ways; say with {date_format:setting} which number is "
-            "the day.",
-            cell=shortened(text),
-            date_format=(DAY_FIRST, MONTH_FIRST),
-        )
+        f"{shortened(text)!r} can be read in two ways; set the date format to {DAY_FIRST} or "
+        f"{MONTH_FIRST}."
     )
 
 
@@ -314,11 +286,7 @@ def _by_pattern(text: str, pattern: str) -> str:
         found = datetime.datetime.strptime(text, pattern)
     except ValueError:
         raise BadCell(
-            sentence(
-                "{cell!r} is not written as {date_format:setting} says.",
-                cell=shortened(text),
-                date_format=repr(pattern),
-            )
+            f"{shortened(text)!r} is not written as the date format {pattern!r} says."
         ) from None
     if any(part in pattern for part in ("%H", "%I", "%X", "%c")):
         return found.isoformat(sep=" ")

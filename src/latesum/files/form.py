@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from latesum._checks import InvalidInput, known_name, shortened, whole_number
-from latesum._sentences import sentence
 from latesum.files.presets import PRESETS
 
 #: In place of a pattern: only which of the two numbers is the day.
@@ -185,12 +184,6 @@ def _check_pattern(pattern: str) -> None:
         right = False
     if not right:
         raise InvalidInput(
-            sentence(
-                "{date_format:setting} is {names}, or a pattern with year, month and day, such "
-                "as '%d.%m.%Y', "
-                "not {pattern!r}.",
-                date_format="",
-                names=f"{DAY_FIRST}, {MONTH_FIRST}",
-                pattern=shortened(pattern),
-            )
+            f"the date format is {DAY_FIRST}, {MONTH_FIRST}, or a pattern with year, month and day, "
+            f"such as '%d.%m.%Y', not {shortened(pattern)!r}."
         )

@@ -21,7 +21,6 @@ from typing import IO, Any
 
 from latesum._checks import InvalidInput, shortened
 from latesum._extras import need, require
-from latesum._sentences import sentence
 from latesum.errors import BadFile
 from latesum.files.cells import Cell
 
@@ -92,12 +91,7 @@ def open_rows(
     kind = check_library(source)
     if sheet is not None and kind != "Excel":
         raise InvalidInput(
-            sentence(
-                "only an Excel file has sheets, and this is {file_kind}; leave {sheet:setting} "
-                "out.",
-                file_kind=kind,
-                sheet="",
-            )
+            f"only an Excel file has sheets, and this is {kind}; leave the sheet out."
         )
     if kind == "Excel":
         return _open_excel(source, is_names, skip_lines, sheet)
@@ -341,11 +335,7 @@ def _chosen_sheet(
     if len(fitting) > 1:
         titles = [repr(shortened(each.title)) for each, _ in fitting]
         raise InvalidInput(
-            sentence(
-                "several sheets hold such a table: {titles}; say which with {sheet:setting}.",
-                titles=", ".join(titles),
-                sheet="",
-            )
+            f"several sheets hold such a table: {', '.join(titles)}; name one of them as the sheet."
         )
     return fitting[0] if fitting else filled[0][:2]
 

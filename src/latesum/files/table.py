@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from latesum._checks import known_name, shortened
-from latesum._sentences import sentence
 from latesum.errors import MAX_PROBLEMS, BadFile
 from latesum.files.cells import Cell, day_text, is_empty, number, unguarded
 from latesum.files.form import FileForm
@@ -273,17 +272,13 @@ def preset_hint(names: list[str]) -> str:
     """A sentence that names the preset which knows these columns; names are without capitals.
 
     >>> preset_hint(["day", "clicks", "conversions"])
-    ' It looks like a report of Google Ads: --preset google-ads reads it.'
+    ' It looks like a report of Google Ads: the preset google-ads reads it.'
     """
     for name, preset in PRESETS.items():
         if all(
             any(c.name.lower() in names for c in columns) for columns in preset.columns.values()
         ):
-            return sentence(
-                " It looks like a report of {tool}: {preset:setting} reads it.",
-                tool=preset.title,
-                preset=name,
-            )
+            return f" It looks like a report of {preset.title}: the preset {name} reads it."
     return ""
 
 
@@ -294,7 +289,7 @@ def in_row(line: int, what: str, column: str | None = None) -> str:
     'row 3, column total: it is empty.'
     """
     where = f"row {line}" + ("" if column is None else f", column {column}")
-    return sentence("{where}: {what}", where=where, what=what)
+    return f"{where}: {what}"
 
 
 def shown_names(names: list[str]) -> str:
@@ -303,12 +298,8 @@ def shown_names(names: list[str]) -> str:
 
 
 def _wrong_width(cells: int, columns: int) -> str:
-    return sentence(
-        "it has {cells:,} columns, and the first line names {columns}; put a value that "
-        "contains the separator "
-        'into quotes "..."'
-        + (", or say {decimal:setting} if the comma is decimal." if columns == 1 else "."),
-        cells=cells,
-        columns=columns,
-        decimal="','",
+    return (
+        f"it has {cells:,} columns, and the first line names {columns}; put a value that "
+        'contains the separator into quotes "..."'
+        + (", or set the decimal mark to ',' if the comma is decimal." if columns == 1 else ".")
     )

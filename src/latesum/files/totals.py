@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from latesum._checks import InvalidInput, shortened
-from latesum._sentences import counted, sentence
+from latesum._render import counted
 from latesum.errors import MAX_PROBLEMS, BadCell, BadField, BadFile
 from latesum.files.batches import CheckWanted, always_wanted, in_batches
 from latesum.files.cells import EITHER_FIRST, Cell, day_order, is_empty, moment
@@ -127,9 +127,7 @@ def read_totals(
         raise _refused(
             table,
             "no column says which region a row is of, and this campaign has regions; name one "
-            "'region', or say "
-            "which it is with {columns:setting}. The columns are: {there}.",
-            columns="region=NAME",
+            "'region', or set columns to region=NAME.",
         )
     _check_weeks(table, every)
     if most_rows is not None and (table.source.count or 0) > most_rows:
@@ -226,13 +224,8 @@ def read_history(
         there = ", ".join(shortened(name) for name in (*found.columns.values(), *found.ignored))
         raise BadFile(
             [
-                sentence(
-                    "no row has a total, and a history is there for its totals. The columns "
-                    "are: {there}. Name the "
-                    "one of the totals 'total', or say which it is with {columns:setting}.",
-                    there=there,
-                    columns="total=NAME",
-                )
+                f"no row has a total, and a history is there for its totals. The columns are: {there}. "
+                "Name the one of the totals 'total', or set columns to total=NAME."
             ]
         )
     return _added_up(found) if regions is False and found.regions else found
@@ -281,23 +274,17 @@ def _notes(table: FileTable, time_basis: Dated | None) -> tuple[str, ...]:
     notes = [] if table.left_out_sentence is None else [table.left_out_sentence]
     if time_basis == "arrival" and table.dated == "decision":
         notes.append(
-            sentence(
-                "{column} is dated by the click, and this campaign's totals should be dated by "
-                "arrival: young "
-                "days look worse than they are. Export a column by conversion time, or use a "
-                "campaign with "
-                "{time_basis:setting}.",
-                column=table.column("total"),
-                time_basis="decision",
-            )
+            f"{table.column('total')} is dated by the click, and this campaign's totals should be dated "
+            "by arrival: young days look worse than they are. Export a column by conversion time, or "
+            "use a campaign whose time basis is decision."
         )
     return tuple(notes)
 
 
-def _refused(table: FileTable, template: str, **fields: Any) -> BadFile:
-    """The columns cannot be used; the sentence names them as `there`."""
-    what = sentence(template, there=shown_names(table.names), **fields)
-    return BadFile([in_row(table.line, what)])
+def _refused(table: FileTable, what: str, looks: str = "") -> BadFile:
+    """The columns cannot be used; the message names those that are there."""
+    there = shown_names(table.names)
+    return BadFile([in_row(table.line, f"{what} The columns are: {there}.{looks}")])
 
 
 def _check_columns(table: FileTable, time_basis: Dated | None) -> None:
@@ -308,23 +295,18 @@ def _check_columns(table: FileTable, time_basis: Dated | None) -> None:
         raise _refused(
             table,
             "no column says which bucket a row is for; name one of them 'bucket' or 'date', or "
-            "say which it is "
-            "with {columns:setting}. The columns are: {there}.{looks}",
-            columns="bucket=NAME",
-            looks=looks,
+            "set columns to bucket=NAME.",
+            looks,
         )
     if not any(name in table.places for name in _FIELDS):
-        remedy = "rename yours, or say which they are with {columns:setting}"
+        remedy = "; rename yours, or"
         if preset is not None:
-            remedy = "nor one that a report of {tool} has; say which it is with {columns:setting}"
+            remedy = f", nor one that a report of {PRESETS[preset].title} has;"
         raise _refused(
             table,
-            "there is neither a column 'rounds' nor a column 'total'; "
-            + remedy
-            + ". The columns are: {there}.{looks}",
-            columns="rounds=NAME,total=NAME",
-            looks=looks,
-            tool="" if preset is None else PRESETS[preset].title,
+            f"there is neither a column 'rounds' nor a column 'total'{remedy} set columns to "
+            "rounds=NAME,total=NAME.",
+            looks,
         )
     if preset is not None:
         return
@@ -333,23 +315,21 @@ def _check_columns(table: FileTable, time_basis: Dated | None) -> None:
         if len(found) > 1 and not (field != "bucket" and field in found):
             raise _refused(
                 table,
-                "the columns {all} can all be the {field}; name one of them '{field}', or say "
-                "which it is with "
-                "{columns:setting}. The columns are: {there}.{looks}",
-                all=" and ".join(found),
-                field=field,
-                columns=f"{field}=NAME",
-                looks=looks,
+                f"the columns {' and '.join(found)} can all be the {field}; name one of them "
+                f"'{field}', or set columns to {field}=NAME.",
+                looks,
             )
     if looks and time_basis is not None and "total" not in given:
         # Its totals may be dated by the click, and only the preset knows.
-        raise _refused(
-            table,
-            "by its columns this may be the report of an advertising tool, which dates totals "
-            "in its own way."
-            "{looks} If it is none, say {columns:setting}.",
-            looks=looks,
-            columns=f"total={table.column('total')}",
+        raise BadFile(
+            [
+                in_row(
+                    table.line,
+                    "by its columns this may be the report of an advertising tool, which dates "
+                    f"totals in its own way.{looks} If it is none, set columns to "
+                    f"total={table.column('total')}.",
+                )
+            ]
         )
 
 
@@ -357,13 +337,15 @@ def _check_weeks(table: FileTable, every: str | None) -> None:
     """A column of weeks in a campaign of days would set the total of a week for its first day."""
     name = table.column("bucket")
     if name.lower() == "week" and every in ("hour", "day") and "bucket" not in table.form.columns:
-        raise _refused(
-            table,
-            "the rows are for weeks, and this campaign's buckets are {every}s; export them by "
-            "{every}, or say "
-            "{columns:setting} if the rows are for {every}s.",
-            columns=f"bucket={name}",
-            every=every,
+        raise BadFile(
+            [
+                in_row(
+                    table.line,
+                    f"the rows are for weeks, and this campaign's buckets are {every}s; export "
+                    f"them by {every}, or set columns to bucket={name} if the rows are for "
+                    f"{every}s.",
+                )
+            ]
         )
 
 

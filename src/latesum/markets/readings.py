@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from latesum._sentences import sentence
 from latesum.markets.config import PATTERNS, MarketConfig
 from latesum.markets.filter_kernels import CLIP
 from latesum.markets.model import Hyper, Posterior, fit
@@ -179,8 +178,8 @@ def noisy_demand(rows: Iterable[RegionRow], bucket: int, settings: MarketConfig)
     >>> settings = MarketConfig(("old", "new"), 60, before="old")
     >>> level = 700 * np.exp(np.cumsum(0.12 * np.random.default_rng(4).standard_normal(40)))
     >>> wild = [RegionRow("", day, 9000, "old", round(level[day])) for day in range(-40, 0)]
-    >>> noisy_demand(wild, 0, settings)[:15], noisy_demand([row._replace(total=700) for row in wild], 0, settings)
-    ('Demand walks by', None)
+    >>> noisy_demand(wild, 0, settings)[:14], noisy_demand([row._replace(total=700) for row in wild], 0, settings)
+    ('Demand changes', None)
     """
     hyper = learned(Panel.of(rows, settings, bucket), settings)
     return _noisy(_walk(hyper, settings), settings)
@@ -194,11 +193,9 @@ def _walk(hyper: Hyper, settings: MarketConfig) -> float:
 def _noisy(walk: float, settings: MarketConfig) -> str | None:
     if walk < NOISY_WALK or len(settings.regions) > 1:
         return None
-    return sentence(
-        "Demand walks by {walk:.0%} a {bucket:unit}: expect to lose half of what an equal split loses. {remedy}",
-        kind="noisy demand", walk=walk, bucket="",
-        remedy="Use regions." if settings.rounds_known else "Tell the visitors, or use regions.",
-    )  # fmt: skip
+    remedy = "Use regions." if settings.rounds_known else "Record the visitors, or use regions."
+    return (f"Demand changes by {walk:.0%} from one bucket to the next: expect to lose half of what an "
+   f"equal split loses. {remedy}")  # fmt: skip
 
 
 def effects_of(
@@ -273,11 +270,8 @@ def _origins(panel: Panel, found: Posterior, settings: MarketConfig) -> tuple[Or
 
 def _warnings(panel: Panel, found: Posterior, settings: MarketConfig, walk: float) -> Iterable[str]:
     if int(panel.known.sum()) < FIRST_SEARCH:
-        yield sentence(
-            "Fewer than {fewest:buckets} are known, so the noise, the drift and the delay are those that are "
-            "usual; a history (rows before the start) would tell them.",
-            kind="little known", fewest=FIRST_SEARCH,
-        )  # fmt: skip
+        yield (f"Fewer than {FIRST_SEARCH} totals are known, so the noise, the drift and the delay are those "
+   "that are usual; a history (totals from before the start) would show them.")  # fmt: skip
     if (noisy := _noisy(walk, settings)) is not None:
         yield noisy
     if not settings.novelty and _seem_to_change(panel, found, settings):
@@ -288,11 +282,8 @@ def _warnings(panel: Panel, found: Posterior, settings: MarketConfig, walk: floa
         )
     told = settings.delay.mean
     if not 0.67 < found.hyper.delay / told < 1.5:
-        yield sentence(
-            "Sales come about {delay:buckets} late, not {told:.2g} as was told; a new campaign should be told so, "
-            "because the time between two changes follows what was told.",
-            kind="another delay", delay=found.hyper.delay, told=told,
-        )  # fmt: skip
+        yield (f"The delay is about {found.hyper.delay / told:.2g} times the one that was given; set up a new "
+   "campaign with it, because the time between two changes follows the given delay.")  # fmt: skip
     layout = found.layout
     if not layout.own:
         if settings.lags == "auto":

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput, finite_number, shortened, whole_number
-from latesum._sentences import counted
+from latesum._render import counted
 from latesum.experiments import stats
 from latesum.experiments.engine import RunOptions, run
 from latesum.experiments.markets.spec import MarketRunSpec

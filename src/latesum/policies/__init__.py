@@ -1,6 +1,5 @@
 """What decides from totals: one policy a file, and the protocol that all of them keep to."""
 
-from latesum._sentences import sentence
 from latesum.policies.ars_ucb import ARSUCB
 from latesum.policies.base import Block, Estimate, Play, Policy
 from latesum.policies.clw import CLW
@@ -34,5 +33,4 @@ __all__ = [
     "check",
     "from_state",
     "register",
-    "sentence",
 ]

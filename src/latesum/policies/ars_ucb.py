@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 
 from latesum._checks import finite_number
-from latesum._sentences import sentence
 from latesum.policies.base import Block, Play
 from latesum.policies.fixed import PlainMeans
 
@@ -102,4 +101,4 @@ class ARSUCB(PlainMeans):
         times = ", ".join(
             f"{name} {chosen} times" for name, chosen in zip(self.names, self._chosen, strict=True)
         )
-        return [sentence("Chosen so far: {times}.", kind="chosen", times=times)]
+        return [f"Chosen so far: {times}."]

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from latesum._checks import InvalidInput, finite_number, whole_number
-from latesum._sentences import sentence
+from latesum._render import counted
 from latesum.policies.history import check_history
 from latesum.policies.hooks import Hooks
 from latesum.policies.parameters import arguments_of, checked_names, parameters_of, typed
@@ -232,10 +232,7 @@ class Policy(Hooks):
 
     def findings(self) -> list[str]:
         """What the policy has found out so far, in sentences for a person."""
-        gone = [
-            sentence("{option} was taken away.", kind="taken away", option=self.names[arm])
-            for arm in sorted(self._dropped)
-        ]
+        gone = [f"{self.names[arm]} was taken away." for arm in sorted(self._dropped)]
         return [*self._findings(), *gone]
 
     def reason(self) -> str:
@@ -245,12 +242,8 @@ class Policy(Hooks):
     def explain(self) -> list[str]:
         """What the policy knows and does, in sentences for a person."""
         asked = self.ask()
-        following = sentence(
-            "Next: {option} for {rounds:block}, {why}.",
-            kind="next",
-            option=self.names[asked.arm],
-            rounds=asked.rounds,
-            why=self.reason(),
+        following = (
+            f"Next: {self.names[asked.arm]} for {counted(asked.rounds, 'round')}, {self.reason()}."
         )
         return [*self.findings(), following]
 

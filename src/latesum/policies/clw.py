@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 
 from latesum._checks import finite_number, whole_number
-from latesum._sentences import sentence
 from latesum.policies.base import Block, Play, Policy
 
 
@@ -132,4 +131,4 @@ class CLW(Policy):
     def _findings(self) -> list[str]:
         chances = self._probabilities()
         shares = ", ".join(f"{self.names[arm]} {chance:.0%}" for arm, chance in chances.items())
-        return [sentence("Exp3 draws {shares}.", kind="draws", shares=shares)]
+        return [f"Exp3 draws {shares}."]

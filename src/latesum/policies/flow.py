@@ -9,7 +9,6 @@ from typing import Any, Literal
 import numpy as np
 
 from latesum._checks import InvalidInput, finite_number, known_name, whole_number
-from latesum._sentences import sentence
 from latesum.policies.base import Block, Play, Policy
 from latesum.policies.flow_balance import FlowBalance
 from latesum.policies.history import Before, check_before, check_history
@@ -290,11 +289,7 @@ class Flow(Policy):
 
     def _reason(self) -> str:
         if self._following is not None:
-            return sentence(
-                "and then {option}, whatever is seen until then",
-                kind="look ahead",
-                option=self.names[self._following[0]],
-            )
+            return f"and then {self.names[self._following[0]]}, whatever is seen until then"
         if not self._balance.last_played[self._arm]:
             return "because it has not been tried yet"
         if self._untried() is not None:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from latesum._checks import finite_number, known_name, whole_number
-from latesum._sentences import sentence
+from latesum._render import counted
 from latesum.policies.base import Block, Play, Policy
 from latesum.policies.schedules import (
     KnownBound,
@@ -195,30 +195,15 @@ class ODAAF(Policy):
 
     def _findings(self) -> list[str]:
         findings: list[str] = [
-            sentence(
-                "{option} was dropped after phase {phase}: its mean {mean:mean} is more than "
-                "{tolerance:points} below {leader}'s {best:mean}.",
-                kind="dropped",
-                option=self.names[int(arm)],
-                phase=phase,
-                mean=mean,
-                tolerance=tolerance,
-                leader=self.names[int(leader)],
-                best=best,
-            )
+            f"{self.names[int(arm)]} was dropped after phase {phase}: its mean {mean:.3f} is more than "
+            f"{tolerance:g} below {self.names[int(leader)]}'s {best:.3f}."
             for phase, tolerance, arm, mean, leader, best in self._eliminated
         ]
         if self.phase is not None:
             findings.append(
-                sentence(
-                    "Phase {phase} plays {options} until each has {rounds:rounds} and then drops "
-                    "those more than {tolerance:points} below the best.",
-                    kind="phase",
-                    phase=self.phase,
-                    options=", ".join(self.names[arm] for arm in sorted(self._active)),
-                    rounds=self.phase_rounds[self._m],
-                    tolerance=self._tolerance(),
-                )
+                f"Phase {self.phase} plays {', '.join(self.names[arm] for arm in sorted(self._active))} "
+                f"until each has {counted(self.phase_rounds[self._m], 'round')} and then drops those more "
+                f"than {self._tolerance():g} below the best."
             )
         return findings
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from latesum import _render
-from latesum._sentences import sentence
 from latesum.policies.plays import Estimate, Purpose
 
 
@@ -18,10 +17,7 @@ def usual_reason(purpose: Purpose, known: int | None) -> str:
     if purpose == "override":
         return "as ordered"
     if known is None and purpose == "commit":
-        return sentence(
-            "though nothing is known yet: the rounds to learn from are over",
-            kind="nothing known at the end",
-        )
+        return "though nothing is known yet: the rounds to learn from are over"
     if known is None:
         reason = "because nothing is known yet"
         return f"to learn about it, {reason}" if purpose == "learn" else reason
@@ -34,22 +30,16 @@ def usual_reason(purpose: Purpose, known: int | None) -> str:
 
 def say_estimate(option: str, mean: float, worth: float, bound: float) -> str:
     """What is believed of an arm, how well it is known, and how good it might be."""
-    return sentence(
-        "{option} has a mean of about {mean:mean}, as sure as from {worth:rounds} without delay; "
-        "it might be as good as {bound:mean}.",
-        kind="estimate",
-        option=option,
-        mean=float(mean),
-        worth=float(worth),
-        bound=min(float(bound), 1.0),
+    return (
+        f"{option} has a mean of about {mean:.3f}, equivalent to "
+        f"{_render.counted(f'{worth:,.0f}', 'observation')} without delay; it may be as good as "
+        f"{min(bound, 1.0):.3f}."
     )
 
 
 def say_before(mean: float) -> str:
     """What is believed of what ran before the start."""
-    return sentence(
-        "What ran before had a mean of about {mean:mean}.", kind="before", mean=float(mean)
-    )
+    return f"What ran before had a mean of about {mean:.3f}."
 
 
 def as_html(typed: str, sentences: list[str], estimates: Iterable[Estimate]) -> str:

@@ -14,8 +14,6 @@ from sqlalchemy.exc import DBAPIError, TimeoutError
 from starlette.exceptions import HTTPException
 
 from latesum._checks import InvalidInput
-from latesum._sentences import ProgramReader, Reader
-from latesum.campaigns.page_words import PageReader
 from latesum.errors import (
     MAX_PROBLEMS,
     BadFile,
@@ -104,8 +102,8 @@ def set_up_errors(app: FastAPI, methods_of: Callable[[str], set[str]]) -> None:
     @app.exception_handler(OverflowError)
     @app.exception_handler(DBAPIError)
     @app.exception_handler(TimeoutError)
-    async def known(request: Request, error: Exception) -> JSONResponse:
-        return answer_to(error, reader_of(request))
+    async def known(_: Request, error: Exception) -> JSONResponse:
+        return answer_to(error)
 
     @app.exception_handler(RequestValidationError)
     async def not_valid(_: Request, error: RequestValidationError) -> JSONResponse:
@@ -121,23 +119,12 @@ def set_up_errors(app: FastAPI, methods_of: Callable[[str], set[str]]) -> None:
         return JSONResponse({"error": sentence, "details": []}, error.status_code, headers)
 
 
-def reader_of(request: Request) -> Reader:
-    """Who reads the answer: someone at our page, whose fields have labels, or a program."""
-    return reader_at(page=PAGE_HEADER in request.headers)
-
-
-def reader_at(*, page: bool) -> Reader:
-    """The reader of an answer, at the page or elsewhere."""
-    return PageReader() if page else ProgramReader()
-
-
-def answer_to(error: Exception, reader: Reader) -> JSONResponse:
+def answer_to(error: Exception) -> JSONResponse:
     """What an error is answered with, wherever it was raised."""
     if isinstance(error, Refused):
-        told = {**error.content, **_told(reader, error.content["error"], error.content["details"])}
-        return JSONResponse(told, error.status, error.headers)
+        return JSONResponse(error.content, error.status, error.headers)
     if isinstance(error, InvalidInput):
-        return _invalid(error, reader)
+        return _invalid(error)
     if isinstance(error, OverflowError):
         return error_answer(422, "a number or a date is too large to be used.")
     if isinstance(error, DBAPIError | TimeoutError):
@@ -145,20 +132,16 @@ def answer_to(error: Exception, reader: Reader) -> JSONResponse:
     return unexpected(error)
 
 
-def _told(reader: Reader, sentence: str, details: list[str]) -> dict[str, Any]:
-    return {"error": reader.tell(sentence), "details": [reader.tell(each) for each in details]}
-
-
-def _invalid(error: InvalidInput, reader: Reader) -> JSONResponse:
+def _invalid(error: InvalidInput) -> JSONResponse:
     details = error.problems if isinstance(error, BadFile) else []
-    sentence = error.heading if isinstance(error, BadFile) else error.sentence
+    sentence = error.heading if isinstance(error, BadFile) else str(error)
     if isinstance(error, ReadOnly):
-        return error_answer(503, reader.tell(sentence))
+        return error_answer(503, sentence)
     unknown = isinstance(error, UnknownCampaign | UnknownBucket)
     status = (
         404 if unknown else 409 if isinstance(error, Conflicting | Moved | NotPossible) else 422
     )
-    return JSONResponse(_told(reader, sentence, details), status)
+    return JSONResponse({"error": sentence, "details": details}, status)
 
 
 def store_failed(error: BaseException) -> JSONResponse:

@@ -9,7 +9,7 @@ from datetime import date
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
-from latesum._sentences import counted
+from latesum._render import counted
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.status import Status
 from latesum.service.cache import CachedCampaign

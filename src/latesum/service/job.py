@@ -18,7 +18,7 @@ from typing import Any
 from latesum._render import finite
 from latesum.campaigns.campaign import Campaign
 from latesum.campaigns.store import Store
-from latesum.service.errors import Refused, answer_to, reader_at
+from latesum.service.errors import Refused, answer_to
 from latesum.service.logs import logging_config
 from latesum.service.models import PastRow
 from latesum.service.uploads import Upload, read_rows, take_history, take_in
@@ -48,12 +48,12 @@ def do(kind: str, given: dict[str, Any], body: bytes, tell: Tell) -> tuple[int, 
     except MemoryError:
         return answered(Refused(422, "this needs too much memory; send it in parts."))
     except Exception as error:
-        return answered(error, page=bool(given.get("sent", {}).get("page")))
+        return answered(error)
 
 
-def answered(error: Exception, *, page: bool = False) -> tuple[int, Any]:
+def answered(error: Exception) -> tuple[int, Any]:
     """What an error is answered with."""
-    answer = answer_to(error, reader_at(page=page))
+    answer = answer_to(error)
     return answer.status_code, json.loads(bytes(answer.body))
 
 

@@ -6,13 +6,11 @@ It is done in a thread or by a process of its own (`job.py`); nothing here knows
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from typing import Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from latesum._checks import shortened
-from latesum._sentences import Reader
 from latesum.campaigns.campaign import Campaign
 from latesum.campaigns.importing import Imported, import_totals, imported
 from latesum.campaigns.verdicts import Allowed, Recorded, Row
@@ -20,7 +18,7 @@ from latesum.errors import MAX_PROBLEMS, BadRows, MissingExtra
 from latesum.files import FileForm
 from latesum.files.table import in_row
 from latesum.files.totals import read_history
-from latesum.service.errors import Refused, reader_at
+from latesum.service.errors import Refused
 from latesum.service.models import MOST_ROWS, BulkRow
 from latesum.service.sentences import of_problem
 
@@ -39,7 +37,6 @@ class Upload(NamedTuple):
         by: Who sent it.
         allowed: What rows may do (`Allowed`).
         dry_run: Whether nothing is to be written.
-        page: Whether it was sent by our page, which has fields with labels.
         remember: Whether the next file is read as this one.
     """
 
@@ -48,7 +45,6 @@ class Upload(NamedTuple):
     by: str = ""
     allowed: tuple[bool, ...] = ()
     dry_run: bool = False
-    page: bool = False
     remember: bool = True
 
 
@@ -88,14 +84,9 @@ def take_history(body: bytes, sent: Upload) -> tuple[int, dict[str, Any]]:
         "regions": found.regions,
         "first": labels[0],
         "last": labels[-1],
-        "notes": _told(found.notes, sent),
+        "notes": found.notes,
     }
     return 200, content
-
-
-def _told(sentences: Iterable[str], sent: Upload) -> list[str]:
-    reader = reader_at(page=sent.page)
-    return [reader.tell(each) for each in sentences]
 
 
 def _import_rows(
@@ -153,25 +144,24 @@ def _where(*parts: object) -> str:
 
 
 def _answer(found: Imported, allowed: Allowed, sent: Upload) -> tuple[int, dict[str, Any]]:
-    reader = reader_at(page=sent.page)
-    rows = [{**verdict_json(result, reader), "row": line} for line, result in found.rows]
+    rows = [{**verdict_json(result), "row": line} for line, result in found.rows]
     if found.written or sent.dry_run:
         content: dict[str, Any] = {
-            "written": found.written, "ignored": found.ignored, "notes": _told(found.notes, sent), "rows": rows,
-        }  # fmt: skip
+            "written": found.written,
+            "ignored": found.ignored,
+            "notes": found.notes,
+            "rows": rows,
+        }
         return 200, content
     bad = [(line, result) for line, result in found.rows if result.stops(allowed)]
     content = {
         "error": "nothing was written, because of rows that are conflicting or of unknown buckets.",
-        "details": [
-            f"row {line}: {reader.tell(row.note) or row.verdict}"
-            for line, row in bad[:MAX_PROBLEMS]
-        ],
+        "details": [f"row {line}: {row.note or row.verdict}" for line, row in bad[:MAX_PROBLEMS]],
         "rows": rows,
     }
     return 409, content
 
 
-def verdict_json(result: Recorded, reader: Reader) -> dict[str, Any]:
+def verdict_json(result: Recorded) -> dict[str, Any]:
     """A verdict as it is sent."""
-    return {**result._asdict(), "marks": list(result.marks), "note": reader.tell(result.note)}
+    return {**result._asdict(), "marks": list(result.marks)}

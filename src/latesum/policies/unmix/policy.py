@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput, finite_number, whole_number
-from latesum._sentences import sentence
+from latesum._render import counted
 from latesum.delays import Delay, parse, tabulated
 from latesum.policies.base import (
     Block,
@@ -507,24 +507,15 @@ class Unmix(Policy):
             found.append("Nothing is known of the delay yet: blocks double until it can be seen.")
         elif self._laws is None and rows.reported:
             mean = float(rows.theta @ rows.curve.bin_means)
-            if self._told_nothing:
-                said = sentence("Rewards are {mean:late} late on average.", kind="late", mean=mean)
-            else:
-                said = sentence(
-                    "Rewards are {mean:late} late on average (told: {told:,.4g}).", kind="late, as told",
-                    mean=mean, told=self.mean_delay,
-                )  # fmt: skip
-            found.append(said)
+            shown = f"{mean:,.0f}" if mean >= 100 else f"{mean:.3g}"
+            given = "" if self._told_nothing else f" (given: {self.mean_delay:,.6g})"
+            found.append(f"Rewards are about {counted(shown, 'round')} late on average{given}.")
         if self.before == "other" and rows.reported:
             found.append(say_before(self._mean(self.n_arms)))
         if rows.misfit > 1.5:
             found.append(
-                sentence(
-                    "Totals vary {times:.1f} times as much as rewards and delays of one law explain; all "
-                    "intervals are wider by that.",
-                    kind="misfit",
-                    times=math.sqrt(rows.misfit),
-                )
+                f"Totals vary {math.sqrt(rows.misfit):.1f} times as much as rewards and delays of one law "
+                "explain; all intervals are wider by that."
             )
         values = self._values()
         for arm, name in enumerate(self.names):

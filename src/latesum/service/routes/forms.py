@@ -14,7 +14,6 @@ from latesum.campaigns.actions import ACTIONS
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.describing import describe_event
 from latesum.campaigns.events import Event
-from latesum.campaigns.page_words import Words
 from latesum.errors import UnknownCampaign
 from latesum.files.presets import PRESETS
 from latesum.service.routes.admin import webhooks_of
@@ -132,8 +131,7 @@ def _find_events(campaign: Any, kind: str, search: str) -> list[tuple[Event, str
     settings: CampaignConfig = campaign.current_settings()
     kinds = _GROUPS.get(kind)
     events = [each for each in reversed(campaign.history()) if not kinds or each.kind in kinds]
-    words = Words(settings.buckets.every, settings.expected_rounds, settings.range)
-    told = [(event, words.tell(describe_event(event, settings))) for event in events]
+    told = [(event, describe_event(event, settings)) for event in events]
     text = search.casefold()
     return [each for each in told if text in each[1].casefold()]
 

@@ -17,7 +17,6 @@ from latesum import _render
 from latesum.campaigns import charts
 from latesum.campaigns.buckets import span_text
 from latesum.campaigns.config import CampaignConfig
-from latesum.campaigns.page_words import LABELS, PageReader
 from latesum.campaigns.static_page import chart_library, chart_library_version, status_section
 from latesum.campaigns.status import Status
 from latesum.campaigns.vocabulary import CampaignStatus
@@ -117,7 +116,7 @@ async def _list(campaigns: CampaignCache, asked: ListQuestion, who: Token) -> st
     return _page(
         "list_live.html", lines=found[(page - 1) * _LINES : page * _LINES], found=len(found),
         counts=count_glances(everything), all=len(everything), asked=asked, page=page, pages=pages,
-        n_colours=charts.N_COLOURS, who=who, reader=PageReader(),
+        n_colours=charts.N_COLOURS, who=who,
     )  # fmt: skip
 
 
@@ -252,7 +251,7 @@ async def log_out(request: Request, who: Who, holders: AllHolders) -> Response:
 
 def show_page(template: str, code: int = 200, /, **values: Any) -> HTMLResponse:
     """A whole page, which only the service's own scripts and styles are allowed in."""
-    html = _page(template, labels=LABELS, **values)
+    html = _page(template, **values)
     return HTMLResponse(html, code, _HEADERS)
 
 

@@ -8,11 +8,10 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.responses import JSONResponse
 
-from latesum._sentences import Reader
 from latesum.files import FileForm
 from latesum.files.form import read_columns
 from latesum.service.cache import CachedCampaign
-from latesum.service.errors import ON_ANY_ROUTE, PAGE_HEADER, Refused, documented, reader_of
+from latesum.service.errors import ON_ANY_ROUTE, Refused, documented
 from latesum.service.models import BulkAnswer, PastAnswer, Record, RecordAnswer, RefusedRows
 from latesum.service.routing import AllCampaigns, NamedCampaign, ScopedRoute, Who, needs, respond
 from latesum.service.tokens import Token
@@ -31,12 +30,11 @@ router = APIRouter(
 async def record(
     bucket: Annotated[str, Path(max_length=40, description="A date, time or number.")],
     record: Record,
-    request: Request,
     cached: NamedCampaign,
     who: Who,
 ) -> Response:
     """Set the rounds and the total of a bucket, apart or together; sent twice it changes nothing."""
-    return await _record(cached, bucket, None, record, who, reader_of(request))
+    return await _record(cached, bucket, None, record, who)
 
 
 @router.put(
@@ -47,12 +45,11 @@ async def record_in_region(
     region: Annotated[str, Path(max_length=64, description="The region.")],
     bucket: Annotated[str, Path(max_length=40, description="A date, time or number.")],
     record: Record,
-    request: Request,
     cached: NamedCampaign,
     who: Who,
 ) -> Response:
     """Set the rounds and the total of a bucket of a region."""
-    return await _record(cached, bucket, region, record, who, reader_of(request))
+    return await _record(cached, bucket, region, record, who)
 
 
 async def _record(
@@ -61,7 +58,6 @@ async def _record(
     region: str | None,
     record: Record,
     who: Token,
-    reader: Reader,
 ) -> Response:
     result = await cached.write(
         cached.campaign.record,
@@ -77,7 +73,7 @@ async def _record(
     )
     cached.workers.metrics.records.labels(result.verdict).inc()
     cached.forget_status()
-    return Response(json.dumps(verdict_json(result, reader)), media_type="application/json")
+    return Response(json.dumps(verdict_json(result)), media_type="application/json")
 
 
 EXCEL = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
@@ -178,7 +174,6 @@ async def upload(
         who.name,
         (even_if_final, beyond_range, skip_unknown),
         dry_run,
-        PAGE_HEADER in request.headers,
         not only_this_file,
     )
     try:
@@ -225,7 +220,7 @@ async def read_history(
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in ("text/csv", EXCEL, PARQUET):
         raise Refused(415, f"send a file as text/csv, {EXCEL} or {PARQUET}.")
-    sent = Upload(kind, form.to_json(), page=PAGE_HEADER in request.headers)
+    sent = Upload(kind, form.to_json())
     if is_small(body):
         run, threads = campaigns.workers.run, campaigns.workers.uploads
         status, content = await run(threads, take_history, body, sent)
