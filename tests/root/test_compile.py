@@ -9,7 +9,11 @@ from pathlib import Path
 import pytest
 
 import latesum
+from latesum.experiments.markets.spec import MarketRunSpec
+from latesum.markets.model import DENSE_REGIONS
+from latesum.policies import available
 from latesum.simulation import Beta
+from latesum.simulation.market import Market
 
 #: Two small kernels in files of their own, as the package has them, and one that calls the other.
 KERNELS = {
@@ -108,10 +112,6 @@ def test_the_same_holds_for_the_loop_of_the_baselines(package):
     assert fewer_plays < plays / 2
 
 
-#: Kernels that are compiled once for each kind of baseline, and what only these call.
-BY_KIND = "latesum.attributed."
-
-
 def versions():
     """The signatures of each kernel that this process has used."""
     return {
@@ -126,15 +126,23 @@ def versions():
 def test_a_kernel_has_one_version():
     """Two processes that compile at once can then only write the same code into one file."""
     problem = latesum.Problem([0.5, 0.6, 0.4], "uniform(0, 100)")
-    rewards = latesum.Problem([Beta(1, 3), 0.5], "exponential(9)")
-    for policy in ("odaaf", "flow", "unmix", "unmix-untold"):
-        for where in (problem, rewards):
+    rewards = latesum.Problem([Beta(1, 3), 0.5], "exponential(9).clipped(200)")
+    long = latesum.Problem([0.5, 0.6, 0.4], "uniform(0, 9000)")
+    undelayed = latesum.Problem([0.5, 0.6, 0.4], "constant(0)")
+    for policy in available("totals"):
+        for where in (problem, rewards, long):
             latesum.simulate(where, policy, 5_000, seed=1, bucket=50, report_lag=100)
             made = latesum.simulate(where, policy, 20_000, seed=1)
             made.policy.estimates()
+    for policy in available("attributed"):
+        where = (undelayed,) if policy == "improved-ucb" else (undelayed, problem, rewards, long)
+        for each in where:
+            latesum.simulate(each, policy, 2_000, seed=1)
+    for regions in (1, 2, DENSE_REGIONS + 1):
+        for policy in ("switchback", "switchback(lags='same')"):
+            MarketRunSpec(Market(regions=regions, buckets=8), policy).run(0)
     assert len(versions()) > 5
-    several = {name: found for name, found in versions().items() if len(found) > 1}
-    assert [name for name in several if not name.startswith(BY_KIND)] == []
+    assert {name: found for name, found in versions().items() if len(found) > 1} == {}
 
 
 def test_without_a_folder_that_can_be_written_kernels_work_and_are_not_kept(package):
