@@ -34,7 +34,7 @@ QUICK = {
 }
 #: What must be among the answers.
 SAID = {
-    "docs/start-practitioner.md": ("GO. ", "2026-03-05: ", "All rows were taken in", "offers.html")
+    "docs/start-practitioner.md": ("GO", "2026-03-05: ", "All rows were taken in", "offers.html")
 }
 #: The how-to guides: what their reader has already, and what is made shorter for the test.
 NOW = "export LATESUM_DATABASE_URL=shop.db LATESUM_NOW=2026-03-02T08:00"
