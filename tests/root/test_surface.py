@@ -71,7 +71,6 @@ INTERNAL = {
     "latesum.experiments.sweeps.grid.Misplaced",
     "latesum.service.errors.ClientLeft",
     "latesum.service.errors.Refused",
-    "latesum.service.helper_process.ProcessEnded",
 }
 
 

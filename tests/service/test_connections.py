@@ -120,7 +120,7 @@ def test_work_that_only_looks_ends_when_its_client_leaves(make_service):
         scope = {
             "type": "http", "method": "GET", "path": "/v1/campaigns/banner/status",
             "raw_path": b"/v1/campaigns/banner/status", "query_string": b"", "scheme": "http",
-            "headers": [(b"authorization", f"Bearer {service.secrets['read']}".encode())],
+            "headers": [(b"host", b"a"), (b"authorization", f"Bearer {service.secrets['read']}".encode())],
             "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 80), "root_path": "",
             "http_version": "1.1", "asgi": {"version": "3.0"},
         }  # fmt: skip
@@ -151,7 +151,7 @@ def test_a_slow_body_is_refused(make_service):
 
         scope = {
             "type": "http", "method": "POST", "path": "/login", "raw_path": b"/login",
-            "query_string": b"", "scheme": "http", "headers": [], "client": ("127.0.0.1", 1),
+            "query_string": b"", "scheme": "http", "headers": [(b"host", b"a")], "client": ("127.0.0.1", 1),
             "server": ("127.0.0.1", 80), "root_path": "", "http_version": "1.1",
             "asgi": {"version": "3.0"},
         }  # fmt: skip

@@ -130,7 +130,6 @@ class Client:
         """Set up a campaign; if it is there and just the same, nothing happens.
 
         Args:
-            campaign: Its name.
             settings: What `Campaign.create` takes, as JSON values.
         """
         made: dict[str, Any] = self._json("PUT", _path(campaign), json=settings)
@@ -148,9 +147,6 @@ class Client:
         """The option to show; kept for as long as the service says.
 
         Args:
-            campaign: Its name.
-            bucket: Which bucket; the present one without.
-            region: Which region, in a campaign that has some.
             fallback: What is returned, within a second, when the service does not answer as it
                 should, so that an application always has something to show. For the next second the
                 service is not asked again. A refusal, such as of a token, is raised nevertheless.
@@ -198,13 +194,8 @@ class Client:
         """Set what is known of a bucket; when this returns, it is durable.
 
         Args:
-            campaign: Its name.
-            bucket: Which bucket.
-            rounds: How often the option was shown.
-            total: What arrived.
             status: "provisional", "final" or "missing".
             shown: What was shown, if not what was decided.
-            region: Which region, in a campaign that has some.
             even_if_final: Correct a final value.
             beyond_range: The total is right, though out of its range.
         """
@@ -231,7 +222,6 @@ class Client:
         """Set many buckets, all or none.
 
         Args:
-            campaign: Its name.
             rows: A CSV, Excel or Parquet file, or rows with `bucket`, `rounds`, `total`, ...
             dry_run: Only say what would happen.
             skip_unknown: Leave out unknown buckets.
@@ -258,43 +248,25 @@ class Client:
     # Looking.
 
     def status(self, campaign: str) -> dict[str, Any]:
-        """Everything that the page shows.
-
-        Args:
-            campaign: Its name.
-        """
+        """Everything that the page shows."""
         found: dict[str, Any] = self._json("GET", _path(campaign, "status"))
         return found
 
     def estimates(self, campaign: str, level: float = 0.95) -> list[dict[str, Any]]:
-        """What is believed of each option.
-
-        Args:
-            campaign: Its name.
-            level: How sure the intervals are.
-        """
+        """What is believed of each option."""
         answer = self._json("GET", _path(campaign, "estimates"), params={"level": level})
         found: list[dict[str, Any]] = answer["estimates"]
         return found
 
     def explain(self, campaign: str, bucket: Bucket | None = None) -> list[str]:
-        """Why: now, or when the decision for a bucket was taken.
-
-        Args:
-            campaign: Its name.
-            bucket: Which bucket; now without.
-        """
+        """Why: now, or when the decision for a bucket was taken."""
         parameters = {} if bucket is None else {"bucket": _text(bucket)}
         answer = self._json("GET", _path(campaign, "explanation"), params=parameters)
         found: list[str] = answer["sentences"]
         return found
 
     def history(self, campaign: str) -> list[dict[str, Any]]:
-        """The whole log, oldest event first.
-
-        Args:
-            campaign: Its name.
-        """
+        """The whole log, oldest event first."""
         events: list[dict[str, Any]] = []
         more = True
         while more:
@@ -311,7 +283,6 @@ class Client:
         """Do an operator action once; what to know about it.
 
         Args:
-            campaign: Its name.
             action: One of `latesum.campaigns.actions.ACTIONS`, such as "pause" or "restore-option".
             reason: Why; it is kept in the history.
             arguments: What the action takes, such as `option="red"`, or `settings={"align": "week"}`.
