@@ -9,6 +9,7 @@ from service_settings import SETTINGS
 
 from latesum._checks import InvalidInput
 from latesum.errors import ServiceError, Unreachable
+from latesum.files import FileForm
 from latesum.service import client as client_module
 from latesum.service.client import Client, Shown
 
@@ -83,6 +84,33 @@ def test_the_whole_round(client, tmp_path):
     client.finish("banner", reason="a test")
     kinds = [event["kind"] for event in client.history("banner")]
     assert kinds[-4:] == ["pin", "resume", "remove-option", "finish"]
+
+
+def test_an_option_comes_with_the_winner(client):
+    named = None
+    for bucket in range(1, 40):
+        shown = client.option("banner")
+        if (named := shown.winner) is not None:
+            break
+        client.record("banner", bucket, rounds=1000, total=300 if shown.option == "red" else 700)
+    assert named == client.status("banner")["winner"] == "blue"
+    client.finish("banner", why="a test")
+    assert client.option("banner").winner is None  # it is kept already
+
+
+def test_a_preview_shows_what_was_read_and_what_it_replaces(client, tmp_path):
+    client.option("banner")
+    client.record("banner", 1, rounds=1000, total=300)
+    file = tmp_path / "totals.csv"
+    file.write_text("bucket;Besucher;total\n1;900;310,5\n")
+    form = FileForm({"rounds": "Besucher"}, decimal=",")
+    row = client.upload("banner", file, form=form, dry_run=True)[0]
+    assert (row.verdict, row.rounds, row.total, row.shown) == ("revised", 900, 310.5, "red")
+    assert (row.was_rounds, row.was_total, row.region) == (1000, 300, "")
+    client.upload("banner", file, form=form, only_this_file=True)
+    assert "file form" not in [entry["kind"] for entry in client.history("banner")]
+    client.upload("banner", file, form=form)
+    assert "file form" in [entry["kind"] for entry in client.history("banner")]
 
 
 def test_lost_answers_are_asked_for_again_and_nothing_is_done_twice(client, way):

@@ -196,6 +196,19 @@ def test_the_rest_of_a_campaign_with_regions_is_simulated(regional, monkeypatch)
     assert barred != found  # nothing more is learned of it
 
 
+def test_a_simulated_campaign_decides_when_the_dwell_is_over_that_was_asked_for(
+    regional, monkeypatch
+):
+    monkeypatch.setattr(market_forecasting, "_MOST_REPLICATIONS", 10)
+    monkeypatch.setattr(market_forecasting, "MOST_BUCKETS", 40)
+    clear = regional(0.08, 4)
+    asked = market_question_of(clear.state(), clear.status())
+    assert asked.asked == [0, 1, 2, 3]
+    for begun, left in ((2, 0), (3, 1)):  # dwells are of two days
+        found = market_forecast(asked._replace(asked=[0, begun]))
+        assert {each % 2 for each in found["buckets"] if each is not None} == {left}
+
+
 def test_options_of_regions_that_are_the_same_are_decided_later_than_clear_ones(
     regional, monkeypatch
 ):

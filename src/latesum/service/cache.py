@@ -10,7 +10,7 @@ import asyncio
 import json
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple, TypeVar
 
@@ -19,6 +19,7 @@ from sqlalchemy.exc import TimeoutError as StoreBusy
 
 from latesum._checks import InvalidInput
 from latesum.campaigns import charts
+from latesum.campaigns.buckets import When
 from latesum.campaigns.campaign import Campaign
 from latesum.campaigns.state import Decision
 from latesum.campaigns.status import Status
@@ -45,7 +46,7 @@ class KeptAnswer(NamedTuple):
     begins: datetime | None
     ends: datetime | None
     #: The newest event of the log when it was read; of numbered buckets a newer one may end it.
-    head: int
+    head: int = 0
 
 
 class KeptStatus(NamedTuple):
@@ -123,7 +124,8 @@ class CachedCampaign:
             answer = self._answer
             if answer is None or not await self._holds(answer):
                 head = await self.write(self.store.head, self.campaign.stored.id)
-                answer = self._answer = self.answer(await self.write(self.campaign.decide), head)
+                (answer,) = await self.write(self.decide)
+                answer = self._answer = answer._replace(head=head)
                 self.workers.metrics.decisions.inc()
             return answer
 
@@ -132,8 +134,21 @@ class CachedCampaign:
             return answer.head == await self.write(self.store.head, self.campaign.stored.id)
         return answer.begins <= self.configuration.clock() < answer.ends
 
-    def answer(self, decision: Decision, head: int = 0) -> KeptAnswer:
-        """A decision as it is sent."""
+    def decide(self, bucket: When | None = None, region: str = "") -> list[KeptAnswer]:
+        """The decision for a bucket of a region, with the winner that can be kept, as it is sent."""
+        decision = self.campaign.decide(bucket, region=region)
+        return self._answers([decision])
+
+    def decide_all(self, bucket: When | None = None) -> list[KeptAnswer]:
+        """The decision for a bucket in every region, as they are sent."""
+        return self._answers(self.campaign.decide_all(bucket).values())
+
+    def _answers(self, decisions: Iterable[Decision]) -> list[KeptAnswer]:
+        finished = self.campaign.state().finished is not None
+        winner = None if finished else self.campaign.winner()
+        return [self._answer_of(each, winner) for each in decisions]
+
+    def _answer_of(self, decision: Decision, winner: str | None) -> KeptAnswer:
         buckets = self.campaign.settings.buckets  # these never change
         begins, ends = None, None
         if buckets.timed:
@@ -143,14 +158,16 @@ class CachedCampaign:
             "campaign": self.campaign.name,
             **{name: getattr(decision, name) for name in named},
             **({"region": decision.region} if decision.region else {}),
+            "winner": winner,
             "decided_at": decision.at.isoformat(),
             "begins": None if begins is None else begins.isoformat(),
             "ends": None if ends is None else ends.isoformat(),
         }
         body = json.dumps(content, ensure_ascii=False).encode()
         which = decision.sequence or f"end{zlib.crc32(decision.region.encode()):x}"
-        tag = f'"{self.campaign.stored.id}-{decision.bucket}-{which}"'
-        return KeptAnswer(body, tag, begins, ends, head)
+        won = "" if winner is None else f"-{zlib.crc32(winner.encode()):x}"
+        tag = f'"{self.campaign.stored.id}-{decision.bucket}-{which}{won}"'
+        return KeptAnswer(body, tag, begins, ends)
 
     def seconds_left(self, answer: KeptAnswer) -> int:
         """The whole seconds for which an answer may still be used."""

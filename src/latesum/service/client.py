@@ -53,7 +53,10 @@ _KINDS = {
 
 
 class Shown(NamedTuple):
-    """The option for a bucket. `fallback`: the service was not reached, this is what you declared."""
+    """The option for a bucket. `fallback`: the service was not reached, this is what you declared.
+
+    `winner` is the option that can be kept from now on, once there is one.
+    """
 
     option: str
     bucket: int | None = None
@@ -62,16 +65,37 @@ class Shown(NamedTuple):
     reason: str = ""
     ends: datetime | None = None
     fallback: bool = False
+    winner: str | None = None
 
 
 class RowVerdict(NamedTuple):
-    """What became of a record: new, same, revised or too late."""
+    """What became of a record: new, same, revised or too late.
+
+    Args:
+        bucket: Which bucket.
+        label: How it is called.
+        verdict: What became of it.
+        marks: What is unusual about it.
+        note: The same in a sentence.
+        region: Empty in a campaign without regions.
+        rounds: As they were read.
+        total: As it was read.
+        shown: The option that the bucket is credited to.
+        was_rounds: What was known before, where it changes; likewise `was_total` and `was_shown`.
+    """
 
     bucket: int
     label: str
     verdict: Verdict
     marks: tuple[str, ...] = ()
     note: str = ""
+    region: str = ""
+    rounds: int | None = None
+    total: float | None = None
+    shown: str = ""
+    was_rounds: int | None = None
+    was_total: float | None = None
+    was_shown: str | None = None
 
 
 class Client:
@@ -218,6 +242,7 @@ class Client:
         even_if_final: bool = False,
         beyond_range: bool = False,
         form: FileForm | None = None,
+        only_this_file: bool = False,
     ) -> list[RowVerdict]:
         """Set many buckets, all or none.
 
@@ -228,10 +253,12 @@ class Client:
             even_if_final: Correct final values.
             beyond_range: Totals out of range are right.
             form: How a file is written (`latesum.files.FileForm`); the campaign remembers it.
+            only_this_file: The campaign does not remember it.
         """
         parameters: dict[str, Any] = {
             "dry_run": dry_run, "skip_unknown": skip_unknown,
             "even_if_final": even_if_final, "beyond_range": beyond_range,
+            "only_this_file": only_this_file,
         }  # fmt: skip
         if form is not None:
             parameters |= {**form.to_json(), "columns": form.columns_text or None}
@@ -384,8 +411,8 @@ def _plain(bucket: Bucket) -> int | str:
 
 
 def _verdict(found: dict[str, Any]) -> RowVerdict:
-    named = ("bucket", "label", "verdict", "marks", "note")
-    return RowVerdict(**{name: found[name] for name in named})._replace(marks=tuple(found["marks"]))
+    row = RowVerdict(**{name: found[name] for name in RowVerdict._fields if name in found})
+    return row._replace(marks=tuple(row.marks))
 
 
 def _max_age(answer: httpx.Response) -> float:
@@ -401,7 +428,7 @@ def _shown(answer: httpx.Response) -> Shown:
     try:
         found = answer.json()
         ends = None if found["ends"] is None else datetime.fromisoformat(found["ends"])
-        named = ("option", "bucket", "label", "purpose", "reason")
+        named = ("option", "bucket", "label", "purpose", "reason", "winner")
         return Shown(**{name: found[name] for name in named}, ends=ends)
     except (ValueError, KeyError, TypeError):
         raise _not_the_service(answer) from None

@@ -7,6 +7,7 @@ were learned last: to learn them again each week would take a hundred times as l
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,6 +49,7 @@ class MarketQuestion(NamedTuple):
         lag: Buckets between the end of one and the time when its total is known.
         dropped: The options that may not be shown, by region.
         rounds_known: Whether the rounds of buckets are reported.
+        asked: The buckets that were asked for, in the model's count: a dwell begins with one of them.
     """
 
     settings: dict[str, Any]
@@ -57,6 +59,7 @@ class MarketQuestion(NamedTuple):
     lag: int
     dropped: dict[str, list[int]]
     rounds_known: bool
+    asked: list[int]
 
 
 def market_question_of(state: CampaignState, status: Status) -> MarketQuestion | None:
@@ -81,7 +84,7 @@ def market_question_of(state: CampaignState, status: Status) -> MarketQuestion |
         state.settings.to_json(), plain, found.first, last + 1 - found.first,
         max(0, last - newest - 1),
         {region: sorted(part.removed) for region, part in state.parts.items()},
-        found.settings.rounds_known,
+        found.settings.rounds_known, found.asked,
     )  # fmt: skip
 
 
@@ -104,7 +107,8 @@ def market_forecast(question: MarketQuestion) -> dict[str, Any]:
     )  # fmt: skip
     seeds = np.random.SeedSequence(settings.seed).spawn(replications)
     found = [
-        _continue(panel, settings, known, allowed, np.random.default_rng(seed)) for seed in seeds
+        _continue(panel, settings, known, allowed, question.asked, np.random.default_rng(seed))
+        for seed in seeds
     ]
     decided = sorted(each + question.lag for each in found if each is not None)
     places = [int(share * (replications - 1)) for share in (0.1, 0.5, 0.9)]
@@ -120,19 +124,23 @@ def _continue(
     settings: MarketConfig,
     known: Posterior,
     allowed: NDArray[np.bool_],
+    asked: Sequence[int],
     rng: np.random.Generator,
 ) -> int | None:
     """The buckets until a winner is named in one simulated continuation; None if there is none soon."""
     start = panel.end
     whole = _longer(panel)
     world = _World(known, settings, start, rng)
-    bucket = start
+    bucket, asked = start, list(asked)
     while bucket < start + MOST_BUCKETS:
         past = whole.until(bucket)
         found = fit(past, settings, known.hyper)
         if bucket > start and winner_of(past, settings, found=found).option is not None:
             return bucket - start
-        chosen = decide_panel(past, bucket, settings, allowed, chances=False, found=found)
+        chosen = decide_panel(
+            past, bucket, settings, allowed, chances=False, found=found, asked=asked
+        )
+        asked.append(bucket)
         until = min(chosen[0].until, start + MOST_BUCKETS)
         for region, choice in enumerate(chosen):
             whole.shares[bucket - panel.first : until - panel.first, region] = 0.0

@@ -141,6 +141,9 @@ class OptionAnswer(BaseModel):
     rounds: int | None = Field(description="What the policy asked for, where it was asked.")
     reason: str
     region: str | None = Field(None, description="The region, in a campaign that has some.")
+    winner: str | None = Field(
+        description="The option that can be kept from now on (`finish`); null while there is none."
+    )
     decided_at: datetime
     begins: datetime | None
     ends: datetime | None

@@ -134,8 +134,7 @@ async def option(
     if bucket is None and region is None:
         answer = await cached.option_now()
     else:
-        decide = cached.campaign.decide
-        answer = cached.answer(await cached.write(decide, bucket, region=region or ""))
+        (answer,) = await cached.write(cached.decide, bucket, region or "")
     left = cached.seconds_left(answer)
     kept = f"private, max-age={left}" if left else "private, no-cache"
     headers = {"cache-control": kept, "etag": answer.tag, "vary": "Authorization, Cookie"}
@@ -158,9 +157,8 @@ async def options(
     cached: NamedCampaign, request: Request, bucket: Bucket | None = None
 ) -> Response:
     """The option to show in every region, now or in a bucket; asked again, the answer is the same."""
-    decisions = await cached.write(cached.campaign.decide_all, bucket)
-    answers = [cached.answer(each) for each in decisions.values()]
-    first = next(iter(decisions.values()))
+    answers = await cached.write(cached.decide_all, bucket)
+    options = [json.loads(each.body) for each in answers]
     left = cached.seconds_left(answers[0])
     kept = f"private, max-age={left}" if left else "private, no-cache"
     tag = f'"{"-".join(each.tag.strip(chr(34)) for each in answers)}"'
@@ -169,8 +167,8 @@ async def options(
     if tags is not None and tag in [each.strip() for each in tags.split(",")]:
         return Response(None, 304, headers)
     content = {
-        "campaign": cached.campaign.name, "bucket": first.bucket, "label": first.label,
-        "options": [json.loads(each.body) for each in answers],
+        "campaign": cached.campaign.name, "bucket": options[0]["bucket"], "label": options[0]["label"],
+        "options": options,
     }  # fmt: skip
     body = json.dumps(content, ensure_ascii=False).encode()
     return Response(body, 200, headers, "application/json")
