@@ -94,7 +94,7 @@ def test_an_option_comes_with_the_winner(client):
             break
         client.record("banner", bucket, rounds=1000, total=300 if shown.option == "red" else 700)
     assert named == client.status("banner")["winner"] == "blue"
-    client.finish("banner", why="a test")
+    client.finish("banner", reason="a test")
     assert client.option("banner").winner is None  # it is kept already
 
 

@@ -224,7 +224,7 @@ def _refused_imports(state: CampaignState, newest: datetime | None) -> list[str]
     tried = "An import was tried" if len(refused) == 1 else "Imports were tried"
     return [
         f"{tried} and refused {counted(len(refused), 'time')} since then, last on "
-        f"{date_of(last.at, state.settings)}: {last.body['why']}"
+        f"{date_of(last.at, state.settings)}: {last.body['reason']}"
     ]
 
 
