@@ -110,6 +110,17 @@ class ServiceProcess:
                 os.kill(serving, signal.SIGKILL)
         self.process.kill()
         self.process.join()
+        self._wait_until_free()
+
+    def _wait_until_free(self):
+        """The process that served is no child of this one: only its port says when it has ended."""
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            with contextlib.suppress(OSError), socket.socket() as probe:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                probe.bind(("127.0.0.1", self._given[1]))
+                return
+            time.sleep(0.005)
 
     def stop(self):
         """SIGTERM, and its exit code."""
