@@ -121,9 +121,9 @@ def measure_coverage(
         )  # fmt: skip
     results = run(settings, replications, what="coverage", **how)
     rows = []
-    for (policy, arms, delay), runs in zip(cases, results.runs.values(), strict=True):
-        shape = (len(runs), len(LEVELS), len(COVERAGE_SHARES), -1)
-        missed = runs.measured[_MEASURE].reshape(shape)
+    for (policy, arms, delay), found in zip(cases, results, strict=True):
+        shape = (found.replications, len(LEVELS), len(COVERAGE_SHARES), -1)
+        missed = found.measured[_MEASURE].reshape(shape)
         for place, level in enumerate(LEVELS):
             seen = missed[:, place]
             rows.append(

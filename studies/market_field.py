@@ -6,7 +6,7 @@ from typing import NamedTuple, Unpack
 
 from latesum.experiments.engine import RunOptions, run
 from latesum.experiments.loop import Reports
-from latesum.experiments.spec import ORDER, RunSpec
+from latesum.experiments.spec import RunSpec
 from latesum.policies.spec import PolicySpec
 from latesum.simulation import Calendar, FieldProblem, Problem
 from suite_problems import PROBLEMS, SuiteProblem
@@ -75,7 +75,7 @@ def run_field(
                 settings.append(
                     RunSpec(
                         played.problem, PolicySpec.parse(text), played.horizon, seed=seed,
-                        order=ORDER, reports=Reports(played.bucket, played.report_lag),
+                        order="drawn", reports=Reports(played.bucket, played.report_lag),
                         before=0 if history else None, history=history * played.bucket,
                         problem_name=words, policy_name=policy,
                     )

@@ -112,8 +112,7 @@ def run_markets(
     ]  # fmt: skip
     counts = [cell.most if replications is None else min(cell.most, replications) for cell in cells]
     results = run(settings, counts, what="markets", **how)
-    found = [results[each.problem_name, each.policy_name].measured for each in settings]
-    return [row_of(cell, measured) for cell, measured in zip(cells, found, strict=True)]
+    return [row_of(cell, measured) for cell, measured in zip(cells, results.rows, strict=True)]
 
 
 def row_of(cell: Cell, measured: Rows) -> MarketRow:

@@ -143,16 +143,16 @@ def measure_safety(
         told={} if told in (None, 1) else {"mean_delay": told}, policy_name=policy,
     )  # fmt: skip
     what = f"{policy}, told {'nothing' if told is None else f'{told:g}'}"
-    (runs,) = run([setting], replications, what=what, **how).runs.values()
+    runs = run([setting], replications, what=what, **how)
     final = runs.regrets[:, -1]
     found = tuple(
         LockIn(number, setting.drawn(number).to_json(), float(final[number]))
         for number in np.flatnonzero(runs.measured[lock_in]).tolist()
     )
     return Safety(
-        policy, told, len(runs), int(runs.measured[suspect].sum()), len(found),
+        policy, told, runs.replications, int(runs.measured[suspect].sum()), len(found),
         int(runs.measured[told_longer].sum()),
-        rate_upper_limit(len(found), len(runs)), float(final.mean()), float(final.max()), found,
+        rate_upper_limit(len(found), runs.replications), float(final.mean()), float(final.max()), found,
     )  # fmt: skip
 
 
@@ -173,13 +173,13 @@ def _in_markets(
         LAWS["markets"], policy, seed, ("regret", "market_suspect", "market_lock_in"),
         policy_name=policy,
     )  # fmt: skip
-    (runs,) = run([setting], replications, what=f"{policy} in markets", **how).runs.values()
+    runs = run([setting], replications, what=f"{policy} in markets", **how)
     final = runs.regrets[:, -1]
     locked = np.flatnonzero(runs.measured["market_lock_in"]).tolist()
     found = tuple(LockIn(number, setting.to_json(), float(final[number])) for number in locked)
     return Safety(
-        policy, told, len(runs), int(runs.measured["market_suspect"].sum()), len(found), None,
-        rate_upper_limit(len(found), len(runs)), float(final.mean()), float(final.max()), found,
+        policy, told, runs.replications, int(runs.measured["market_suspect"].sum()), len(found), None,
+        rate_upper_limit(len(found), runs.replications), float(final.mean()), float(final.max()), found,
     )  # fmt: skip
 
 

@@ -21,7 +21,7 @@ from latesum.experiments.engine import RunOptions, run
 from latesum.experiments.loop import Reports
 from latesum.experiments.markets.spec import MarketRunSpec
 from latesum.experiments.results import Summary
-from latesum.experiments.spec import ORDER, USUAL_MEASURES, AnySetting, RunSpec
+from latesum.experiments.spec import USUAL_MEASURES, AnySetting, RunSpec
 from latesum.experiments.stats import number_text
 from latesum.policies.spec import PolicySpec
 from latesum.simulation import Problem
@@ -146,7 +146,7 @@ def _on_problem(played: SuiteProblem, problem: Problem, text: str, seed: int) ->
     spec = PolicySpec.parse(text)
     counts_lock_ins = spec.sees == "totals" and not problem.changes
     return RunSpec(
-        problem, spec, played.horizon, seed=seed, order=ORDER,
+        problem, spec, played.horizon, seed=seed, order="drawn",
         reports=Reports(played.bucket, played.report_lag), before=played.before,
         told={} if played.told == 1 else {"mean_delay": played.told},
         measures=(*USUAL_MEASURES, "lock_in") if counts_lock_ins else USUAL_MEASURES,

@@ -67,7 +67,7 @@ def wasted_by_a_visit(text: str, mean: float, runs: int, seed: int = 1) -> tuple
 def regrets(policy: str, text: str, runs: int) -> tuple[float, float]:
     """The mean regret on ten arms in a line, and its standard error."""
     setting = RunSpec(Problem(LINE, text), PolicySpec.parse(policy), HORIZON, measures=("regret",))
-    (found,) = run([setting], runs, workers=1).runs.values()
+    found = run([setting], runs, workers=1)
     final = found.regrets[:, -1]
     return float(final.mean()), float(final.std(ddof=1) / math.sqrt(runs))
 

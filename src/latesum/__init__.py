@@ -22,7 +22,7 @@ if _TYPE_CHECKING:
     from latesum import campaigns as campaigns
     from latesum.campaigns import Campaign as Campaign
     from latesum.errors import InvalidInput, MissingExtra
-    from latesum.experiments import Comparison, Run, compare, simulate
+    from latesum.experiments import Results, Run, compare, simulate
     from latesum.planning import Plan, plan
     from latesum.policies import (
         ARSUCB,
@@ -60,7 +60,7 @@ if _TYPE_CHECKING:
 #: Where each public name comes from; a module comes from itself.
 _HOMES = {
     "latesum.errors": "InvalidInput MissingExtra",
-    "latesum.experiments": "Comparison Run compare simulate",
+    "latesum.experiments": "Results Run compare simulate",
     "latesum.campaigns": "Campaign",
     "latesum.planning": "Plan plan",
     "latesum.policies": (
@@ -101,7 +101,6 @@ __all__ = [
     "Block",
     "Calendar",
     "Client",
-    "Comparison",
     "Constant",
     "Discrete",
     "FieldProblem",
@@ -116,6 +115,7 @@ __all__ = [
     "Policy",
     "Problem",
     "Reporting",
+    "Results",
     "Reward",
     "RoundRobin",
     "Run",

@@ -93,7 +93,7 @@ def test_without_delay_river_plays_as_by_itself(name):
     policy = River(RIVER[name](7), 3)
     made = played(Problem(MEANS, "constant(0)"), policy)
     assert policy.arms == arms
-    assert made.runs["it"].regrets[0, -1] == pytest.approx(_regret(arms))
+    assert made["it"].regrets[0, -1] == pytest.approx(_regret(arms))
 
 
 @pytest.mark.parametrize("name", MABWISER)
@@ -122,7 +122,7 @@ def test_rivers_own_evaluation_agrees_in_distribution():
     alone = np.array([_regret(arms) for arms in theirs.values()])
     others = {"ucb": lambda seed: River(bandit.UCB(delta=1, seed=seed), 3)}
     ours = compare_attributed(problem, others, horizon, replications=episodes, seed=2)
-    mine = ours.runs["ucb"].regrets[:, -1]
+    mine = ours["ucb"].regrets[:, -1]
     assert len(alone) == episodes
     error = np.sqrt(alone.var() / episodes + mine.var() / episodes)
     assert abs(alone.mean() - mine.mean()) < 4.4 * error
@@ -178,8 +178,8 @@ def test_rewards_and_delays_are_those_that_our_baselines_meet():
 
     ours = compare(problem, {"delayed-ucb1": "delayed-ucb1"}, 3_000, replications=1, seed=5)
     theirs = played(problem, Delayed(), 3_000, seed=5)
-    regrets = theirs.runs["it"].regrets[0]
-    assert regrets.tolist() == pytest.approx(ours.runs["delayed-ucb1"].regrets[0].tolist())
+    regrets = theirs["it"].regrets[0]
+    assert regrets.tolist() == pytest.approx(ours["delayed-ucb1"].regrets[0].tolist())
 
 
 def test_they_stand_in_one_table_with_ours():
@@ -188,14 +188,14 @@ def test_they_stand_in_one_table_with_ours():
     others = {"river": lambda seed: River(bandit.UCB(delta=1, seed=seed), 2)}
     both = compare_attributed(problem, others, 800, replications=3, seed=1, beside=ours)
     assert both.policies == ["flow", "river"]
-    assert both.description["sees_more"] == ["river"]
+    assert both.to_json()["attributed"] == ["river"]
     assert "river *" in str(both)
     assert both.plot() is not None
     naive = {"river, totals": others["river"]}
     totals = compare_attributed(
         problem, naive, 800, replications=3, seed=1, beside=both, credit="playing"
     )
-    assert totals.description["sees_more"] == ["river"]
+    assert totals.to_json()["attributed"] == ["river"]
     for other in ({"seed": 2}, {"replications": 4}):
         options = {"seed": 1, "replications": 3, **other}
         with pytest.raises(InvalidInput, match="only what is alike"):

@@ -253,7 +253,7 @@ def test_a_delay_whose_text_only_this_process_can_read_is_compared(sure):
     with pytest.raises(InvalidInput, match="there is no delay 'never_registered'"):
         delays.parse(problem.delay.text)
     found = compare(problem, {"ODAAF": "odaaf"}, 1_000, replications=1, seed=1)
-    assert found.runs["ODAAF"].regrets.shape[0] == 1
+    assert found["ODAAF"].regrets.shape[0] == 1
 
 
 def test_a_file_that_has_changed_is_another_delay(tmp_path):

@@ -47,22 +47,22 @@ def test_all_orders_come_equally_often():
 
 @pytest.mark.filterwarnings("ignore")
 def test_every_policy_meets_the_order_of_its_replication():
-    result = compare(PROBLEM, TEXTS, HORIZON, replications=6, seed=1, random_order=True)
+    result = compare(PROBLEM, TEXTS, HORIZON, replications=6, seed=1, order="drawn")
     for number in range(6):
         listed = PROBLEM.permuted(random_order(3, (1, number)))
         for name, text in TEXTS.items():
             expected = _directly(listed, text, HORIZON, number)
-            assert result.runs[name].regrets[number, -1] == pytest.approx(expected[-1]), name
-    assert result.description["arm_order"] == "random"
+            assert result[name].regrets[number, -1] == pytest.approx(expected[-1]), name
+    assert result.to_json()["order"] == "drawn"
     assert "arms in random order" in str(result)
 
 
 def test_what_a_policy_knows_of_single_arms_follows_the_order():
-    result = compare(PROBLEM, {"o": "oracle"}, HORIZON, replications=9, seed=1, random_order=True)
-    assert result.runs["o"].ended_on_best.all()
-    assert not result.runs["o"].regrets.any()
+    result = compare(PROBLEM, {"o": "oracle"}, HORIZON, replications=9, seed=1, order="drawn")
+    assert result["o"].ended_on_best.all()
+    assert not result["o"].regrets.any()
     for number in range(9):
-        listed, policy = RunSpec(PROBLEM, PolicySpec("ducb"), HORIZON, order=ORDER).met_by(number)
+        listed, policy = RunSpec(PROBLEM, PolicySpec("ducb"), HORIZON, order="drawn").met_by(number)
         assert repr(policy) == repr(RunSpec(listed, PolicySpec("ducb"), HORIZON).prepared[1])
 
 
@@ -70,12 +70,12 @@ def test_what_a_policy_knows_of_single_arms_follows_the_order():
 def test_workers_change_nothing():
     few = {name: TEXTS[name] for name in ("flow", "ars-ucb", "qpm-d UCB1")}
     results = [
-        compare(PROBLEM, few, HORIZON, replications=20, seed=3, workers=workers, random_order=True)
+        compare(PROBLEM, few, HORIZON, replications=20, seed=3, workers=workers, order="drawn")
         for workers in (1, 2)
     ]
-    assert results[0].description == results[1].description
+    assert results[0].to_json() == results[1].to_json()
     for name in few:
-        one, other = results[0].runs[name].measured, results[1].runs[name].measured
+        one, other = results[0][name].measured, results[1][name].measured
         assert list(one) == list(other)
         for measure in one:
             assert one[measure].tobytes() == other[measure].tobytes()
@@ -85,12 +85,10 @@ def test_the_order_is_as_given_unless_it_is_asked_for():
     given = compare(PROBLEM, {"a": "ars-ucb"}, HORIZON, replications=3, seed=1)
     for number in range(3):
         expected = _directly(PROBLEM, "ars-ucb", HORIZON, number)
-        assert given.runs["a"].regrets[number, -1] == expected[-1]
-    assert given.description["arm_order"] == "as given"
+        assert given["a"].regrets[number, -1] == expected[-1]
+    assert given.to_json()["order"] == "listed"
     with pytest.raises(InvalidInput, match="give policies as text"):
-        compare(
-            PROBLEM, {"o": Oracle(3, 9, best_arm=2)}, 9, replications=1, seed=1, random_order=True
-        )
+        compare(PROBLEM, {"o": Oracle(3, 9, best_arm=2)}, 9, replications=1, seed=1, order="drawn")
 
 
 def test_where_the_best_arm_is_listed_does_not_rank_a_policy(tmp_path):
@@ -119,10 +117,10 @@ def test_a_fixed_sweep_on_daily_totals_meets_the_best_arm_anywhere():
     """ARS-UCB loses 900 where the best arm is swept last, and 13,500 where it is in between."""
     reports = {"bucket": DAILY.bucket, "report_lag": DAILY.report_lag}
     result = compare(
-        DAILY.problem, {"it": "ars-ucb"}, DAILY.horizon, replications=3, seed=2, random_order=True,
+        DAILY.problem, {"it": "ars-ucb"}, DAILY.horizon, replications=3, seed=2, order="drawn",
         **reports,
     )  # fmt: skip
-    lost = result.runs["it"].regrets[:, -1]
+    lost = result["it"].regrets[:, -1]
     for number in range(3):
         listed = DAILY.problem.permuted(random_order(3, (2, number)))
         expected = _directly(listed, "ars-ucb", DAILY.horizon, number, 2, **reports)
@@ -134,5 +132,5 @@ def test_a_fixed_sweep_on_daily_totals_meets_the_best_arm_anywhere():
 def test_results_of_arms_in_a_fixed_order_are_not_taken_for_those_of_drawn_orders():
     """The order is part of what names the results of a setting."""
     problem, spec = Problem([0.3, 0.6], "constant(3)"), PolicySpec("oracle", {"best_arm": 0})
-    one, other = (RunSpec(problem, spec, 1_000, order=order) for order in (None, ORDER))
+    one, other = (RunSpec(problem, spec, 1_000, order=order) for order in ("listed", "drawn"))
     assert one.digest != other.digest

@@ -36,7 +36,7 @@ def _regrets(runs, told, *, before=0, history=0):
         SHOP, {"it": policy}, DAY * DAYS, replications=runs, seed=5, bucket=DAY,
         before=before, history=history * DAY,
     )  # fmt: skip
-    return result.runs["it"].regrets[:, -1]
+    return result["it"].regrets[:, -1]
 
 
 def _surely_smaller(one, other):

@@ -2,13 +2,16 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
-from latesum import ARSUCB, ODAAF, Comparison, FixedSplit, InvalidInput, Oracle, Problem, compare
+from latesum import ARSUCB, ODAAF, FixedSplit, InvalidInput, Oracle, Problem, compare
 from latesum._plugins import split_list
 from latesum.attributed import QPMD
+from latesum.experiments import run
 from latesum.experiments.comparison import default_checkpoints
 from latesum.experiments.spec import RunSpec, knowledge
 from latesum.policies import PolicySpec
@@ -27,7 +30,7 @@ def test_the_summary():
     split = result.summary()[1]
     assert split.mean == pytest.approx(0.3 * 10_000)
     assert (split.standard_error, split.switches, split.ended_on_best) == (0, 1, 1)
-    assert result.runs["split"].regrets.mean(axis=0)[-1] == pytest.approx(3000)
+    assert result["split"].regrets.mean(axis=0)[-1] == pytest.approx(3000)
     assert result.checkpoints[-1] == 20_000
     assert "split" in str(result)
 
@@ -47,45 +50,41 @@ def test_the_bytes_do_not_depend_on_the_workers(tmp_path):
 def test_adding_a_policy_does_not_change_the_others():
     both = _compare()
     alone = compare(PROBLEM, {"split": POLICIES["split"]}, 20_000, replications=12, seed=3)
-    assert np.array_equal(both.runs["split"].regrets, alone.runs["split"].regrets)
+    assert np.array_equal(both["split"].regrets, alone["split"].regrets)
 
 
 def test_replications_differ_and_do_not_repeat():
     result = compare(PROBLEM, {"ARS": ARSUCB(2)}, 5_000, replications=200, seed=1)
-    regrets = result.runs["ARS"].regrets
+    regrets = result["ARS"].regrets
     assert len(np.unique(regrets, axis=0)) > 20
 
 
-def test_saved_and_read_again(tmp_path):
+def test_saved_as_a_tidy_table(tmp_path):
     result = _compare()
     result.to_parquet(tmp_path / "runs.parquet")
-    again = Comparison.from_parquet(tmp_path / "runs.parquet")
-    assert str(again) == str(result)
-    assert np.array_equal(again.runs["ODAAF"].regrets, result.runs["ODAAF"].regrets)
-    assert again.description == result.description
+    table = pq.read_table(tmp_path / "runs.parquet")
+    assert table.column_names[:4] == ["problem", "policy", "run", "regret"]
+    odaaf = table.filter(np.array(table["policy"]) == "ODAAF")
+    assert odaaf["regret"].to_pylist() == result["ODAAF"].regrets[:, -1].tolist()
+    assert odaaf["regret_at_checkpoints"].to_pylist() == result["ODAAF"].regrets.tolist()
     assert [path.name for path in tmp_path.iterdir()] == ["runs.parquet"]
 
 
 def test_two_processes_may_save_to_one_file_at_once(tmp_path, monkeypatch):
-    import pyarrow.parquet as pq
-
     result, path, write = _compare(), tmp_path / "runs.parquet", pq.write_table
 
-    def write_while_another_saves(*given):
-        write(*given)
+    def write_while_another_saves(*given, **named):
+        write(*given, **named)
         monkeypatch.setattr(pq, "write_table", write)
         result.to_parquet(path)
 
     monkeypatch.setattr(pq, "write_table", write_while_another_saves)
     result.to_parquet(path)
-    assert str(Comparison.from_parquet(path)) == str(result)
+    assert pq.read_table(path).num_rows == 24
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_other_files_are_refused(tmp_path):
-    (tmp_path / "other").write_text("hello")
-    with pytest.raises(InvalidInput, match="cannot read"):
-        Comparison.from_parquet(tmp_path / "other")
+def test_a_folder_that_does_not_exist_is_refused(tmp_path):
     with pytest.raises(InvalidInput, match="cannot write"):
         _compare().to_parquet(tmp_path / "no" / "folder.parquet")
 
@@ -163,3 +162,50 @@ def test_a_missing_extra_says_which_one(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtra, match=r"pip install 'latesum\[plots\]'"):
         _compare(replications=1).plot()
+
+
+def test_policies_may_be_a_list_of_texts():
+    result = compare(PROBLEM, ["flow", "flow(index='ucb1')"], 500, replications=2, seed=1)
+    assert result.policies == ["flow", "flow(index='ucb1')"]
+    frame = result.to_frame(per="run")
+    assert frame["index"].to_pylist() == [None, None, "ucb1", "ucb1"]
+    for wrong, words in (
+        (["flow", "flow"], "twice"),
+        ([FixedSplit(2, 500)], "give .* a name"),
+        (["flwo"], "did you mean 'flow'"),
+        ([], "at least one policy"),
+    ):
+        with pytest.raises(InvalidInput, match=words):
+            compare(PROBLEM, wrong, 500, replications=2, seed=1)
+
+
+def test_clashing_names_and_misspelt_policies_are_refused_before_any_work(tmp_path):
+    """Two horizons of one policy on one problem: they need names, and then have a column."""
+    flow = PolicySpec.parse("flow")
+    specs = [RunSpec(PROBLEM, flow, horizon) for horizon in (500, 900)]
+    with pytest.raises(InvalidInput, match="give each a name of its own"):
+        run(specs, 2, store=tmp_path)
+    with pytest.raises(InvalidInput, match="did you mean 'flow'"):
+        run([specs[0], RunSpec(PROBLEM, PolicySpec("flwo"), 500)], 2, store=tmp_path)
+    assert not list((tmp_path / "parts").rglob("*.parquet"))
+    named = [replace(spec, problem_name=f"{spec.horizon}") for spec in specs]
+    results = run(named, 2)
+    for per in ("checkpoint", "run", "summary"):
+        frame = results.to_frame(per=per)
+        assert set(frame["horizon"].to_pylist()) == {500, 900}
+    assert results.to_frame(per="summary").num_rows == 2
+    assert "problem" in str(results)
+
+
+def test_a_policy_that_was_built_for_another_horizon_is_warned_of():
+    with pytest.warns(UserWarning, match="built for a horizon of 900"):
+        compare(PROBLEM, {"it": ODAAF(2, 900, mean_delay=5)}, 500, replications=1, seed=1)
+
+
+def test_a_figure_says_what_it_leaves_out(tmp_path):
+    spec = RunSpec(PROBLEM, PolicySpec.parse("oracle"), 100, checkpoints=(10, 50))
+    many = run([replace(spec, problem_name=f"problem {place}") for place in range(26)], 1)
+    figure = many.plot(tmp_path / "many.png")
+    assert len([axes for axes in figure.axes if axes.get_visible()]) == 24
+    said = figure.get_supxlabel()
+    assert "2 more problems are not shown: problem 24; problem 25" in " ".join(said.split())

@@ -30,11 +30,11 @@ def test_where_runs_are_made_changes_nothing(tmp_path):
         for store in (None, RunStore(tmp_path / f"{runner.workers}"))
     ]
     for one in results[1:]:
-        assert list(one.runs) == list(results[0].runs)
-        for names, runs in one.runs.items():
-            assert len(runs) == len(results[0].runs[names])
-            for measure, values in runs.measured.items():
-                assert np.array_equal(values, results[0].runs[names].measured[measure])
+        assert one.policies == results[0].policies
+        for mine, other in zip(one, results[0], strict=True):
+            assert mine.replications == other.replications
+            for measure, values in mine.measured.items():
+                assert np.array_equal(values, other.measured[measure])
 
 
 def test_settings_with_the_same_digest_share_their_runs(tmp_path):
@@ -42,7 +42,7 @@ def test_settings_with_the_same_digest_share_their_runs(tmp_path):
     left = todo(settings, [4, 9], RunStore(tmp_path))
     assert (left.all_runs, left.runs_left) == (13, 9)
     results = run(settings, [4, 9], store=RunStore(tmp_path))
-    assert [len(runs) for runs in results.runs.values()] == [4, 9]
+    assert [each.replications for each in results] == [4, 9]
 
 
 def test_progress_counts_runs_in_memory():
@@ -154,7 +154,7 @@ def test_while_kernels_compile_it_is_said(tmp_path):
 
 
 def test_two_settings_of_one_name_are_refused():
-    with pytest.raises(InvalidInput, match=r"two settings are 'flow' on .*a name of its own"):
+    with pytest.raises(InvalidInput, match=r"two specifications are 'flow' on .*a name of its own"):
         run([setting("flow"), setting("flow")], 2)
     with pytest.raises(InvalidInput, match="one for each of 1"):
         run([setting("flow")], [1, 2])
@@ -186,8 +186,7 @@ def test_a_store_keeps_measures_of_every_shape(tmp_path):
     measures = ("regret", "lock_in", "on_good(moments=4)", "settled_after", "switches")
     one = setting("flow", measures=measures, checkpoints=(10, 1_000))
     in_memory, kept, again = (
-        run([one], 5, store=store).runs.popitem()[1]
-        for store in (None, RunStore(tmp_path), RunStore(tmp_path))
+        run([one], 5, store=store) for store in (None, RunStore(tmp_path), RunStore(tmp_path))
     )
     for other in (kept, again):
         for name in measures:

@@ -11,7 +11,6 @@ from latesum import Background, Calendar, FieldProblem, Problem, Reporting
 from latesum._checks import InvalidInput
 from latesum.experiments import RunSpec
 from latesum.experiments.loop import Reports
-from latesum.experiments.spec import ORDER
 from latesum.experiments.sweeps import Experiment, Grid, load, run_sweep
 from latesum.experiments.sweeps.file import parse
 from latesum.policies import PolicySpec
@@ -217,7 +216,7 @@ def test_a_file_can_say_what_python_can(tmp_path: Path) -> None:
         reporting=Reporting(missing=0.02, final_after=3, first_share=0.9),
     )  # fmt: skip
     measures = ("regret", "ended_on_best", "switches", "lock_in(gap=0.05)", "settled_after")
-    usual = {"order": ORDER, "measures": measures}
+    usual = {"order": "drawn", "measures": measures}
     flow, points = PolicySpec("flow"), grid.settings[1].checkpoints
     expected = [
         RunSpec(

@@ -90,7 +90,7 @@ def test_a_run_is_suspect_if_it_is_harmful_for_most_of_the_last_half(plays, expe
 def test_a_lock_in_lasts_when_the_run_is_played_on():
     for policy, expected in (("oracle(best_arm=0)", True), ("oracle", False)):
         setting = RunSpec(PROBLEM, PolicySpec.parse(policy), 1_000, measures=("lock_in",))
-        (runs,) = run([setting], 2).runs.values()
+        runs = run([setting], 2)
         assert runs.measured["lock_in"].tolist() == [expected] * 2
 
 
@@ -114,7 +114,7 @@ def test_policies_after_are_those_of_the_run():
 
 def test_missed_has_an_entry_for_every_level_time_and_arm():
     setting = RunSpec(PROBLEM, PolicySpec("flow"), 6_400, measures=("missed(levels=[0.9, 0.99])",))
-    (runs,) = run([setting], 3).runs.values()
+    runs = run([setting], 3)
     (values,) = runs.measured.values()
     assert values.shape == (3, 2 * 4 * 3)
     assert set(np.unique(values[np.isfinite(values)])) <= {0.0, 1.0}
@@ -147,8 +147,8 @@ def test_a_comparison_keeps_what_is_asked_for():
     result = compare(
         PROBLEM, policies, 900, replications=2, seed=1, measures=["suspect", "on_good(moments=5)"]
     )
-    assert result.runs["turns"].measured["suspect"].tolist() == [True, True]
-    assert result.runs["best"].measured["on_good(moments=5)"].all()
+    assert result["turns"].measured["suspect"].tolist() == [True, True]
+    assert result["best"].measured["on_good(moments=5)"].all()
     split = compare(PROBLEM, {"s": FixedSplit(3, 900)}, 900, replications=1, seed=1, bucket=10)
-    assert "suspect" not in split.runs["s"].measured
-    assert Reports(10).bucket == split.description["bucket"]
+    assert "suspect" not in split["s"].measured
+    assert Reports(10).bucket == split.to_json()["bucket"]

@@ -24,7 +24,6 @@ from latesum import (
 from latesum.attributed import DUCB, QPMD
 from latesum.experiments import RunSpec
 from latesum.experiments.loop import Reports
-from latesum.experiments.spec import ORDER
 from latesum.policies import PolicySpec, RoundRobin
 
 FLOW = PolicySpec("flow")
@@ -41,13 +40,13 @@ SETTINGS = {
     "parameters": RunSpec(PLAIN, PolicySpec.parse("flow(index='ucb1')"), 2_000, seed=7),
     "in buckets": RunSpec(PLAIN, FLOW, 2_000, reports=Reports(100, 200)),
     "field": RunSpec(FIELD, FLOW, 2_000, reports=Reports(100)),
-    "drawn order": RunSpec(PLAIN, FLOW, 2_000, order=ORDER),
+    "drawn order": RunSpec(PLAIN, FLOW, 2_000, order="drawn"),
     "drawn problems": RunSpec("safety:random_problem", FLOW, 2_000, told={"mean_delay": 0.8}),
     "whole buckets": RunSpec(PLAIN, FLOW, 2_000, reports=Reports(100), seed=(3, 1)),
     "measures": RunSpec(
         PLAIN, FLOW, 2_000, checkpoints=(50, 100), measures=("regret", "lock_in(gap=0.1)")
     ),
-    "an arm ran before": RunSpec(PLAIN, FLOW, 2_000, before=1, history=300, order=ORDER),
+    "an arm ran before": RunSpec(PLAIN, FLOW, 2_000, before=1, history=300, order="drawn"),
     "something ran before": RunSpec(PLAIN, FLOW, 2_000, before=0.9, reports=Reports(100)),
     "a reward ran before": RunSpec(PLAIN, FLOW, 2_000, before=Uniform(0.2, 0.6)),
     "labels": RunSpec(PLAIN, PolicySpec.parse("qpm-d(base='kl-ucb++')"), 2_000),
@@ -108,7 +107,7 @@ class Odd:
 def test_what_cannot_be_written_runs_in_memory_and_is_refused_for_a_folder(tmp_path):
     problem = Problem([Odd(), 0.6], "constant(3)")
     policy = {"flow": Flow(2, 500, mean_delay=3)}
-    assert len(compare(problem, policy, 500, replications=2, seed=1).runs["flow"]) == 2
+    assert compare(problem, policy, 500, replications=2, seed=1)["flow"].replications == 2
     with pytest.raises(InvalidInput, match="cannot be written to a file"):
         compare(problem, policy, 500, replications=2, seed=1, store=tmp_path / "kept")
 

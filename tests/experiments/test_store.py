@@ -59,7 +59,7 @@ def test_the_tables_have_one_row_per_run_and_one_per_checkpoint(tmp_path: Path) 
     checkpoints = pq.read_table(tmp_path / "small/checkpoints.parquet")
     assert runs.num_rows == 24
     assert checkpoints.num_rows == 24 * len(results.checkpoints)
-    last = checkpoints.filter(checkpoints["round"].to_numpy() == 2000)
+    last = checkpoints.filter(checkpoints["rounds"].to_numpy() == 2000)
     assert last["regret"].to_pylist() == runs["regret"].to_pylist()
 
 

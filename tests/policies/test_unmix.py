@@ -303,7 +303,7 @@ def test_its_regret_on_two_arms(name, most):
 
     problem = Problem([0.5, 0.6], "exponential(50)")
     result = compare(problem, {name: name}, 250_000, replications=60, seed=11)
-    assert np.mean(result.runs[name].regrets[:, -1]) < most
+    assert np.mean(result[name].regrets[:, -1]) < most
 
 
 #: Problems on which an earlier form stayed with a bad arm, told nothing: what comes much later than
@@ -325,7 +325,7 @@ def test_it_does_not_get_stuck(name, means, delay, horizon, runs):
 
     result = compare(Problem(means, delay), {name: name}, horizon, replications=runs, seed=5)
     gap = max(means) - sorted(means)[-2]
-    assert np.max(result.runs[name].regrets[:, -1]) < max(gap, 0.02) * horizon / 2
+    assert np.max(result[name].regrets[:, -1]) < max(gap, 0.02) * horizon / 2
 
 
 @pytest.mark.parametrize(

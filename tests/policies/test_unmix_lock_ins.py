@@ -153,7 +153,7 @@ def _nine_times_as_late():
     delays = ["exponential(20)", "exponential(60)", "exponential(180)"]
     setting = {
         "problem": {"arms": [0.30, 0.33, 0.36], "delay": delays}, "horizon": 250_000, "seed": 1,
-        "order": 3, "policy": {"name": "unmix", "parameters": told},
+        "order": "drawn", "policy": {"name": "unmix", "parameters": told},
     }  # fmt: skip
     return suspect(RunSpec.from_json(setting).run(674))
 

@@ -242,7 +242,7 @@ def slow(*case):
         (["server"], "import latesum; latesum.Client('http://127.0.0.1:1', token='x')", "server"),
         (
             ["experiments"],
-            "import latesum; latesum.Comparison.from_parquet('no.parquet')",
+            "from latesum.experiments import RunStore; RunStore('kept')",
             "experiments",
         ),
         slow(["experiments"], "from latesum.experiments.sweeps import load", "experiments"),

@@ -144,14 +144,14 @@ def test_figures_are_images_without_pyplot(comparison):
 def test_frames_are_tidy_in_every_library(comparison, backend):
     frame = narwhals.from_native(comparison.to_frame(backend))
     assert frame.implementation.value == backend
-    assert frame.columns == ["policy", "run", "rounds", "regret"]
+    assert frame.columns == ["problem", "policy", "run", "rounds", "regret"]
     assert len(frame) == 2 * 3 * len(comparison.checkpoints)
     one = frame.filter(narwhals.col("policy") == "qpm-d", narwhals.col("run") == 2)
-    assert one["regret"].to_list() == comparison.runs["qpm-d"].regrets[2].tolist()
+    assert one["regret"].to_list() == comparison["qpm-d"].regrets[2].tolist()
     assert one["rounds"].to_list() == comparison.checkpoints.tolist()
     per_run = narwhals.from_native(comparison.to_frame(backend, per="run"))
-    assert per_run.columns == ["policy", "run", "regret", "ended_on_best", "switches"]
-    assert per_run["regret"].to_list()[:3] == comparison.runs["a<b"].regrets[:, -1].tolist()
+    assert per_run.columns == ["problem", "policy", "run", "regret", "ended_on_best", "switches"]
+    assert per_run["regret"].to_list()[:3] == comparison["a<b"].regrets[:, -1].tolist()
     run = latesum.simulate(PROBLEM, latesum.Flow(2, mean_delay=10), 500, seed=1)
     played = narwhals.from_native(run.to_frame(backend))
     assert played["rounds"].sum() == 500
@@ -161,7 +161,7 @@ def test_frames_are_tidy_in_every_library(comparison, backend):
 def test_a_kind_of_frame_that_there_is_not_is_refused(comparison):
     with pytest.raises(latesum.InvalidInput, match="pandas"):
         comparison.to_frame("panda")
-    with pytest.raises(latesum.InvalidInput, match='per "checkpoint"'):
+    with pytest.raises(latesum.InvalidInput, match="Known: checkpoint, run, summary"):
         comparison.to_frame(per="policy")
 
 

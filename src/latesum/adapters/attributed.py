@@ -8,25 +8,25 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput, known_name, whole_number
 from latesum._progress import ProgressChoice, chosen_progress
 from latesum.attributed.runner import CHUNK, Draws
-from latesum.experiments.comparison import Comparison, default_checkpoints
-from latesum.experiments.results import Runs
+from latesum.experiments.comparison import default_checkpoints
+from latesum.experiments.results import Results, Rows
 from latesum.experiments.run import Run
-from latesum.experiments.spec import POLICY, WORLD
-from latesum.policies import Play
+from latesum.experiments.spec import POLICY, WORLD, RunSpec
+from latesum.policies import Play, PolicySpec
 from latesum.simulation import FieldProblem, Problem
 
 #: Whom a reward that arrives is credited to: "paid", the arm that earned it; "playing", the arm that
 #: is played when it arrives.
 Credit = Literal["paid", "playing"]
-#: What must agree in two comparisons that stand in one table.
-_SHARED = ("problem", "horizon", "replications", "seed", "bucket", "report_lag", "arm_order")
 
 
 class AttributedPlayer(Protocol):
@@ -46,6 +46,43 @@ class AttributedPlayer(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class PlayedElsewhere:
+    """What results say about runs of a policy of another library."""
+
+    problem: Problem
+    policy_name: str
+    horizon: int
+    seed: int
+    attributed: bool
+    broken_assumptions: tuple[str, ...] = ()
+
+    @property
+    def problem_name(self) -> str:
+        """The problem as text."""
+        return str(self.problem)
+
+    @property
+    def checkpoint_rounds(self) -> NDArray[np.int64]:
+        """When regret is kept."""
+        return np.array(default_checkpoints(self.horizon), dtype=np.int64)
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """What all runs of a grid may differ in."""
+        return RunSpec(self.problem, PolicySpec("oracle"), self.horizon, seed=self.seed).fields
+
+    @property
+    def policy_fields(self) -> tuple[str, dict[str, Any]]:
+        """Its name; its parameters are not known."""
+        return self.policy_name, {}
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What is the same for all policies of a comparison."""
+        return RunSpec(self.problem, PolicySpec("oracle"), self.horizon, seed=self.seed).about
+
+
 def compare_attributed(
     problem: Problem,
     policies: Mapping[str, Callable[[int], AttributedPlayer]],
@@ -54,10 +91,10 @@ def compare_attributed(
     replications: int,
     seed: int,
     credit: Credit = "paid",
-    beside: Comparison | None = None,
+    beside: Results | None = None,
     progress: ProgressChoice = None,
-) -> Comparison:
-    """Play policies of other libraries; the result is a `Comparison` as `compare` makes it.
+) -> Results:
+    """Play policies of other libraries; the result is as `compare` makes it.
 
     Rewards and delays of a round are those that latesum's own attributed baselines meet with the same
     seed and number of the run.
@@ -93,45 +130,40 @@ def compare_attributed(
     known_name(credit, get_args(Credit), "way to credit rewards")
     if isinstance(problem, FieldProblem):
         raise InvalidInput("attributed feedback needs a Problem, not a FieldProblem.")
-    about: dict[str, Any] = {
-        "problem": repr(problem),
-        "horizon": horizon,
-        "replications": replications,
-        "seed": seed,
-        **{"bucket": 1, "report_lag": 0, "arm_order": "as given", "before": None, "history": 0},
-        **{"sees_more": [], "broken_assumptions": []},
-    }
-    runs: dict[str, Runs] = {}
+    attributed = credit == "paid"
+    specs = [PlayedElsewhere(problem, name, horizon, seed, attributed) for name in policies]
     if beside is not None:
-        for part in _SHARED:
-            if beside.description[part] != about[part]:
+        there = dict(beside.specs[0].about) | {"replications": beside.replications}
+        for part, ours in (specs[0].about | {"replications": replications}).items():
+            if there.get(part) != ours:
                 raise InvalidInput(
-                    f"the comparison beside has {part} {beside.description[part]!r}, and here it is "
-                    f"{about[part]!r}: only what is alike stands in one table."
+                    f"the comparison beside has {part} {there.get(part)!r}, and here it is {ours!r}: "
+                    "only what is alike stands in one table."
                 )
-        about, runs = dict(beside.description), dict(beside.runs)
-    if taken := sorted(set(runs) & set(policies)):
-        raise InvalidInput(f"{', '.join(taken)} is there already; give each policy its own name.")
+        if taken := sorted(set(beside.policies) & set(policies)):
+            raise InvalidInput(
+                f"{', '.join(taken)} is there already; give each policy its own name."
+            )
+    rows: list[Rows] = []
     checkpoints = np.array(default_checkpoints(horizon), dtype=np.int64)
     show, done = chosen_progress(progress), 0
-    for name, make in policies.items():
-        made = []
+    for make in policies.values():
+        played = []
         for number in range(replications):
             own = np.random.SeedSequence(seed, spawn_key=(number, POLICY)).generate_state(1)
             draws = Draws(problem, np.random.SeedSequence(seed, spawn_key=(number, WORLD)))
-            made.append(_play(problem, make(int(own[0])), horizon, draws, credit))
+            played.append(_play(problem, make(int(own[0])), horizon, draws, credit))
             done += 1
             if show:
                 show(done, replications * len(policies), "runs of other libraries")
         measured = {
-            "regret": np.array([run.regret(checkpoints) for run in made]),
-            "ended_on_best": np.array([problem.is_best(run.last_arm, horizon) for run in made]),
-            "switches": np.array([run.switches for run in made]),
+            "regret": np.array([run.regret(checkpoints) for run in played]),
+            "ended_on_best": np.array([problem.is_best(run.last_arm, horizon) for run in played]),
+            "switches": np.array([run.switches for run in played]),
         }
-        runs[name] = Runs(checkpoints, measured)
-    if credit == "paid":
-        about["sees_more"] = [*about["sees_more"], *policies]
-    return Comparison(runs, about)
+        rows.append(measured)
+    made = Results(specs, rows)
+    return made if beside is None else beside.joined(made)
 
 
 def _play(

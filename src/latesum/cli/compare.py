@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, get_args
 
 import typer
 
-from latesum._checks import InvalidInput
+from latesum._checks import InvalidInput, known_name
 from latesum._extras import need
 from latesum._plugins import read_call, split_list
 from latesum._render import terminal
 from latesum.cli.options import Dask, Kept, Seed, check_folder, read_before, read_problem, working
-from latesum.experiments import Comparison, compare
+from latesum.experiments import compare
+from latesum.experiments.spec import Order
 from latesum.simulation import Problem
 from latesum.simulation.market import Market, market_of
 
@@ -57,9 +58,9 @@ def compare_policies(
     history: Annotated[
         int, typer.Option(help="For this many rounds before the start its totals are known.")
     ] = 0,
-    random_order: Annotated[
-        bool, typer.Option("--random-order", help="Draw the order of the arms in every run.")
-    ] = False,
+    order: Annotated[
+        str, typer.Option(help="The arms as 'listed', or in an order 'drawn' in every run.")
+    ] = "listed",
     measure: Annotated[
         list[str] | None, typer.Option(help="Keep this of every run too, such as lock_in.")
     ] = None,
@@ -76,13 +77,21 @@ def compare_policies(
     for path in (plot, out):
         check_folder(path)
     problem = _problem(arms, delay, market)
-    texts = {text: text for text in split_list(policies)}
     with working(workers, dask, store) as how:
         result = compare(
-            problem, texts, horizon, replications=replications, seed=seed, bucket=bucket,
-            report_lag=report_lag, before=read_before(before), history=history,
-            random_order=random_order, measures=measure or (), **how,
-        )  # fmt: skip
+            problem,
+            split_list(policies),
+            horizon,
+            replications=replications,
+            seed=seed,
+            bucket=bucket,
+            report_lag=report_lag,
+            before=read_before(before),
+            history=history,
+            order=read_order(order),
+            measures=measure or (),
+            **how,
+        )
     if out:
         result.to_parquet(out)
     if plot:
@@ -90,7 +99,7 @@ def compare_policies(
     if as_json:
         print(json.dumps(result.to_json(), indent=2))
         return
-    show_comparison(result)
+    terminal().print(result.table())
     for path, what in ((plot, "figure"), (out, "runs")):
         if path:
             print(f"The {what}: {path}")
@@ -108,5 +117,7 @@ def _problem(arms: str | None, delay: str | None, market: str | None) -> Problem
     return read_problem(arms, delay)
 
 
-def show_comparison(result: Comparison) -> None:
-    terminal().print(result.table())
+def read_order(text: str) -> Order:
+    """The order of the arms: listed or drawn."""
+    known_name(text, get_args(Order), "order of the arms")
+    return "drawn" if text == "drawn" else "listed"

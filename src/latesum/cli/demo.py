@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from latesum.cli.compare import show_comparison
+from latesum._render import terminal
 from latesum.cli.options import working
 from latesum.experiments import compare
 from latesum.experiments.figures import plot_headline
@@ -40,12 +40,12 @@ def demo(
     problem = Problem([0.5, 0.6], "uniform(0, 100)")
     # Improved UCB is for undelayed rewards only.
     names = [name for name in registry.available(None) if name != "improved-ucb"]
-    policies = {name: name for name in [*names, SAME_INDEX]}
+    policies = [*names, SAME_INDEX]
     with working(2, None) as how:
         result = compare(problem, policies, HORIZON, replications=replications, seed=1, **how)
-    show_comparison(result)
+    terminal().print(result.table())
     headline = out / "regret.png"
-    plot_headline(result.runs, result.description, HEADLINE, headline)
+    plot_headline(result.curves, repr(problem), HEADLINE, headline)
     print(f"Regret over rounds, with quantiles: {headline}")
     print("Now figure 3a of the paper, with fewer runs than published ...", flush=True)
     print(f"Figure 3a, ours over the published: {quick_figure('3a', out / 'figure-3a')}")

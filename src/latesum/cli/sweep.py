@@ -57,9 +57,7 @@ def sweep(
     print(f"The checkpoints: {folder / name / 'checkpoints.parquet'}")
     # A figure where Matplotlib is there; a sweep is worth having without one too.
     if has("plots") and len(results.checkpoints) > 1:
-        from latesum.experiments.paper import drawing
-
-        drawing.write(drawing.regret_figure(results), folder / name, "regret")
+        results.plot(folder / name / "regret.png")
         print(f"The figure: {folder / name / 'regret.png'}")
 
 
@@ -69,12 +67,11 @@ def _show(results: SweepResults) -> None:
     asked = results.experiment.ratio
     if asked is not None:
         columns.append(f"over {asked.policy or asked.problem}")
-    in_markets = {each.problem_name for each in results.settings if hasattr(each, "market")}
+    units = {each.problem_name: each.about.get("unit", "rounds") for each in results.specs}
     for problem in results.problems:
         rows = [row for row in results.summary() if row.problem == problem]
         horizon = int(results[problem, rows[0].policy].checkpoints[-1])
-        unit = "buckets" if problem in in_markets else "rounds"
-        table = new_table(f"Regret after {horizon:,} {unit}: {problem}", columns)
+        table = new_table(f"Regret after {horizon:,} {units[problem]}: {problem}", columns)
         for row in rows:
             cells = [
                 row.policy, f"{row.replications:,}", f"{row.mean:,.1f}",

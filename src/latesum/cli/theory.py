@@ -127,7 +127,7 @@ def _print_limit(problem: Problem, horizon: int, runs: int, seed: int) -> None:
     setting = RunSpec(
         problem, PolicySpec.parse(_ATTRIBUTED), horizon, seed=seed, measures=("regret",)
     )
-    (found,) = run([setting], runs).runs.values()
+    found = run([setting], runs)
     final = found.regrets[:, -1]
     error = float(final.std(ddof=1)) / math.sqrt(runs) if runs > 1 else math.nan
     limits = [

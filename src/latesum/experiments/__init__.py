@@ -1,22 +1,20 @@
 """Experiments: simulate one run, compare policies over many, keep and show the results."""
 
 from latesum._progress import progress_bar as progress_bar
-from latesum.experiments.comparison import Comparison, compare, simulate
+from latesum.experiments.comparison import compare, simulate
 from latesum.experiments.engine import run
 from latesum.experiments.measures import register_measure
-from latesum.experiments.results import Results, Runs, Summary
+from latesum.experiments.results import Results, Summary
 from latesum.experiments.run import PlayedBlock, Run
 from latesum.experiments.spec import RunSpec
 from latesum.experiments.store import RunStore
 
 __all__ = [
-    "Comparison",
     "PlayedBlock",
     "Results",
     "Run",
     "RunSpec",
     "RunStore",
-    "Runs",
     "Summary",
     "compare",
     "progress_bar",

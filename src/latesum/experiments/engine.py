@@ -18,7 +18,7 @@ from latesum._compile import compile_seconds, reported_compilation
 from latesum._progress import COMPILING, ProgressChoice, chosen_progress
 from latesum._progress import Progress as Progress
 from latesum.experiments.measures import measures_of
-from latesum.experiments.results import Results, Rows
+from latesum.experiments.results import Results, Rows, check_names
 from latesum.experiments.runners import Runner, chosen_runner
 from latesum.experiments.spec import AnySetting
 from latesum.experiments.store import RunStore
@@ -225,12 +225,14 @@ def run(
     >>> run([one], 3).summary()[0].ended_on_best
     1.0
     """
+    check_names(settings)
     counts = _counts(settings, replications)
     progress = chosen_progress(progress)
     with chosen_runner(workers) as local:
         runner = runner or local
         if store is None:
-            return Results.of(settings, _in_memory(settings, counts, runner, progress, what, known))
+            made = _in_memory(settings, counts, runner, progress, what, known)
+            return Results(settings, made)
         store = store if isinstance(store, RunStore) else RunStore(store)
         left = todo(settings, counts, store, again=again, progress=progress)
         if announce:
@@ -238,7 +240,7 @@ def run(
         if left.work:
             _into(store, left, runner, progress, what)
     rows = [store.read(*each) for each in zip(settings, counts, strict=True)]
-    return Results.of(settings, rows)
+    return Results(settings, rows)
 
 
 def _counts(settings: Sequence[AnySetting], replications: int | Sequence[int]) -> list[int]:

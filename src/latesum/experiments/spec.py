@@ -13,7 +13,7 @@ import json
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,9 @@ from latesum._checks import InvalidInput, known_name, whole_number
 from latesum._plugins import Registry, signature_of
 from latesum.attributed import AttributedPolicy
 from latesum.attributed import run as run_attributed
+from latesum.experiments.assumptions import broken_assumptions
 from latesum.experiments.loop import Loop, Reports
+from latesum.experiments.results import Described
 from latesum.experiments.run import BaselineRun, Run
 from latesum.policies import Policy
 from latesum.policies.spec import PolicySpec
@@ -38,6 +40,7 @@ AnyPolicy = Policy | AttributedPolicy
 RUNS_VERSION = 5
 #: Functions that draw a problem from a generator.
 LAWS = Registry("law of problems", "latesum.problems")
+Order = Literal["listed", "drawn"]
 #: What is kept of a run unless a setting says otherwise.
 USUAL_MEASURES = ("regret", "ended_on_best", "switches")
 #: The children of a run's seed that its parts draw from.
@@ -53,7 +56,7 @@ class DrawnProblem(NamedTuple):
     bucket: int = 1
 
 
-class AnySetting(Protocol):
+class AnySetting(Described, Protocol):
     """What the engine must know of a setting, whatever is played in it."""
 
     @property
@@ -61,24 +64,8 @@ class AnySetting(Protocol):
         """The same for two settings whose runs of one number are the same."""
 
     @property
-    def horizon(self) -> int:
-        """How long a run is."""
-
-    @property
     def measures(self) -> tuple[str, ...]:
         """What is kept of a run."""
-
-    @property
-    def problem_name(self) -> str:
-        """What the problem is called in tables."""
-
-    @property
-    def policy_name(self) -> str:
-        """What the policy is called in tables."""
-
-    @property
-    def checkpoint_rounds(self) -> Integers:
-        """When regret is kept."""
 
     def to_json(self) -> dict[str, Any]:
         """As JSON values, without labels."""
@@ -107,8 +94,8 @@ class RunSpec:
         reports: How totals become known.
         checkpoints: The rounds at which regret is kept; the horizon is always one.
         measures: What is kept of a run.
-        order: With it the arms stand in an order that is drawn for every run, the same under all
-            policies: the number is the child of the run's seed that it is drawn from.
+        order: Whether the arms stand as they are "listed", or in an order that is "drawn" for every
+            run, the same under all policies.
         before: What was played until the start and is still arriving: an arm, or a reward (or its
             mean) that is no arm.
         history: For how many rounds of it the totals are known, and told to the policy in parts of a
@@ -132,7 +119,7 @@ class RunSpec:
     reports: Reports = field(default_factory=Reports)
     checkpoints: tuple[int, ...] = ()
     measures: tuple[str, ...] = USUAL_MEASURES
-    order: int | None = None
+    order: Order = "listed"
     before: Reward | float | str | None = None
     history: int = 0
     told: Mapping[str, float] | None = field(default_factory=dict)
@@ -145,6 +132,7 @@ class RunSpec:
         object.__setattr__(self, "horizon", whole_number(self.horizon, "the horizon", at_least=1))
         for part in self.seed if isinstance(self.seed, tuple) else (self.seed,):
             whole_number(part, "the seed")
+        known_name(self.order, get_args(Order), "order of the arms")
         points = np.unique([*self.checkpoints, self.horizon])
         if points.dtype.kind not in "iu" or points[0] < 1 or points[-1] > self.horizon:
             raise InvalidInput(f"checkpoints are rounds between 1 and {self.horizon}.")
@@ -214,6 +202,51 @@ class RunSpec:
         imperfect = None if reporting is None else Reporting(**reporting)
         return cls(**given, reports=Reports(**reports, reporting=imperfect))
 
+    # What results say of it.
+
+    @property
+    def attributed(self) -> bool:
+        """Whether the policy has attributed feedback."""
+        return self.policy.sees != "totals"
+
+    @functools.cached_property
+    def fields(self) -> dict[str, Any]:
+        """What all runs of a grid may differ in, by the name of its column."""
+        data = problem_data(self.problem)
+        arms, delay = (
+            (data.get("arms"), data.get("delay")) if isinstance(data, dict) else (None, data)
+        )
+        return {
+            "arms": _joined(arms, ", "),
+            "delay": _joined(delay, "; "),
+            "horizon": self.horizon,
+            "seed": _joined(self.seed, ", "),
+            "bucket": self.reports.bucket,
+            "report_lag": self.reports.lag,
+            "order": self.order,
+            "before": None if self.before is None else str(self.before),
+            "history": self.history,
+        }
+
+    @property
+    def policy_fields(self) -> tuple[str, dict[str, Any]]:
+        """The kind of the policy, and its own parameters by the names of their columns."""
+        factors = {f"{key}_factor": factor for key, factor in (self.told or {}).items()}
+        return self.policy.name, {**self.policy.parameters, **factors}
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What is the same for all policies of a comparison, as JSON values."""
+        fields = ("horizon", "seed", "bucket", "report_lag", "before", "history", "order")
+        return {"problem": repr(self.problem), **{name: self.fields[name] for name in fields}}
+
+    @property
+    def broken_assumptions(self) -> list[str]:
+        """What the policy assumes and does not hold, in sentences."""
+        if isinstance(self.problem, str):
+            return []
+        return broken_assumptions(*self.prepared)
+
     # Runs.
 
     def run(self, number: int) -> Run:
@@ -256,6 +289,13 @@ class RunSpec:
     def check(self) -> None:
         """Refuse now what a run would refuse."""
         problem, policy = self.prepared
+        built_for = self.policy.parameters.get("horizon")
+        if built_for is not None and built_for != self.horizon:
+            warnings.warn(
+                f"{self.policy_name} was built for a horizon of {built_for:,} and is run for "
+                f"{self.horizon:,} rounds.",
+                stacklevel=2,
+            )
         if policy.n_arms != problem.n_arms:
             raise InvalidInput(
                 f"{self.policy_name} chooses among {policy.n_arms} arms and the problem has "
@@ -333,14 +373,13 @@ class RunSpec:
 
     def _before(self, number: int) -> Reward | float | str | None:
         """What ran before: an arm has another number where the order of the arms is drawn."""
-        if self.order is None or not _is_arm(self.before):
+        if self.order == "listed" or not _is_arm(self.before):
             return self.before
         return self._order_of(number).index(int(self.before))  # type: ignore[arg-type]
 
     def _order_of(self, number: int) -> tuple[int, ...]:
         """The order of the arms in a run, where it is drawn."""
-        assert self.order is not None
-        return _order(self.prepared[0].n_arms, self._seed_path, number, self.order)
+        return _order(self.prepared[0].n_arms, self._seed_path, number, ORDER)
 
     def met_by(self, number: int) -> tuple[Problem, AnyPolicy]:
         """The problem as a run meets it, and the policy, told what there is to know of it.
@@ -351,7 +390,7 @@ class RunSpec:
         if isinstance(self.problem, str):
             return self.drawn(number).met_by(number)
         problem, policy = self.prepared
-        if self.order is not None:
+        if self.order == "drawn":
             problem = self._permuted(self._order_of(number))
             if self._told_of_arms:
                 policy = self._built_for(problem, number)
@@ -427,8 +466,13 @@ class RunSpec:
 
 
 _USUAL: dict[str, Any] = {
-    "checkpoints": (), "measures": USUAL_MEASURES, "order": None, "history": 0, "told": {},
+    "checkpoints": (), "measures": USUAL_MEASURES, "order": "listed", "history": 0, "told": {},
 }  # fmt: skip
+
+
+def _joined(value: Any, by: str) -> Any:
+    """Several values as one text."""
+    return by.join(map(str, value)) if isinstance(value, list | tuple) else value
 
 
 def _is_arm(before: object) -> bool:

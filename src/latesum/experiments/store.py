@@ -20,7 +20,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +30,9 @@ from latesum._checks import InvalidInput
 from latesum._extras import require
 from latesum.experiments.results import Results, Rows, from_column, to_columns
 from latesum.experiments.spec import RUNS_VERSION, AnySetting
+from latesum.experiments.summaries import ASIDE, written_aside
 
 _PART = re.compile(r"(\d+)-(\d+)\.parquet")
-_ASIDE = ".aside-"
 #: Leftovers of killed processes are removed when no living one can be writing them.
 _ABANDONED_AFTER = 3600.0
 
@@ -116,7 +116,7 @@ class RunStore:
         import pyarrow.parquet as pq
 
         end = first + len(next(iter(rows.values())))
-        columns = {"replication": pa.array(range(first, end), pa.int64()), **to_columns(rows)}
+        columns = {"run": pa.array(range(first, end), pa.int64()), **to_columns(rows)}
         about = {"setting": json.dumps(setting.to_json(), sort_keys=True)}
         path = self._part(setting, first, end)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -211,15 +211,20 @@ class RunStore:
             results: All runs.
             about: What to write down in both.
         """
+        import pyarrow.parquet as pq
+
         folder = self.folder / name
         folder.mkdir(parents=True, exist_ok=True)
         paths = {"runs": folder / "runs.parquet", "checkpoints": folder / "checkpoints.parquet"}
-        with (
-            written_aside(paths["runs"]) as runs,
-            written_aside(paths["checkpoints"]) as checkpoints,
-        ):
-            _write_tables(runs, checkpoints, results, about)
-            for aside, path in ((runs, paths["runs"]), (checkpoints, paths["checkpoints"])):
+        tables = {
+            "runs": results.to_frame(per="run"),
+            "checkpoints": results.to_frame(per="checkpoint"),
+        }
+        metadata = {"experiment": json.dumps(about, sort_keys=True)}
+        for kind, path in paths.items():
+            with written_aside(path) as aside:
+                table = tables[kind].replace_schema_metadata(metadata)
+                pq.write_table(table, aside, compression="zstd")
                 _settle(aside)
                 aside.replace(path)
         return paths
@@ -243,63 +248,13 @@ class RunStore:
             aside.replace(path)
 
     def _sweep(self) -> None:
-        for path in self.folder.rglob(f"{_ASIDE}*"):
+        for path in self.folder.rglob(f"{ASIDE}*"):
             with contextlib.suppress(OSError):
                 if time.time() - path.stat().st_mtime > _ABANDONED_AFTER:
                     path.unlink()
-
-
-@contextlib.contextmanager
-def written_aside(path: Path) -> Iterator[Path]:
-    """A name of its own, beside `path`; nothing is left of it if writing fails.
-
-    Args:
-        path: The file that it will replace.
-
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "kept.txt"
-    >>> with written_aside(path) as aside:
-    ...     _ = aside.write_text("whole")
-    ...     _ = aside.replace(path)
-    >>> [each.name for each in path.parent.iterdir()]
-    ['kept.txt']
-    """
-    aside = path.with_name(f"{_ASIDE}{os.getpid()}-{os.urandom(6).hex()}")
-    try:
-        yield aside
-    finally:
-        aside.unlink(missing_ok=True)
 
 
 def _settle(path: Path) -> None:
     """Make sure that what is renamed is on the disk, not only on its way there."""
     with path.open("rb") as file:
         os.fsync(file.fileno())
-
-
-def _write_tables(
-    runs_path: Path, checkpoints_path: Path, results: Results, about: Mapping[str, Any]
-) -> None:
-    """One row per run, and one per run and checkpoint; the same results give the same bytes."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    tables: tuple[list[Any], list[Any]] = ([], [])
-    for (problem, policy), runs in results.runs.items():
-        number, rounds = np.arange(len(runs)), runs.checkpoints
-        last = {**to_columns(runs.measured), "regret": runs.regrets[:, -1]}
-        every = {
-            "replication": np.repeat(number, len(rounds)), "round": np.tile(rounds, len(number)),
-            "regret": runs.regrets.ravel(),
-        }  # fmt: skip
-        for kept, columns in zip(tables, ({"replication": number, **last}, every), strict=True):
-            size = len(columns["replication"])
-            labels = {
-                key: pa.array([name] * size).dictionary_encode()
-                for key, name in (("problem", problem), ("policy", policy))
-            }
-            kept.append(pa.table({**labels, **columns}))
-    metadata = {"experiment": json.dumps(about, sort_keys=True)}
-    for path, kept in zip((runs_path, checkpoints_path), tables, strict=True):
-        table = pa.concat_tables(kept, promote_options="permissive").unify_dictionaries()
-        pq.write_table(table.replace_schema_metadata(metadata), path, compression="zstd")

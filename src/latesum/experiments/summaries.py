@@ -1,11 +1,15 @@
-"""The table of a study as a file: one row per line, named columns, so that a script or a page can take it up."""
+"""Files of results that are never half-written, and tables as CSV."""
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+
+#: How names of unfinished files begin.
+ASIDE = ".aside-"
 
 
 def write_summary(
@@ -35,13 +39,13 @@ def write_summary(
     old = read_summary(path) if same and path.exists() else []
     kept = [row for row in old if tuple(row.get(name, "") for name in same) not in about]
     path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    with unfinished.open("w", encoding="utf-8", newline="") as file:
-        columns = list(dict.fromkeys(name for row in [*kept, *new] for name in row))
-        writer = csv.DictWriter(file, columns, restval="", lineterminator="\n")
-        writer.writeheader()
-        writer.writerows([*kept, *new])
-    unfinished.replace(path)
+    with written_aside(path) as aside:
+        with aside.open("w", encoding="utf-8", newline="") as file:
+            columns = list(dict.fromkeys(name for row in [*kept, *new] for name in row))
+            writer = csv.DictWriter(file, columns, restval="", lineterminator="\n")
+            writer.writeheader()
+            writer.writerows([*kept, *new])
+        aside.replace(path)
     return path
 
 
@@ -63,3 +67,25 @@ def _text(value: object) -> str:
     if value is None:
         return ""
     return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+@contextlib.contextmanager
+def written_aside(path: Path) -> Iterator[Path]:
+    """A name of its own, beside `path`; nothing is left of it if writing fails.
+
+    Args:
+        path: The file that it will replace.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "kept.txt"
+    >>> with written_aside(path) as aside:
+    ...     _ = aside.write_text("whole")
+    ...     _ = aside.replace(path)
+    >>> [each.name for each in path.parent.iterdir()]
+    ['kept.txt']
+    """
+    aside = path.with_name(f"{ASIDE}{os.getpid()}-{os.urandom(6).hex()}")
+    try:
+        yield aside
+    finally:
+        aside.unlink(missing_ok=True)

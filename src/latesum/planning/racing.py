@@ -33,8 +33,6 @@ from latesum.planning.words import unit_hours
 from latesum.policies.winner import named_winner
 from latesum.simulation import Problem
 
-#: The child of a run's seed that the order of the options is drawn from.
-_ORDER = 2
 #: Runs of each candidate in stage 1.
 STAGE_1_RUNS = 12
 #: And before any candidate may be stopped.
@@ -216,7 +214,7 @@ class CandidateRuns:
                 world.horizon,
                 seed=(*seed, number) if number else seed,
                 reports=Reports(world.bucket_rounds),
-                order=_ORDER,
+                order="drawn",
                 told=None,
                 before=world.before,
                 history=world.history if "history" in accepted else 0,
@@ -334,9 +332,9 @@ class Simulator(NamedTuple):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what a short phase breaks, the simulation shows
             results = run(specs, counts, what=what, known=known, **self.options)
-        made = iter(results.runs.values())
+        made = iter(results.rows)
         for trial in trials:
-            trial.rows = [next(made).measured for _ in trial.specs]
+            trial.rows = [next(made) for _ in trial.specs]
         return [trial.forecast(self.thresholds.percentile) for trial in trials]
 
     def prepare(self, trials: Sequence[CandidateRuns], stream: int) -> None:

@@ -380,8 +380,8 @@ class _MarketSimulation:
             )
         results = run(specs, replications, what=what, **self.options)
         found = [
-            self._forecast(label, law, runs.measured)
-            for (label, law), runs in zip(cases, results.runs.values(), strict=True)
+            self._forecast(label, law, rows)
+            for (label, law), rows in zip(cases, results.rows, strict=True)
         ]
         return [forecast for forecast, _ in found], [gain for _, gain in found]
 

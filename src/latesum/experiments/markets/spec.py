@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput, whole_number
+from latesum._plugins import read_call
 from latesum.experiments.markets.players import Player, SwitchbackPlayer, player
 from latesum.experiments.measures import measures_of, register_measure
 from latesum.experiments.spec import LAWS
@@ -140,6 +141,37 @@ class MarketRunSpec:
             law, data["policy"], data["seed"], tuple(data.get("measures", MARKET_MEASURES)),
             tuple(data.get("checkpoints", ())),
         )  # fmt: skip
+
+    @property
+    def attributed(self) -> bool:
+        """Whether the policy has attributed feedback: in markets none has."""
+        return False
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """What all runs of a grid may differ in, by the name of its column."""
+        law = {} if isinstance(self.market, str) else dict(self.market.plain())
+        return {**law, "horizon": self.horizon, "seed": self.seed}
+
+    @property
+    def policy_fields(self) -> tuple[str, Mapping[str, Any]]:
+        """The kind of the policy, and its own parameters by the names of their columns."""
+        return read_call(self.policy, "policy")
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What is the same for all policies of a comparison, as JSON values."""
+        return {
+            "problem": repr(self.market),
+            "horizon": self.horizon,
+            "unit": "buckets",
+            "seed": self.seed,
+        }
+
+    @property
+    def broken_assumptions(self) -> list[str]:
+        """None is known of markets."""
+        return []
 
     def law(self, number: int) -> Market:
         """The law of the market of a run.

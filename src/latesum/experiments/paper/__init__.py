@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from latesum._checks import known_name
 from latesum._progress import chosen_progress
@@ -20,6 +20,9 @@ from latesum.experiments.engine import RunOptions, todo
 from latesum.experiments.runners import OnDask
 from latesum.experiments.store import RunStore
 from latesum.experiments.sweeps import Grid, SweepResults, run_sweep
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: The figures, by the paper's numbers, in its order.
 FIGURES = ("3a", "3b", "5", "6a", "6b")
@@ -131,7 +134,7 @@ def draw(
     target.mkdir(parents=True, exist_ok=True)
     ratio = results.experiment.ratio
     if ratio is not None and ratio.problem is not None:
-        makers = {
+        makers: dict[str, Callable[[SweepResults], Figure]] = {
             "figure": drawing.over_problems_figure,
             "regret": drawing.regret_at_horizon_figure,
         }
@@ -139,7 +142,7 @@ def draw(
         makers = {
             "figure": drawing.ratio_figure,
             "by-delay": drawing.ratio_by_problem,
-            "regret": drawing.regret_figure,
+            "regret": lambda made: made.plot(),
         }
     return {
         kind: drawing.write(make(results), target, kind)[-1]

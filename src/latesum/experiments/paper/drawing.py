@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -96,32 +95,6 @@ def over_problems_figure(results: SweepResults) -> Figure:
     order = sorted(range(len(labels)), key=lambda place: labels[place] == "published")
     above.legend([handles[i] for i in order], [labels[i] for i in order], fontsize=8, frameon=False)
     below.set_xlabel("mean delay")
-    return figure
-
-
-def regret_figure(results: SweepResults) -> Figure:
-    """Our own view: the mean regret of every policy with the range of 90% of its runs."""
-    columns = 2 if len(results.problems) > 1 else 1
-    shown = results.problems[: 2 * 6]
-    rows = -(-len(shown) // columns)
-    figure = new_figure(3.6 * columns, 2.5 * rows + 0.4)
-    frames = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
-    for axes, problem in zip(frames, shown, strict=False):
-        for colour, policy in zip(COLOURS, results.policies, strict=False):
-            if (problem, policy) not in results.runs:
-                continue
-            runs = results[problem, policy]
-            _draw_spread(axes, runs.checkpoints, runs.regrets, colour, policy)
-        axes.set_title(textwrap.fill(problem, 48), fontsize=9 if len(problem) < 48 else 7.5)
-        axes.set(xscale="log", yscale="log")
-        axes.set_xlim(max(10, results.checkpoints[-1] / 2500), results.checkpoints[-1])
-        axes.set_ylim(bottom=1)
-    for axes in frames[len(shown) :]:
-        axes.set_visible(False)
-    handles, labels = frames[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=4, fontsize=8, frameon=False)
-    figure.supxlabel("rounds", fontsize=9)
-    figure.supylabel("regret: mean (solid), median (dotted), 90% of the runs", fontsize=9)
     return figure
 
 

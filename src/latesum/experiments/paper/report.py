@@ -107,9 +107,9 @@ def _figure(
 ) -> dict[str, Any]:
     """What the report says of one figure."""
     asked, theirs = results.experiment, published_replications(figure)
-    ours = {policy: len(runs) for (_, policy), runs in results.runs.items()}
+    ours = {each.specs[0].policy_name: each.replications for each in results}
     settings = (
-        f"{results.settings[0].horizon:,} rounds, seed {asked.seed}. Runs of each: {_counted(ours)}"
+        f"{results.specs[0].horizon:,} rounds, seed {asked.seed}. Runs of each: {_counted(ours)}"
     )
     if ours != theirs:
         settings += f" (published: {_counted(theirs)})"

@@ -120,7 +120,7 @@ def jump_times(results: SweepResults) -> list[Jumps]:
     figure = results.experiment.published or results.experiment.name
     known = curves(figure)
     rows = []
-    for setting in results.settings:
+    for setting in results.grid.settings:
         name = f"{setting.policy_name} {setting.problem_name}"
         curve = known.get(name)
         if not isinstance(setting, RunSpec) or curve is None:

@@ -45,7 +45,7 @@ class SweepResults(Results):
             return []
         return [
             (problem, policy, self.ratio(problem, policy))
-            for problem, policy in self.runs
+            for problem, policy in ((each.problem_name, each.policy_name) for each in self.specs)
             if policy != asked.policy
         ]
 
@@ -88,4 +88,4 @@ def run_sweep(
     how["store"] = store
     results = run(grid.settings, grid.replications, what=asked.name, **how)
     store.merge(tables, results, described)
-    return SweepResults(grid.settings, results.runs, grid)
+    return SweepResults(results.specs, results.rows, grid)

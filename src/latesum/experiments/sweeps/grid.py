@@ -15,7 +15,7 @@ from latesum.experiments.loop import Reports
 from latesum.experiments.markets.players import OWN
 from latesum.experiments.markets.spec import MarketRunSpec
 from latesum.experiments.measures import measures_of
-from latesum.experiments.spec import ORDER, USUAL_MEASURES, AnySetting, RunSpec
+from latesum.experiments.spec import USUAL_MEASURES, AnySetting, RunSpec
 from latesum.experiments.sweeps.experiment import Experiment, ProblemEntry, Value
 from latesum.policies import registry
 from latesum.policies.spec import PolicySpec
@@ -145,7 +145,7 @@ def _setting(
         reports=Reports(fields["bucket"], fields["report_lag"]),
         checkpoints=_checkpoints(experiment, fields["horizon"]),
         measures=measures,
-        order=ORDER if fields["order"] == "drawn" else None,
+        order=fields["order"],
         before=fields["before"],
         history=fields["history"],
     )
