@@ -5,8 +5,8 @@ import pytest
 from latesum import InvalidInput
 from latesum.campaigns import Campaign
 from latesum.campaigns.charts import totals_chart
-from latesum.campaigns.deciding import told_plays
 from latesum.campaigns.describing import describe_event
+from latesum.campaigns.methods import told_plays
 from latesum.campaigns.static_page import status_html
 from latesum.errors import BadField, Conflicting, UnknownBucket
 from latesum.policies import Play, registry

@@ -3,7 +3,7 @@
 import itertools
 
 from latesum.campaigns.config import CampaignConfig
-from latesum.campaigns.deciding import told_plays
+from latesum.campaigns.methods import told_plays
 from latesum.campaigns.moving import (
     export_campaign,
     exported_log,

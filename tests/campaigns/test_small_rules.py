@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from latesum.campaigns.deciding import told_plays
+from latesum.campaigns.methods import told_plays
 from latesum.campaigns.terminal_page import gain_sentence
 from latesum.errors import BadField, UnknownBucket
 from latesum.policies import Play

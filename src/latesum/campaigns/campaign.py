@@ -19,21 +19,18 @@ from latesum.campaigns.actions import (
     read_user_and_reason,
 )
 from latesum.campaigns.buckets import When
-from latesum.campaigns.caches import PolicyCache, StateCache
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.deciding import (
-    Choice,
     bucket_to_decide,
     carry,
     check_next,
     check_open,
-    choose,
-    explain_policy,
+    decide,
     final_decision,
-    told_plays,
 )
 from latesum.campaigns.events import Event
 from latesum.campaigns.health import Finding, find_health, without_doubts
+from latesum.campaigns.methods import Choice, Replay, explain_policy, told_plays
 from latesum.campaigns.own_delay import find_own_delay
 from latesum.campaigns.recorder import Append, Recorder, check_gap, why_unknown
 from latesum.campaigns.state import CampaignState, Decision, decision_of, new_state
@@ -68,6 +65,49 @@ def system_clock() -> datetime:
     'UTC'
     """
     return datetime.now(UTC)
+
+
+class _Log:
+    """The log of a campaign, which other processes write to as well, and what it adds up to."""
+
+    def __init__(self, store: Store, campaign: int, settings: CampaignConfig) -> None:
+        self._store = store
+        self._campaign = campaign
+        self._settings = settings  # as at the campaign's beginning
+        self._state = new_state(settings)
+
+    def refresh(self) -> CampaignState:
+        """What the log adds up to now."""
+        state = self._catch_up(lambda after: self._store.log(self._campaign, after))
+        if state.newest is None:
+            self._store.check_there(self._campaign)
+        return state
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[tuple[Writer, CampaignState]]:
+        """A write transaction in which the state is that of the store, up to the last event."""
+        written = False
+        try:
+            with self._store.writing(self._campaign) as writer:
+                yield writer, self._catch_up(writer.log)
+            written = True
+        finally:
+            if not written:  # the state may hold events that were never written
+                self._state = new_state(self._settings)
+
+    def _catch_up(self, read: Callable[[int], list[Event]]) -> CampaignState:
+        """Take in what is new. The newest event is read again: is this still the log we know?"""
+        known = self._state.newest
+        events = read(0 if known is None else known.sequence - 1)
+        if known is not None:
+            if events[:1] == [known]:
+                del events[0]
+            else:  # the database was put back to an earlier state
+                self._state = new_state(self._settings)
+                events = read(0)
+        for event in events:
+            self._state.apply(event)
+        return self._state
 
 
 class Campaign(CampaignActions):
@@ -106,9 +146,9 @@ class Campaign(CampaignActions):
         self.settings = self.first_settings = CampaignConfig.from_json(stored.settings)
         self._owns_store = owns_store
         self._lock = threading.RLock()
-        self._log = StateCache(store, stored.id, self.first_settings)
+        self._log = _Log(store, stored.id, self.first_settings)
         self._reading: CampaignState | None = None
-        self._policies = PolicyCache()
+        self._replay = Replay()
 
     @classmethod
     def create(
@@ -227,32 +267,43 @@ class Campaign(CampaignActions):
             if state.finished is not None:
                 return {region: final_decision(state, bucket, region) for region in regions}
             check_open(state)
-            choose(state, self._policies, bucket, now, region=regions[0])  # the long part, unlocked
+            if self._misses(state, bucket):
+                with self._log.writing() as (writer, state):
+                    self._carry_up_to(bucket, now, writer, state)
+            seen, choices = state.newest, decide(state, bucket, now, self._replay)  # takes long
             with self._log.writing() as (writer, state):
                 if state.finished is not None:
                     return {region: final_decision(state, bucket, region) for region in regions}
                 check_open(state)
-                for region in regions:
-                    self._carry_up_to(bucket, now, writer, state, region)
+                if state.newest != seen:  # another process was faster, or wrote something else
+                    self._carry_up_to(bucket, now, writer, state)
+                    check_next(state, bucket)
+                    choices = decide(state, bucket, now, self._replay)
                 for region, part in state.parts.items():
                     if bucket not in part.decisions:
-                        check_next(state, bucket)
-                        choice = choose(state, self._policies, bucket, now, region=region)
-                        self._write_decision(bucket, choice, now, writer, state, region)
+                        self._write_decision(bucket, choices[region], now, writer, state, region)
                 return {region: part.decisions[bucket] for region, part in state.parts.items()}
 
+    def _misses(self, state: CampaignState, bucket: int) -> bool:
+        """Whether no one asked for some buckets before this one, in a region."""
+        lasts = [part.last for part in state.parts.values()]
+        return self.settings.buckets.timed and any(
+            last is not None and last < bucket - 1 for last in lasts
+        )
+
     def _carry_up_to(
-        self, bucket: int, now: datetime, writer: Writer, state: CampaignState, region: str
+        self, bucket: int, now: datetime, writer: Writer, state: CampaignState
     ) -> None:
         """No one asked for some buckets before this one: what ran before went on."""
-        part = state.parts[region]
-        last = part.last
-        if last is None or not self.settings.buckets.timed:
+        if not self.settings.buckets.timed or state.finished is not None:
             return
-        check_gap(bucket - last)
-        for missed in range(last + 1, bucket):
-            choice = carry(part.decisions[missed - 1])
-            self._write_decision(missed, choice, now, writer, state, region)
+        for region, part in state.parts.items():
+            if part.last is None:
+                continue
+            check_gap(bucket - part.last)
+            for missed in range(part.last + 1, bucket):
+                choice = carry(part.decisions[missed - 1])
+                self._write_decision(missed, choice, now, writer, state, region)
 
     def _write_decision(
         self,
@@ -443,14 +494,14 @@ class Campaign(CampaignActions):
             )
         with self._one_reading() as state:
             told = told_plays(state, self.clock())
-            return self._policies.after(state.settings, told).copy()
+            return self._replay.after(state.settings, told).copy()
 
     def explain_policy(self) -> list[str]:
         """What the policy has found out, and what it asks for next, in sentences."""
         with self._lock:
             state = self._refreshed()
             told = told_plays(state, self.clock())
-            return explain_policy(state, self._policies.after(state.settings, told), told)
+            return explain_policy(state, self._replay.after(state.settings, told), told)
 
     def market(self) -> MarketView:
         """What the model of `switchback` finds: effects, chances, the delay, outliers, warnings."""
@@ -519,7 +570,7 @@ class Campaign(CampaignActions):
             assert decision.sequence is not None
             earlier = self.state_before(decision.sequence)
             told = told_plays(earlier, decision.at, number)
-            findings = PolicyCache().after(earlier.settings, told).findings()
+            findings = Replay().after(earlier.settings, told).findings()
             return [*findings, *_reasons([decision])]
 
     def _explain_market(self, state: CampaignState, bucket: When | None) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from latesum.campaigns.campaign import Campaign
 from latesum.campaigns.completeness import Completeness
-from latesum.campaigns.deciding import told_plays
+from latesum.campaigns.methods import told_plays
 from latesum.campaigns.outlook import rate_text
 from latesum.campaigns.status import BucketRow, Status
 from latesum.campaigns.vocabulary import Purpose

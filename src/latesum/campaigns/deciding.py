@@ -1,208 +1,58 @@
-"""From the log to the next decision: the policy is told what was played, as it is known now."""
+"""Decisions: from the state of a campaign to one choice per region, and what a bucket needs for it."""
 
 from __future__ import annotations
 
-import math
 from datetime import datetime
-from typing import Any, NamedTuple
 
 from latesum._checks import InvalidInput
-from latesum._render import counted
 from latesum.campaigns.buckets import When
-from latesum.campaigns.caches import PolicyCache, Told
-from latesum.campaigns.completeness import Completeness
 from latesum.campaigns.config import CampaignConfig
-from latesum.campaigns.learning import bucket_word
+from latesum.campaigns.methods import Choice, Replay, choose_by_policy, choose_in_market
 from latesum.campaigns.state import CampaignState, Decision
-from latesum.campaigns.vocabulary import Purpose, Source
+from latesum.campaigns.vocabulary import Source
 from latesum.errors import NotPossible
-from latesum.policies import Play, Policy
-
-#: The share of a bucket that a block need not be a bucket longer for.
-_NOT_WORTH_A_BUCKET = 0.1
 
 
-def told_plays(
-    state: CampaignState,
-    now: datetime,
-    before: int | None = None,
-) -> list[Told]:
-    """What the policy is told at this moment of all decided buckets, or those before one.
+def decide(
+    state: CampaignState, bucket: int, now: datetime, replay: Replay | None = None
+) -> dict[str, Choice]:
+    """The option for the next bucket in every region, from what is known now.
 
-    - A known total is told with the purpose of its decision, a pending one as None.
-    - A bucket whose total is missing is told as an override without a total, so that no policy
-      waits for it; a bucket that showed something else than decided is told as an override.
-    - A bucket of no rounds is no play: what arrived in it is added to the bucket before it, whose
-      late rewards these are most likely.
-    - The number of a block is the bucket in which it began, as its decision says. Where something else
-      was shown, the number rises where the option changes, and after a removal.
+    Args:
+        state: What the log adds up to; all buckets before this one are decided.
+        bucket: The bucket.
+        now: Totals are as they are known then.
+        replay: The policy as it followed the log so far, which saves time.
     """
     settings = state.settings
-    completeness = Completeness(state, now)
-    removals = sorted(state.removed.items(), key=lambda removal: removal[1])
-    told: list[Told] = []
-    last: tuple[int, int, Purpose] | None = None
-    for bucket, decision in state.decisions.items():
-        if before is not None and bucket >= before:
-            break
-        while removals and removals[0][1] <= bucket:
-            told.append(removals.pop(0)[0])
-            last = None
-        rounds, known = completeness.rounds(bucket), completeness.known(bucket)
-        total = None if known.total is None else settings.scaled(known.total, rounds)
-        if rounds == 0:
-            _add_to_last(told, total)
-            continue
-        arm = state.shown(bucket)
-        as_decided = arm == decision.arm and known.state != "missing"
-        purpose: Purpose = decision.purpose if as_decided else "override"
-        number = bucket
-        if as_decided:
-            number = decision.number
-        elif last is not None and (arm, purpose) == last[1:]:
-            number = last[0]
-        told.append(Play(arm, rounds, total, purpose, number))
-        last = (number, arm, purpose)
-    told.extend(arm for arm, _ in removals)
-    return told
-
-
-def _add_to_last(told: list[Told], total: float | None) -> None:
-    if told and total is not None:
-        last = told[-1]
-        if isinstance(last, Play) and last.total is not None:
-            told[-1] = last._replace(total=last.total + total)
-
-
-class Choice(NamedTuple):
-    """A decision that is about to be written down."""
-
-    arm: int
-    purpose: Purpose
-    source: Source
-    rounds: int | None
-    reason: str
-    number: int
-
-    def body(self, label: str) -> dict[str, Any]:
-        """As the log keeps it."""
-        return {
-            "label": label,
-            "option": self.arm,
-            "purpose": self.purpose,
-            "number": self.number,
-            "source": self.source,
-            "rounds": self.rounds,
-            "reason": self.reason,
-        }
-
-
-def choose(
-    state: CampaignState,
-    policies: PolicyCache,
-    bucket: int,
-    now: datetime,
-    region: str = "",
-) -> Choice:
-    """The option for the next bucket of a region, from what is known now.
-
-    It never waits.
-    """
-    settings = state.settings
-    if settings.is_market:
-        return _choose_in_market(state, policies, bucket, now, region)
     last = state.decisions.get(bucket - 1)
-    if _goes_on(settings, state, last, bucket):
-        assert last is not None
+    if last is not None and _goes_on(settings, state, last, bucket):
         reason = f"{last.option} runs to the end of the {_block_name(settings)} it began."
-        return Choice(last.arm, last.purpose, "aligned", None, reason, last.number)
-    told = told_plays(state, now, bucket)
-    policy = at_next_block(state, policies.after(settings, told), told)
-    asked = policy.ask()
-    arm = asked.arm
-    source: Source = "policy"
-    ordered = _people_first(settings, state, last, "The campaign")
-    if ordered is not None:
-        arm, source, reason = ordered
-    else:
-        reason = _say_block(settings, arm, asked.rounds, policy.reason())
-    purpose: Purpose = asked.purpose if arm == asked.arm else "override"
-    # A block that goes on keeps its number; a new one has that of the bucket in which it begins.
-    number = policy.number_for(arm, purpose)
-    goes_on = bool(told) and isinstance(told[-1], Play) and told[-1].number == number
-    return Choice(arm, purpose, source, asked.rounds, reason, number if goes_on else bucket)
+        return {"": Choice(last.arm, last.purpose, "aligned", None, reason, last.number)}
+    ordered = {
+        region: order
+        for region, part in state.parts.items()
+        if (order := _ordered(part, region, bucket)) is not None
+    }
+    if settings.is_market:
+        return choose_in_market(state, bucket, now, ordered)
+    return choose_by_policy(state, replay or Replay(), bucket, now, ordered)
 
 
-def at_next_block(state: CampaignState, policy: Policy, told: list[Told]) -> Policy:
-    """The policy at the block that the next bucket is for: a block is a number of whole buckets.
-
-    Once as many buckets were shown as a block was expected to take, less than half a bucket that is
-    left of it counts as played: a whole bucket for the rest would be spent on nothing.
-
-    Args:
-        state: What the log adds up to.
-        policy: The policy, which was told all of `told`.
-        told: What it was told.
-    """
-    asked, last = policy.ask(), told[-1] if told else None
-    expected = state.settings.expected_rounds
-    if not isinstance(last, Play) or asked.number != last.number or 2 * asked.rounds >= expected:
-        return policy
-    block = [each for each in state.decisions.values() if each.number == asked.number]
-    planned = block[0].rounds if block else None
-    if planned is None or len(block) < math.ceil(planned / expected - _NOT_WORTH_A_BUCKET):
-        return policy
-    following = policy.copy()
-    following.tell(asked.arm, asked.rounds, None, asked.purpose, asked.number)
-    return following
-
-
-def _say_block(settings: CampaignConfig, arm: int, rounds: int, why: str) -> str:
-    """What a policy asked for, in whole buckets, and why."""
-    buckets = max(1, math.ceil(rounds / settings.expected_rounds - _NOT_WORTH_A_BUCKET))
-    return f"{settings.options[arm]} for {counted(buckets, bucket_word(settings))}, {why}."
-
-
-def explain_policy(state: CampaignState, policy: Policy, told: list[Told]) -> list[str]:
-    """What a policy has found out, and what it asks for next, in buckets.
-
-    Args:
-        state: What the log adds up to.
-        policy: The policy, which was told all of `told`.
-        told: What it was told.
-    """
-    following = at_next_block(state, policy, told)
-    asked = following.ask()
-    said = _say_block(state.settings, asked.arm, asked.rounds, following.reason())
-    return [*policy.findings(), f"Next: {said}"]
-
-
-def _people_first(
-    settings: CampaignConfig, part: CampaignState, last: Decision | None, what: str
-) -> tuple[int, Source, str] | None:
-    """What people pinned or paused, with the reason; None if the policy decides."""
+def _ordered(part: CampaignState, region: str, bucket: int) -> tuple[int, Source, str] | None:
+    """What people pinned or paused in a region, with the reason; None if the method decides."""
+    last = part.decisions.get(bucket - 1)
     if part.pin is not None:
-        option = settings.options[part.pin.arm]
+        option = part.settings.options[part.pin.arm]
         return part.pin.arm, "pinned", f"{option} is pinned: {part.pin.reason}"
     if part.paused is not None and last is not None and last.arm not in part.removed:
         reason = part.paused.body["reason"]
-        return last.arm, "paused", f"{what} is paused, so {last.option} stays: {reason}"
+        return (
+            last.arm,
+            "paused",
+            f"{region or 'The campaign'} is paused, so {last.option} stays: {reason}",
+        )
     return None
-
-
-def _choose_in_market(
-    state: CampaignState, policies: PolicyCache, bucket: int, now: datetime, region: str
-) -> Choice:
-    """The same for `switchback`, which decides for all regions together."""
-    part = state.parts[region]
-    last = part.decisions.get(bucket - 1)
-    asked = policies.market_choices(state, bucket, now)[region]
-    ordered = _people_first(state.settings, part, last, region or "The campaign")
-    arm, source, reason = ordered or (asked.arm, "policy", asked.reason)
-    purpose: Purpose = asked.purpose if arm == asked.arm else "override"
-    goes_on = last is not None and (last.arm, last.purpose) == (arm, purpose)
-    number = last.number if last is not None and goes_on else bucket
-    return Choice(arm, purpose, source, None, reason, number)
 
 
 def bucket_to_decide(state: CampaignState, when: When | None, now: datetime) -> int:
@@ -278,10 +128,8 @@ def fill_in(settings: CampaignConfig, arm: int, bucket: int) -> Choice:
     return Choice(arm, "override", "reported", None, reason, bucket)
 
 
-def _goes_on(
-    settings: CampaignConfig, state: CampaignState, last: Decision | None, bucket: int
-) -> bool:
-    if settings.align is None or last is None or state.pin is not None:
+def _goes_on(settings: CampaignConfig, state: CampaignState, last: Decision, bucket: int) -> bool:
+    if settings.align is None or state.pin is not None:
         return False
     if state.paused is not None or last.source in (
         "pinned", "paused", "reported", "finished",

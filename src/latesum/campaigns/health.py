@@ -128,7 +128,7 @@ def _noisy_demand(state: CampaignState, now: datetime) -> Iterator[Finding]:
     """One stream that is too noisy for a comparison: known from the history, before the first decision."""
     if not state.settings.is_market or len(state.parts) > 1:
         return
-    from latesum.campaigns.market import market_rows
+    from latesum.campaigns.methods import market_rows
     from latesum.markets.readings import noisy_demand
 
     found = market_rows(state, now)

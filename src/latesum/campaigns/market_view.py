@@ -9,7 +9,7 @@ from statistics import NormalDist
 from typing import Any
 
 from latesum.campaigns.buckets import span_text
-from latesum.campaigns.market import MarketRows, market_rows
+from latesum.campaigns.methods import MarketRows, market_rows
 from latesum.campaigns.state import CampaignState
 from latesum.markets import Effect, Readings, Winner, readings, winner
 from latesum.policies import Estimate

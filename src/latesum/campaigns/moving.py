@@ -7,10 +7,10 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from latesum._checks import InvalidInput
-from latesum.campaigns.caches import PolicyCache
 from latesum.campaigns.config import CampaignConfig
-from latesum.campaigns.deciding import carry, choose
+from latesum.campaigns.deciding import carry, decide
 from latesum.campaigns.events import Event
+from latesum.campaigns.methods import Choice, Replay
 from latesum.campaigns.state import decision_of, new_state
 from latesum.campaigns.store import Store, Stored
 from latesum.errors import UnknownCampaign
@@ -150,18 +150,23 @@ def replay_log(settings: CampaignConfig, events: list[Event]) -> list[Mismatch]:
     those of the beginning.
     """
     state = new_state(settings)
-    policies = PolicyCache()
+    replay = Replay()
     found = []
+    choices: dict[str, Choice] = {}
+    together: int | None = None  # all regions are decided together, and written one by one
     for event in events:
-        if event.kind == "decision":
+        if event.kind != "decision" or event.body["source"] in ("reported", "finished"):
+            together = None  # what was seen, not decided
+        else:
             assert event.bucket is not None
-            if event.body["source"] in ("reported", "finished"):  # what was seen, not decided
-                state.apply(event)
-                continue
             if event.body["source"] == "carried":
+                together = None
                 choice = carry(state.parts[event.region].decisions[event.bucket - 1])
             else:
-                choice = choose(state, policies, event.bucket, event.at, event.region)
+                if together != event.bucket:
+                    choices = decide(state, event.bucket, event.at, replay)
+                together = event.bucket
+                choice = choices[event.region]
             decided = decision_of(event, state.settings.options)
             then = decided.arm, decided.purpose, decided.source, decided.number
             if (choice.arm, choice.purpose, choice.source, choice.number) != then:

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from latesum._checks import InvalidInput
 from latesum._render import counted
 from latesum.campaigns.config import CampaignConfig
-from latesum.campaigns.deciding import told_plays
 from latesum.campaigns.learning import bucket_word
+from latesum.campaigns.methods import told_plays
 from latesum.campaigns.state import CampaignState
 from latesum.policies import Play
 

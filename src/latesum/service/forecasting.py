@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from latesum.campaigns.config import CampaignConfig
-from latesum.campaigns.deciding import told_plays
+from latesum.campaigns.methods import told_plays
 from latesum.campaigns.state import CampaignState
 from latesum.campaigns.status import Status
 from latesum.delays import parse

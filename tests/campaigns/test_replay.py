@@ -3,15 +3,28 @@
 import numpy as np
 import pytest
 
-from latesum.campaigns.caches import _CHECKPOINT_EVERY, ReplayCache
-from latesum.policies import Play, registry
+from latesum.campaigns.config import CampaignConfig
+from latesum.campaigns.methods import _CHECKPOINT_EVERY, Replay
+from latesum.policies import Play
+
+
+def configured(policy, options, horizon):
+    given = {
+        "name": "x",
+        "options": options,
+        "every": "number",
+        "expected_rounds": 500,
+        "policy": policy,
+    }
+    parameters = {"horizon": horizon, "mean_delay": 50}
+    return CampaignConfig.read({**given, "time_basis": "arrival", "parameters": parameters})
 
 
 @pytest.mark.parametrize("name", ["odaaf", "flow", "unmix"])
 def test_going_back_to_a_checkpoint_is_the_same_as_beginning_anew(name):
     rng = np.random.default_rng(5)
-    policy = registry.build(name, n_arms=3, horizon=200_000, mean_delay=50)
-    planner = ReplayCache(policy)
+    settings = configured(name, ["a", "b", "c"], 200_000)
+    policy, planner = settings.build_policy(), Replay()
     told = []
     for step in range(90):
         for _ in range(2):
@@ -30,29 +43,29 @@ def test_going_back_to_a_checkpoint_is_the_same_as_beginning_anew(name):
         fresh = policy.fresh()
         for each in told:
             fresh.tell(*each) if isinstance(each, Play) else fresh.drop(each)
-        after = planner.after(list(told))
+        after = planner.after(settings, list(told))
         assert after.ask() == fresh.ask()
         assert after.estimates() == fresh.estimates()
 
 
 def test_a_revision_of_an_old_bucket_replays_from_there(monkeypatch):
     """Of 3,000 buckets number 2,900 is restated: what came long before it is not told again."""
-    policy = registry.build("odaaf", n_arms=2, horizon=2_000_000, mean_delay=50)
-    planner = ReplayCache(policy)
+    settings = configured("odaaf", ["a", "b"], 2_000_000)
+    policy, planner = settings.build_policy(), Replay()
     told = [
         Play(bucket // 100 % 2, 500, 200.0, "learn", bucket // 100 + 1) for bucket in range(3_000)
     ]
-    planner.after(told)
+    planner.after(settings, told)
     tells = []
     plain_tell = type(policy).tell
     monkeypatch.setattr(
         type(policy), "tell", lambda self, *play: tells.append(play) or plain_tell(self, *play)
     )
-    planner.after(list(told))
+    planner.after(settings, list(told))
     assert len(tells) < _CHECKPOINT_EVERY
     told[2_900] = told[2_900]._replace(total=210.0)
     tells.clear()
-    after = planner.after(list(told))
+    after = planner.after(settings, list(told))
     assert 100 <= len(tells) < 100 + _CHECKPOINT_EVERY
     assert tells[0] in told[2_900 - _CHECKPOINT_EVERY : 2_901]
     assert after.estimates() == policy.replay(told).estimates()
