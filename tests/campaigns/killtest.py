@@ -118,7 +118,7 @@ def perform(campaign, clock, day, operation, bucket):
     """Do one thing; what it answers must be the same whenever it is done again."""
     clock.day = day
     if operation == "act":
-        return acts_of(campaign)[bucket](campaign, f"act {bucket}").kind
+        return acts_of(campaign)[bucket](campaign, f"act {bucket}").action
     if operation == "decide":
         return [each.arm for each in campaign.decide_all(bucket).values()]
     for region in campaign.settings.regions or [None]:
