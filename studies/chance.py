@@ -3,8 +3,10 @@
     python studies/chance.py                   # 50,000 problems of the wide law, two minutes
     python studies/chance.py --problems 1000
 
-On a problem of 2,000 rounds with close arms or small rates no policy can know the best arm, and some runs stay with another one
-for long. KL-UCB++ without any delay says how often; what a policy that sees totals loses beyond that is its own. Only problems of at most 8,000
+On a problem of 2,000 rounds with close arms or small rates no policy can know the best arm, and
+some runs stay with another one
+for long. KL-UCB++ without any delay says how often; what a policy that sees totals loses beyond
+that is its own. Only problems of at most 8,000
 rounds are played: in longer ones the best arm can be found.
 """
 
@@ -37,12 +39,13 @@ def index(mean: float, plays: float, planned: float, n_arms: int) -> float:
     share = max(1.0, planned / (n_arms * plays))
     logarithm = math.log(share)
     allowance = math.log(share * (1.0 + logarithm * logarithm))
-    return bernoulli_upper(mean, allowance / plays, 1e-6)  # type: ignore[no-any-return, no-untyped-call]
+    upper: float = bernoulli_upper(mean, allowance / plays, 1e-6)  # type: ignore[no-untyped-call]
+    return upper
 
 
 @numba.njit  # type: ignore[untyped-decorator]
 def played_late(means: NDArray[Any], horizon: int, until: int, seed: int) -> NDArray[Any]:
-    """How often each arm is played in the last half of `horizon` rounds, which are told, and of `until` rounds."""
+    """How often each arm is played in the last half of `horizon` and of `until` rounds."""
     np.random.seed(seed)
     n_arms = len(means)
     plays, rewards, late = np.zeros(n_arms), np.zeros(n_arms), np.zeros((2, n_arms))
@@ -85,8 +88,10 @@ def main() -> None:
         late = played_late(means, longer, longer, 2 * number + 1)[1]
         told += bool(late[harmful].sum() > (longer - longer // 2) / 2)
     print(
-        f"{given.problems:,} problems, {short:,} of them with at most {LONGEST:,} rounds: {suspects} suspects, "
-        f"{played_on} lock-ins when played on to {LONGER} times the horizon, {told} when told that from the start."
+        f"{given.problems:,} problems, {short:,} of them with at most {LONGEST:,} rounds: "
+        f"{suspects} suspects, "
+        f"{played_on} lock-ins when played on to {LONGER} times the horizon, "
+        f"{told} when told that from the start."
     )
 
 

@@ -3,7 +3,8 @@
     python studies/interval_coverage.py --arms 2a --policy unmix --replications 150
 
 An interval is looked at in the first decision after a 64th, a 16th, a quarter and all of the
-horizon, for every arm. `Flow` with look-ahead and a known bound on the delay must miss no more often
+horizon, for every arm. `Flow` with look-ahead and a known bound on the delay must miss no more
+often
 than stated. `Flow` knows the mean delay only: its intervals rest on delays below three mean
 delays, and the table shows what happens beyond. `Unmix` is looked at with the law known, with the
 mean told and with nothing told: its intervals are approximate, and should miss about as often as
@@ -115,10 +116,15 @@ def measure_coverage(
         problem = Problem(means, DELAYS[known_name(delay, DELAYS, "delay here")])
         settings.append(
             RunSpec(
-                problem, _spec(policy, delay), horizon, seed=seed, measures=(_MEASURE,),
-                problem_name=f"{arms}, {delay}", policy_name=policy,
+                problem,
+                _spec(policy, delay),
+                horizon,
+                seed=seed,
+                measures=(_MEASURE,),
+                problem_name=f"{arms}, {delay}",
+                policy_name=policy,
             )
-        )  # fmt: skip
+        )
     results = run(settings, replications, what="coverage", **how)
     rows = []
     for (policy, arms, delay), found in zip(cases, results, strict=True):
@@ -128,10 +134,15 @@ def measure_coverage(
             seen = missed[:, place]
             rows.append(
                 Coverage(
-                    policy, arms, delay, level, int(np.isfinite(seen).sum()),
-                    float(np.nanmean(seen)), float(np.nanmean(seen, axis=0).max()),
+                    policy,
+                    arms,
+                    delay,
+                    level,
+                    int(np.isfinite(seen).sum()),
+                    float(np.nanmean(seen)),
+                    float(np.nanmean(seen, axis=0).max()),
                 )
-            )  # fmt: skip
+            )
     return rows
 
 

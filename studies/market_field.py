@@ -74,18 +74,29 @@ def run_field(
             for policy, text in POLICIES.items():
                 settings.append(
                     RunSpec(
-                        played.problem, PolicySpec.parse(text), played.horizon, seed=seed,
-                        order="drawn", reports=Reports(played.bucket, played.report_lag),
-                        before=0 if history else None, history=history * played.bucket,
-                        problem_name=words, policy_name=policy,
+                        played.problem,
+                        PolicySpec.parse(text),
+                        played.horizon,
+                        seed=seed,
+                        order="drawn",
+                        reports=Reports(played.bucket, played.report_lag),
+                        before=0 if history else None,
+                        history=history * played.bucket,
+                        problem_name=words,
+                        policy_name=policy,
                     )
-                )  # fmt: skip
+                )
                 goals.append(most if policy == "switchback" else None)
     results = run(settings, replications, what="field problems", **how)
     return [
         FieldRow(
-            row.problem, row.policy, row.mean, row.standard_error, row.ended_on_best,
-            row.replications, goal,
+            row.problem,
+            row.policy,
+            row.mean,
+            row.standard_error,
+            row.ended_on_best,
+            row.replications,
+            goal,
         )
         for row, goal in zip(results.summary(), goals, strict=True)
-    ]  # fmt: skip
+    ]

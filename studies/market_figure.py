@@ -21,8 +21,10 @@ _EVERY = 4
 def draw_market(run: MarketRun, path: str | Path, *, title: str = "") -> None:
     """Draw a run of `switchback`.
 
-    Above: the totals of all regions, split by the options that they came from; holidays are grey, totals that counted
-    as outliers have a mark. Below: what each region showed, and the effects against the first option with their 90%
+    Above: the totals of all regions, split by the options that they came from; holidays are grey,
+    totals that counted
+    as outliers have a mark. Below: what each region showed, and the effects against the first
+    option with their 90%
     intervals as they were known at the time, beside the truth.
 
     Args:
@@ -64,9 +66,11 @@ def draw_market(run: MarketRun, path: str | Path, *, title: str = "") -> None:
         for axes in (above, below):
             axes.axvspan(bucket - 0.5, bucket + 0.5, color="0.88", lw=0)
     above.stackplot(
-        buckets, parts.T, colors=_COLOURS[:options],
+        buckets,
+        parts.T,
+        colors=_COLOURS[:options],
         labels=["status quo", *(f"option {option}" for option in range(1, options))],
-    )  # fmt: skip
+    )
     for outlier in {each.bucket for each in last.outliers}:
         above.plot(outlier, 1.04 * parts[outlier - whole.first].sum(), "v", color="black", ms=5)
     above.set_ylabel("arrived, by origin")
@@ -78,9 +82,11 @@ def draw_market(run: MarketRun, path: str | Path, *, title: str = "") -> None:
         [tuple(int(code[at : at + 2], 16) / 255 for at in (1, 3, 5)) for code in _COLOURS]
     )
     middle.imshow(
-        colours[shown], aspect="auto", interpolation="nearest",
+        colours[shown],
+        aspect="auto",
+        interpolation="nearest",
         extent=(whole.first - 0.5, whole.end - 0.5, law.regions - 0.5, -0.5),
-    )  # fmt: skip
+    )
     middle.set_yticks(range(law.regions), [f"region {k + 1}" for k in range(law.regions)])
     middle.set_ylabel("shown")
 
@@ -91,9 +97,13 @@ def draw_market(run: MarketRun, path: str | Path, *, title: str = "") -> None:
         colour = _COLOURS[option]
         below.plot(times, [100 * row.effect for row in rows], color=colour, lw=1.8)
         below.fill_between(
-            times, [100 * row.low90 for row in rows], [100 * row.high90 for row in rows],
-            color=colour, alpha=0.2, lw=0,
-        )  # fmt: skip
+            times,
+            [100 * row.low90 for row in rows],
+            [100 * row.high90 for row in rows],
+            color=colour,
+            alpha=0.2,
+            lw=0,
+        )
         truth = 100 * float(np.expm1(world.effects[option]))
         below.axhline(truth, color=colour, lw=1.2, ls="--")
     below.axhline(0, color=_COLOURS[0], lw=1)

@@ -1,8 +1,9 @@
-"""The study of markets: what the model and its rule lose, beside what analysts do, and whether intervals hold.
+"""Regret of the market model beside the analysts' tests, and coverage of its intervals.
 
     python studies/market_study.py worlds --world G --policy geo-test --replications 60
 
-Results are kept in a folder, so that a study that was stopped goes on where it was. The same seed gives the same
+Results are kept in a folder, so that a study that was stopped goes on where it was. The same seed
+gives the same
 tables.
 """
 
@@ -25,9 +26,22 @@ from report import command, keep, options, running, show
 #: An option that is worse than the best by less than this share is as good.
 AS_GOOD = 0.02
 COLUMNS = (
-    "world", "policy", "of split", "± s.e.", "lost, %", "worst 1%", "90%", "95%", "wrong signs", "ends within 2%",
-    "switches", "winner", "wrong winner", "runs", "goal",
-)  # fmt: skip
+    "world",
+    "policy",
+    "of split",
+    "± s.e.",
+    "lost, %",
+    "worst 1%",
+    "90%",
+    "95%",
+    "wrong signs",
+    "ends within 2%",
+    "switches",
+    "winner",
+    "wrong winner",
+    "runs",
+    "goal",
+)
 
 
 class MarketRow(NamedTuple):
@@ -88,8 +102,10 @@ def run_markets(
         seed: The seed.
         how: Where and how runs are made.
 
-    >>> [row.cell.world for row in run_markets(["poor reports"], replications=1)]    # doctest: +SKIP
-    ['A, two days late, restated for a week, 5% missing', 'B, two days late, restated for a week, 5% missing']
+    >>> rows = run_markets(["poor reports"], replications=1)  # doctest: +SKIP
+    >>> [row.cell.world for row in rows]  # doctest: +SKIP
+    ['A, two days late, restated for a week, 5% missing', 'B, two days late, restated for a week,
+    5% missing']
     """
     every = [cell for table in tables for cell in CELLS[known_name(table, CELLS, "table")]]
     for world in worlds:
@@ -105,11 +121,14 @@ def run_markets(
         raise InvalidInput("none of these policies plays in one of these worlds.")
     settings = [
         MarketRunSpec(
-            cell.market, cell.policy, seed, problem_name=f"{cell.table}: {cell.world}",
+            cell.market,
+            cell.policy,
+            seed,
+            problem_name=f"{cell.table}: {cell.world}",
             policy_name=cell.called,
         )
         for cell in cells
-    ]  # fmt: skip
+    ]
     counts = [cell.most if replications is None else min(cell.most, replications) for cell in cells]
     results = run(settings, counts, what="markets", **how)
     return [row_of(cell, measured) for cell, measured in zip(cells, results.rows, strict=True)]
@@ -132,11 +151,20 @@ def row_of(cell: Cell, measured: Rows) -> MarketRow:
     named = measured["named"]
     covered90, covered95, wrong_signs = covered.tolist()
     return MarketRow(
-        cell, len(lost), ratio, error, float(lost.mean()), float(np.quantile(lost, 0.99)),
-        covered90, covered95, wrong_signs, float(np.mean(measured["within"] < AS_GOOD)),
-        float(measured["switches"].mean()), float(np.mean(np.isfinite(named[:, 0]))),
+        cell,
+        len(lost),
+        ratio,
+        error,
+        float(lost.mean()),
+        float(np.quantile(lost, 0.99)),
+        covered90,
+        covered95,
+        wrong_signs,
+        float(np.mean(measured["within"] < AS_GOOD)),
+        float(measured["switches"].mean()),
+        float(np.mean(np.isfinite(named[:, 0]))),
         float(np.mean(named[:, 1] > AS_GOOD)),
-    )  # fmt: skip
+    )
 
 
 def cells_of(row: MarketRow) -> list[str]:
@@ -151,15 +179,25 @@ def cells_of(row: MarketRow) -> list[str]:
         "" if row.cell.goal is None else f"{row.cell.goal:.2f}" + ("" if row.holds else " MISSED")
     )
     intervals = (
-        ["", "", ""] if np.isnan(row.covered90)
+        ["", "", ""]
+        if np.isnan(row.covered90)
         else [share(row.covered90), share(row.covered95), f"{row.wrong_signs:.1%}"]
-    )  # fmt: skip
+    )
     return [
-        row.cell.world, row.cell.called, f"{row.of_split:.2f}", f"{row.error:.2f}",
-        f"{row.lost:.2%}".rstrip("%"), f"{100 * row.worst:.1f}", *intervals, share(row.ends_within),
-        f"{row.switches:.1f}", share(row.named) if looked else "",
-        f"{row.named_wrongly:.1%}" if looked else "", f"{row.runs}", goal,
-    ]  # fmt: skip
+        row.cell.world,
+        row.cell.called,
+        f"{row.of_split:.2f}",
+        f"{row.error:.2f}",
+        f"{row.lost:.2%}".rstrip("%"),
+        f"{100 * row.worst:.1f}",
+        *intervals,
+        share(row.ends_within),
+        f"{row.switches:.1f}",
+        share(row.named) if looked else "",
+        f"{row.named_wrongly:.1%}" if looked else "",
+        f"{row.runs}",
+        goal,
+    ]
 
 
 def as_values(row: MarketRow) -> dict[str, object]:

@@ -11,7 +11,8 @@ _DEMAND = "market_demand"
 _STREAM = ("flow", "unmix")
 _TESTS = ("half-time-test", "quarter-time-test", "geo-test", "equal-split")
 
-#: One stream and four regions with three options and daily totals, and what is hard: many options, long delays, a
+#: One stream and four regions with three options and daily totals, and what is hard: many
+#: options, long delays, a
 #: background, few sales, one option that is a little better.
 WORLDS: dict[str, Market] = {
     "A": Market(),
@@ -108,10 +109,16 @@ def _before() -> list[Cell]:
 def _reports() -> list[Cell]:
     poor: dict[str, Any] = {"report_lag": 2, "restated": 7, "missing": 0.05}
     return [
-        Cell("poor reports", f"{name}, two days late, restated for a week, 5% missing",
-             replace(WORLDS[name], **poor), "switchback", "switchback", most=150)
+        Cell(
+            "poor reports",
+            f"{name}, two days late, restated for a week, 5% missing",
+            replace(WORLDS[name], **poor),
+            "switchback",
+            "switchback",
+            most=150,
+        )
         for name in "AB"
-    ]  # fmt: skip
+    ]
 
 
 def _broken() -> list[Cell]:
@@ -142,11 +149,19 @@ def _broken() -> list[Cell]:
         "money, orders of sd 1.5": {"order_spread": 1.5},
         "dated by decision": {"dated": "decision"},
         "hours (21 days)": {
-            "hours": 0.5, "buckets": 21 * 24, "history": 14 * 24, "sales": 25.0, "visitors": 833.0,
-            "delay": 12.0, "walk": 0.002, "region_walk": 0.0015, "shocks": 0.01, "noise": 0.04,
+            "hours": 0.5,
+            "buckets": 21 * 24,
+            "history": 14 * 24,
+            "sales": 25.0,
+            "visitors": 833.0,
+            "delay": 12.0,
+            "walk": 0.002,
+            "region_walk": 0.0015,
+            "shocks": 0.01,
+            "noise": 0.04,
         },
         "20 regions": {"regions": 20},
-    }  # fmt: skip
+    }
     for words, change in further.items():
         law = replace(WORLDS["B"], **change)
         cells.append(Cell("what breaks it", f"B, {words}", law, "switchback", "switchback"))
@@ -173,9 +188,14 @@ def _real() -> list[Cell]:
     cells = []
     for words, (name, regions, week, goal) in series.items():
         law = Market(
-            regions=regions, week=week, buckets=85, sales=400.0 * regions, effects=0.08, rounds="constant",
+            regions=regions,
+            week=week,
+            buckets=85,
+            sales=400.0 * regions,
+            effects=0.08,
+            rounds="constant",
             demand=f"{_DEMAND}:{name}",
-        )  # fmt: skip
+        )
         cells.append(Cell("real demand", words, law, "switchback", "switchback", goal))
         cells.append(Cell("real demand", words, law, "half-time-test", "half-time-test"))
         cells.append(Cell("real demand", words, law, "flow", "flow, told the history"))

@@ -4,8 +4,10 @@
 
 A lock-in is a run that plays arms with a gap of at least 0.02 for more than half of its last half,
 and does so again when it is continued to ten times the horizon. (The first alone may be honest
-exploration: with a dozen close arms there is a lot to find out.) A policy that was told the horizon settles by it;
-so it is also counted how many suspects are so again when they are made anew and told the tenfold horizon from the
+exploration: with a dozen close arms there is a lot to find out.) A policy that was told the
+    horizon settles by it;
+so it is also counted how many suspects are so again when they are made anew and told the tenfold
+horizon from the
 start. In random markets it is a run whose last half
 went mostly to options that sell at least 5% less than the best, and that would keep such an option.
 """
@@ -106,7 +108,8 @@ def measure_safety(
         told: A factor on the mean delay that it is told; None: it is told nothing of the delay.
         horizon: The rounds of a run, 200,000 without; the wide law draws its own.
         seed: The same seed gives the same runs.
-        problems: The law of the problems: "usual", "wide" (`wide_problem`), "markets" (`random_market`; there
+        problems: The law of the problems: "usual", "wide" (`wide_problem`), "markets"
+            (`random_market`; there
             also "switchback" and the analysts' tests play), or a function that draws one, as
             "package.module:function".
         how: Where and how runs are made, as `latesum.experiments.engine.run` takes it.
@@ -138,10 +141,14 @@ def measure_safety(
         )
     )
     setting = RunSpec(
-        law, spec, horizon or (_WIDE_HORIZONS[1] if wide else HORIZON), seed=seed,
+        law,
+        spec,
+        horizon or (_WIDE_HORIZONS[1] if wide else HORIZON),
+        seed=seed,
         measures=("regret", suspect, lock_in, told_longer),
-        told={} if told in (None, 1) else {"mean_delay": told}, policy_name=policy,
-    )  # fmt: skip
+        told={} if told in (None, 1) else {"mean_delay": told},
+        policy_name=policy,
+    )
     what = f"{policy}, told {'nothing' if told is None else f'{told:g}'}"
     runs = run([setting], replications, what=what, **how)
     final = runs.regrets[:, -1]
@@ -150,15 +157,27 @@ def measure_safety(
         for number in np.flatnonzero(runs.measured[lock_in]).tolist()
     )
     return Safety(
-        policy, told, runs.replications, int(runs.measured[suspect].sum()), len(found),
+        policy,
+        told,
+        runs.replications,
+        int(runs.measured[suspect].sum()),
+        len(found),
         int(runs.measured[told_longer].sum()),
-        rate_upper_limit(len(found), runs.replications), float(final.mean()), float(final.max()), found,
-    )  # fmt: skip
+        rate_upper_limit(len(found), runs.replications),
+        float(final.mean()),
+        float(final.max()),
+        found,
+    )
 
 
 def _in_markets(
-    replications: int, policy: str, told: float | None, horizon: int | None, seed: int, how: RunOptions
-) -> Safety:  # fmt: skip
+    replications: int,
+    policy: str,
+    told: float | None,
+    horizon: int | None,
+    seed: int,
+    how: RunOptions,
+) -> Safety:
     if horizon is not None:
         raise InvalidInput(
             "the law of markets draws the buckets of every run; leave the horizon out."
@@ -170,17 +189,28 @@ def _in_markets(
             raise InvalidInput(f"write the factor into the policy: switchback(told={told:g}, ...).")
         policy = f"{policy}(told={told!r})"
     setting = MarketRunSpec(
-        LAWS["markets"], policy, seed, ("regret", "market_suspect", "market_lock_in"),
+        LAWS["markets"],
+        policy,
+        seed,
+        ("regret", "market_suspect", "market_lock_in"),
         policy_name=policy,
-    )  # fmt: skip
+    )
     runs = run([setting], replications, what=f"{policy} in markets", **how)
     final = runs.regrets[:, -1]
     locked = np.flatnonzero(runs.measured["market_lock_in"]).tolist()
     found = tuple(LockIn(number, setting.to_json(), float(final[number])) for number in locked)
     return Safety(
-        policy, told, runs.replications, int(runs.measured["market_suspect"].sum()), len(found), None,
-        rate_upper_limit(len(found), runs.replications), float(final.mean()), float(final.max()), found,
-    )  # fmt: skip
+        policy,
+        told,
+        runs.replications,
+        int(runs.measured["market_suspect"].sum()),
+        len(found),
+        None,
+        rate_upper_limit(len(found), runs.replications),
+        float(final.mean()),
+        float(final.max()),
+        found,
+    )
 
 
 def _told_no_more(spec: PolicySpec, nothing: bool) -> PolicySpec:
@@ -220,9 +250,12 @@ def random_problem(rng: np.random.Generator) -> Problem:
 def wide_problem(rng: np.random.Generator) -> DrawnProblem:
     """A problem from a law that is as wide as policies can be asked to bear.
 
-    2 to 12 arms, with at least one that is harmful; means uniform, Beta(1, 3), rates of 0.002 to 0.1,
-    within 0.1 of 1, or within 0.05 of each other; nine kinds of delay with means of 1 to 5,000 rounds;
-    a horizon of 200 to 100,000 mean delays, between 2,000 and 2,000,000 rounds; and a fifth of the problems with
+    2 to 12 arms, with at least one that is harmful; means uniform, Beta(1, 3), rates of 0.002 to
+    0.1,
+    within 0.1 of 1, or within 0.05 of each other; nine kinds of delay with means of 1 to 5,000
+    rounds;
+    a horizon of 200 to 100,000 mean delays, between 2,000 and 2,000,000 rounds; and a fifth of
+    the problems with
     buckets of up to three mean delays, at least 40 of them.
 
     >>> case = wide_problem(np.random.default_rng(1))
@@ -249,7 +282,8 @@ def wide_problem(rng: np.random.Generator) -> DrawnProblem:
 def random_market(rng: np.random.Generator) -> Market:
     """A law of markets: 2 to 5 options, 1 to 6 regions, 60 to 120 days, 100 to 2,000 sales a day.
 
-    Sales come half a day to five days late, effects have an sd of 10%, and half of the markets have a
+    Sales come half a day to five days late, effects have an sd of 10%, and half of the markets
+    have a
     history.
 
     >>> law = random_market(np.random.default_rng(1))
@@ -257,10 +291,13 @@ def random_market(rng: np.random.Generator) -> Market:
     (3, 4, 106)
     """
     return Market(
-        options=int(rng.integers(2, 6)), regions=int(rng.integers(1, 7)),
-        buckets=int(rng.integers(60, 121)), sales=round(_log_uniform(100, 2_000, rng)),
-        delay=round(_log_uniform(0.5, 5, rng), 2), history=28 * int(rng.integers(2)),
-    )  # fmt: skip
+        options=int(rng.integers(2, 6)),
+        regions=int(rng.integers(1, 7)),
+        buckets=int(rng.integers(60, 121)),
+        sales=round(_log_uniform(100, 2_000, rng)),
+        delay=round(_log_uniform(0.5, 5, rng), 2),
+        history=28 * int(rng.integers(2)),
+    )
 
 
 def _wide_means(law: int, n_arms: int, rng: np.random.Generator) -> list[float]:

@@ -40,7 +40,8 @@ class Entrant(NamedTuple):
     same_index: str | None = None
 
 
-#: As many runs as ten minutes on two cores allow: standard errors are then a few percent of the means, which differ by far
+#: As many runs as ten minutes on two cores allow: standard errors are then a few percent of the
+#: means, which differ by far
 #: more than that.
 ENTRANTS: dict[str, Entrant] = {
     "unmix": Entrant("unmix", 100, "qpm-d KL-UCB++"),
@@ -146,11 +147,16 @@ def _on_problem(played: SuiteProblem, problem: Problem, text: str, seed: int) ->
     spec = PolicySpec.parse(text)
     counts_lock_ins = spec.sees == "totals" and not problem.changes
     return RunSpec(
-        problem, spec, played.horizon, seed=seed, order="drawn",
-        reports=Reports(played.bucket, played.report_lag), before=played.before,
+        problem,
+        spec,
+        played.horizon,
+        seed=seed,
+        order="drawn",
+        reports=Reports(played.bucket, played.report_lag),
+        before=played.before,
         told={} if played.told == 1 else {"mean_delay": played.told},
         measures=(*USUAL_MEASURES, "lock_in") if counts_lock_ins else USUAL_MEASURES,
-    )  # fmt: skip
+    )
 
 
 def cells_of(row: SuiteRow) -> list[str]:

@@ -31,7 +31,8 @@ class SuiteProblem(NamedTuple):
     report_lag: int = 0
     #: What is told of the mean delay is this times the truth (of the latest arm's).
     told: float = 1.0
-    #: The mean of what ran before the start and is no arm. Policies that take `before` are told that
+    #: The mean of what ran before the start and is no arm. Policies that take `before` are told
+    #: that
     #: something ran ("other"), not what it was; the others are told nothing.
     before: float | None = None
 

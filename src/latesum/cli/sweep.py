@@ -74,10 +74,14 @@ def _show(results: SweepResults) -> None:
         table = new_table(f"Regret after {horizon:,} {units[problem]}: {problem}", columns)
         for row in rows:
             cells = [
-                row.policy, f"{row.replications:,}", f"{row.mean:,.1f}",
-                number_text(row.standard_error), f"{row.median:,.1f}", f"{row.percentile_95:,.1f}",
+                row.policy,
+                f"{row.replications:,}",
+                f"{row.mean:,.1f}",
+                number_text(row.standard_error),
+                f"{row.median:,.1f}",
+                f"{row.percentile_95:,.1f}",
                 f"{row.ended_on_best:.1%}",
-            ]  # fmt: skip
+            ]
             if asked is not None:
                 ratio = results.ratio(row.problem, row.policy)
                 value, error = float(ratio.value[-1]), float(ratio.error[-1])

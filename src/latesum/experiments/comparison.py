@@ -44,13 +44,15 @@ def simulate(
 
     Args:
         problem: What is played.
-        policy: What decides; the object itself is left as it is. As text, such as "flow", it is told what is
+        policy: What decides; the object itself is left as it is. As text, such as "flow", it is
+            told what is
             true of the problem.
         horizon: The number of rounds.
         seed: The same seed gives the same run.
         number: Which run of that seed: number 3 is the fourth replication that `compare` makes.
         bucket: The rounds between two decisions, where they are not taken in any round.
-        report_lag: The rounds after which the total of a bucket, or without buckets that of a block,
+        report_lag: The rounds after which the total of a bucket, or without buckets that of a
+            block,
             becomes known.
         before: What was played until the start, and is still arriving: an arm, or a reward (or its
             mean) that is no arm. A policy that was built before is told by its own parameter.
@@ -104,7 +106,8 @@ def compare(
     """Play every policy `replications` times; the result does not depend on where that is done.
 
     Args:
-        problem: What is played: a problem, or a law of markets, from which every run draws one. In a
+        problem: What is played: a problem, or a law of markets, from which every run draws one.
+            In a
             market policies are given as text, "switchback" and the analysts' tests
             ("half-time-test", "geo-test") among them; those of one stream show the same in all
             regions, and are given the history.
@@ -114,7 +117,8 @@ def compare(
         replications: How often each policy is run.
         seed: The same seed gives the same result.
         bucket: The rounds between two decisions, where they are not taken in any round.
-        report_lag: The rounds after which the total of a bucket, or without buckets that of a block,
+        report_lag: The rounds after which the total of a bucket, or without buckets that of a
+            block,
             becomes known.
         before: What was played until the start, and is still arriving, as for `simulate`.
         history: For how many rounds of it the totals are known, as for `simulate`.
@@ -134,7 +138,7 @@ def compare(
     >>> from latesum.simulation.market import Market
     >>> names = ["half-time-test", "equal-split"]
     >>> found = compare(Market(regions=2), names, 28, replications=4, seed=1)
-    >>> found["equal-split"].regrets.shape                     # sales lost, after each of 28 buckets
+    >>> found["equal-split"].regrets.shape  # sales lost, after each of 28 buckets
     (4, 28)
     """
     named = _named(policies)

@@ -114,8 +114,10 @@ def lock_in(
 ) -> bool:
     """Whether a run is suspect, and again when it is played on to `longer` times its horizon.
 
-    The first alone may be honest exploration: with a dozen close arms there is a lot to find out. A run that is played
-    on was told the shorter horizon, and had settled by it; with `told` it is instead made anew, and told the longer one.
+    The first alone may be honest exploration: with a dozen close arms there is a lot to find out.
+    A run that is played
+    on was told the shorter horizon, and had settled by it; with `told` it is instead made anew,
+    and told the longer one.
     """
     least = harmful_gap(run.problem, gap, share)
     if max(run.problem.gaps) < least or run.regret() < least * run.horizon / 4:

@@ -110,7 +110,8 @@ class Results:
     """Run specifications and what was measured in their runs.
 
     `results["flow"]`, or `results["problem", "flow"]` where there are several problems, are the
-    results of one specification; iterating gives those of each. They have `regrets`, one row per run
+    results of one specification; iterating gives those of each. They have `regrets`, one row per
+    run
     and one column per checkpoint, and all that was `measured`.
 
     Args:
@@ -177,8 +178,8 @@ class Results:
         """One row per run, one column per checkpoint."""
         if "regret" not in self.measured:
             raise InvalidInput(
-                f"the runs of {self.specs[0].policy_name!r} on {self.specs[0].problem_name!r} have no "
-                'regret to sum up; add "regret" to their measures.'
+                f"the runs of {self.specs[0].policy_name!r} on {self.specs[0].problem_name!r} have "
+                'no regret to sum up; add "regret" to their measures.'
             )
         return self.measured["regret"]
 
@@ -268,7 +269,8 @@ class Results:
 
         Args:
             backend: "pyarrow", "pandas" or "polars".
-            per: "checkpoint": one row per run and checkpoint, with the rounds and the regret so far.
+            per: "checkpoint": one row per run and checkpoint, with the rounds and the regret so
+                far.
                 "run": one row per run, with the regret at the horizon and every other measure.
                 "summary": one row per specification.
 

@@ -128,7 +128,7 @@ class Run:
         return self._longer(until)
 
     def anew(self, horizon: int) -> Run:
-        """The run made anew, with the same luck at first; its policy is told another horizon from the start.
+        """The run made anew with another horizon, which its policy knows from the start.
 
         Args:
             horizon: The rounds of the other run.
@@ -246,12 +246,17 @@ class Run:
         return (
             _render.heading(repr(self))
             + _render.sentences([f"On {self.problem!r}. Rows: arms {played}; pale: bridges."])
-            + _render.strip(self._boxes(), self.problem.n_arms, label="which arm was played when", ends=ends)
+            + _render.strip(
+                self._boxes(), self.problem.n_arms, label="which arm was played when", ends=ends
+            )
             + _render.curve(
-                rounds.tolist(), regrets.tolist(), label="regret over rounds", ends=ends,
+                rounds.tolist(),
+                regrets.tolist(),
+                label="regret over rounds",
+                ends=ends,
                 top=f"regret {regrets[-1]:,.0f}",
             )
-        )  # fmt: skip
+        )
 
     def _boxes(self, columns: int = 320) -> Iterator[tuple[float, float, int, bool]]:
         """Where each arm was played, in shares of the run: no finer than is seen."""

@@ -49,7 +49,7 @@ _KEPT_ORDERS = 256
 
 
 class DrawnProblem(NamedTuple):
-    """What a law may draw for a run in place of a problem alone: with its horizon and its bucket."""
+    """What a law may draw for a run: a problem with its horizon and its bucket."""
 
     problem: Problem
     horizon: int
@@ -86,9 +86,11 @@ class RunSpec:
 
     Args:
         problem: What is played; or as text, "package.module:function", a function of a generator
-            that draws another problem for every run, or a `DrawnProblem`, whose horizon and bucket are then
+            that draws another problem for every run, or a `DrawnProblem`, whose horizon and
+            bucket are then
             those of the run.
-        policy: What decides. What its spec does not say is filled in with what is true of the problem.
+        policy: What decides. What its spec does not say is filled in with what is true of the
+            problem.
         horizon: The number of rounds.
         seed: The seed, or the path to one of its children.
         reports: How totals become known.
@@ -98,7 +100,8 @@ class RunSpec:
             run, the same under all policies.
         before: What was played until the start and is still arriving: an arm, or a reward (or its
             mean) that is no arm.
-        history: For how many rounds of it the totals are known, and told to the policy in parts of a
+        history: For how many rounds of it the totals are known, and told to the policy in parts
+            of a
             bucket.
         told: Factors on what the policy is told; with None it is told only what ran before.
         problem_name: What the problem is called in tables; no part of the digest.
@@ -150,7 +153,7 @@ class RunSpec:
 
     @functools.cached_property
     def digest(self) -> str:
-        """The same for two settings whose runs of one number are the same, whatever their labels."""
+        """The same for two specifications with the same runs, whatever their labels."""
         content = self.to_json()
         if isinstance(self.problem, Problem):  # a delay may be a file, and the file may change
             content["mean_delays"] = [f"{delay.mean:.9g}" for delay in self.problem.delays]
@@ -261,9 +264,12 @@ class RunSpec:
         if isinstance(policy, AttributedPolicy):
             points = self.checkpoint_rounds
             seen = run_attributed(
-                problem, policy, self.horizon, seed_sequence=self.seeds(number, WORLD),
+                problem,
+                policy,
+                self.horizon,
+                seed_sequence=self.seeds(number, WORLD),
                 checkpoints=points,
-            )  # fmt: skip
+            )
             return BaselineRun(problem, seen, points)
         loop, policy = self._loop(number)
         return Run(
@@ -312,13 +318,15 @@ class RunSpec:
                 )
             if self.reports != Reports():
                 raise InvalidInput(
-                    f"{policy.name} sees every reward as it arrives; it cannot be run in buckets or "
+                    f"{policy.name} sees every reward as it arrives; it cannot be run in buckets "
+                    "or "
                     "with a report lag."
                 )
             policy.check(problem)
             if isinstance(problem, FieldProblem):
                 raise InvalidInput(
-                    f"{policy.name} has attributed feedback; it runs on a Problem, not on a FieldProblem."
+                    f"{policy.name} has attributed feedback; it runs on a Problem, not on a "
+                    "FieldProblem."
                 )
 
     def seeds(self, number: int, stream: int) -> np.random.SeedSequence:
@@ -423,9 +431,13 @@ class RunSpec:
             new = dataclasses.replace(self, problem=found, problem_name="")
         else:
             new = dataclasses.replace(
-                self, problem=found.problem, horizon=found.horizon, checkpoints=(), problem_name="",
+                self,
+                problem=found.problem,
+                horizon=found.horizon,
+                checkpoints=(),
+                problem_name="",
                 reports=Reports(found.bucket),
-            )  # fmt: skip
+            )
         object.__setattr__(new, "_quietly", number > 0)
         return new
 
@@ -466,8 +478,12 @@ class RunSpec:
 
 
 _USUAL: dict[str, Any] = {
-    "checkpoints": (), "measures": USUAL_MEASURES, "order": "listed", "history": 0, "told": {},
-}  # fmt: skip
+    "checkpoints": (),
+    "measures": USUAL_MEASURES,
+    "order": "listed",
+    "history": 0,
+    "told": {},
+}
 
 
 def _joined(value: Any, by: str) -> Any:

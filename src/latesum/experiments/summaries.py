@@ -20,7 +20,8 @@ def write_summary(
     Args:
         path: The file; its folder is made where there is none.
         rows: The rows, all with the same columns. None is an empty cell.
-        same: Columns that say what a row is about. Rows of the file that are about something else stay;
+        same: Columns that say what a row is about. Rows of the file that are about something else
+            stay;
             without it none stays.
 
     >>> import tempfile
@@ -56,7 +57,8 @@ def read_summary(path: str | Path) -> list[dict[str, str]]:
         path: The file.
 
     >>> import tempfile
-    >>> read_summary(write_summary(Path(tempfile.mkdtemp()) / "one.csv", [{"mean": 1.25, "goal": None}]))
+    >>> path = Path(tempfile.mkdtemp()) / "one.csv"
+    >>> read_summary(write_summary(path, [{"mean": 1.25, "goal": None}]))
     [{'mean': '1.25', 'goal': ''}]
     """
     with Path(path).open(encoding="utf-8", newline="") as file:

@@ -1,4 +1,4 @@
-"""The analysts' tests: a fixed schedule for a part of the time, a regression, then the best for the rest."""
+"""The analysts' tests: a fixed schedule, a regression, then the best for the rest."""
 
 from __future__ import annotations
 
@@ -57,7 +57,8 @@ def regression(outcome: Floats, design: Floats, clusters: Integers) -> Regressio
 class SwitchbackTest:
     """Options rotate weekly in a Latin square over the regions; then a regression names the best.
 
-    log(total / rounds) on options, regions and days (one stream: weekdays, and a quadratic trend if every option has two weeks), without the
+    log(total / rounds) on options, regions and days (one stream: weekdays, and a quadratic trend
+    if every option has two weeks), without the
     first days after each switch, errors clustered by region and week.
 
     Args:
@@ -119,7 +120,7 @@ class SwitchbackTest:
 
 
 class GeoTest(SwitchbackTest):
-    """Each region keeps one option for half the time: difference in differences against the history.
+    """Difference in differences: each region keeps one option for half the time.
 
     With fewer regions than options, each option has one block, against the weekdays of the history.
 

@@ -1,4 +1,4 @@
-"""The rule of `latesum.markets` on one stream, as a policy that every problem of the lab can be played with."""
+"""The rule of `latesum.markets` on one stream, as a policy for any problem."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from latesum.markets.winner import Winner, winner_of
 from latesum.policies.base import Block, Play, Policy
 from latesum.policies.history import Before, check_before, check_history
 
-#: Without buckets of the problem's own, a bucket is this share of the horizon, or half a mean delay.
+#: Without buckets of the problem's own, a bucket is this share of the horizon, or half a mean
+#: delay.
 _BUCKETS = 100
 
 
@@ -56,9 +57,10 @@ class _Table:
 
 
 class Switchback(Policy):
-    """A sweep over all arms, then tempered Thompson sampling from one state-space model of all buckets.
+    """A sweep over all arms, then tempered Thompson sampling from a state-space model.
 
-    Every tell is a bucket. In files and commands it is "latesum.experiments.markets.one_stream:Switchback".
+    Every tell is a bucket. In files and commands it is
+    "latesum.experiments.markets.one_stream:Switchback".
 
     Args:
         n_arms: The number of arms.
@@ -68,7 +70,8 @@ class Switchback(Policy):
         before: What ran until the start: an arm, "other" (no arm, or not known), or None (nothing).
         history: What was played before the start in parts of a bucket: arm, rounds and total.
         pattern: The repeating pattern of the buckets: "weekday", or "none".
-        lags: Whether arms are late in the same way ("same"), in their own ("own"), or what the data say.
+        lags: Whether arms are late in the same way ("same"), in their own ("own"), or what the
+            data say.
         names: The names of the arms, for sentences.
         rng: The generator whose first number the draws come from.
 
@@ -151,10 +154,14 @@ class Switchback(Policy):
             before = NOTHING if self.before is None else NOT_KNOWN
         size = self._size
         return MarketConfig(
-            options, max(1, math.ceil(self.horizon / size)),
-            delay=ToldDelay(self.mean_delay / size), before=before, pattern=self.pattern,
-            lags=self.lags, seed=self._seed,
-        )  # fmt: skip
+            options,
+            max(1, math.ceil(self.horizon / size)),
+            delay=ToldDelay(self.mean_delay / size),
+            before=before,
+            pattern=self.pattern,
+            lags=self.lags,
+            seed=self._seed,
+        )
 
     def _panel(self) -> Panel:
         return self._table.panel(self._rows, -len(self.history))

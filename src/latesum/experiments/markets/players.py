@@ -1,4 +1,4 @@
-"""Who plays in a market: the model's rule, the analysts' tests, and policies that see one stream."""
+"""Players in a market: the model's rule, the analysts' tests, policies of one stream."""
 
 from __future__ import annotations
 
@@ -46,7 +46,8 @@ class SwitchbackPlayer:
         seed: What its draws come from.
         told: What is told of the mean delay is this times the truth.
         sure: How sure one is of it.
-        before: What is told of what ran before: the "truth", "not known", "nothing" or "wrong" (the last
+        before: What is told of what ran before: the "truth", "not known", "nothing" or "wrong"
+            (the last
             option).
         stay: The dwell; None follows the told delay, 0 the true one.
         holidays: Whether holidays are told.
@@ -55,25 +56,40 @@ class SwitchbackPlayer:
     """
 
     def __init__(
-        self, world: MarketWorld, seed: int, *, told: float = 1.0, sure: str = "guess",
-        before: str = "truth", stay: int | None = None, holidays: bool = True,
-        winner: bool = False, **named: Any,
-    ) -> None:  # fmt: skip
+        self,
+        world: MarketWorld,
+        seed: int,
+        *,
+        told: float = 1.0,
+        sure: str = "guess",
+        before: str = "truth",
+        stay: int | None = None,
+        holidays: bool = True,
+        winner: bool = False,
+        **named: Any,
+    ) -> None:
         self._world, law = world, world.law
         options = tuple(f"{option}" for option in range(law.options))
         truth = {"status quo": "0", "nothing": NOTHING, "other": NOT_KNOWN}[law.before]
         answers = {"truth": truth, "not known": NOT_KNOWN, "nothing": NOTHING, "wrong": options[-1]}
         self.settings = MarketConfig(
-            options, law.buckets,
+            options,
+            law.buckets,
             regions=tuple(f"r{region}" for region in range(law.regions)),
             delay=ToldDelay(told * law.delay, sure),  # type: ignore[arg-type]
             before=answers[known_name(before, answers, "answer to what ran before")],
-            status_quo="0", pattern="hour" if law.hours else "weekday" if law.week == 7 else "workday", phase=world.phase,
-            holidays=world.holidays if holidays else (), dated=law.dated,
-            amounts="money" if law.order_spread else "counts", report_lag=law.report_lag,
-            rounds_known=law.rounds != "constant", seed=seed,
-            stay=_dwell(law) if stay == 0 else stay, **named,
-        )  # fmt: skip
+            status_quo="0",
+            pattern="hour" if law.hours else "weekday" if law.week == 7 else "workday",
+            phase=world.phase,
+            holidays=world.holidays if holidays else (),
+            dated=law.dated,
+            amounts="money" if law.order_spread else "counts",
+            report_lag=law.report_lag,
+            rounds_known=law.rounds != "constant",
+            seed=seed,
+            stay=_dwell(law) if stay == 0 else stay,
+            **named,
+        )
         self._looks = winner
         #: The option that was named first, and the bucket.
         self.winner: tuple[int, int] | None = None
@@ -141,11 +157,14 @@ class BlockPlayer:
             )
         self._size = float(world.rounds(max(law.buckets, 1)).sum(axis=1).mean())
         known = {
-            "n_arms": law.options, "horizon": round(law.buckets * self._size),
-            "mean_delay": law.delay * self._size, "delay_variance": (law.delay * self._size) ** 2,
-        }  # fmt: skip
+            "n_arms": law.options,
+            "horizon": round(law.buckets * self._size),
+            "mean_delay": law.delay * self._size,
+            "delay_variance": (law.delay * self._size) ** 2,
+        }
         if law.before != "nothing":
-            known["before"] = 0 if law.before == "status quo" else "other"  # type: ignore[assignment]
+            ran = 0 if law.before == "status quo" else "other"
+            known["before"] = ran  # type: ignore[assignment]
         policy = spec.told(known).build()
         rng = np.random.default_rng([seed, 7])
         takes = law.history and "history" in spec.accepted
@@ -257,9 +276,12 @@ def player(text: str, world: MarketWorld, seed: int) -> Player:
     if name == "switchback":
         return SwitchbackPlayer(world, seed, **parameters)
     made: dict[str, Any] = {
-        "half-time-test": SwitchbackTest, "geo-test": GeoTest, "equal-split": EqualSplit,
-        "always": Always, "quarter-time-test": functools.partial(SwitchbackTest, share=0.25),
-    }  # fmt: skip
+        "half-time-test": SwitchbackTest,
+        "geo-test": GeoTest,
+        "equal-split": EqualSplit,
+        "always": Always,
+        "quarter-time-test": functools.partial(SwitchbackTest, share=0.25),
+    }
     playing: Player = made[name](world, **parameters)
     return playing
 

@@ -1,4 +1,4 @@
-"""A run in a market: what plays in which law of markets, with which seed; its digest names its results.
+"""A run in a market: what plays in which law of markets, with which seed.
 
 The engine of `latesum.experiments` makes, keeps and resumes these runs as it does all others.
 """
@@ -30,8 +30,15 @@ Integers = NDArray[np.int64]
 MARKET_RUNS_VERSION = 3
 #: What is kept of a run in a market.
 MARKET_MEASURES = (
-    "regret", "ended_on_best", "switches", "lost", "lost_by_split", "within", "intervals", "named",
-)  # fmt: skip
+    "regret",
+    "ended_on_best",
+    "switches",
+    "lost",
+    "lost_by_split",
+    "within",
+    "intervals",
+    "named",
+)
 #: What every comparison keeps, in markets as on other problems.
 _USUAL = ("regret", "ended_on_best", "switches")
 #: The children of a run's seed.
@@ -45,9 +52,11 @@ class MarketRunSpec:
     """A policy in a law of markets.
 
     Args:
-        market: The law; every run draws a market from it. Or as text, "package.module:function", a function of
+        market: The law; every run draws a market from it. Or as text, "package.module:function",
+            a function of
             a generator that draws another law for every run.
-        policy: What decides, as text: "switchback", "half-time-test", "geo-test", or a policy of one stream.
+        policy: What decides, as text: "switchback", "half-time-test", "geo-test", or a policy of
+            one stream.
         seed: The seed; run i draws from its i-th child under every policy.
         measures: What is kept of a run.
         checkpoints: The buckets after which regret is kept; the last one always is.
@@ -91,7 +100,8 @@ class MarketRunSpec:
         """
         if not isinstance(policy, str):
             raise InvalidInput(
-                'in a market a policy is built for each run: give it as text, such as "flow" or "switchback".'
+                'in a market a policy is built for each run: give it as text, such as "flow" '
+                'or "switchback".'
             )
         more = [text for text in measures if text not in _USUAL]
         checkpoints = tuple(range(1, market.buckets + 1))
@@ -111,7 +121,7 @@ class MarketRunSpec:
 
     @functools.cached_property
     def digest(self) -> str:
-        """The same for two settings whose runs of one number are the same, whatever their labels."""
+        """The same for two specifications with the same runs, whatever their labels."""
         text = json.dumps([MARKET_RUNS_VERSION, self.to_json()], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:20]
 
@@ -138,9 +148,12 @@ class MarketRunSpec:
         """
         law = data["market"] if isinstance(data["market"], str) else Market(**data["market"])
         return cls(
-            law, data["policy"], data["seed"], tuple(data.get("measures", MARKET_MEASURES)),
+            law,
+            data["policy"],
+            data["seed"],
+            tuple(data.get("measures", MARKET_MEASURES)),
             tuple(data.get("checkpoints", ())),
-        )  # fmt: skip
+        )
 
     @property
     def attributed(self) -> bool:
@@ -321,7 +334,7 @@ def within(run: MarketRun) -> float:
 
 @register_measure("intervals")
 def intervals(run: MarketRun) -> Floats:
-    """Shares of the options whose effect is in the 90% interval, in the 95% one, and has a wrong sign at 95%."""
+    """Shares of the effects in their 90% interval, in the 95% one, and with a wrong sign there."""
     found = run.playing.effects()
     if found is None:
         return np.full(3, np.nan)
@@ -336,7 +349,7 @@ def intervals(run: MarketRun) -> Floats:
 
 @register_measure("named")
 def named(run: MarketRun) -> Floats:
-    """The bucket in which a winner was named and by how much it is worse than the best; NaN without."""
+    """When a winner was named, and by how much it is worse than the best; NaN without."""
     winner = run.playing.winner if isinstance(run.playing, SwitchbackPlayer) else None
     if winner is None:
         return np.array([np.nan, np.nan])
@@ -345,7 +358,7 @@ def named(run: MarketRun) -> Floats:
 
 @register_measure("market_suspect")
 def market_suspect(run: MarketRun, share: float = 0.05) -> bool:
-    """Whether most of the last half went to options that are worse than the best by a share or more."""
+    """Whether most of the last half went to options that are worse by a share or more."""
     return run.harmful_late(share)
 
 

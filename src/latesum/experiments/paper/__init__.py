@@ -112,13 +112,20 @@ def run_paper(
         for figure, grid in asked.items()
     }
     workers, runner = how.get("workers", 1), how.get("runner")
-    where = "a Dask cluster" if isinstance(runner, OnDask) else (
-        f"{workers} process{'es' if workers > 1 else ''}"
-    )  # fmt: skip
+    where = (
+        "a Dask cluster"
+        if isinstance(runner, OnDask)
+        else (f"{workers} process{'es' if workers > 1 else ''}")
+    )
     return PaperRun(
-        results, Path(folder, within), time.perf_counter() - started, left.runs_left,
-        left.all_runs - left.runs_left, where, quick,
-    )  # fmt: skip
+        results,
+        Path(folder, within),
+        time.perf_counter() - started,
+        left.runs_left,
+        left.all_runs - left.runs_left,
+        where,
+        quick,
+    )
 
 
 def draw(

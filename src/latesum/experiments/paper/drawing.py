@@ -81,9 +81,16 @@ def over_problems_figure(results: SweepResults) -> Figure:
             if axes is below and policy == steepest:
                 continue
             axes.errorbar(
-                x, value, yerr=_BAND * error, color=colour, linewidth=1.6, capsize=2,
-                marker="o", markersize=4, label=policy,
-            )  # fmt: skip
+                x,
+                value,
+                yerr=_BAND * error,
+                color=colour,
+                linewidth=1.6,
+                capsize=2,
+                marker="o",
+                markersize=4,
+                label=policy,
+            )
             if policy in known:
                 axes.plot(known[policy].x, known[policy].y, **_PUBLISHED_POINTS)
     for axes in (above, below):

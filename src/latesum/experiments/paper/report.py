@@ -57,7 +57,10 @@ def write_report(run: PaperRun, *, workers: int = 1) -> Written:
     ]
     text = _render.render(
         "experiments/paper/report.md.j2",
-        run=run, ratios=ratios, jumps=jumps, most_errors=verdicts.MOST_ERRORS,
+        run=run,
+        ratios=ratios,
+        jumps=jumps,
+        most_errors=verdicts.MOST_ERRORS,
         holding=sum(row.holds for row in ratios),
         all_jumps=sum(len(row.ours) for row in jumps),
         good_jumps=sum(row.holding for row in jumps),
@@ -82,7 +85,7 @@ def write_report(run: PaperRun, *, workers: int = 1) -> Written:
         seeds=", ".join(
             str(seed) for seed in sorted({each.experiment.seed for each in run.results.values()})
         ),
-    )  # fmt: skip
+    )
     paths = folder / "report.html", folder / "report.md"
     paths[0].write_text(_as_html(text, folder), encoding="utf-8")
     paths[1].write_text(text, encoding="utf-8")
@@ -150,6 +153,9 @@ def _over_problems(figure: str, results: SweepResults) -> tuple[list[str], list[
 def _jump_row(row: verdicts.Jumps) -> list[str]:
     same = ["=" if p == o else f"{p:,}" for p, o in zip(row.published, row.ours, strict=True)]
     return [
-        f"{row.figure} {row.curve}", ", ".join(f"{jump:,}" for jump in row.ours), ", ".join(same),
-        f"{max(row.shifts, key=abs):+.2%}", f"{row.holding} of {len(row.ours)}",
-    ]  # fmt: skip
+        f"{row.figure} {row.curve}",
+        ", ".join(f"{jump:,}" for jump in row.ours),
+        ", ".join(same),
+        f"{max(row.shifts, key=abs):+.2%}",
+        f"{row.holding} of {len(row.ours)}",
+    ]

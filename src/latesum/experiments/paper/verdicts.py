@@ -54,7 +54,7 @@ class EndRatio(NamedTuple):
 
     @property
     def cells(self) -> list[str]:
-        """A row for a table: curve, published, ours, standard error, difference in errors, verdict."""
+        """A row for a table: curve, published, ours, error, difference in errors, verdict."""
         apart = "–" if math.isnan(self.errors_apart) else f"{self.errors_apart:+.2f}"
         numbers = digits(self.published, 4), digits(self.ours, 4), digits(self.standard_error, 2)
         return [f"{self.figure} {self.curve}", *numbers, apart, self.verdict]

@@ -33,7 +33,8 @@ class ProblemEntry(_Entry):
     delay_per_arm: list[str] | None = None
     #: In place of arms and delay: a function that draws another problem for every run.
     drawn_by: str | None = None
-    #: In place of arms and delay: a market, by what `latesum.simulation.market.Market` takes. Its horizon counts
+    #: In place of arms and delay: a market, by what `latesum.simulation.market.Market` takes. Its
+    #: horizon counts
     #: its buckets, and is 'buckets' there.
     market: dict[str, Any] | None = None
     #: What `Calendar` (or `Calendar.weekly`), `Background` and `Reporting` take.
@@ -60,12 +61,21 @@ class ProblemEntry(_Entry):
         written = [self.arms, self.delay or self.delay_per_arm]
         if self.market is not None:
             given = {
-                "arms": self.arms, "delay": self.delay, "delay_per_arm": self.delay_per_arm,
-                "drawn_by": self.drawn_by, "calendar": self.calendar, "background": self.background,
-                "reporting": self.reporting, "before": self.before, "history": self.history or None,
-                "given": self.given or None, "horizon": self.horizon, "bucket": self.bucket,
-                "report_lag": self.report_lag, "order": self.order,
-            }  # fmt: skip
+                "arms": self.arms,
+                "delay": self.delay,
+                "delay_per_arm": self.delay_per_arm,
+                "drawn_by": self.drawn_by,
+                "calendar": self.calendar,
+                "background": self.background,
+                "reporting": self.reporting,
+                "before": self.before,
+                "history": self.history or None,
+                "given": self.given or None,
+                "horizon": self.horizon,
+                "bucket": self.bucket,
+                "report_lag": self.report_lag,
+                "order": self.order,
+            }
             if said := [name for name, part in given.items() if part is not None]:
                 raise ValueError(f"a 'market' says all of this itself: leave out {', '.join(said)}")
         elif self.drawn_by is not None:
