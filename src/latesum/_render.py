@@ -40,6 +40,34 @@ def counted(number: int | str, noun: str) -> str:
     return f"{shown} {noun}" + ("" if shown == "1" else "s")
 
 
+def percent(value: float, digits: int = 3) -> str:
+    """A share as percent, with as many digits as matter.
+
+    >>> percent(0.02533), percent(0.5), percent(-0.1234, 2)
+    ('2.53%', '50%', '-12%')
+    """
+    return f"{100 * value:.{digits}g}%" if abs(value) < 1 else f"{100 * value:,.0f}%"
+
+
+def rate_text(value: float, range: tuple[float, float]) -> str:
+    """What a visitor brings: a share as percent, an amount as it is.
+
+    >>> rate_text(0.02533, (0.0, 1.0)), rate_text(12.345, (0.0, 40.0))
+    ('2.53%', '12.35')
+    """
+    return percent(value) if range == (0.0, 1.0) else f"{value:,.4g}"
+
+
+def signed(value: float, digits: int = 0) -> str:
+    """A relative difference as percent, with its sign unless it is 0.
+
+    >>> signed(0.116, 1), signed(-0.004), signed(0.24)
+    ('+11.6%', '0%', '+24%')
+    """
+    shown = f"{100 * value:+.{digits}f}"
+    return f"{shown}%" if float(shown) else "0%"
+
+
 def terminal() -> Console:
     """Where commands print."""
     console: Console = require("rich.console", "cli").Console()

@@ -497,11 +497,11 @@ def test_no_winner_before_every_surviving_option_was_visited_twice(new_campaign,
         clock.pass_by(days=1)
         campaign.record(bucket, rounds=5000, total=round(5000 * rates[decision.option]))
         status = campaign.status()
-        once = [row.name for row in status.options if row.visits == 1]
+        once = [row.name for row in status.options if row.periods == 1]
         warned = [warning for warning in status.warnings if "one period only" in warning]
         assert bool(warned) == bool(once and bucket > 1 and status.winner is None)
         if status.winner is not None:
-            assert all(row.visits >= 2 for row in status.options if row.place != "behind")
+            assert all(row.periods >= 2 for row in status.options if row.status != "behind")
             named = status.winner
         else:
             assert status.why_no_winner

@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 
 from latesum.campaigns import Campaign, Row
-from latesum.campaigns.market_charts import (
+from latesum.campaigns.charts import (
     columns_of,
     effects_chart,
     grid_chart,
     origins_chart,
     pattern_charts,
 )
-from latesum.campaigns.outlook import make_outlook
 from latesum.campaigns.static_page import status_section
 
 SIZES = {"north": 8000, "south": 3000}
@@ -54,18 +53,17 @@ def campaign(tmp_path, clock):
 
 def test_uplift_chance_and_worth_are_those_of_the_model(campaign):
     status = campaign.status()
-    outlook = make_outlook(status)
-    old, new = outlook.options
+    old, new = status.options
     effect = status.market.effect("new")
     assert old.is_status_quo
     assert old.uplift is None
-    assert (new.uplift, new.chance) == (effect.effect, effect.chance)
-    assert (new.low, new.high) == pytest.approx((effect.low95, effect.high95))
-    assert old.chance + new.chance == pytest.approx(1)
+    assert (new.uplift, new.probability_best) == (effect.effect, effect.chance)
+    assert (new.uplift_low, new.uplift_high) == pytest.approx((effect.low95, effect.high95))
+    assert old.probability_best + new.probability_best == pytest.approx(1)
     # In 30 days of all regions, with the visitors that came.
-    whole = old.row.mean * sum(SIZES.values()) * 30
-    assert outlook.worth.value == pytest.approx(effect.effect * whole)
-    assert outlook.worth.low < outlook.worth.value < outlook.worth.high
+    whole = old.mean * sum(SIZES.values()) * 30
+    assert status.worth.value == pytest.approx(effect.effect * whole)
+    assert status.worth.low < status.worth.value < status.worth.high
 
 
 def test_the_grid_has_a_row_per_region_and_marks_orders_and_outliers(campaign):

@@ -109,8 +109,8 @@ def test_every_region_is_decided_once_and_the_best_option_is_found(make, clock):
     assert effects["a gift"].low95 < 0.2 < effects["a gift"].high95
     assert effects["a gift"].chance > 0.9
     said = " ".join(campaign.explain())
-    assert "against ten off; best with" in said
-    assert "late on average (told: about 2 days)" in said
+    assert "; probability of being best" in said
+    assert "late on average (given: about 2 days)" in said
     assert json.loads(json.dumps(status.to_json()))["market"]["reference"] == "ten off"
     clock.now -= timedelta(days=1)
     assert [each for each in campaign.health() if each.level != "note"] == []

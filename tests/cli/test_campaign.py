@@ -225,7 +225,7 @@ def test_a_campaign_is_changed_on_the_command_line(run):
     assert code == 2
     assert "say what to change: --parameter, --policy" in errors
     assert run("remove-option", "vert", *WHY)[0] == 0
-    assert run("restore-option", "vert", *WHY)[1] == "vert is in the race again.\n"
+    assert run("restore-option", "vert", *WHY)[1] == "vert is a candidate again.\n"
     run("pin", "vert", "--buckets", "4", *WHY)
     out = run("pause", *WHY)[1]
     assert "The pin to vert goes on, for 4 more buckets" in out

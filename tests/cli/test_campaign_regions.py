@@ -65,11 +65,11 @@ def test_from_the_history_to_the_status(campaign, tmp_path):
     assert [each["option"] for each in alone["regions"]] == ["a gift"]
     code, out, _ = campaign(3, "status")
     assert code == 0
-    assert "against ten off" in out
+    assert "probability" in out
     assert "Which option was shown where and when" in out
     page = tmp_path / "page.html"
     assert campaign(3, "status", "--html", page)[0] == 0
-    assert "Chance to be best" in page.read_text(encoding="utf-8")
+    assert "Probability of being best" in page.read_text(encoding="utf-8")
     code, out, _ = campaign(3, "explain", "2026-03-03")
     assert "2026-03-03 south: a gift. a gift is pinned: a fair" in out
     assert "south" in campaign(3, "history")[1]

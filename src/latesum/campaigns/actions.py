@@ -85,7 +85,7 @@ ACTIONS: Mapping[str, Action] = MappingProxyType(
         "restore-option": Action(
             "Undo a removal: the policy goes on as if the option had never been away.",
             "restored {option}",
-            "{option} is in the race again.",
+            "{option} is a candidate again.",
             arguments=("option",),
             regional=True,
         ),

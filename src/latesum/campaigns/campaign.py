@@ -50,7 +50,7 @@ from latesum.policies import Estimate, Policy
 
 if TYPE_CHECKING:
     from latesum.campaigns.market_view import MarketView
-    from latesum.campaigns.status import Status
+    from latesum.campaigns.view import Status
     from latesum.files.written import TableOut
 
 Clock = Callable[[], datetime]
@@ -545,7 +545,7 @@ class Campaign(CampaignActions):
 
     def winner(self) -> str | None:
         """The option that can be kept, once there is one; `status().why_no_winner` says why there is none."""
-        from latesum.campaigns.status import find_winner
+        from latesum.campaigns.view import find_winner
 
         with self._one_reading():
             return find_winner(self)[0]
@@ -596,7 +596,7 @@ class Campaign(CampaignActions):
         Args:
             level: The confidence level of the intervals.
         """
-        from latesum.campaigns.status import make_status
+        from latesum.campaigns.view import make_status
 
         with self._one_reading():
             return make_status(self, level)

@@ -1,13 +1,16 @@
-"""One line of the log, in words."""
+"""The history: one line of the log, in words."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from latesum._render import counted
+from latesum.campaigns.actions import ACTIONS
 from latesum.campaigns.before import shown_text
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.events import Event
 from latesum.campaigns.state import shown_of
-from latesum.campaigns.status import action_sentence
+from latesum.files import FileForm
 
 
 def describe_event(event: Event, settings: CampaignConfig) -> str:
@@ -44,3 +47,47 @@ def _record(event: Event, settings: CampaignConfig) -> str:
     by = f", by {body['by']}" if "by" in body else ""
     label = f"{buckets.label(event.bucket)} {event.region}".rstrip()
     return f"recorded {label}: {', '.join(said)} ({body['verdict']}{by})"
+
+
+def action_sentence(event: Event, settings: CampaignConfig) -> str:
+    """What an operator did, for people."""
+    where = f" in {event.region}" if event.region else ""
+    done = f"{event.body['user']} {_past_tense(event, settings)}{where}"
+    return f"{event.at:%Y-%m-%d %H:%M} UTC: {done}: {event.body['reason']}"
+
+
+def _past_tense(event: Event, settings: CampaignConfig) -> str:
+    body = event.body
+    if event.kind == "import refused":
+        return "sent a file that was refused"
+    if event.kind == "file form":
+        return f"set how files are read ({FileForm.from_json(body.get('form', {}))})"
+    named = "name" in body or "option" not in body
+    goes_on = " (the pin went on)" if body.get("pin_goes_on") else ""
+    past_tense = ACTIONS[event.kind].past_tense + goes_on
+    return past_tense.format(
+        option=body.get("name", "") if named else settings.options[body["option"]],
+        before=body.get("before"),
+        buckets=counted(body.get("buckets", 1), "bucket"),
+        changes=_changes_text(body["changes"], body["before"]) if event.kind == "change" else "",
+    )
+
+
+def _changes_text(changes: dict[str, Any], before: dict[str, Any]) -> str:
+    """What was changed, from what to what; of the parameters only those that differ."""
+    said = []
+    for name, value in changes.items():
+        if name == "parameters":
+            for key in {**before[name], **value}:
+                old, new = before[name].get(key), value.get(key)
+                if old != new:
+                    said.append(f"{key} from {_value_text(old)} to {_value_text(new)}")
+        else:
+            said.append(f"{name} from {_value_text(before[name])} to {_value_text(value)}")
+    return ", ".join(said)
+
+
+def _value_text(value: Any) -> str:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return f"{value:,}"
+    return "none" if value is None else str(value)

@@ -105,12 +105,22 @@ class MarketView:
         effects = {each.option: each.effect for each in self.readings.effects}
         return max(arms, key=lambda arm: effects[options[arm]])
 
-    def sentences(self) -> list[str]:
-        """What was found, for people."""
-        said = [effect_sentence(each, self.reference) for each in self.readings.effects]
+    def sentences(self, level: float = 0.95) -> list[str]:
+        """What was found, for people.
+
+        Args:
+            level: The confidence level of the intervals.
+        """
+        said = []
+        for effect in self.readings.effects:
+            low, high = self.interval(effect, level)
+            text = f"{effect.effect:+.1%} ({level:.0%} interval {low:+.1%} to {high:+.1%})"
+            if effect.option == self.reference:
+                text = "the status quo, which the others are compared with"
+            said.append(f"{effect.option}: {text}; probability of being best {effect.chance:.0%}.")
         said.append(
             f"Sales come {span_text(self.readings.delay, self.every)} late on average "
-            f"(told: {self.told_delay_text})."
+            f"(given: {self.told_delay_text})."
         )
         if self.readings.own_delays:
             own = ", ".join(
@@ -196,13 +206,3 @@ def market_winner(state: CampaignState, now: datetime) -> Winner:
     """
     found = market_rows(state, now)
     return winner(found.rows, (state.last or 0) + 1 - found.first, found.settings)
-
-
-def effect_sentence(effect: Effect, reference: str) -> str:
-    """An option's effect in words: `a gift: +6% (0% to +12%) against ten off, best with 61%.`"""
-    if effect.option == reference:
-        return f"{effect.option} is what the others are measured against; best with {effect.chance:.0%}."
-    return (
-        f"{effect.option}: {effect.effect:+.1%} ({effect.low90:+.1%} to {effect.high90:+.1%}, 90% sure) "
-        f"against {reference}; best with {effect.chance:.0%}."
-    )

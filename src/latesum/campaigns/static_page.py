@@ -7,19 +7,59 @@ from importlib import metadata, resources
 from typing import TYPE_CHECKING, Any
 
 from latesum import _extras, _render
-from latesum._render import counted
-from latesum.campaigns import charts, market_charts
+from latesum._render import counted, rate_text, signed
+from latesum.campaigns import charts
 from latesum.campaigns.buckets import span_text
-from latesum.campaigns.glossary import GLOSSARY, term_id
-from latesum.campaigns.outlook import make_outlook, rate_text, signed
-from latesum.campaigns.status import BucketRow, OptionRow, Status
 from latesum.campaigns.terminal_page import gain_sentence
+from latesum.campaigns.view import BucketRow, OptionView, Status
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
 #: Buckets in the table; the charts have all.
 _LAST_BUCKETS = 40
+
+
+#: By the term's name in a page; the first sentence says what it is.
+GLOSSARY: dict[str, str] = {
+    "uplift": "How much more an option brings than the status quo, in percent of the status quo. The "
+    "interval holds the true uplift with the stated certainty; if it contains 0%, there may be no "
+    "difference.",
+    "status quo": "The option that was shown before the campaign began, against which the others are "
+    "measured. If it is not known, the first option stands for it.",
+    "probability of being best": "How likely it is that the option brings more than every other one, by what is "
+    "known now. It is computed from the means and their intervals, as if these were normal.",
+    "confidence interval": "The range in which the true value lies with the stated certainty. It narrows as totals "
+    "come in.",
+    "status": "Candidate: may still be the best. Behind: its whole interval lies below the best one's, or its "
+    "probability of being best is below 5%. Winner: it is clear, and every candidate was shown in two periods.",
+    "data lag": "Days (or other buckets) that have ended and whose totals are not known yet. Decisions are "
+    "taken without them.",
+    "gain": "What the campaign has brought beyond showing all options equally often, by what is known now.",
+    "worth": "What showing the leading option in place of the status quo would bring in 30 days, by what is "
+    "known now, with its interval.",
+    "bridge": "A time in which an option is shown but not judged, because what arrives then still comes "
+    "from the option before it.",
+    "period": "A run of days in which one option is shown without a break.",
+    "total": "What arrived in a day from all decisions, earlier ones too; it does not say from which.",
+    "forecast": "The rest of the campaign is simulated many times, from what is known now. Half of the "
+    "simulations are decided by the named date, and eight of ten within the range.",
+    "delay": "How long after a visit its sale is counted, on average. What is told at the start is "
+    "corrected by what the totals show.",
+    "outlier": "A total so far from what was expected (more than 3.5 standard deviations) that it counts "
+    "as if it were closer: one strange day must not decide.",
+    "visitor": "Someone, or a page view, a letter or anything else, to whom an option was shown. Files and "
+    "the HTTP API call them rounds.",
+}
+
+
+def term_id(term: str) -> str:
+    """The name of a term within a page.
+
+    >>> term_id("probability of being best")
+    'term-probability-of-being-best'
+    """
+    return "term-" + term.replace(" ", "-")
 
 
 def chart_library() -> Traversable:
@@ -84,7 +124,6 @@ def status_section(
         acts=status.acts[::-1],
         offered=[_offered(row, status) for row in status.options],
         states=_states(status),
-        outlook=make_outlook(status),
         rate_text=rate_text,
         signed=signed,
         decision=decision,
@@ -121,12 +160,12 @@ def _drawings(
 
 
 def _market_drawings(status: Status, last: int | None) -> dict[str, Any]:
-    columns = market_charts.columns_of(status, last)
+    columns = charts.columns_of(status, last)
     return {
-        "timeline": market_charts.grid_chart(status, columns),
-        "totals": market_charts.origins_chart(status, columns),
-        "estimates": market_charts.effects_chart(status),
-        "patterns": market_charts.pattern_charts(status),
+        "timeline": charts.grid_chart(status, columns),
+        "totals": charts.origins_chart(status, columns),
+        "estimates": charts.effects_chart(status),
+        "patterns": charts.pattern_charts(status),
         "origins": _origins(status),
     }
 
@@ -154,10 +193,10 @@ def _last_rows(status: Status) -> list[BucketRow]:
     return rows[:_LAST_BUCKETS]
 
 
-def _offered(row: OptionRow, status: Status) -> list[Any]:
+def _offered(row: OptionView, status: Status) -> list[Any]:
     """An option for a dialog: its name, whether it was removed everywhere, and in which regions."""
     removed = [region for region, each in status.region_states.items() if row.name in each.removed]
-    return [row.name, row.place == "removed", removed]
+    return [row.name, row.status == "removed", removed]
 
 
 def _states(status: Status) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from latesum._render import finite
 from latesum.campaigns.state import CampaignState
-from latesum.campaigns.status import Status
+from latesum.campaigns.view import Status
 from latesum.files.written import ColumnType, TableOut
 
 TableName = Literal["buckets", "decisions", "estimates"]
@@ -54,9 +54,10 @@ _ESTIMATES: dict[str, ColumnType] = {
     "level": "number",
     "unit": "text",
     "buckets": "whole",
-    "visits": "whole",
+    "periods": "whole",
     "rounds": "whole",
-    "place": "text",
+    "status": "text",
+    "probability_best": "number",
 }
 
 
@@ -91,7 +92,7 @@ def estimates_table(status: Status) -> TableOut:
         [
             (
                 row.name, row.mean, finite(row.low), finite(row.high), status.level, status.unit,
-                row.buckets, row.visits, row.rounds, row.place,
+                row.buckets, row.periods, row.rounds, row.status, row.probability_best,
             )
             for row in status.options
         ],

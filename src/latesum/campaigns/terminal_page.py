@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from latesum._extras import need
-from latesum._render import counted
+from latesum._render import counted, rate_text, signed
 
 need("cli")  # before anything of it is imported
 
@@ -14,14 +14,13 @@ from rich.table import Table
 from rich.text import Text
 
 from latesum.campaigns.health import Finding
-from latesum.campaigns.status import BucketRow, OptionRow, Status
+from latesum.campaigns.view import BucketRow, Status
 from latesum.campaigns.vocabulary import HealthLevel
 
 COLOURS = ("blue", "dark_orange3", "green4", "magenta", "red", "cyan", "yellow4", "grey50")
 _SIGNS = {"known": "█", "pending": "▒", "running": "▒", "missing": "×"}
 _STYLES: dict[HealthLevel, str] = {"alarm": "bold red", "warning": "yellow", "note": "dim"}
 _LABEL_WIDTH = 17
-_INTERVAL_WIDTH = 20
 
 
 def status_page(status: Status, width: int = 100) -> RenderableType:
@@ -34,7 +33,7 @@ def status_page(status: Status, width: int = 100) -> RenderableType:
     parts += [Text(line, style=_STYLES[level]) for level, line in health_lines(status.health)]
     if status.health:
         parts.append(Text(""))
-    parts.append(_options_table(status) if status.market is None else _effects_table(status))
+    parts.append(_options_table(status))
     if status.why_no_winner and status.timeline:
         parts.append(Text(status.why_no_winner))
     if status.gain is not None:
@@ -47,10 +46,10 @@ def status_page(status: Status, width: int = 100) -> RenderableType:
     elif status.timeline:
         parts += [Text(""), *timeline(status, width)]
     if status.explanation:
-        parts += [Text(""), Text("What the policy says", style="bold")]
+        parts += [Text(""), Text("Why", style="bold")]
         parts += [Text(sentence) for sentence in status.explanation]
     if status.acts:
-        parts += [Text(""), Text("What people did", style="bold")]
+        parts += [Text(""), Text("History", style="bold")]
         parts += [Text(sentence) for sentence in status.acts]
     return Group(*parts)
 
@@ -74,49 +73,29 @@ def gain_sentence(status: Status) -> str:
 
 
 def _options_table(status: Status) -> Table:
+    """The estimates of the options, for policies and market models alike."""
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("option")
-    for column in ("shown in", "periods", "rounds", f"{status.unit} per round"):
+    for column in ("shown for", "visitors", f"{status.unit} per visitor"):
         table.add_column(column, justify="right")
-    table.add_column(f"between ({status.level:.0%} sure)", no_wrap=True)
-    table.add_column("", no_wrap=True)
-    table.add_column("")
-    low, high = interval_scale(status.options)
+    table.add_column(f"{status.level:.0%} confidence interval", no_wrap=True)
+    table.add_column(f"uplift on {status.status_quo}", justify="right")
+    table.add_column("probability of being best", justify="right", min_width=11)
+    table.add_column("status")
     for row in status.options:
-        style = COLOURS[row.arm % len(COLOURS)]
-        table.add_row(
-            Text(row.name, style=style),
-            counted(row.buckets, status.every if status.every != "number" else "bucket"),
-            f"{row.visits}",
-            f"{row.rounds:,}",
-            "?" if row.mean is None else f"{row.mean:.4g}",
-            "nothing known yet" if row.mean is None else f"{row.low:.3g} to {row.high:.3g}",
-            Text(_interval(row, low, high), style=style),
-            row.place if row.place != "winner" else Text("winner", style="bold green"),
-        )
-    return table
-
-
-def _effects_table(status: Status) -> Table:
-    """What the model of `switchback` finds of each option, against the status quo."""
-    assert status.market is not None
-    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.add_column("option")
-    for column in ("shown in", "rounds", f"against {status.market.reference}"):
-        table.add_column(column, justify="right")
-    table.add_column("between (90% sure)", no_wrap=True)
-    table.add_column("best with", justify="right")
-    table.add_column("")
-    for row, effect in zip(status.options, status.market.readings.effects, strict=True):
-        known = effect.option != status.market.reference
+        interval = "nothing known yet"
+        if row.mean is not None:
+            low, high = (rate_text(each, status.range) for each in (row.low, row.high))
+            interval = f"{low} to {high}"
         table.add_row(
             Text(row.name, style=COLOURS[row.arm % len(COLOURS)]),
             counted(row.buckets, status.every if status.every != "number" else "bucket"),
             f"{row.rounds:,}",
-            f"{effect.effect:+.1%}" if known else "",
-            f"{effect.low90:+.1%} to {effect.high90:+.1%}" if known else "",
-            f"{effect.chance:.0%}",
-            row.place if row.place != "winner" else Text("winner", style="bold green"),
+            "?" if row.mean is None else rate_text(row.mean, status.range),
+            interval,
+            "" if row.uplift is None else signed(row.uplift, 1),
+            "?" if row.probability_best is None else f"{row.probability_best:.0%}",
+            row.status if row.status != "winner" else Text("winner", style="bold green"),
         )
     return table
 
@@ -148,27 +127,6 @@ def regions_grid(status: Status, width: int) -> list[Text]:
     names = "   ".join(f"{letters[row.arm]} {row.name}" for row in status.options)
     lines.append(Text(f"{names}   (small: the total is awaited)"))
     return lines
-
-
-def interval_scale(options: list[OptionRow]) -> tuple[float, float]:
-    """The least and the greatest limit of the options that something is known of."""
-    known = [row for row in options if row.mean is not None] or options
-    return min(row.low for row in known), max(row.high for row in known)
-
-
-def _interval(row: OptionRow, low: float, high: float) -> str:
-    if row.mean is None:
-        return ""
-
-    def place(value: float) -> int:
-        return round((value - low) / ((high - low) or 1.0) * (_INTERVAL_WIDTH - 1))
-
-    left, right, middle = place(row.low), place(row.high), place(row.mean)
-    line = [
-        "●" if at == middle else "─" if left <= at <= right else " "
-        for at in range(_INTERVAL_WIDTH)
-    ]
-    return "".join(line)
 
 
 def timeline(status: Status, width: int) -> list[Text]:

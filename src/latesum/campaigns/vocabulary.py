@@ -10,7 +10,7 @@ __all__ = [
     "STATUSES",
     "CampaignStatus",
     "HealthLevel",
-    "Place",
+    "OptionStatus",
     "Purpose",
     "RecordStatus",
     "Source",
@@ -35,4 +35,4 @@ CampaignStatus = Literal[
 #: How bad a finding about a campaign is.
 HealthLevel = Literal["alarm", "warning", "note"]
 #: How an option does beside the others.
-Place = Literal["winner", "in the race", "behind", "removed"]
+OptionStatus = Literal["winner", "candidate", "behind", "removed"]

@@ -12,15 +12,7 @@ from latesum._checks import InvalidInput, known_name
 from latesum._extras import need
 from latesum._plugins import read_call, split_list
 from latesum._render import terminal
-from latesum.cli.options import (
-    Dask,
-    Kept,
-    Seed,
-    check_folder,
-    read_problem,
-    read_status_quo,
-    working,
-)
+from latesum.cli.options import Dask, Kept, Seed, check_folder, read_before, read_problem, working
 from latesum.experiments import compare
 from latesum.experiments.spec import Order
 from latesum.simulation import Problem
@@ -57,7 +49,7 @@ def compare_policies(
     report_lag: Annotated[
         int, typer.Option(help="The number of rounds after which totals are known.")
     ] = 0,
-    status_quo: Annotated[
+    before: Annotated[
         str | None,
         typer.Option(
             help="What ran until the start: an arm (0, 1, ...), or another reward's mean."
@@ -94,7 +86,7 @@ def compare_policies(
             seed=seed,
             bucket=bucket,
             report_lag=report_lag,
-            status_quo=read_status_quo(status_quo),
+            before=read_before(before),
             history=history,
             order=read_order(order),
             measures=measure or (),

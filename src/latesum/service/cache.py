@@ -22,8 +22,8 @@ from latesum.campaigns import charts
 from latesum.campaigns.buckets import When
 from latesum.campaigns.campaign import Campaign
 from latesum.campaigns.state import Decision
-from latesum.campaigns.status import Status
 from latesum.campaigns.store import Head, Store, Stored
+from latesum.campaigns.view import Status
 from latesum.errors import UnknownCampaign
 from latesum.service.configuration import Configuration
 from latesum.service.errors import Refused

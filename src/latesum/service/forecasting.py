@@ -16,7 +16,7 @@ from scipy.special import ndtri
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.methods import told_plays
 from latesum.campaigns.state import CampaignState
-from latesum.campaigns.status import Status
+from latesum.campaigns.view import Status
 from latesum.delays import parse
 from latesum.policies import Estimate, Play, Policy
 from latesum.policies.winner import named_winner
@@ -127,7 +127,7 @@ def _continue(
 
 
 def _decided(policy: Policy, visits: list[int], dropped: set[int]) -> bool:
-    """Whether the page would name a winner (`latesum.campaigns.status`)."""
+    """Whether the page would name a winner (`latesum.campaigns.view`)."""
     commits = policy.ask().purpose == "commit"
     estimates = policy.estimates(_LEVEL)
     return named_winner(estimates, visits, commits=commits, removed=dropped) is not None

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 from latesum._render import counted
 from latesum.campaigns.config import CampaignConfig
-from latesum.campaigns.status import Status
+from latesum.campaigns.view import Status
 from latesum.service.cache import CachedCampaign
 from latesum.service.errors import Refused
 from latesum.service.forecasting import MOST_BUCKETS, Question, question_of

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.methods import market_rows
 from latesum.campaigns.state import CampaignState
-from latesum.campaigns.status import Status
+from latesum.campaigns.view import Status
 from latesum.markets import MarketConfig, RegionRow
 from latesum.markets.arrival_kernels import arrival_mix
 from latesum.markets.arrivals import shape_of

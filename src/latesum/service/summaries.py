@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.health import Finding, unreadable, worst_level
-from latesum.campaigns.status import Status
+from latesum.campaigns.view import Status
 from latesum.campaigns.vocabulary import CampaignStatus, HealthLevel
 
 #: How a campaign is, for a list: its worst finding, where notes are nothing to worry about.

@@ -153,7 +153,7 @@ class FieldProblem(Problem):
         self,
         *,
         rng: np.random.Generator,
-        status_quo: Reward | float | str | None = None,
+        before: Reward | float | str | None = None,
         at: int = 0,
     ) -> FieldWorld:
         """A world in which nothing has been played yet, or something has always been played.
@@ -162,10 +162,10 @@ class FieldProblem(Problem):
 
         Args:
             rng: The generator to draw from.
-            status_quo: As for `Problem.start`.
+            before: As for `Problem.start`.
             at: As for `Problem.start`.
         """
-        return FieldWorld(self, rng, status_quo=status_quo, at=at)
+        return FieldWorld(self, rng, before=before, at=at)
 
     def gaps_at(self, rounds: int) -> tuple[float, ...]:
         """How far each arm is below the best after `rounds` rounds.

@@ -18,7 +18,7 @@ from latesum.campaigns import charts
 from latesum.campaigns.buckets import span_text
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.static_page import chart_library, chart_library_version, status_section
-from latesum.campaigns.status import Status
+from latesum.campaigns.view import Status
 from latesum.campaigns.vocabulary import CampaignStatus
 from latesum.errors import UnknownCampaign
 from latesum.service.auth import COOKIE, read_secret

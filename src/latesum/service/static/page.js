@@ -113,7 +113,7 @@ const acts = {
   unpin: ["End the pin", "The method decides again; a pause goes on.", "End it"],
   "add-option": ["Add an option", "It is shown next.", "Add"],
   "remove-option": ["Remove an option", "It is not shown again until it is restored.", "Remove"],
-  "restore-option": ["Restore an option", "It is in the race again.", "Restore"],
+  "restore-option": ["Restore an option", "It is a candidate again.", "Restore"],
   "rename-option": ["Rename an option", "Nothing else changes.", "Rename"],
   change: ["Change settings", "From the next decision on; all that is known is used again.", "Change"],
   archive: ["Put it into the archive", "The list leaves it out. To reopen it takes it back.", "Archive"],

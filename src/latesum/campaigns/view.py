@@ -1,30 +1,35 @@
-"""What a page about a campaign shows, in figures and in sentences."""
+"""The view of a campaign: one tree of plain values from one reading of the log.
+
+JSON is that tree; the terminal and the HTML page render it.
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+from scipy.special import ndtr, ndtri
+
 from latesum import _render
-from latesum._render import counted, finite, new_table
-from latesum.campaigns.actions import ACTIONS
+from latesum._render import finite, new_table
 from latesum.campaigns.before import shown_text
 from latesum.campaigns.completeness import Completeness
 from latesum.campaigns.config import CampaignConfig
-from latesum.campaigns.events import Event
+from latesum.campaigns.describing import action_sentence
 from latesum.campaigns.health import Finding, count_visits, find_health, without_doubts
 from latesum.campaigns.own_delay import OwnDelay, find_own_delay
 from latesum.campaigns.state import CampaignState, Decision
 from latesum.campaigns.vocabulary import (
     CampaignStatus,
-    Place,
+    OptionStatus,
     Purpose,
     RecordStatus,
     Source,
     TotalState,
 )
-from latesum.files import FileForm
 from latesum.policies import Estimate
 from latesum.policies.winner import may_be_best
 
@@ -32,6 +37,12 @@ if TYPE_CHECKING:
     from latesum.campaigns.campaign import Campaign
     from latesum.campaigns.market_view import MarketView
     from latesum.markets import Winner
+
+#: The worth of a decision is told for this many days.
+WORTH_DAYS = 30
+#: Below this probability of being best an option of a market is behind.
+MIN_CANDIDATE = 0.05
+_POINTS = 2001
 
 
 class BucketRow(NamedTuple):
@@ -67,18 +78,51 @@ class BucketRow(NamedTuple):
         return self.state + (", recorded early" if self.early else "")
 
 
-class OptionRow(NamedTuple):
-    """What is known of one option; `visits` counts the periods in which it was shown."""
+class OptionView(NamedTuple):
+    """An option: how often it was shown, its estimate, and how it compares with the status quo.
+
+    Args:
+        name: Its name.
+        arm: Its number.
+        buckets: The buckets in which it was shown.
+        periods: The runs of buckets without a break in which it was shown.
+        rounds: The visitors it was shown to.
+        mean: What a visitor brings, in the campaign's unit; None while unknown.
+        low: The lower end of the confidence interval of the mean.
+        high: Its upper end.
+        status: How it stands beside the others.
+        probability_best: The probability of being best; None while unknown.
+        uplift: The relative difference of its mean from the status quo's; None for the status quo itself and
+            where one of them is not known, or is not above 0.
+        uplift_low: The lower end of the confidence interval of the uplift.
+        uplift_high: Its upper end.
+        is_status_quo: Whether the others are compared with it.
+    """
 
     name: str
     arm: int
     buckets: int
-    visits: int
+    periods: int
     rounds: int
     mean: float | None
     low: float
     high: float
-    place: Place
+    status: OptionStatus
+    probability_best: float | None = None
+    uplift: float | None = None
+    uplift_low: float | None = None
+    uplift_high: float | None = None
+    is_status_quo: bool = False
+
+
+class Worth(NamedTuple):
+    """What it is worth to show the leading option in place of the status quo, in `days` days."""
+
+    option: str
+    value: float
+    low: float
+    high: float
+    days: int
 
 
 class RegionState(NamedTuple):
@@ -99,7 +143,7 @@ class Status:
     unit: str
     every: str
     current: Decision | None
-    options: list[OptionRow]
+    options: list[OptionView]
     winner: str | None
     why_no_winner: str | None
     #: What must be seen to now, and what to do; it is also the first of the warnings.
@@ -115,11 +159,14 @@ class Status:
     acts: list[str]
     explanation: list[str]
     level: float
-    #: The least and the most that a round can bring, the rounds expected in a bucket, and what was shown
-    #: before the start.
+    #: The least and the most that a round can bring, and the rounds expected in a bucket.
     range: tuple[float, float]
     expected_rounds: int
+    #: The option that the others are compared with; `assumed`: what was shown before is not known, so the
+    #: first option stands for it.
     status_quo: str
+    assumed: bool
+    worth: Worth | None
     #: The regions, and what was decided last in each; a campaign without regions has none.
     regions: dict[str, Decision] = field(default_factory=dict)
     #: How each region is: people may pause, pin or remove options in one of them.
@@ -145,6 +192,7 @@ class Status:
             for region, each in self.regions.items()
         }  # fmt: skip
         whole["market"] = None if self.market is None else self.market.to_json()
+        whole["worth"] = None if self.worth is None else self.worth._asdict()
         whole["now"] = self.now.isoformat()
         whole["own_delay"] = None if self.own_delay is None else finite(self.own_delay._asdict())
         whole["health"] = [each._asdict() for each in self.health]
@@ -156,11 +204,20 @@ class Status:
 
     def _repr_html_(self) -> str:
         """As a notebook shows it: what runs now and why, and what is known of each option."""
-        table = new_table(None, ["option", "place", f"{self.unit} per round", "limits", "rounds"])
+        table = new_table(
+            None,
+            [
+                "option",
+                "status",
+                f"{self.unit} per visitor",
+                f"{self.level:.0%} interval",
+                "visitors",
+            ],
+        )
         for row in self.options:
             known = row.mean is not None
             table.add_row(
-                row.name, row.place, f"{row.mean:.4g}" if known else "?",
+                row.name, row.status, f"{row.mean:.4g}" if known else "?",
                 f"{row.low:.3g} to {row.high:.3g}" if known else "", f"{row.rounds:,}",
             )  # fmt: skip
         table.caption = self.data
@@ -183,10 +240,17 @@ def make_status(campaign: Campaign, level: float) -> Status:
     visits = [sum(each) for each in zip(*map(count_visits, state.parts.values()), strict=True)]
     estimates, leading = campaign.estimates(level), campaign.leading()
     winner, why_not = find_winner(campaign, level, market)
-    explanation = campaign.explain_policy() if market is None else market.sentences()
+    explanation = campaign.explain_policy() if market is None else market.sentences(level)
+    names = settings.options
+    known = settings.status_quo in names
+    base = names.index(settings.status_quo) if known else 0
     options = [
         _option_row(each, timeline, visits, state, estimates[leading], winner) for each in estimates
     ]
+    if market is None:
+        options = compare(options, base, level)
+    else:
+        options = _compare_in_market(options, base, market, level)
     current = None if state.last is None else state.decisions[state.last]
     health = find_health(state, now, campaign.store.free_bytes())
     if winner is not None:
@@ -227,7 +291,11 @@ def make_status(campaign: Campaign, level: float) -> Status:
         level=level,
         range=settings.range,
         expected_rounds=settings.expected_rounds,
-        status_quo=settings.status_quo,
+        status_quo=names[base],
+        assumed=not known,
+        worth=find_worth(
+            options, base, _rounds_of_worth(settings, timeline, real=market is not None), level
+        ),
     )
 
 
@@ -256,20 +324,154 @@ def _option_row(
     state: CampaignState,
     leading: Estimate,
     winner: str | None,
-) -> OptionRow:
+) -> OptionView:
     mine = [row for row in timeline if row.arm == estimate.arm]
+    status: OptionStatus = "candidate"
     if estimate.arm in state.removed:
-        place: Place = "removed"
+        status = "removed"
     elif estimate.name == winner:
-        place = "winner"
+        status = "winner"
     elif estimate.name != leading.name and not may_be_best(estimate, leading):
-        place = "behind"
-    else:
-        place = "in the race"
-    return OptionRow(
-        estimate.name, estimate.arm, len(mine), visits[estimate.arm],
-        sum(row.rounds or 0 for row in mine), estimate.mean, estimate.low, estimate.high, place,
-    )  # fmt: skip
+        status = "behind"
+    return OptionView(
+        estimate.name,
+        estimate.arm,
+        len(mine),
+        visits[estimate.arm],
+        sum(row.rounds or 0 for row in mine),
+        estimate.mean,
+        estimate.low,
+        estimate.high,
+        status,
+    )
+
+
+def compare(options: list[OptionView], base: int, level: float) -> list[OptionView]:
+    """The options with uplift and probability of being best, by a normal approximation of the estimates.
+
+    Args:
+        options: The options with their estimates.
+        base: The index of the status quo.
+        level: The confidence level of the intervals.
+    """
+    chances = _probabilities(options, level)
+    found = []
+    for index, (row, chance) in enumerate(zip(options, chances, strict=True)):
+        uplift = (None, None, None) if index == base else _uplift(row, options[base], level)
+        found.append(
+            row._replace(
+                probability_best=chance,
+                uplift=uplift[0],
+                uplift_low=uplift[1],
+                uplift_high=uplift[2],
+                is_status_quo=index == base,
+            )
+        )
+    return found
+
+
+def _compare_in_market(
+    options: list[OptionView], base: int, market: MarketView, level: float
+) -> list[OptionView]:
+    """The same by the model of `switchback`: its own effects, intervals and probabilities."""
+    found = []
+    for index, row in enumerate(options):
+        effect = market.effect(row.name)
+        if row.mean is not None:
+            row = row._replace(probability_best=effect.chance)
+            # A winner does not wait for an unlikely option to be seen again.
+            unlikely = effect.chance < MIN_CANDIDATE and row.name not in market.winner.waits_for
+            if row.status == "candidate" and unlikely:
+                row = row._replace(status="behind")
+            if index != base:
+                low, high = market.interval(effect, level)
+                row = row._replace(uplift=effect.effect, uplift_low=low, uplift_high=high)
+        found.append(row._replace(is_status_quo=index == base))
+    return found
+
+
+def _deviation(row: OptionView, level: float) -> float:
+    return float((row.high - row.low) / (2 * ndtri((1 + level) / 2)))
+
+
+def _probabilities(rows: list[OptionView], level: float) -> list[float | None]:
+    """The probability of each option to have the largest mean; None unless something is known of all."""
+    racing = [row for row in rows if row.status != "removed"]
+    if any(row.mean is None for row in racing):
+        return [None] * len(rows)
+    means = np.array([row.mean for row in racing], dtype=float)
+    widths = np.array([max(_deviation(row, level), 1e-12) for row in racing])
+    low, high = float(np.min(means - 8 * widths)), float(np.max(means + 8 * widths))
+    # Each option's own grid is where its density is; a common one would miss narrow ones.
+    found = {}
+    for index, row in enumerate(racing):
+        grid = np.linspace(-8, 8, _POINTS)
+        points = np.clip(means[index] + widths[index] * grid, low, high)
+        others = np.delete(np.arange(len(racing)), index)
+        below = np.prod(ndtr((points[:, None] - means[others]) / widths[others]), axis=1)
+        density = np.exp(-(grid**2) / 2) / math.sqrt(2 * math.pi)
+        found[row.arm] = float(np.trapezoid(below * density, grid))
+    total = sum(found.values())
+    return [found[row.arm] / total if row.arm in found else 0.0 for row in rows]
+
+
+def _uplift(
+    row: OptionView, base: OptionView, level: float
+) -> tuple[float | None, float | None, float | None]:
+    if row.mean is None or base.mean is None or base.mean <= 0:
+        return None, None, None
+    ratio = row.mean / base.mean
+    spread = math.hypot(_deviation(row, level), ratio * _deviation(base, level)) / base.mean
+    half = float(ndtri((1 + level) / 2)) * spread
+    return ratio - 1, ratio - 1 - half, ratio - 1 + half
+
+
+def _rounds_of_worth(
+    settings: CampaignConfig, timeline: list[BucketRow], *, real: bool
+) -> float | None:
+    """The visitors of `WORTH_DAYS` days: as expected, or as they really came; None for numbered buckets."""
+    length = settings.buckets.length
+    if length is None:
+        return None
+    usual: float = settings.expected_rounds
+    if real:
+        seen: dict[int, int] = {}
+        for row in timeline:
+            if row.rounds:
+                seen[row.bucket] = seen.get(row.bucket, 0) + row.rounds
+        usual = sum(seen.values()) / len(seen) if seen else usual * max(len(settings.regions), 1)
+    return usual * (timedelta(days=WORTH_DAYS) / length)
+
+
+def find_worth(
+    options: list[OptionView], base: int, rounds: float | None, level: float
+) -> Worth | None:
+    """What the leading option brings beyond the status quo; None if nothing leads, or it is not known.
+
+    Args:
+        options: The options, compared.
+        base: The index of the status quo.
+        rounds: The visitors of the time that the worth is for; None if that is not known.
+        level: The confidence level of the interval.
+    """
+    quo = options[base]
+    rows = [row for row in options if row.mean is not None and row.status != "removed"]
+    if rounds is None or quo.mean is None or not rows:
+        return None
+    best = max(rows, key=lambda row: row.mean or 0.0)
+    if best is quo or best.mean is None or best.mean <= quo.mean:
+        return None
+    value = (best.mean - quo.mean) * rounds
+    if quo.low == quo.high and best.uplift_low is not None and best.uplift_high is not None:
+        # The status quo is the reference of a market's effects: all of the uncertainty is theirs.
+        whole = quo.mean * rounds
+        return Worth(
+            best.name, value, best.uplift_low * whole, best.uplift_high * whole, WORTH_DAYS
+        )
+    half = float(ndtri((1 + level) / 2)) * math.hypot(
+        _deviation(best, level), _deviation(quo, level)
+    )
+    return Worth(best.name, value, value - half * rounds, value + half * rounds, WORTH_DAYS)
 
 
 def find_winner(
@@ -300,7 +502,7 @@ def find_winner(
     seldom = [each.name for each in surviving if visits[each.arm] < 2]
     if seldom:
         return None, (
-            f"{best.name} looks best, but no winner is named before every option in the race was "
+            f"{best.name} looks best, but no winner is named before every candidate was "
             f"shown in two periods; {_list(seldom)} {'was' if len(seldom) == 1 else 'were'} not."
         )
     return best.name, None
@@ -311,12 +513,12 @@ def _market_winner(found: Winner) -> tuple[str | None, str | None]:
         return found.option, None
     if found.waits_for:
         return None, (
-            "No winner is named before every option in the race was shown in two periods; "
+            "No winner is named before every candidate was shown in two periods; "
             f"{_list(list(found.waits_for))} {'was' if len(found.waits_for) == 1 else 'were'} not."
         )
     return None, (
-        f"No winner yet: the best option is as good as any with a chance of {found.chance:.0%}; it "
-        "takes 95%."
+        f"No winner yet: the probability that the leading option is as good as any is "
+        f"{found.chance:.0%}; it takes 95%."
     )
 
 
@@ -387,50 +589,6 @@ def _gain(timeline: list[BucketRow], estimates: list[Estimate]) -> float | None:
     means = [each.mean or 0.0 for each in estimates]
     equal = sum(means) / len(means)
     return sum((row.rounds or 0) * (means[row.arm] - equal) for row in timeline)
-
-
-def action_sentence(event: Event, settings: CampaignConfig) -> str:
-    """What an operator did, for people."""
-    where = f" in {event.region}" if event.region else ""
-    done = f"{event.body['user']} {_past_tense(event, settings)}{where}"
-    return f"{event.at:%Y-%m-%d %H:%M} UTC: {done}: {event.body['reason']}"
-
-
-def _past_tense(event: Event, settings: CampaignConfig) -> str:
-    body = event.body
-    if event.kind == "import refused":
-        return "sent a file that was refused"
-    if event.kind == "file form":
-        return f"set how files are read ({FileForm.from_json(body.get('form', {}))})"
-    named = "name" in body or "option" not in body
-    goes_on = " (the pin went on)" if body.get("pin_goes_on") else ""
-    past_tense = ACTIONS[event.kind].past_tense + goes_on
-    return past_tense.format(
-        option=body.get("name", "") if named else settings.options[body["option"]],
-        before=body.get("before"),
-        buckets=counted(body.get("buckets", 1), "bucket"),
-        changes=_changes_text(body["changes"], body["before"]) if event.kind == "change" else "",
-    )
-
-
-def _changes_text(changes: dict[str, Any], before: dict[str, Any]) -> str:
-    """What was changed, from what to what; of the parameters only those that differ."""
-    said = []
-    for name, value in changes.items():
-        if name == "parameters":
-            for key in {**before[name], **value}:
-                old, new = before[name].get(key), value.get(key)
-                if old != new:
-                    said.append(f"{key} from {_value_text(old)} to {_value_text(new)}")
-        else:
-            said.append(f"{name} from {_value_text(before[name])} to {_value_text(value)}")
-    return ", ".join(said)
-
-
-def _value_text(value: Any) -> str:
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return f"{value:,}"
-    return "none" if value is None else str(value)
 
 
 def _list(names: list[str]) -> str:
