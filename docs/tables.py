@@ -75,8 +75,8 @@ YARDSTICK = {
     "10one": (0.5,) * 9 + (0.6,),
     "10lin": tuple(0.1 + 0.8 * place / 9 for place in range(10)),
 }
-#: What `examples/theory/before.toml` tells Flow: policy, how the names of its problems end, and in words.
-TOLD_BEFORE = (
+#: What `examples/theory/status_quo.toml` tells Flow: policy, how the names of its problems end, and in words.
+GIVEN_STATUS_QUO = (
     ("told that nothing ran", " ran", "nothing"),
     ("told that something ran", " ran", '"other"'),
     ("told what is true", " ran", "the arm that ran"),
@@ -257,10 +257,10 @@ def _of_problem(rows: Sequence[Row], problem: str) -> list[Row]:
     return [row for row in rows if row["problem"] == problem]
 
 
-def told_before(rows: Sequence[Row]) -> str:
+def given_status_quo(rows: Sequence[Row]) -> str:
     """What Flow loses by what it is told of what ran before, over three orders of the arms."""
     lines = []
-    for policy, ending, words in TOLD_BEFORE:
+    for policy, ending, words in GIVEN_STATUS_QUO:
         found = [row for row in rows if row["policy"] == policy and row["problem"].endswith(ending)]
         # Orders have the same number of runs. Between them regret differs too, which is no error of the mean.
         mean = sum(float(row["mean"]) for row in found) / len(found)
@@ -820,7 +820,7 @@ TABLES: dict[str, tuple[str, Callable[[Sequence[Row]], str]]] = {
     "price": ("price", prices),
     "yardstick": ("flow", yardstick),
     "flow-policies": ("flow", flow_policies),
-    "told-before": ("before", told_before),
+    "given-status-quo": ("status_quo", given_status_quo),
     "parts": ("parts", parts),
     "walks": ("walks", walks),
 }

@@ -80,7 +80,7 @@ def run_field(
                         seed=seed,
                         order="drawn",
                         reports=Reports(played.bucket, played.report_lag),
-                        before=0 if history else None,
+                        status_quo=0 if history else None,
                         history=history * played.bucket,
                         problem_name=words,
                         policy_name=policy,

@@ -153,7 +153,7 @@ def _on_problem(played: SuiteProblem, problem: Problem, text: str, seed: int) ->
         seed=seed,
         order="drawn",
         reports=Reports(played.bucket, played.report_lag),
-        before=played.before,
+        status_quo=played.status_quo,
         told={} if played.told == 1 else {"mean_delay": played.told},
         measures=(*USUAL_MEASURES, "lock_in") if counts_lock_ins else USUAL_MEASURES,
     )

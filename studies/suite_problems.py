@@ -31,10 +31,10 @@ class SuiteProblem(NamedTuple):
     report_lag: int = 0
     #: What is told of the mean delay is this times the truth (of the latest arm's).
     told: float = 1.0
-    #: The mean of what ran before the start and is no arm. Policies that take `before` are told
+    #: The mean of what ran before the start and is no arm. Policies that take `status_quo` are told
     #: that
     #: something ran ("other"), not what it was; the others are told nothing.
-    before: float | None = None
+    status_quo: float | None = None
 
 
 def _line(n_arms: int) -> list[float]:
@@ -72,7 +72,7 @@ PROBLEMS: dict[str, SuiteProblem] = {
         Problem([0.5, 0.6], "constant(50)"), 250_000, told=0.8
     ),
     "something else before": SuiteProblem(
-        Problem([0.5, 0.6], "exponential(500)"), 250_000, before=0.9
+        Problem([0.5, 0.6], "exponential(500)"), 250_000, status_quo=0.9
     ),
     "fifty arms": SuiteProblem(Problem(_line(50), "exponential(50)"), 1_000_000),
     "daily totals, two days late": SuiteProblem(

@@ -27,9 +27,9 @@ class Remembering(RoundRobin):
 
     kind = "remembering"
 
-    def __init__(self, n_arms, *, before=None, history=(), names=None):
+    def __init__(self, n_arms, *, status_quo=None, history=(), names=None):
         super().__init__(n_arms, names=names)
-        self.before = before
+        self.status_quo = status_quo
         self.history = history
 
 
@@ -39,12 +39,14 @@ def remembering(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("status_quo", "before"),
+    ("status_quo", "given"),
     [("none", None), ("other", "other"), ("unknown", "other"), ("blue", 1)],
 )
-def test_the_policy_is_told_what_ran_before(status_quo, before):
-    assert CampaignConfig.read({**GIVEN, "status_quo": status_quo}).build_policy().before == before
-    assert CampaignConfig.read(GIVEN).build_policy().before == "other"  # not known
+def test_the_policy_is_told_what_ran_before(status_quo, given):
+    assert (
+        CampaignConfig.read({**GIVEN, "status_quo": status_quo}).build_policy().status_quo == given
+    )
+    assert CampaignConfig.read(GIVEN).build_policy().status_quo == "other"  # not known
 
 
 def test_the_history_is_told_oldest_first_in_the_units_of_policies():
@@ -69,7 +71,7 @@ def test_a_history_is_kept_with_the_campaign_and_replayed(tmp_path):
 def test_campaigns_of_earlier_versions_took_it_that_nothing_ran():
     kept = CampaignConfig.read({**GIVEN, "status_quo": "none"}).to_json()
     assert "status_quo" not in kept
-    assert CampaignConfig.from_json(kept).build_policy().before is None
+    assert CampaignConfig.from_json(kept).build_policy().status_quo is None
 
 
 @pytest.mark.parametrize(

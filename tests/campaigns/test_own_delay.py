@@ -99,7 +99,7 @@ def rehearsed(folder, seed):
     """A campaign of 40 days, some of them missing and one restated, whose delay is told rightly."""
     options = ["free shipping", "a gift"]
     problem = Problem([0.030, 0.036], "exponential(1500)")
-    world = problem.start(rng=np.random.default_rng([8, seed]), before=0.030)
+    world = problem.start(rng=np.random.default_rng([8, seed]), status_quo=0.030)
     with Campaign.create(
         name="offers", options=options, every="number", expected_rounds=2_000, time_basis="arrival",
         policy="unmix", parameters={"horizon": 80_000, "mean_delay": 1_500},

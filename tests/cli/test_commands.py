@@ -39,12 +39,12 @@ def test_compare_simulates_what_ran_before(run):
     asked = ["--arms", "0.4,0.5", "--delay", "uniform(0,400)", "--policies", "flow"]
     asked += ["--horizon", "4000", "--replications", "8", "--bucket", "10", "--json"]
     regrets = {}
-    for more in ((), ("--before", "0"), ("--before", "0.9"), ("--before", "beta(6, 4)"),
-                 ("--before", "0", "--history", "500")):  # fmt: skip
+    for more in ((), ("--status-quo", "0"), ("--status-quo", "0.9"), ("--status-quo", "beta(6, 4)"),
+                 ("--status-quo", "0", "--history", "500")):  # fmt: skip
         code, out, err = run("compare", *asked, *more)
         assert code == 0, err
         found = json.loads(out)
-        assert found["before"] == (more[1] if more else None)
+        assert found["status_quo"] == (more[1] if more else None)
         assert found["history"] == (500 if "--history" in more else 0)
         regrets[more] = found["policies"][0]["mean"]
     assert len(set(regrets.values())) == len(regrets)
@@ -111,9 +111,9 @@ def test_version(run):
         ([*COMPARE[:4], "unifrom(0,10)", *COMPARE[5:]], "did you mean 'uniform'"),
         ([*COMPARE[:6], "odaf", *COMPARE[7:]], "did you mean 'odaaf'"),
         ([*COMPARE[:8], "0", *COMPARE[9:]], "horizon"),
-        ([*COMPARE, "--before", "yesterday"], "the number of an arm (0, 1, ...)"),
-        ([*COMPARE, "--before", "2"], "no arm 2"),
-        ([*COMPARE, "--history", "100"], "a history needs before"),
+        ([*COMPARE, "--status-quo", "yesterday"], "the number of an arm (0, 1, ...)"),
+        ([*COMPARE, "--status-quo", "2"], "no arm 2"),
+        ([*COMPARE, "--history", "100"], "a history needs status_quo"),
         ([*COMPARE, "--out", "no/such/folder/x.parquet"], "does not exist"),
         (["schedule", "--horizon", "100"], "must be told --mean-delay"),
         (

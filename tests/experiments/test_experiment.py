@@ -190,14 +190,14 @@ calendar = { step = 100, drift_to = [0.5, 0.2], drift_over = 4000 }
 name = "an arm ran before"
 arms = [0.3, 0.33]
 delay = "geometric(25)"
-before = 1
+status_quo = 1
 history = 2000
 
 [[problems]]
 name = "something ran before"
 arms = [0.3, 0.33]
 delay = "geometric(25)"
-before = "beta(6, 4)"
+status_quo = "beta(6, 4)"
 
 [[problems]]
 name = "any"
@@ -236,7 +236,7 @@ def test_a_file_can_say_what_python_can(tmp_path: Path) -> None:
             RunSpec(
                 Problem([0.3, 0.33], "geometric(25)"), flow, 4_000, checkpoints=points, **usual, **ran
             )
-            for ran in ({"before": 1, "history": 2_000}, {"before": "beta(6, 4)"})
+            for ran in ({"status_quo": 1, "history": 2_000}, {"status_quo": "beta(6, 4)"})
         ),
         RunSpec(
             "safety:random_problem", flow, 4_000, checkpoints=points, **usual
@@ -256,9 +256,9 @@ def test_a_file_can_say_what_python_can(tmp_path: Path) -> None:
         ("mean = 0.004", "mean = -1.0", "problems.0..background: the mean of the background"),
         ("missing = 0.02", "missing = 2.0", "problems.0..reporting: the chance of a missing"),
         ("bucket = 500\n", "", "poorly reported totals come in buckets"),
-        ("before = 1", "before = 2", "for the problem 'an arm ran before': arm 2 cannot have run before"),
-        ("before = 1", "before = {arm = 1}", "problems.3..before"),
-        ("before = 1\n", "", "for the problem 'an arm ran before': a history needs before"),
+        ("status_quo = 1", "status_quo = 2", "for the problem 'an arm ran before': arm 2 cannot have run before"),
+        ("status_quo = 1", "status_quo = {arm = 1}", "problems.3..status_quo"),
+        ("status_quo = 1\n", "", "for the problem 'an arm ran before': a history needs status_quo"),
         ("history = 2000", "history = -1", "problems.3..history: .*greater than or equal to 0"),
         ('order = "drawn"', 'order = "random"', "order: .*'listed' or 'drawn'"),
         ("lock_in(gap=0.05)", "lock_on", "measures: .*did you mean 'lock_in'"),

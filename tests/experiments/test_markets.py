@@ -138,7 +138,7 @@ def test_one_stream_is_a_policy_like_any_other():
 def test_one_stream_plays_problems_of_the_lab():
     problem = FieldProblem([0.2, 0.3, 0.4], "geometric(2500)", calendar=Calendar.weekly(5_000))
     setting = RunSpec(
-        problem, PolicySpec.parse(PLACE), 60 * 5_000, reports=Reports(5_000, 5_000), before=0,
+        problem, PolicySpec.parse(PLACE), 60 * 5_000, reports=Reports(5_000, 5_000), status_quo=0,
         history=14 * 5_000,
     )  # fmt: skip
     found = setting.run(1)

@@ -46,9 +46,9 @@ SETTINGS = {
     "measures": RunSpec(
         PLAIN, FLOW, 2_000, checkpoints=(50, 100), measures=("regret", "lock_in(gap=0.1)")
     ),
-    "an arm ran before": RunSpec(PLAIN, FLOW, 2_000, before=1, history=300, order="drawn"),
-    "something ran before": RunSpec(PLAIN, FLOW, 2_000, before=0.9, reports=Reports(100)),
-    "a reward ran before": RunSpec(PLAIN, FLOW, 2_000, before=Uniform(0.2, 0.6)),
+    "an arm ran before": RunSpec(PLAIN, FLOW, 2_000, status_quo=1, history=300, order="drawn"),
+    "something ran before": RunSpec(PLAIN, FLOW, 2_000, status_quo=0.9, reports=Reports(100)),
+    "a reward ran before": RunSpec(PLAIN, FLOW, 2_000, status_quo=Uniform(0.2, 0.6)),
     "labels": RunSpec(PLAIN, PolicySpec.parse("qpm-d(base='kl-ucb++')"), 2_000),
     "not told": RunSpec(PLAIN, PolicySpec.of(Flow(2, 2_000, mean_delay=4)), 2_000, told=None),
 }
@@ -150,11 +150,11 @@ def test_a_class_that_was_changed_meanwhile_is_not_taken_for_the_old_one():
             "sees every reward as it arrives",
         ),
         ({"policy": PolicySpec("flow", {"n_arms": 3})}, "chooses among 3 arms"),
-        ({"history": 100}, "a history needs before"),
-        ({"before": 0.5, "history": 100}, "a history needs before"),
-        ({"before": 2}, "arm 2 cannot have run before"),
-        ({"policy": PolicySpec("odaaf"), "before": 0, "history": 9}, "ODAAF cannot be told"),
-        ({"policy": PolicySpec("qpm-d"), "before": 0}, "leave `before` out"),
+        ({"history": 100}, "a history needs status_quo"),
+        ({"status_quo": 0.5, "history": 100}, "a history needs status_quo"),
+        ({"status_quo": 2}, "arm 2 cannot have run before"),
+        ({"policy": PolicySpec("odaaf"), "status_quo": 0, "history": 9}, "ODAAF cannot be told"),
+        ({"policy": PolicySpec("qpm-d"), "status_quo": 0}, "leave `status_quo` out"),
         ({"told": {"best_arm": 2}}, "knowledge to tell wrongly"),
     ],
 )
@@ -197,20 +197,22 @@ def test_a_policy_as_text_is_told_what_ran_before_and_an_arm_moves_with_the_orde
     seen = set()
     for number in range(8):
         problem, policy = setting.met_by(number)
-        assert problem.means[policy.before] == 0.6
-        seen.add(policy.before)
+        assert problem.means[policy.status_quo] == 0.6
+        seen.add(policy.status_quo)
         played = setting.run(number).policy.history
-        assert [part[:2] for part in played] == [(policy.before, 300)]
+        assert [part[:2] for part in played] == [(policy.status_quo, 300)]
     assert seen == {0, 1}
-    assert SETTINGS["something ran before"].prepared[1].before == "other"
-    untold = RunSpec(PLAIN, PolicySpec.parse("flow(before=None)"), 2_000, before=1)
-    assert untold.prepared[1].before is None
+    assert SETTINGS["something ran before"].prepared[1].status_quo == "other"
+    untold = RunSpec(PLAIN, PolicySpec.parse("flow(status_quo=None)"), 2_000, status_quo=1)
+    assert untold.prepared[1].status_quo is None
 
 
 def test_what_ran_before_arrives():
     late = Problem([0.2, 0.3], "constant(50)")
-    for before, expected in ((None, 0.0), (1.0, 50.0)):
-        run = RunSpec(late, PolicySpec("odaaf"), 200, before=before).run(0)
+    for status_quo, expected in ((None, 0.0), (1.0, 50.0)):
+        run = RunSpec(late, PolicySpec("odaaf"), 200, status_quo=status_quo).run(0)
         assert run.plays[0].total >= expected
-        first = RunSpec(late, PolicySpec("round-robin", {"block": 50}), 200, before=before).run(0)
+        first = RunSpec(
+            late, PolicySpec("round-robin", {"block": 50}), 200, status_quo=status_quo
+        ).run(0)
         assert first.plays[0].total == expected

@@ -59,7 +59,7 @@ def test_the_design_counts_the_plays_that_arrive(delays):
 def test_what_ran_before_arrives_in_the_first_rows():
     law = parse("uniform(1, 40)")
     rows = PartRows(2, known_laws((law, law)), 0.0)
-    rows.ran_before(1)
+    rows.add_status_quo(1)
     rows.add(0, 10, 3.0, 1e9)
     late = sum(
         1 - float(law.cdf(age)) for age in range(0, 400)
@@ -194,7 +194,7 @@ def test_a_simulation_tells_it_the_mean_unless_the_law_is_written():
         ({"uncertainty": 0.3}, "tell Unmix both"),
         ({"mean_delay": -1}, "the mean delay"),
         ({"mean_delay": 5, "delays_differ": 2}, "by which delays differ"),
-        ({"mean_delay": 5, "before": 7}, "cannot have run before"),
+        ({"mean_delay": 5, "status_quo": 7}, "cannot have run before"),
     ],
 )
 def test_what_it_cannot_use_is_refused(told, sentence):
@@ -228,7 +228,7 @@ def test_a_mean_that_is_told_surely_is_held_to():
 
 
 def test_it_explains_itself():
-    policy = Unmix(2, 10_000, mean_delay=50, before="other", rng=np.random.default_rng(1))
+    policy = Unmix(2, 10_000, mean_delay=50, status_quo="other", rng=np.random.default_rng(1))
     assert policy.reason() == "because it has not been tried yet"
     for total in (20, 25, 26, 24, 25, 30, 31):
         asked = policy.ask()
@@ -236,7 +236,7 @@ def test_it_explains_itself():
     said = " ".join(policy.explain())
     assert "Rewards are about" in said
     assert "(told: 50)" in said
-    assert "What ran before had a mean of about" in said
+    assert "The status quo had a mean of about" in said
     assert "as sure as from" in said
     untold = Unmix(2, 10_000)
     assert untold.reason() == "to see how late its rewards come, because nothing is known yet"
@@ -274,7 +274,7 @@ def test_totals_that_no_law_explains_widen_the_intervals_and_it_says_so():
             {"mean_delay": 300.0},
             {"delay": "pareto(1.5, 20)"},
             {},
-            {"mean_delay": 9.0, "before": "other", "delays_differ": 0.3},
+            {"mean_delay": 9.0, "status_quo": "other", "delays_differ": 0.3},
         ]
     ),
 )

@@ -109,7 +109,7 @@ def test_from_a_plan_to_a_winner_by_the_page_alone(
     visitor.wait_for("#now[data-state=running]")
 
     rng = np.random.default_rng(1)
-    world = Problem(means or [0.2, 0.7], "exponential(4000)").start(rng=rng, before=0)
+    world = Problem(means or [0.2, 0.7], "exponential(4000)").start(rng=rng, status_quo=0)
     rows = []
     for day in range(14 if means else 8):
         if day:
@@ -251,7 +251,9 @@ def grown(site, clock, name, days, means=(0.25, 0.3)):
         parameters={"horizon": "90 days", "mean_delay": "12 hours"}, time_basis="arrival",
         status_quo="red", seed=1, store=site.store, clock=lambda: now[0],
     )  # fmt: skip
-    world = Problem(list(means), "exponential(2500)").start(rng=np.random.default_rng(1), before=0)
+    world = Problem(list(means), "exponential(2500)").start(
+        rng=np.random.default_rng(1), status_quo=0
+    )
     for day in range(1, days + 2):
         arm = campaign.decide(day).arm
         total = world.play(arm, 5000)

@@ -29,7 +29,7 @@ def grown(store_file, clock):
             status_quo="red", seed=1, store=store_file(f"{days}.db"), clock=clock,
         )  # fmt: skip
         rng = np.random.default_rng(1)
-        world = Problem(means, "exponential(2500)").start(rng=rng, before=0)
+        world = Problem(means, "exponential(2500)").start(rng=rng, status_quo=0)
         for day in range(1, days + 1):
             total = world.play(campaign.decide(day).arm, 5000)
             clock.pass_by(days=1)

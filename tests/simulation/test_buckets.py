@@ -54,7 +54,7 @@ def by_world(case, seed):
     problem, totals = case.problem, []
     for number in range(RUNS):
         rng = np.random.default_rng([seed, number])
-        world = problem.start(rng=rng, before=case.status_quo)
+        world = problem.start(rng=rng, status_quo=case.status_quo)
         totals.append([world.play(arm, BUCKET) for arm in ARMS])
     return np.array(totals)
 

@@ -251,7 +251,7 @@ class CampaignConfig(BaseModel):
         if (
             self.is_market
             or self.status_quo == "none"
-            or "before" in registry.accepted_parameters(self.policy)
+            or "status_quo" in registry.accepted_parameters(self.policy)
         ):
             return None
         return (
@@ -292,9 +292,9 @@ class CampaignConfig(BaseModel):
         if "rng" in accepted:
             sequence = np.random.SeedSequence(self.seed, spawn_key=(0, 1))
             extra["rng"] = np.random.Generator(np.random.PCG64(sequence))
-        if "before" in accepted and self.status_quo != "none":
+        if "status_quo" in accepted and self.status_quo != "none":
             is_option = self.status_quo in self.options
-            extra["before"] = self.option(self.status_quo) if is_option else "other"
+            extra["status_quo"] = self.option(self.status_quo) if is_option else "other"
         if self.history:
             extra["history"] = [
                 (past.arm, past.rounds,

@@ -12,7 +12,15 @@ from latesum._checks import InvalidInput, known_name
 from latesum._extras import need
 from latesum._plugins import read_call, split_list
 from latesum._render import terminal
-from latesum.cli.options import Dask, Kept, Seed, check_folder, read_before, read_problem, working
+from latesum.cli.options import (
+    Dask,
+    Kept,
+    Seed,
+    check_folder,
+    read_problem,
+    read_status_quo,
+    working,
+)
 from latesum.experiments import compare
 from latesum.experiments.spec import Order
 from latesum.simulation import Problem
@@ -49,7 +57,7 @@ def compare_policies(
     report_lag: Annotated[
         int, typer.Option(help="The number of rounds after which totals are known.")
     ] = 0,
-    before: Annotated[
+    status_quo: Annotated[
         str | None,
         typer.Option(
             help="What ran until the start: an arm (0, 1, ...), or another reward's mean."
@@ -86,7 +94,7 @@ def compare_policies(
             seed=seed,
             bucket=bucket,
             report_lag=report_lag,
-            before=read_before(before),
+            status_quo=read_status_quo(status_quo),
             history=history,
             order=read_order(order),
             measures=measure or (),

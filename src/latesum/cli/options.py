@@ -61,10 +61,10 @@ def read_problem(arms: str, delay: str) -> Problem:
     return Problem(means, delays[0] if len(delays) == 1 else delays)
 
 
-def read_before(text: str | None) -> int | float | str | None:
+def read_status_quo(text: str | None) -> int | float | str | None:
     """What was played until the start: the number of an arm, or the mean or the law of another reward.
 
-    >>> read_before("1"), read_before("0.3"), read_before("beta(6, 4)")
+    >>> read_status_quo("1"), read_status_quo("0.3"), read_status_quo("beta(6, 4)")
     (1, 0.3, 'beta(6, 4)')
     """
     if text is None:
@@ -74,7 +74,7 @@ def read_before(text: str | None) -> int | float | str | None:
             return read(text)
     if "(" not in text:
         raise InvalidInput(
-            "--before takes the number of an arm (0, 1, ...), or the mean or the law of a reward "
+            "--status-quo takes the number of an arm (0, 1, ...), or the mean or the law of a reward "
             f'that is no arm, such as 0.3 or "beta(6, 4)", not {text!r}.'
         )
     return text

@@ -34,7 +34,7 @@ def simulate(
     number: int = 0,
     bucket: int = 1,
     report_lag: int = 0,
-    before: Reward | float | str | None = None,
+    status_quo: Reward | float | str | None = None,
     history: int = 0,
 ) -> Run:
     """Play a fresh copy of `policy` for `horizon` rounds.
@@ -54,9 +54,9 @@ def simulate(
         report_lag: The rounds after which the total of a bucket, or without buckets that of a
             block,
             becomes known.
-        before: What was played until the start, and is still arriving: an arm, or a reward (or its
+        status_quo: What was played until the start, and is still arriving: an arm, or a reward (or its
             mean) that is no arm. A policy that was built before is told by its own parameter.
-        history: For how many rounds before the start the totals of the arm `before` are known; the
+        history: For how many rounds before the start the totals of the arm `status_quo` are known; the
             policy is told them, in parts of a bucket.
 
     >>> from latesum import ODAAFB, Problem, simulate
@@ -71,7 +71,7 @@ def simulate(
         horizon,
         seed=seed,
         reports=reports,
-        before=before,
+        status_quo=status_quo,
         history=history,
     )
     setting.check()
@@ -97,7 +97,7 @@ def compare(
     seed: int,
     bucket: int = 1,
     report_lag: int = 0,
-    before: Reward | float | str | None = None,
+    status_quo: Reward | float | str | None = None,
     history: int = 0,
     order: Order = "listed",
     measures: Sequence[str] = (),
@@ -120,7 +120,7 @@ def compare(
         report_lag: The rounds after which the total of a bucket, or without buckets that of a
             block,
             becomes known.
-        before: What was played until the start, and is still arriving, as for `simulate`.
+        status_quo: What was played until the start, and is still arriving, as for `simulate`.
         history: For how many rounds of it the totals are known, as for `simulate`.
         order: "listed", or "drawn": the order of the arms is drawn anew in every replication, the
             same for all policies; these must be text then, since each is built for the order it
@@ -146,7 +146,7 @@ def compare(
         given = {
             "bucket": bucket != 1,
             "report_lag": report_lag,
-            "before": before is not None,
+            "status_quo": status_quo is not None,
             "history": history,
             "order": order != "listed",
         }
@@ -171,7 +171,7 @@ def compare(
             checkpoints=default_checkpoints(horizon),
             measures=(*USUAL_MEASURES, *more),
             order=order,
-            before=before,
+            status_quo=status_quo,
             history=history,
             policy_name=name,
         )

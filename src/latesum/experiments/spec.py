@@ -98,7 +98,7 @@ class RunSpec:
         measures: What is kept of a run.
         order: Whether the arms stand as they are "listed", or in an order that is "drawn" for every
             run, the same under all policies.
-        before: What was played until the start and is still arriving: an arm, or a reward (or its
+        status_quo: What was played until the start and is still arriving: an arm, or a reward (or its
             mean) that is no arm.
         history: For how many rounds of it the totals are known, and told to the policy in parts
             of a
@@ -123,7 +123,7 @@ class RunSpec:
     checkpoints: tuple[int, ...] = ()
     measures: tuple[str, ...] = USUAL_MEASURES
     order: Order = "listed"
-    before: Reward | float | str | None = None
+    status_quo: Reward | float | str | None = None
     history: int = 0
     told: Mapping[str, float] | None = field(default_factory=dict)
     problem_name: str = ""
@@ -146,8 +146,8 @@ class RunSpec:
             reports = dataclasses.replace(self.reports, reporting=reporting)
             object.__setattr__(self, "reports", reports)
         whole_number(self.history, "the rounds of the history")
-        if self.history and not _is_arm(self.before):
-            raise InvalidInput("a history needs before=...: the arm that was played in it.")
+        if self.history and not _is_arm(self.status_quo):
+            raise InvalidInput("a history needs status_quo=...: the arm that was played in it.")
         object.__setattr__(self, "problem_name", self.problem_name or str(problem))
         object.__setattr__(self, "policy_name", self.policy_name or str(self.policy))
 
@@ -178,8 +178,10 @@ class RunSpec:
             data["reports"] = {"bucket": self.reports.bucket, "lag": self.reports.lag}
             if self.reports.reporting is not None:
                 data["reports"]["reporting"] = plain_part(self.reports.reporting)
-        if (before := self.before) is not None:
-            data["before"] = reward_text(before) if isinstance(before, Reward) else before
+        if (status_quo := self.status_quo) is not None:
+            data["status_quo"] = (
+                reward_text(status_quo) if isinstance(status_quo, Reward) else status_quo
+            )
         for name in ("checkpoints", "measures", "order", "history", "told"):
             value = getattr(self, name)
             if value != _USUAL[name]:
@@ -227,7 +229,7 @@ class RunSpec:
             "bucket": self.reports.bucket,
             "report_lag": self.reports.lag,
             "order": self.order,
-            "before": None if self.before is None else str(self.before),
+            "status_quo": None if self.status_quo is None else str(self.status_quo),
             "history": self.history,
         }
 
@@ -240,7 +242,7 @@ class RunSpec:
     @property
     def about(self) -> dict[str, Any]:
         """What is the same for all policies of a comparison, as JSON values."""
-        fields = ("horizon", "seed", "bucket", "report_lag", "before", "history", "order")
+        fields = ("horizon", "seed", "bucket", "report_lag", "status_quo", "history", "order")
         return {"problem": repr(self.problem), **{name: self.fields[name] for name in fields}}
 
     @property
@@ -307,14 +309,16 @@ class RunSpec:
                 f"{self.policy_name} chooses among {policy.n_arms} arms and the problem has "
                 f"{problem.n_arms}."
             )
-        if _is_arm(self.before) and int(self.before) >= problem.n_arms:  # type: ignore[arg-type]
-            raise InvalidInput(f"there is no arm {self.before}; the last is {problem.n_arms - 1}.")
+        if _is_arm(self.status_quo) and int(self.status_quo) >= problem.n_arms:  # type: ignore[arg-type]
+            raise InvalidInput(
+                f"there is no arm {self.status_quo}; the last is {problem.n_arms - 1}."
+            )
         if self.history and "history" not in signature_of(type(policy)).parameters:
             raise InvalidInput(f"{type(policy).__name__} cannot be told what was played before.")
         if isinstance(policy, AttributedPolicy):
-            if self.before is not None:
+            if self.status_quo is not None:
                 raise InvalidInput(
-                    f"{policy.name} begins with nothing under way: leave `before` out."
+                    f"{policy.name} begins with nothing under way: leave `status_quo` out."
                 )
             if self.reports != Reports():
                 raise InvalidInput(
@@ -362,12 +366,12 @@ class RunSpec:
         problem, policy = self.met_by(number)
         assert isinstance(policy, Policy)
         nature = self._rng(number, WORLD)
-        before = self._before(number)
-        world = problem.start(rng=nature, before=before, at=-self.history)
+        status_quo = self._status_quo_of(number)
+        world = problem.start(rng=nature, status_quo=status_quo, at=-self.history)
         own = self._rng(number, POLICY) if policy.random else None
         playing = policy.fresh(rng=own)
         if self.history:
-            playing = policy.fresh(rng=own, history=self._played_before(world, before))
+            playing = policy.fresh(rng=own, history=self._played_before(world, status_quo))
         noise = None if self.reports.reporting is None else self._rng(number, REPORTS)
         return Loop(world, playing, self.reports, rng=noise), playing
 
@@ -379,11 +383,11 @@ class RunSpec:
 
     # What a run meets.
 
-    def _before(self, number: int) -> Reward | float | str | None:
-        """What ran before: an arm has another number where the order of the arms is drawn."""
-        if self.order == "listed" or not _is_arm(self.before):
-            return self.before
-        return self._order_of(number).index(int(self.before))  # type: ignore[arg-type]
+    def _status_quo_of(self, number: int) -> Reward | float | str | None:
+        """The status quo: an arm has another number where the order of the arms is drawn."""
+        if self.order == "listed" or not _is_arm(self.status_quo):
+            return self.status_quo
+        return self._order_of(number).index(int(self.status_quo))  # type: ignore[arg-type]
 
     def _order_of(self, number: int) -> tuple[int, ...]:
         """The order of the arms in a run, where it is drawn."""
@@ -413,7 +417,7 @@ class RunSpec:
         with warnings.catch_warnings():
             if self._quietly:
                 warnings.simplefilter("ignore")
-            policy: AnyPolicy = self._spec_for(problem, self.before).build()
+            policy: AnyPolicy = self._spec_for(problem, self.status_quo).build()
         return problem, policy
 
     def drawn(self, number: int) -> RunSpec:
@@ -449,23 +453,23 @@ class RunSpec:
     @functools.cached_property
     def _told_of_arms(self) -> bool:
         """Whether the policy is told something that belongs to one arm and moves with it."""
-        told = self._spec_for(self.prepared[0], self.before).parameters
-        return bool((set(told) - set(self.policy.parameters)) & {"best_arm", "delay", "before"})
+        told = self._spec_for(self.prepared[0], self.status_quo).parameters
+        return bool((set(told) - set(self.policy.parameters)) & {"best_arm", "delay", "status_quo"})
 
     def _built_for(self, problem: Problem, number: int) -> AnyPolicy:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # said when the policy was first built
-            policy: AnyPolicy = self._spec_for(problem, self._before(number)).build()
+            policy: AnyPolicy = self._spec_for(problem, self._status_quo_of(number)).build()
         return policy
 
-    def _spec_for(self, problem: Problem, before: Any) -> PolicySpec:
+    def _spec_for(self, problem: Problem, status_quo: Any) -> PolicySpec:
         if self.policy.policy is not None:
             return self.policy
         known = {} if self.told is None else knowledge(problem, self.horizon)
         if self.told is not None and self.reports.bucket > 1:
             known["bucket"] = self.reports.bucket
-        if before is not None:
-            known["before"] = before if _is_arm(before) else "other"
+        if status_quo is not None:
+            known["status_quo"] = status_quo if _is_arm(status_quo) else "other"
         for key, factor in (self.told or {}).items():
             known_name(key, ("mean_delay", "delay_variance"), "knowledge to tell wrongly")
             known[key] *= factor
@@ -491,8 +495,8 @@ def _joined(value: Any, by: str) -> Any:
     return by.join(map(str, value)) if isinstance(value, list | tuple) else value
 
 
-def _is_arm(before: object) -> bool:
-    return isinstance(before, int) and not isinstance(before, bool)
+def _is_arm(status_quo: object) -> bool:
+    return isinstance(status_quo, int) and not isinstance(status_quo, bool)
 
 
 def _seeds(path: tuple[int, ...], number: int, stream: int) -> np.random.SeedSequence:

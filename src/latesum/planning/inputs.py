@@ -92,7 +92,7 @@ class PlanInputs:
         return self.lift
 
     @property
-    def before(self) -> int | Reward | None:
+    def today(self) -> int | Reward | None:
         """What runs today: the option that is most like it, or a reward that is no option."""
         if self.status_quo == "option":
             return min(range(self.options), key=lambda arm: abs(self.option_means[arm] - self.mean))

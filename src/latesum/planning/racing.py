@@ -216,7 +216,7 @@ class CandidateRuns:
                 reports=Reports(world.bucket_rounds),
                 order="drawn",
                 told=None,
-                before=world.before,
+                status_quo=world.today,
                 history=world.history if "history" in accepted else 0,
                 measures=("regret", "switches", WINNER, *measures),
                 problem_name=f"{name}.{number}",

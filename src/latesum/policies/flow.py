@@ -11,8 +11,8 @@ import numpy as np
 from latesum._checks import InvalidInput, finite_number, known_name, whole_number
 from latesum.policies.base import Block, Play, Policy
 from latesum.policies.flow_balance import FlowBalance
-from latesum.policies.history import Before, check_before, check_history
-from latesum.policies.saying import say_before, say_estimate
+from latesum.policies.history import StatusQuo, check_history, check_status_quo
+from latesum.policies.saying import say_estimate, say_status_quo
 
 Index = Literal["kl-ucb++", "kl-ucb", "ucb1"]
 
@@ -57,13 +57,13 @@ class Flow(Policy):
         caution: By what share `mean_delay` may be too small: the index takes the better one of an
             arm's estimates with the mean delay as given and with one larger by that share. With 0
             it trusts `mean_delay`, which saves a few per cent.
-        before: What ran before the start, since its late rewards arrive in the first blocks:
+        status_quo: What ran before the start, since its late rewards arrive in the first blocks:
             None (nothing ran: the pipeline is empty, as in the paper), one of the arms, or "other"
             (no arm, or not known: the first block then only tells what ran before, and is no
             evidence for its arm). Given None where something ran, the first arm looks better than
             it is for a long time.
         history: Segments that were played before the start, oldest first, as (arm, rounds, total
-            or None); `before` is then what ran before the first of them.
+            or None); `status_quo` is then what ran before the first of them.
         names: The names of the arms, for sentences.
         rng: The generator to draw from.
 
@@ -94,7 +94,7 @@ class Flow(Policy):
         lookahead: bool | int = False,
         index: Index = "kl-ucb++",
         caution: float = 0.25,
-        before: Before = None,
+        status_quo: StatusQuo = None,
         history: Iterable[Sequence[Any]] = (),
         names: Sequence[str] | None = None,
         rng: np.random.Generator | None = None,
@@ -106,7 +106,7 @@ class Flow(Policy):
         self.lookahead = lookahead
         self.index = known_name(index, ("kl-ucb++", "kl-ucb", "ucb1"), "index")
         self.caution = finite_number(caution, "caution", at_least=0, at_most=0.9)
-        self.before = check_before(before, n_arms)
+        self.status_quo = check_status_quo(status_quo, n_arms)
         self.history = check_history(history, n_arms)
         bound = None
         if not isinstance(lookahead, bool):
@@ -129,7 +129,9 @@ class Flow(Policy):
         super().__init__(n_arms, names=names, rng=rng)
 
     def _reset(self) -> None:
-        self._balance = FlowBalance(self.n_arms, self.mean_delay, self._delay_bound, self.before)
+        self._balance = FlowBalance(
+            self.n_arms, self.mean_delay, self._delay_bound, self.status_quo
+        )
         self._order: list[int] = self._rng.permutation(self.n_arms).tolist()
         self._arm = self._remaining = 0
         #: With look-ahead: the arm that comes after the last segment of this one, for how long.
@@ -277,10 +279,10 @@ class Flow(Policy):
 
     def _findings(self) -> list[str]:
         balance = self._balance
-        before = balance.mean_before()
+        status_quo = balance.mean_of_status_quo()
         means, values = balance.means(), self._values()
         counts = balance.effective_counts(self._noise)
-        found = [] if before is None else [say_before(before)]
+        found = [] if status_quo is None else [say_status_quo(status_quo)]
         return found + [
             say_estimate(self.names[arm], means[arm], counts[arm], values[arm])
             for arm in range(self.n_arms)

@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from latesum.policies.history import Before
+from latesum.policies.history import StatusQuo
 
 #: Without a bound on the delay, rewards are taken to come within this number of mean delays.
 REACH_IN_MEAN_DELAYS = 3.0
@@ -45,7 +45,7 @@ class FlowBalance:
     one arm are one run, with no boundary between them.
 
     `mean_delay` is E, the delay's mean or an upper estimate; `delay_bound` is d, its largest value,
-    if it is known; `before` is what ran before the first play (see `latesum.policies.history`).
+    if it is known; `status_quo` is what ran before the first play (see `latesum.policies.history`).
 
     >>> balance = FlowBalance(2, mean_delay=50)
     >>> balance.add(0, 1000, 475.0)     # 1000 rounds at 0.5, of which 50 are still in flight
@@ -57,7 +57,7 @@ class FlowBalance:
     n_arms: int
     mean_delay: float
     delay_bound: float | None = None
-    before: Before = None
+    status_quo: StatusQuo = None
     #: weights[j][i]: how many plays of arm i have arrived in known rounds of arm j.
     weights: list[list[float]] = field(init=False)
     rounds: list[int] = field(init=False)  # N, the known rounds of each arm
@@ -79,14 +79,16 @@ class FlowBalance:
         self.weights = [[0.0] * n_arms for _ in range(n_arms)]
         self.rounds, self.boundaries, self.last_played = ([0] * n_arms for _ in range(3))
         self.totals, self.slack = [0.0] * n_arms, [0.0] * n_arms
-        if self.before is None:
+        if self.status_quo is None:
             return
         if self._late > 0:
-            self.recent = [[n_arms if self.before == "other" else int(self.before), self._late]]
-        if self.before == "other":
+            self.recent = [
+                [n_arms if self.status_quo == "other" else int(self.status_quo), self._late]
+            ]
+        if self.status_quo == "other":
             self.foreign = [0.0] * (n_arms + 2)
         else:
-            self.previous, self.run = int(self.before), MAX_RUN
+            self.previous, self.run = int(self.status_quo), MAX_RUN
 
     @property
     def reach(self) -> float:
@@ -192,13 +194,13 @@ class FlowBalance:
                 break
         return means
 
-    def mean_before(self) -> float | None:
+    def mean_of_status_quo(self) -> float | None:
         """The mean of what ran before, if it was no arm; None if not enough of it has arrived.
 
-        >>> balance = FlowBalance(1, mean_delay=50, before="other")
+        >>> balance = FlowBalance(1, mean_delay=50, status_quo="other")
         >>> balance.add(0, 150, 70.0)   # 100 of 150 rounds arrived at 0.5, and 50 from before
         >>> balance.add(0, 1000, 500.0)
-        >>> balance.mean_before()
+        >>> balance.mean_of_status_quo()
         0.4
         """
         if not self.foreign or self.foreign[self.n_arms] < 1:

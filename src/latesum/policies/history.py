@@ -8,29 +8,29 @@ from typing import Any, Literal
 from latesum._checks import InvalidInput, finite_number, whole_number
 
 #: Nothing (the pipeline is empty, as in the paper), an arm, or something that is no arm.
-Before = int | Literal["other"] | None
+StatusQuo = int | Literal["other"] | None
 #: Parts that were played before the start, oldest first: arm, rounds and total (None: not known).
 History = tuple[tuple[int, int, float | None], ...]
 
 
-def check_before(before: Any, n_arms: int) -> Before:
-    """`before` if it is one of the three answers.
+def check_status_quo(status_quo: Any, n_arms: int) -> StatusQuo:
+    """`status_quo` if it is one of the three answers.
 
     Args:
-        before: None, an arm or "other".
+        status_quo: None, an arm or "other".
         n_arms: The number of arms.
 
-    >>> check_before("other", 2), check_before(1, 2)
+    >>> check_status_quo("other", 2), check_status_quo(1, 2)
     ('other', 1)
     """
-    if before is None or (isinstance(before, str) and before == "other"):
-        return before  # type: ignore[return-value]
-    if isinstance(before, str):
+    if status_quo is None or (isinstance(status_quo, str) and status_quo == "other"):
+        return status_quo  # type: ignore[return-value]
+    if isinstance(status_quo, str):
         raise InvalidInput(
-            f"what ran before is one of the arms (0 to {n_arms - 1}), 'other' (something that is "
-            f"no arm, or is not known) or None (nothing ran), not {before!r}."
+            f"the status quo is one of the arms (0 to {n_arms - 1}), 'other' (something that is "
+            f"no arm, or is not known) or None (nothing ran), not {status_quo!r}."
         )
-    arm = whole_number(before, "what ran before")
+    arm = whole_number(status_quo, "the status quo")
     if arm >= n_arms:
         raise InvalidInput(f"arm {arm} cannot have run before; the arms are 0 to {n_arms - 1}.")
     return arm

@@ -37,9 +37,9 @@ def say_estimate(option: str, mean: float, worth: float, bound: float) -> str:
     )
 
 
-def say_before(mean: float) -> str:
+def say_status_quo(mean: float) -> str:
     """What is believed of what ran before the start."""
-    return f"What ran before had a mean of about {mean:.3f}."
+    return f"The status quo had a mean of about {mean:.3f}."
 
 
 def as_html(typed: str, sentences: list[str], estimates: Iterable[Estimate]) -> str:

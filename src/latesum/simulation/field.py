@@ -153,7 +153,7 @@ class FieldProblem(Problem):
         self,
         *,
         rng: np.random.Generator,
-        before: Reward | float | str | None = None,
+        status_quo: Reward | float | str | None = None,
         at: int = 0,
     ) -> FieldWorld:
         """A world in which nothing has been played yet, or something has always been played.
@@ -162,10 +162,10 @@ class FieldProblem(Problem):
 
         Args:
             rng: The generator to draw from.
-            before: As for `Problem.start`.
+            status_quo: As for `Problem.start`.
             at: As for `Problem.start`.
         """
-        return FieldWorld(self, rng, before=before, at=at)
+        return FieldWorld(self, rng, status_quo=status_quo, at=at)
 
     def gaps_at(self, rounds: int) -> tuple[float, ...]:
         """How far each arm is below the best after `rounds` rounds.

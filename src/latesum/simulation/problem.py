@@ -151,14 +151,14 @@ class Problem:
         self,
         *,
         rng: np.random.Generator,
-        before: Reward | float | str | None = None,
+        status_quo: Reward | float | str | None = None,
         at: int = 0,
     ) -> World:
         """A world in which nothing has been played yet, or something has always been played.
 
         Args:
             rng: The generator to draw from.
-            before: What was played until now, for ever: an arm (a whole number), a reward or its
+            status_quo: What was played until now, for ever: an arm (a whole number), a reward or its
                 mean that is no arm, or None: nothing, so that nothing is under way.
             at: The round in which the world begins, for means that change; negative if it begins
                 before a campaign does.
@@ -167,11 +167,11 @@ class Problem:
         >>> world.play(0, 2)                # nothing can have arrived yet
         0.0
         >>> problem = Problem([0.5, 0.6], "constant(2)")
-        >>> world = problem.start(rng=np.random.default_rng(1), before=1.0)
+        >>> world = problem.start(rng=np.random.default_rng(1), status_quo=1.0)
         >>> world.play(0, 2)                # two rounds of a reward that is always 1
         2.0
         """
-        return World(self, rng, before=before, at=at)
+        return World(self, rng, status_quo=status_quo, at=at)
 
     def __repr__(self) -> str:
         arms = [arm.mean if isinstance(arm, Bernoulli) else arm for arm in self.arms]
@@ -225,7 +225,7 @@ class World:
     Args:
         problem: What is played.
         rng: The generator to draw from.
-        before: As for `Problem.start`.
+        status_quo: As for `Problem.start`.
         at: As for `Problem.start`.
     """
 
@@ -234,7 +234,7 @@ class World:
         problem: Problem,
         rng: np.random.Generator,
         *,
-        before: Reward | float | str | None = None,
+        status_quo: Reward | float | str | None = None,
         at: int = 0,
     ) -> None:
         from latesum.simulation import (
@@ -253,8 +253,8 @@ class World:
         self._beyond = np.empty(size, dtype=np.int64)
         self._later = Later()
         self._cohorts: dict[tuple[int, int], tuple[Cohorts, Reward | None]] = {}
-        if before is not None:
-            self._fill(before)
+        if status_quo is not None:
+            self._fill(status_quo)
 
     def __getstate__(self) -> dict[str, Any]:
         """What is copied and pickled: all but the compiled module."""
@@ -426,17 +426,17 @@ class World:
         self._later.add(self.rounds_played + waits[later], rewards[later])
         return looked_at, float(rewards[~later].sum())
 
-    def _fill(self, before: Reward | float | str) -> None:
-        """Let all be under way that `before`, played for ever until now, has not paid yet.
+    def _fill(self, status_quo: Reward | float | str) -> None:
+        """Let all be under way that `status_quo`, played for ever until now, has not paid yet.
 
         A play i rounds ago still has to arrive if its delay exceeds i. The last plays are looked at
         one by one, those before in blocks, as in `_play_far_tail`.
         """
         what: Reward | int
-        if isinstance(before, int) and not isinstance(before, bool):
-            what, delay = before, self._check(before, 0)[0].delay
+        if isinstance(status_quo, int) and not isinstance(status_quo, bool):
+            what, delay = status_quo, self._check(status_quo, 0)[0].delay
         else:  # what is no arm has the delay that most arms have
-            what, delay = as_reward(before), statistics.mode(self._problem.delays)
+            what, delay = as_reward(status_quo), statistics.mode(self._problem.delays)
         refuse_endless(delay)
         rng, table = self._rng, delay.table
         places = [np.arange(table.spread)]

@@ -18,7 +18,7 @@ from latesum.markets.rule import decide_panel
 from latesum.markets.search import posterior
 from latesum.markets.winner import Winner, winner_of
 from latesum.policies.base import Block, Play, Policy
-from latesum.policies.history import Before, check_before, check_history
+from latesum.policies.history import StatusQuo, check_history, check_status_quo
 
 #: Without buckets of the problem's own, a bucket is this share of the horizon, or half a mean
 #: delay.
@@ -67,7 +67,7 @@ class Switchback(Policy):
         horizon: The number of rounds.
         mean_delay: The mean delay in rounds.
         bucket: The rounds between two decisions; 0 for some of its own.
-        before: What ran until the start: an arm, "other" (no arm, or not known), or None (nothing).
+        status_quo: What ran until the start: an arm, "other" (no arm, or not known), or None (nothing).
         history: What was played before the start in parts of a bucket: arm, rounds and total.
         pattern: The repeating pattern of the buckets: "weekday", or "none".
         lags: Whether arms are late in the same way ("same"), in their own ("own"), or what the
@@ -92,7 +92,7 @@ class Switchback(Policy):
         mean_delay: float,
         *,
         bucket: int = 0,
-        before: Before = None,
+        status_quo: StatusQuo = None,
         history: Iterable[Sequence[Any]] = (),
         pattern: Literal["weekday", "none"] = "weekday",
         lags: Literal["same", "own", "auto"] = "auto",
@@ -102,7 +102,7 @@ class Switchback(Policy):
         self.horizon = whole_number(horizon, "the horizon", at_least=1)
         self.mean_delay = finite_number(mean_delay, "the mean delay", at_least=0)
         self.bucket = whole_number(bucket, "the rounds of a bucket")
-        self.before = check_before(before, n_arms)
+        self.status_quo = check_status_quo(status_quo, n_arms)
         self.history = check_history(history, n_arms)
         self.pattern, self.lags = pattern, lags
         super().__init__(n_arms, names=names, rng=rng)
@@ -149,9 +149,9 @@ class Switchback(Policy):
 
     def _market_settings(self) -> MarketConfig:
         options = tuple(map(str, range(self.n_arms)))
-        before = f"{self.before}"
-        if not isinstance(self.before, int):
-            before = NOTHING if self.before is None else NOT_KNOWN
+        before = f"{self.status_quo}"
+        if not isinstance(self.status_quo, int):
+            before = NOTHING if self.status_quo is None else NOT_KNOWN
         size = self._size
         return MarketConfig(
             options,

@@ -164,7 +164,7 @@ class BlockPlayer:
         }
         if law.before != "nothing":
             ran = 0 if law.before == "status quo" else "other"
-            known["before"] = ran  # type: ignore[assignment]
+            known["status_quo"] = ran  # type: ignore[assignment]
         policy = spec.told(known).build()
         rng = np.random.default_rng([seed, 7])
         takes = law.history and "history" in spec.accepted

@@ -44,7 +44,7 @@ class ProblemEntry(_Entry):
     name: str | None = None
     #: What was played until the start: an arm, a mean, or a reward as text; and for how many rounds
     #: before the start its totals are known to policies.
-    before: int | float | str | list[int | float | str] | None = None
+    status_quo: int | float | str | list[int | float | str] | None = None
     history: Lag | list[Lag] = 0
     #: What policies are given of the delay, where that is not what is true of it.
     given: dict[str, Value | list[Value]] = {}
@@ -68,7 +68,7 @@ class ProblemEntry(_Entry):
                 "calendar": self.calendar,
                 "background": self.background,
                 "reporting": self.reporting,
-                "before": self.before,
+                "status_quo": self.status_quo,
                 "history": self.history or None,
                 "given": self.given or None,
                 "horizon": self.horizon,

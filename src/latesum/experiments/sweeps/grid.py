@@ -24,7 +24,7 @@ from latesum.simulation.market import Market, market_of
 from latesum.simulation.problem_data import problem_from
 
 #: Fields that a list varies, beside those of the problem itself.
-FIELDS = ("horizon", "bucket", "report_lag", "order", "before", "history")
+FIELDS = ("horizon", "bucket", "report_lag", "order", "status_quo", "history")
 #: A place in an experiment: the keys and numbers that lead to it.
 Location = tuple[str | int, ...]
 
@@ -146,7 +146,7 @@ def _setting(
         checkpoints=_checkpoints(experiment, fields["horizon"]),
         measures=measures,
         order=fields["order"],
-        before=fields["before"],
+        status_quo=fields["status_quo"],
         history=fields["history"],
     )
 

@@ -19,8 +19,8 @@ from latesum.policies.base import (
     Play,
     Policy,
 )
-from latesum.policies.history import Before, check_before, check_history
-from latesum.policies.saying import say_before, say_estimate
+from latesum.policies.history import StatusQuo, check_history, check_status_quo
+from latesum.policies.saying import say_estimate, say_status_quo
 from latesum.policies.unmix.curve import Floats, known_laws, told_mean
 from latesum.policies.unmix.rows import IN_DOUBT, PartRows, VisitPlan
 from latesum.policies.unmix.search import (
@@ -81,9 +81,9 @@ class Unmix(Policy):
         delay: The delay's law, such as "exponential(50)"; a list has one law per arm.
         delays_differ: By what share arms' delays differ (one standard deviation); 0: not at all.
             Where it is not told, 0.05, or 0 if the law is told.
-        before: What ran before the start: None (nothing), an arm, or "other" (none of the arms).
+        status_quo: What ran before the start: None (nothing), an arm, or "other" (none of the arms).
         history: Parts that were played before the start, oldest first, as (arm, rounds, total or
-            None); `before` is then what ran before the first of them.
+            None); `status_quo` is then what ran before the first of them.
         names: The arms' names.
         rng: The generator that the order of first visits is drawn from.
 
@@ -119,7 +119,7 @@ class Unmix(Policy):
         uncertainty: float = _USUAL_UNCERTAINTY,
         delay: Delay | str | Sequence[Delay | str] | None = None,
         delays_differ: float | None = None,
-        before: Before = None,
+        status_quo: StatusQuo = None,
         history: Iterable[Sequence[Any]] = (),
         names: Sequence[str] | None = None,
         rng: np.random.Generator | None = None,
@@ -145,7 +145,7 @@ class Unmix(Policy):
             )
         self._laws = None if delay is None else _laws(delay, n_arms)
         self.delay = None if self._laws is None else _texts(self._laws)
-        self.before = check_before(before, n_arms)
+        self.status_quo = check_status_quo(status_quo, n_arms)
         self.history = check_history(history, n_arms)
         super().__init__(n_arms, names=names, rng=rng)
 
@@ -243,7 +243,7 @@ class Unmix(Policy):
         return max(self.mean_delay or 0.0, _SMALLEST_SCALE)
 
     def _new_rows(self) -> PartRows:
-        unknowns = self.n_arms + (self.before == "other")
+        unknowns = self.n_arms + (self.status_quo == "other")
         if self._laws is not None:
             curve = known_laws((*self._laws, *self._laws[:1])[:unknowns])
         else:
@@ -253,8 +253,8 @@ class Unmix(Policy):
         if differ is None:
             differ = _USUAL_DIFFERENCE if self._laws is None else 0.0
         rows = PartRows(unknowns, curve, differ)
-        if self.before is not None:
-            rows.ran_before(self.n_arms if self.before == "other" else int(self.before))
+        if self.status_quo is not None:
+            rows.add_status_quo(self.n_arms if self.status_quo == "other" else int(self.status_quo))
         return rows
 
     def _snapshot(self) -> Any:
@@ -510,8 +510,8 @@ class Unmix(Policy):
             shown = f"{mean:,.0f}" if mean >= 100 else f"{mean:.3g}"
             given = "" if self._told_nothing else f" (given: {self.mean_delay:,.6g})"
             found.append(f"Rewards are about {counted(shown, 'round')} late on average{given}.")
-        if self.before == "other" and rows.reported:
-            found.append(say_before(self._mean(self.n_arms)))
+        if self.status_quo == "other" and rows.reported:
+            found.append(say_status_quo(self._mean(self.n_arms)))
         if rows.misfit > 1.5:
             found.append(
                 f"Totals vary {math.sqrt(rows.misfit):.1f} times as much as rewards and delays of one law "

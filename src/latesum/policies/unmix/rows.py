@@ -185,7 +185,7 @@ class PartRows:
         """When the last run of an arm began."""
         return float(self.counts[_kernels().BEGAN, arm])
 
-    def ran_before(self, arm: int) -> None:
+    def add_status_quo(self, arm: int) -> None:
         """`arm` was played for ever before the first row."""
         self.make_room()
         _kernels().begin_run(arm, -math.inf, self._numbers, self._runs)

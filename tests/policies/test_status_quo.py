@@ -18,8 +18,8 @@ PLAYS = [(0, 130, 60.0), (1, 40, 30.0), (1, 260, None), (0, 95, 50.0), (2, 300, 
 HISTORY = [(1, 400, 210.0), (1, 300, None), (0, 90, 30.0)]
 
 
-def _balance(before, plays, **more):
-    balance = FlowBalance(3, mean_delay=25, before=before, **more)
+def _balance(status_quo, plays, **more):
+    balance = FlowBalance(3, mean_delay=25, status_quo=status_quo, **more)
     for play in plays:
         balance.add(*play)
     return balance
@@ -56,9 +56,9 @@ def test_what_ran_before_is_one_more_unknown_that_is_solved_for():
     plays = [(0, 75, 50 * 0.4 + 25 * 0.8), (1, 1000, 975 * 0.3 + 25 * 0.4), (0, 500, 475 * 0.4 + 25 * 0.3)]  # fmt: skip
     balance = _balance("other", plays)
     assert balance.means()[:2] == pytest.approx([0.4, 0.3])
-    assert balance.mean_before() == pytest.approx(0.8)
-    assert _balance("other", []).mean_before() is None
-    assert _balance(0, plays).mean_before() is None
+    assert balance.mean_of_status_quo() == pytest.approx(0.8)
+    assert _balance("other", []).mean_of_status_quo() is None
+    assert _balance(0, plays).mean_of_status_quo() is None
 
 
 def test_a_bound_makes_the_time_longer_in_which_it_may_arrive():
@@ -70,7 +70,7 @@ def test_a_bound_makes_the_time_longer_in_which_it_may_arrive():
 
 @pytest.mark.parametrize("lookahead", [False, True])
 @pytest.mark.parametrize(
-    ("before", "history"),
+    ("status_quo", "history"),
     [
         (0, ()),
         ("other", HISTORY),
@@ -78,8 +78,10 @@ def test_a_bound_makes_the_time_longer_in_which_it_may_arrive():
         pytest.param(None, HISTORY, marks=pytest.mark.slow),
     ],
 )
-def test_policies_that_are_told_conform(lookahead, before, history):
-    policy = Flow(3, 6_000, mean_delay=8.0, lookahead=lookahead, before=before, history=history)
+def test_policies_that_are_told_conform(lookahead, status_quo, history):
+    policy = Flow(
+        3, 6_000, mean_delay=8.0, lookahead=lookahead, status_quo=status_quo, history=history
+    )
     check(policy, seed=3)
 
 
@@ -97,9 +99,9 @@ def test_a_history_is_known_and_does_not_count_towards_the_horizon(lookahead):
 
 def test_a_history_may_be_cut_as_one_likes():
     days = [(0, 100, 40.0)] * 10 + [(1, 100, 60.0)] * 5
-    one = Flow(2, 6_000, mean_delay=8.0, before=1, history=days)
+    one = Flow(2, 6_000, mean_delay=8.0, status_quo=1, history=days)
     halves = [(0, 50, 20.0)] * 20 + [(1, 250, 150.0)] * 2
-    other = Flow(2, 6_000, mean_delay=8.0, before=1, history=halves)
+    other = Flow(2, 6_000, mean_delay=8.0, status_quo=1, history=halves)
     assert one.ask() == other.ask()
     assert one.estimates() == other.estimates()
 
@@ -112,7 +114,7 @@ def test_with_a_history_of_all_arms_the_best_index_comes_first():
 
 
 def test_fresh_replaces_the_history():
-    policy = Flow(2, 6_000, mean_delay=8.0, before=0, history=[(0, 500, 200.0)])
+    policy = Flow(2, 6_000, mean_delay=8.0, status_quo=0, history=[(0, 500, 200.0)])
     assert policy.fresh().history == policy.history
     told = policy.fresh(history=[(1, 500, 100.0)])
     assert [row.plays for row in told.estimates()] == [0, 500]
@@ -124,19 +126,19 @@ def test_fresh_replaces_the_history():
 
 
 def test_what_ran_before_is_among_the_findings():
-    policy = Flow(2, 6_000, mean_delay=10, before="other")
+    policy = Flow(2, 6_000, mean_delay=10, status_quo="other")
     for _ in range(4):
         asked = policy.ask()
         policy.tell(asked.arm, asked.rounds, 0.5 * asked.rounds)
-    assert policy.findings()[0].startswith("What ran before had a mean of about 0.")
+    assert policy.findings()[0].startswith("The status quo had a mean of about 0.")
 
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ({"before": "othr"}, "'other'"),
-        ({"before": 2}, "arm 2 cannot have run before"),
-        ({"before": 0.5}, "what ran before"),
+        ({"status_quo": "othr"}, "'other'"),
+        ({"status_quo": 2}, "arm 2 cannot have run before"),
+        ({"status_quo": 0.5}, "the status quo"),
         ({"history": [(0, 10)]}, "arm, rounds, total"),
         ({"history": [(2, 10, 1.0)]}, "no arm 2 in the history"),
         ({"history": [(0, 0, 1.0)]}, "at least 1"),
@@ -151,5 +153,5 @@ def test_nonsense_is_refused(arguments, says):
 
 @pytest.mark.parametrize("name", ["odaaf", "clw", "ars-ucb", "round-robin"])
 def test_policies_that_do_not_understand_it_have_no_such_parameter(name):
-    with pytest.raises(InvalidInput, match="'before'"):
-        build(name, n_arms=2, before=0)
+    with pytest.raises(InvalidInput, match="'status_quo'"):
+        build(name, n_arms=2, status_quo=0)

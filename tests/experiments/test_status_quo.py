@@ -30,11 +30,11 @@ def runs(request):
 
 
 @functools.cache
-def _regrets(runs, told, *, before=0, history=0):
-    policy = Flow(3, DAY * DAYS, mean_delay=MEAN_DELAY, before=told)
+def _regrets(runs, told, *, status_quo=0, history=0):
+    policy = Flow(3, DAY * DAYS, mean_delay=MEAN_DELAY, status_quo=told)
     result = compare(
         SHOP, {"it": policy}, DAY * DAYS, replications=runs, seed=5, bucket=DAY,
-        before=before, history=history * DAY,
+        status_quo=status_quo, history=history * DAY,
     )  # fmt: skip
     return result["it"].regrets[:, -1]
 
@@ -62,15 +62,15 @@ def test_other_is_better_than_nothing_where_something_ran(runs):
 
 
 @pytest.mark.parametrize(
-    "before", [None, 0.9, *(pytest.param(each, marks=pytest.mark.slow) for each in (0, 2, 0.0))]
+    "status_quo", [None, 0.9, *(pytest.param(each, marks=pytest.mark.slow) for each in (0, 2, 0.0))]
 )
-def test_other_is_safe_whatever_ran(runs, before):
+def test_other_is_safe_whatever_ran(runs, status_quo):
     """Never a lock-in, and on average at most half as much again as what a policy loses that knows.
 
     The ratio is 1.1 to 1.3 here and has a standard error of 0.06 in 40 runs: a fair policy fails for
     fewer than one choice of the seeds in a thousand. In 20 runs it is 0.085, and one in a hundred.
     """
-    regrets = _regrets(runs, "other", before=before)
+    regrets = _regrets(runs, "other", status_quo=status_quo)
     assert regrets.mean() < 1.5 * _regrets(runs, 0).mean()
     assert regrets.max() < 0.5 * 0.06 * DAY * DAYS  # half of always showing the worst option
 
@@ -78,35 +78,41 @@ def test_other_is_safe_whatever_ran(runs, before):
 @pytest.mark.slow
 def test_told_nothing_is_not_safe(runs):
     """What ran before was far better than any option: the first one looks like it for weeks."""
-    assert _surely_smaller(_regrets(runs, "other", before=0.9), _regrets(runs, None, before=0.9))
+    assert _surely_smaller(
+        _regrets(runs, "other", status_quo=0.9), _regrets(runs, None, status_quo=0.9)
+    )
 
 
 def test_only_what_is_played_after_the_start_counts():
-    policy = Flow(3, DAY * DAYS, mean_delay=MEAN_DELAY, before=0)
-    run = simulate(SHOP, policy, 20 * DAY, seed=1, bucket=DAY, before=0, history=28 * DAY)
+    policy = Flow(3, DAY * DAYS, mean_delay=MEAN_DELAY, status_quo=0)
+    run = simulate(SHOP, policy, 20 * DAY, seed=1, bucket=DAY, status_quo=0, history=28 * DAY)
     assert run.horizon == 20 * DAY
     assert run.blocks[0].start == 0
     assert run.blocks[0].arm != 0  # of the status quo enough is known
 
 
 def test_the_same_world_whether_the_policy_is_told_or_not():
-    """`before` is what the world does; what a policy is told is its own parameter."""
+    """`status_quo` is what the world does; what a policy is told is its own parameter."""
     problem = Problem([0.2, 0.6], "constant(50)")
-    policies = {"told": Flow(2, 400, mean_delay=50, before=1), "not": ODAAF(2, 400, 50)}
+    policies = {"told": Flow(2, 400, mean_delay=50, status_quo=1), "not": ODAAF(2, 400, 50)}
     for policy in policies.values():
-        run = simulate(problem, policy, 400, seed=3, before=1.0)
+        run = simulate(problem, policy, 400, seed=3, status_quo=1.0)
         assert run.blocks[0].total >= 50  # all that was under way arrives
 
 
 @pytest.mark.parametrize(
     ("policy", "given", "says"),
     [
-        (ODAAF(2, 400, mean_delay=5), {"before": 0, "history": 100}, "ODAAF cannot be told"),
-        (Flow(2, 400, mean_delay=5), {"history": 100}, "a history needs before"),
-        (Flow(2, 400, mean_delay=5), {"before": 0.5, "history": 100}, "a history needs before"),
-        (Flow(2, 400, mean_delay=5), {"before": 0, "history": -1}, "the rounds of the history"),
-        (Flow(2, 400, mean_delay=5), {"before": 7}, "no arm 7"),
-        (QPMD("ucb1", n_arms=2), {"before": 0}, "leave `before` out"),
+        (ODAAF(2, 400, mean_delay=5), {"status_quo": 0, "history": 100}, "ODAAF cannot be told"),
+        (Flow(2, 400, mean_delay=5), {"history": 100}, "a history needs status_quo"),
+        (
+            Flow(2, 400, mean_delay=5),
+            {"status_quo": 0.5, "history": 100},
+            "a history needs status_quo",
+        ),
+        (Flow(2, 400, mean_delay=5), {"status_quo": 0, "history": -1}, "the rounds of the history"),
+        (Flow(2, 400, mean_delay=5), {"status_quo": 7}, "no arm 7"),
+        (QPMD("ucb1", n_arms=2), {"status_quo": 0}, "leave `status_quo` out"),
     ],
 )
 def test_nonsense_is_refused(policy, given, says):

@@ -49,19 +49,19 @@ def _as_a_third_arm(problem, mean):
 @pytest.mark.parametrize("runs", [250, pytest.param(1500, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", CASES)
 def test_the_pipeline_is_that_of_a_world_in_which_it_was_really_played(name, runs, monkeypatch):
-    problem, before, long_enough, plan, largest = CASES[name]
+    problem, status_quo, long_enough, plan, largest = CASES[name]
     if largest is not None:
         monkeypatch.setattr(base, "MAX_TABLE", largest)
         fresh = Problem(problem.arms, problem.delay.text)
         if isinstance(problem, FieldProblem):
             fresh = FieldProblem(problem.arms, problem.delay.text, calendar=problem.calendar)
         problem = fresh
-    reference, arm = problem, before
-    if isinstance(before, float):
-        reference, arm = _as_a_third_arm(problem, before), 2
+    reference, arm = problem, status_quo
+    if isinstance(status_quo, float):
+        reference, arm = _as_a_third_arm(problem, status_quo), 2
 
     def shortcut(rng):
-        world = problem.start(rng=rng, before=before)
+        world = problem.start(rng=rng, status_quo=status_quo)
         return [world.play(*block) for block in plan]
 
     def played(rng):
@@ -88,7 +88,7 @@ def test_what_is_under_way_is_the_mean_delay_times_the_mean():
     """Error rate 0.3% (three standard errors)."""
     problem = Problem([0.3, 0.6], "pareto(2.5, 40)")
     under_way = np.array(
-        [problem.start(rng=np.random.default_rng(i), before=1).outstanding for i in range(1000)]
+        [problem.start(rng=np.random.default_rng(i), status_quo=1).outstanding for i in range(1000)]
     )
     expected = 0.6 * problem.delay.mean
     assert abs(under_way.mean() - expected) < 3 * under_way.std() / np.sqrt(len(under_way))
@@ -97,13 +97,13 @@ def test_what_is_under_way_is_the_mean_delay_times_the_mean():
 def test_a_calendar_is_followed_before_the_start_and_a_drift_is_not():
     calendar = Calendar(step=10, factors=(1.0, 0.0), drift_to=(0.0, 1.0), drift_over=100)
     problem = FieldProblem([1.0, 0.0], "constant(0)", calendar=calendar)
-    world = problem.start(rng=np.random.default_rng(1), before=0, at=-20)
+    world = problem.start(rng=np.random.default_rng(1), status_quo=0, at=-20)
     assert [world.play(0, 10), world.play(0, 10)] == [10.0, 0.0]
     assert world.rounds_played == 0
 
 
 @pytest.mark.parametrize(
-    ("delay", "before", "says"),
+    ("delay", "status_quo", "says"),
     [
         ("constant(3)", 2, "no arm 2"),
         ("constant(3)", -1, "an arm"),
@@ -111,13 +111,13 @@ def test_a_calendar_is_followed_before_the_start_and_a_drift_is_not():
         ("constant(3)", 1.5, "at most 1, not 1.5"),
     ],
 )
-def test_nonsense_is_refused(delay, before, says):
+def test_nonsense_is_refused(delay, status_quo, says):
     with pytest.raises(InvalidInput, match=says):
-        Problem([0.4, 0.7], delay).start(rng=np.random.default_rng(1), before=before)
+        Problem([0.4, 0.7], delay).start(rng=np.random.default_rng(1), status_quo=status_quo)
 
 
 def test_a_delay_without_a_mean_would_have_infinitely_much_under_way(monkeypatch):
     problem = Problem([0.4, 0.7], "pareto(1.1, 5)")
     monkeypatch.setattr(type(problem.delay), "mean", np.inf)
     with pytest.raises(InvalidInput, match="no finite mean"):
-        problem.start(rng=np.random.default_rng(1), before=0)
+        problem.start(rng=np.random.default_rng(1), status_quo=0)
