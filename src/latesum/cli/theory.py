@@ -109,7 +109,10 @@ def show_bounds(
     terminal().print(table)
     print("'As corrected' is never more than the gap in every round, which is always a bound.")
     lower = theory.lai_robbins(problem.means, horizon)
-    print(f"No policy can do much better than {lower:,.1f} for long horizons (Lai and Robbins).")
+    print(
+        f"As the horizon grows, no policy can do much better than {lower:,.1f} (Lai and Robbins): an "
+        "asymptotic\nbound. At this horizon a policy may lose less."
+    )
     _print_limit(problem, horizon, attributed_runs, seed)
 
 
@@ -119,8 +122,9 @@ def _print_limit(problem: Problem, horizon: int, runs: int, seed: int) -> None:
     wasted = theory.limit_with_visits(0, problem.gaps, spreads)
     shown = ", ".join(dict.fromkeys(f"{spread:,.4g}" for spread in spreads))
     print(
-        f"Two delays are {shown} rounds apart on average: this is how many plays every visit to an arm wastes,\n"
-        f"since rewards are anonymous. Visiting every arm once costs {wasted:,.4g} of regret."
+        f"Two delays are {shown} rounds apart on average: this is how many plays every visit to an "
+        f"arm wastes,\nsince rewards are anonymous. Visiting every arm once costs {wasted:,.4g} of "
+        "regret."
     )
     if runs == 0:
         return
@@ -135,7 +139,7 @@ def _print_limit(problem: Problem, horizon: int, runs: int, seed: int) -> None:
         for visits in (0, 1, 2)
     ]
     print(
-        f"With attributed feedback a policy loses {limits[0]:,.4g} ± {error:.2g} ({_ATTRIBUTED}, {runs} runs); with what "
-        f"visits waste\n{limits[1]:,.4g} if every arm is visited once and {limits[2]:,.4g} if twice. "
+        f"With attributed feedback a policy loses {limits[0]:,.4g} ± {error:.2g} "
+        f"({_ATTRIBUTED}, {runs} runs); with what visits waste\n{limits[1]:,.4g} if every arm is visited once and {limits[2]:,.4g} if twice. "
         "That is a yardstick; docs/theory.md\nsays what of it is proved."
     )
