@@ -52,7 +52,7 @@ def rehearse(folder: Path) -> Iterator[Campaign]:
         range=(0, 20),
         unit="euro",
         status_quo="ten percent off",
-        fills_up="fit 7 days",
+        completeness="fit 7 days",
         seed=7,
         store=folder / "shop.db",
         clock=clock,

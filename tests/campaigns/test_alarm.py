@@ -60,7 +60,7 @@ def test_rounds_without_totals_are_an_alarm(new_campaign, clock):
 
 
 def test_totals_that_must_settle_first_say_when_they_count(new_campaign, clock):
-    campaign = new_campaign(usable_after="5 days")
+    campaign = new_campaign(settling_time="5 days")
 
     def yesterday(day):
         if day > 1:
@@ -77,7 +77,7 @@ def test_totals_that_must_settle_first_say_when_they_count(new_campaign, clock):
 
 
 def test_a_curve_that_cannot_be_fitted_yet_is_no_alarm(new_campaign, clock):
-    campaign = new_campaign(fills_up="fit 1 week")
+    campaign = new_campaign(completeness="fit 1 week")
 
     def last_days(day):
         for bucket in range(max(day - 7, 1), day):
@@ -106,7 +106,7 @@ def test_files_that_come_once_a_week_are_no_alarm_once_that_is_usual(new_campaig
 
 
 def test_what_is_missing_or_too_late_is_named(new_campaign, clock):
-    campaign = new_campaign(lateness="2 days")
+    campaign = new_campaign(max_lateness="2 days")
 
     def missing_or_late(day):
         if day > 4:
@@ -114,7 +114,7 @@ def test_what_is_missing_or_too_late_is_named(new_campaign, clock):
 
     alarm = days(campaign, clock, 8, missing_or_late)[-1]
     assert "4 totals are not used because of coming more than 2 days" in alarm
-    assert "larger lateness" in alarm
+    assert "larger max_lateness" in alarm
     other = new_campaign("other")
     alarm = days(other, clock, 5, lambda day: other.record(day, status="missing"))[-1]
     assert "days are marked as missing" in alarm

@@ -117,7 +117,7 @@ def test_final_stands_unless_it_is_corrected_on_purpose(new_campaign, clock):
     for change in ({"total": 1501}, {"rounds": 5001}, {"status": "missing"}):
         with pytest.raises(Conflicting, match="is final"):
             campaign.record(1, **change)
-    assert campaign.record(1, total=1501, even_if_final=True).verdict == "revised"
+    assert campaign.record(1, total=1501, overwrite_final=True).verdict == "revised"
     assert campaign.state().value(1).status == "final"
 
 
@@ -131,13 +131,13 @@ def test_negative_totals_are_accepted_and_marked(new_campaign, clock):
 
 
 def test_what_comes_too_late_is_kept_and_not_used(new_campaign, clock):
-    campaign = new_campaign(lateness="3 days")
+    campaign = new_campaign(max_lateness="3 days")
     campaign.decide()
     clock.pass_by(days=2)
     campaign.record(1, rounds=5000, total=1500)
     campaign.decide()
     clock.pass_by(days=6)
-    assert campaign.record(1, total=9, beyond_range=True).verdict == "too late"
+    assert campaign.record(1, total=9, allow_out_of_range=True).verdict == "too late"
     assert campaign.state().value(1).total == 1500
     assert campaign.history()[-1].body == {"verdict": "too late", "total": 9.0}
     # A bucket about which nothing was said in time will never be known: it is not waited for.
@@ -146,7 +146,7 @@ def test_what_comes_too_late_is_kept_and_not_used(new_campaign, clock):
 
 
 def test_a_total_is_known_once_its_newest_value_is_old_enough(new_campaign, clock):
-    campaign = new_campaign(usable_after="2 days")
+    campaign = new_campaign(settling_time="2 days")
     campaign.decide()
     clock.pass_by(days=1)
     campaign.record(1, rounds=5000, total=1500)
@@ -160,7 +160,7 @@ def test_a_total_is_known_once_its_newest_value_is_old_enough(new_campaign, cloc
 
 
 def test_values_are_scaled_until_they_are_full(new_campaign, clock):
-    campaign = new_campaign(fills_up={"1 day": 0.5, "3 days": 1})
+    campaign = new_campaign(completeness={"1 day": 0.5, "3 days": 1})
     campaign.decide()
     clock.pass_by(hours=20)  # four hours after midnight: younger than the curve begins
     campaign.record(1, rounds=5000, total=300)
@@ -177,7 +177,7 @@ def test_values_are_scaled_until_they_are_full(new_campaign, clock):
 
 
 def test_the_curve_can_be_fitted_to_the_campaigns_own_totals(new_campaign, clock):
-    campaign = new_campaign(fills_up="fit 3 days")
+    campaign = new_campaign(completeness="fit 3 days")
     full = 2000
     for day in range(1, 10):
         campaign.decide()
@@ -205,7 +205,7 @@ def follow_with_a_file_of_seven_days(campaign, clock, days, full=2000, begin=1):
 
 
 def test_a_file_of_the_last_seven_days_is_enough_for_a_curve_of_seven_days(new_campaign, clock):
-    campaign = new_campaign(fills_up="fit 7 days")
+    campaign = new_campaign(completeness="fit 7 days")
     follow_with_a_file_of_seven_days(campaign, clock, 8)
     # None is seven days old, so that there is no curve: totals count as they are.
     so_far = [2000 * share for share in SHARES[::-1]]
@@ -227,7 +227,7 @@ def test_a_file_of_the_last_seven_days_is_enough_for_a_curve_of_seven_days(new_c
 
 
 def test_while_no_curve_can_be_fitted_a_total_counts_as_it_is(new_campaign, clock):
-    campaign = new_campaign(fills_up="fit 7 days")
+    campaign = new_campaign(completeness="fit 7 days")
     campaign.decide()
     clock.pass_by(days=1)
     campaign.record(1, rounds=5000, total=1500)
@@ -238,7 +238,7 @@ def test_while_no_curve_can_be_fitted_a_total_counts_as_it_is(new_campaign, cloc
 
 def test_with_a_declared_curve_a_total_that_was_followed_to_its_end_is_full(new_campaign, clock):
     curve = {"8 hours": 0.5, "7 days": 1}
-    campaign = new_campaign(fills_up=curve)
+    campaign = new_campaign(completeness=curve)
     follow_with_a_file_of_seven_days(campaign, clock, 8)
     assert campaign.status().timeline[0].share == pytest.approx(0.95)
     clock.pass_by(hours=16)
@@ -247,7 +247,7 @@ def test_with_a_declared_curve_a_total_that_was_followed_to_its_end_is_full(new_
 
 
 def test_with_a_declared_curve_a_total_that_was_not_followed_stays_scaled(new_campaign, clock):
-    campaign = new_campaign(fills_up={"8 hours": 0.5, "7 days": 1})
+    campaign = new_campaign(completeness={"8 hours": 0.5, "7 days": 1})
     campaign.decide()
     clock.pass_by(hours=13)
     campaign.record(1, rounds=5000, total=600)  # in the evening of the day, and once the next day
@@ -259,7 +259,7 @@ def test_with_a_declared_curve_a_total_that_was_not_followed_stays_scaled(new_ca
 
 
 def test_a_total_that_was_recorded_once_was_not_followed(new_campaign, clock):
-    campaign = new_campaign(fills_up={"12 hours": 0.5, "2 days": 1})
+    campaign = new_campaign(completeness={"12 hours": 0.5, "2 days": 1})
     campaign.decide()
     clock.pass_by(days=2, hours=10)  # 42 hours after the end of its bucket, 6 before it is full
     campaign.record(1, rounds=5000, total=1100)
@@ -270,7 +270,7 @@ def test_a_total_that_was_recorded_once_was_not_followed(new_campaign, clock):
 
 
 def test_a_total_younger_than_a_declared_curve_is_full_at_its_end(new_campaign, clock):
-    campaign = new_campaign(fills_up={"1 day": 0.6, "3 days": 1})
+    campaign = new_campaign(completeness={"1 day": 0.6, "3 days": 1})
     campaign.decide()
     clock.pass_by(days=1)
     campaign.record(1, rounds=5000, total=900)  # eight hours after the end: the curve says nothing
@@ -320,7 +320,7 @@ def test_a_total_of_the_evening_that_is_completed_later_is_no_total_that_keeps_g
 
 
 def test_an_early_total_stands_from_the_end_of_its_bucket_on(new_campaign, clock):
-    campaign = new_campaign(usable_after="12 hours")
+    campaign = new_campaign(settling_time="12 hours")
     campaign.decide()
     clock.pass_by(hours=2)
     campaign.record(1, rounds=2000, total=600)
@@ -363,7 +363,7 @@ def test_money_is_scaled_by_its_range(new_campaign, clock):
     assert campaign.estimates()[0].mean == pytest.approx(4.0)
     with pytest.raises(BadField, match="more than 5,000 visitors can bring"):
         campaign.record(1, total=460_000)
-    assert campaign.record(1, total=460_000, beyond_range=True).verdict == "revised"
+    assert campaign.record(1, total=460_000, allow_out_of_range=True).verdict == "revised"
 
 
 def test_what_was_really_shown_may_differ(new_campaign, clock):
@@ -587,8 +587,8 @@ def test_two_campaigns_see_each_others_entries(new_campaign, clock):
         ({"zone": "Mars"}, "time zone"),
         ({"expected_rounds": 0}, "expected rounds"),
         ({"range": (1, 1)}, "above 1"),
-        ({"usable_after": "soon"}, "span of time"),
-        ({"fills_up": {"1 day": 0.9, "2 days": 0.5}}, "grow with age"),
+        ({"settling_time": "soon"}, "span of time"),
+        ({"completeness": {"1 day": 0.9, "2 days": 0.5}}, "grow with age"),
         ({"start": "01/02/2026"}, "year-month-day"),
     ],
 )
@@ -614,12 +614,14 @@ def test_absurd_totals_never_stop_a_campaign(new_campaign, clock, policy):
         pytest.skip("this policy is not registered")
     campaign = new_campaign(policy=policy)
     with pytest.raises(BadField, match="another unit"):
-        campaign.record(1, total=1e300, beyond_range=True)
+        campaign.record(1, total=1e300, allow_out_of_range=True)
     with pytest.raises(BadField, match="at most"):
         campaign.record(1, rounds=10**30)
     for bucket in range(1, 12):
         campaign.decide()
         clock.pass_by(days=1)
         total = 1e15 if bucket % 2 else -1e15
-        campaign.record(bucket, rounds=1 if bucket % 3 else 10**12, total=total, beyond_range=True)
+        campaign.record(
+            bucket, rounds=1 if bucket % 3 else 10**12, total=total, allow_out_of_range=True
+        )
     campaign.status()

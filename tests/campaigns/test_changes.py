@@ -8,7 +8,6 @@ import pytest
 
 from latesum import InvalidInput
 from latesum.campaigns import Campaign, Store
-from latesum.campaigns.changes import CHANGEABLE
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.describing import describe_event
 from latesum.campaigns.moving import export_campaign, exported_log, replay_log, restore_campaign
@@ -224,13 +223,13 @@ def test_expected_rounds_say_what_stays_in_rounds(new_campaign, clock):
 def test_alignment_and_filling_up_are_changed(new_campaign, clock):
     campaign = new_campaign(**FLOW)
     days(campaign, clock, 3)
-    campaign.change(align="week", fills_up="fit 7 days", usable_after="6 hours", **ME)
+    campaign.change(align="week", completeness="fit 7 days", settling_time="6 hours", **ME)
     assert campaign.settings.full_after == timedelta(days=7)
     clock.pass_by(days=1)
     days(campaign, clock, 10)
     assert "aligned" in [each.source for each in campaign.state().decisions.values()]
-    campaign.change(align=None, fills_up={"1 day": 0.5, "2 days": 1}, **ME)
-    campaign.change(lateness="9 days", **ME)
+    campaign.change(align=None, completeness={"1 day": 0.5, "2 days": 1}, **ME)
+    campaign.change(max_lateness="9 days", **ME)
     assert campaign.settings.curve == ((timedelta(days=1), 0.5), (timedelta(days=2), 1.0))
     assert campaign.settings.align is None
     days(campaign, clock, 3)
@@ -240,7 +239,7 @@ def test_alignment_and_filling_up_are_changed(new_campaign, clock):
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
-        ({"every": "hour"}, "every cannot be changed while a campaign runs; policy"),
+        ({"every": "hour"}, "every cannot be changed while a campaign runs; expected_rounds"),
         ({"options": ["x", "y"]}, "options cannot be changed"),
         ({"alig": "week"}, "did you mean 'align'"),
         ({}, "say what to change"),
@@ -257,7 +256,6 @@ def test_bad_changes_are_refused_and_nothing_is_written(new_campaign, wrong, say
     with pytest.raises(InvalidInput, match=says):
         campaign.change(**wrong, **ME)
     assert campaign.history() == []
-    assert set(CHANGEABLE) <= set(CampaignConfig.model_fields)
 
 
 def test_a_renamed_option_has_its_name_everywhere(new_campaign, clock):

@@ -262,13 +262,18 @@ def test_what_is_given_out_can_be_taken_in_and_says_the_same(
         if (rounds, total, status, shown) != (None,) * 4:
             name = None if shown is None else one.settings.options[shown]
             one.record(
-                bucket, rounds=rounds, total=total, status=status, shown=name, beyond_range=True
+                bucket,
+                rounds=rounds,
+                total=total,
+                status=status,
+                shown=name,
+                allow_out_of_range=True,
             )
     given_out = folder / f"buckets.{ending}"
     one.table("buckets").write(given_out)
     same = import_totals(one, given_out)
     assert {row.verdict for _, row in same.rows} == {"same"}
-    import_totals(other, given_out, allowed=Allowed(beyond_range=True))
+    import_totals(other, given_out, allowed=Allowed(allow_out_of_range=True))
     kept = ("bucket", "shown", "decided", "rounds", "total", "status", "state")
     tables = [campaign.table("buckets").to_records() for campaign in (one, other)]
     first, second = ([{key: row[key] for key in kept} for row in table] for table in tables)

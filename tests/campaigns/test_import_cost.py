@@ -167,7 +167,7 @@ def test_no_more_buckets_are_filled_in_than_a_campaign_can_have_missed(new_campa
 
 
 def test_what_came_too_late_is_not_compared_with_all_that_did_before(new_campaign, clock):
-    campaign = new_campaign(lateness="1 day")
+    campaign = new_campaign(max_lateness="1 day")
     campaign.decide()
     clock.pass_by(days=5)
     compared = 0

@@ -68,14 +68,14 @@ def test_all_or_nothing(campaign):
     assert not result.written
     assert nothing_but_a_refusal(campaign, before)
     forced = import_totals(
-        campaign, mixed.encode(), allowed=Allowed(even_if_final=True, skip_unknown=True)
+        campaign, mixed.encode(), allowed=Allowed(overwrite_final=True, skip_unknown=True)
     )
     assert verdicts(forced) == ["unknown bucket", "revised", "new"]
     assert forced.written
 
 
 def test_too_late_is_a_verdict(new_campaign, clock):
-    campaign = new_campaign(lateness="1 day")
+    campaign = new_campaign(max_lateness="1 day")
     campaign.decide()
     clock.pass_by(days=5)
     assert verdicts(import_totals(campaign, b"date,total\n2026-03-02,15\n")) == ["too late"]

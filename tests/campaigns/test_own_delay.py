@@ -74,7 +74,7 @@ def test_while_little_is_known_nothing_is_said(new_campaign, clock):
     [({"1 day": 0.95, "2 days": 1}, True), ({"1 day": 0.5, "2 days": 0.75, "6 days": 1}, False)],
 )
 def test_restatements_show_how_totals_fill_up(new_campaign, clock, curve, off):
-    campaign = new_campaign(options=("A", "B"), time_basis="decision", fills_up=curve)
+    campaign = new_campaign(options=("A", "B"), time_basis="decision", completeness=curve)
     rng = np.random.default_rng(6)
     arrived: dict[int, np.ndarray] = {}
     for bucket in range(1, 31):
@@ -92,7 +92,7 @@ def test_restatements_show_how_totals_fill_up(new_campaign, clock, curve, off):
     found = [each for each in campaign.status().health if each.code == "delay off"]
     assert bool(found) is off
     if off:
-        assert "--fills-up" in found[0].text
+        assert "--completeness" in found[0].text
 
 
 def rehearsed(folder, seed):

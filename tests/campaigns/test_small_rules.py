@@ -40,7 +40,7 @@ def test_dropping_another_option_does_not_end_an_override(new_campaign, clock):
 
 def test_hearing_the_same_total_again_does_not_start_the_wait_anew(new_campaign, clock):
     """A file that is imported every day would otherwise keep its totals pending for ever."""
-    campaign = new_campaign(usable_after="2 days")
+    campaign = new_campaign(settling_time="2 days")
     campaign.decide()
     clock.pass_by(hours=12)  # at 20:00: four hours before the end of the day
     campaign.record(1, rounds=5000, total=1500)
@@ -67,14 +67,14 @@ def test_the_first_total_is_no_revision(new_campaign, clock):
 
 
 def test_a_total_at_exactly_the_lateness_is_in_time(new_campaign, clock):
-    campaign = new_campaign(lateness="3 days")
+    campaign = new_campaign(max_lateness="3 days")
     campaign.decide()
     clock.pass_by(hours=16 + 72)  # the day ended 16 hours after the beginning
     assert campaign.record(1, rounds=5000, total=1500).verdict == "new"
 
 
 def test_a_second_after_the_lateness_it_is_too_late(new_campaign, clock):
-    campaign = new_campaign(lateness="3 days")
+    campaign = new_campaign(max_lateness="3 days")
     campaign.decide()
     clock.pass_by(hours=16 + 72, seconds=1)
     assert campaign.record(1, rounds=5000, total=1500).verdict == "too late"
@@ -82,7 +82,7 @@ def test_a_second_after_the_lateness_it_is_too_late(new_campaign, clock):
 
 def test_what_came_too_late_is_kept_once(new_campaign, clock):
     """The log must not grow with every import of an old file."""
-    campaign = new_campaign(lateness="1 day")
+    campaign = new_campaign(max_lateness="1 day")
     campaign.decide()
     clock.pass_by(days=4)
     assert campaign.record(1, rounds=5000, total=1500).verdict == "too late"
@@ -128,7 +128,7 @@ def test_a_held_campaign_does_not_hold_on_to_an_option_that_was_dropped(new_camp
 
 
 def test_an_older_file_does_not_make_a_final_value_provisional(new_campaign, clock):
-    campaign = new_campaign(usable_after="9 days")
+    campaign = new_campaign(settling_time="9 days")
     campaign.decide()
     clock.pass_by(days=1)
     campaign.record(1, rounds=5000, total=1500, status="final")
@@ -138,12 +138,12 @@ def test_an_older_file_does_not_make_a_final_value_provisional(new_campaign, clo
 
 
 def test_a_final_value_that_is_corrected_to_a_provisional_one_must_settle(new_campaign, clock):
-    campaign = new_campaign(usable_after="2 days")
+    campaign = new_campaign(settling_time="2 days")
     campaign.decide()
     clock.pass_by(days=1)
     campaign.record(1, rounds=5000, total=1500, status="final")
     assert told(campaign)[0].total == 1500
-    campaign.record(1, status="missing", even_if_final=True)
+    campaign.record(1, status="missing", overwrite_final=True)
     campaign.record(1, total=1400)
     assert campaign.state().value(1).status == "provisional"
     assert told(campaign)[0].total is None

@@ -203,7 +203,7 @@ class Comparison(RuleBasedStateMachine):
         self.store = Store(Path(self.folder) / "campaigns.db")
         self.campaign = Campaign.create(
             name="model", options=OPTIONS, policy="odaaf", parameters=PARAMETERS, every="day", expected_rounds=EXPECTED,
-            time_basis="arrival", usable_after=USABLE, lateness=LATENESS, start="2026-03-01",
+            time_basis="arrival", settling_time=USABLE, max_lateness=LATENESS, start="2026-03-01",
             zone=zone, store=self.store, clock=self.clock,
         )  # fmt: skip
         if reported is not None:

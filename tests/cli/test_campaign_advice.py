@@ -168,7 +168,7 @@ def test_a_change_says_what_it_does_to_totals_before_it_does_it(morning, tmp_pat
     for day in range(7):
         ask(morning, day)
         assert morning(day + 1, "import", report_of(day + 1, tmp_path / "report.csv"))[0] == 0
-    change = ("change", "--fills-up", "fit 7 days", "--reason", "they fill up")
+    change = ("change", "--completeness", "fit 7 days", "--reason", "they fill up")
     code, out, _ = morning(7, *change, "--dry-run")
     assert code == 0
     assert "Totals count as they are until 3 are full" in out
@@ -182,7 +182,7 @@ def test_a_change_says_what_it_does_to_totals_before_it_does_it(morning, tmp_pat
     assert "nothing is known" not in said["reason"]
     states = [row["state"] for row in json.loads(morning(7, "status", "--json")[1])["timeline"]]
     assert states[:7] == ["known"] * 7
-    stops = ("change", "--fills-up", "none", "--usable-after", "10 days", "--reason", "a test")
+    stops = ("change", "--completeness", "none", "--settling-time", "10 days", "--reason", "a test")
     code, out, _ = morning(7, *stops, "--dry-run")
     assert code == 0
     assert "7 totals stop counting until" in out

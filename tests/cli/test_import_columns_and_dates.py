@@ -354,7 +354,7 @@ def test_a_zero_among_totals_without_rounds_is_noted_too(run):
 
 
 def test_a_total_that_is_here_and_not_complete_is_not_awaited(campaign):
-    assert campaign(*NEW, "--fills-up", "1 day: 0.1, 3 days: 1", day=DAYS[0])[0] == 0
+    assert campaign(*NEW, "--completeness", "1 day: 0.1, 3 days: 1", day=DAYS[0])[0] == 0
     for day in DAYS:
         assert campaign("next", day=day)[0] == 0
     rows = [f"{day},5000,120" for day in DAYS[:4]]

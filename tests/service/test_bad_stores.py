@@ -110,7 +110,7 @@ def test_no_refusal_speaks_of_the_library_that_found_it(service):
         client.put(f"{one}/buckets/1", json={"rounds": 1.5}),
         client.put(f"{one}/buckets/1", json={"status": "sure"}),
         client.put(f"{one}/buckets/1", json=[1]),
-        client.put(f"{one}/buckets/1", json={"even_if_final": 1}),
+        client.put(f"{one}/buckets/1", json={"overwrite_final": 1}),
         client.put(f"{one}/buckets/{'1' * 50}", json={"total": 1}),
         client.put(f"{one}/buckets/1"),
         client.put(f"{one}/buckets/1", content=b'{"total": 1', headers={"Content-Type": "application/json"}),

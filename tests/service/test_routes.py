@@ -65,7 +65,7 @@ def test_a_record_is_set_and_not_added(operator, campaign):
     refused = operator.put(f"{campaign}/buckets/1", json=said)
     assert refused.status_code == 409
     assert "final" in refused.json()["error"]
-    corrected = operator.put(f"{campaign}/buckets/1", json={**said, "even_if_final": True})
+    corrected = operator.put(f"{campaign}/buckets/1", json={**said, "overwrite_final": True})
     assert corrected.json()["verdict"] == "revised"
 
 
@@ -312,7 +312,7 @@ def test_answers_are_as_described(operator, campaign):
         {"expected_rounds": 0},
         {"expected_rounds": "1000"},
         {"policy": "odaff"},
-        {"usable_after": "soon"},
+        {"settling_time": "soon"},
         {"range": [1, 1]},
         {"time_basis": None},
         {"zon": "UTC"},

@@ -132,7 +132,7 @@ ACTIONS: Mapping[str, Action] = MappingProxyType(
 #: More buckets than this between a campaign's end and its reopening look like a wrong clock.
 _MAX_PAUSE = 100_000
 #: The settings that say which totals count.
-_ABOUT_TOTALS = ("fills_up", "full_after", "usable_after", "lateness")
+_ABOUT_TOTALS = ("completeness", "full_after", "settling_time", "max_lateness")
 
 
 class Signature(TypedDict):
@@ -233,7 +233,7 @@ class CampaignActions(ABC):
             reason: Why.
             key: As for `act`.
             dry_run: Change nothing; the note says what the change would do.
-            settings: Any of `latesum.campaigns.changes.CHANGEABLE`, as for a new campaign. Of the
+            settings: Any of `latesum.campaigns.config.CHANGEABLE`, as for a new campaign. Of the
                 `parameters`, those that are not named stay.
         """
         return self.act(

@@ -329,8 +329,8 @@ class Campaign(CampaignActions):
         shown: str | None = None,
         by: str | None = None,
         region: str | None = None,
-        even_if_final: bool = False,
-        beyond_range: bool = False,
+        overwrite_final: bool = False,
+        allow_out_of_range: bool = False,
     ) -> Recorded:
         """Set the rounds and the total of a bucket, apart or together.
 
@@ -344,10 +344,10 @@ class Campaign(CampaignActions):
             shown: What was really shown, where that is not what was decided.
             by: Who reports it.
             region: The region, in a campaign that has some.
-            even_if_final: Whether a final value may be changed.
-            beyond_range: Whether a total may lie outside its range.
+            overwrite_final: Whether a final value may be changed.
+            allow_out_of_range: Whether a total may lie outside its range.
         """
-        allowed = Allowed(even_if_final, beyond_range)
+        allowed = Allowed(overwrite_final, allow_out_of_range)
         row = Row(bucket, rounds, total, status, shown, by, allowed, region)
         try:
             return self.record_many([row])[0].accepted()

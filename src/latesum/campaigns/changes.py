@@ -13,18 +13,13 @@ from typing import Any
 
 from latesum._checks import InvalidInput, known_name
 from latesum.campaigns.before import NO_OPTION
-from latesum.campaigns.config import CampaignConfig
+from latesum.campaigns.config import CHANGEABLE, CampaignConfig
 from latesum.campaigns.events import Event
 from latesum.campaigns.market_fields import SWITCHBACK
 from latesum.campaigns.setting_fields import read_option_name
 from latesum.errors import NotPossible
 from latesum.policies import registry
 
-#: The settings that can be changed. Options are added and renamed by actions of their own.
-CHANGEABLE = (
-    "policy", "parameters", "expected_rounds", "align", "fills_up", "usable_after", "lateness",
-    "range", "unit",
-)  # fmt: skip
 MOST_OPTIONS = 100
 
 

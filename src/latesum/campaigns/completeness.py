@@ -73,7 +73,7 @@ class Completeness:
 
     def too_late(self, bucket: int) -> bool:
         """Whether whatever is said now about a bucket comes too late to be used."""
-        end, lateness = self.end(bucket), self.settings.lateness
+        end, lateness = self.end(bucket), self.settings.max_lateness
         return end is not None and lateness is not None and self.now - end > lateness
 
     def early(self, bucket: int) -> bool:
@@ -111,7 +111,7 @@ class Completeness:
         end = self.settings.buckets.end(bucket) if timed else self.end(bucket)
         # The total of a part of its bucket cannot settle: that begins at the end.
         since = max(value.known_at, end) if timed and end is not None else value.known_at
-        settled = since + self.settings.usable_after
+        settled = since + self.settings.settling_time
         for report in value.reports:
             if report.at >= value.known_at and self._share_at(report.at, end) is not None:
                 return max(settled, report.at)

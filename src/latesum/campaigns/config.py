@@ -41,6 +41,10 @@ TimeBasis = Literal["arrival", "decision"]
 _Span = {"type": "string", "maxLength": 100, "examples": ["36 hours"]}
 
 
+#: Marks the fields that can be changed while a campaign runs.
+_CHANGEABLE = "changeable"
+
+
 class CampaignConfig(BaseModel):
     """What a campaign is set up with. `CampaignConfig.read` checks it and refuses in sentences.
 
@@ -66,8 +70,8 @@ class CampaignConfig(BaseModel):
     )
     every: Annotated[
         Every, BeforeValidator(lambda value: known_name(value, KINDS, "kind of bucket"))
-    ] = Field("day", description="What a bucket is: hour, day, week or number.")
-    expected_rounds: Annotated[int, BeforeValidator(fields.read_rounds)] = Field(
+    ] = Field("day", description="What a bucket is: hour, day, week or number; by default day.")
+    expected_rounds: Annotated[int, BeforeValidator(fields.read_rounds), _CHANGEABLE] = Field(
         ge=1, le=fields.MOST_ROUNDS, description="Rounds (visitors, ...) in a bucket."
     )
     time_basis: Annotated[TimeBasis, BeforeValidator(fields.read_time_basis)] = Field(
@@ -75,7 +79,7 @@ class CampaignConfig(BaseModel):
         "(it should) or what was decided in it."
     )
     zone: Annotated[str, BeforeValidator(fields.read_zone)] = Field(
-        "UTC", max_length=64, description="The time zone of hours, days and weeks."
+        "UTC", max_length=64, description="The time zone of hours, days and weeks; by default UTC."
     )
     start: Annotated[
         datetime | None,
@@ -90,40 +94,50 @@ class CampaignConfig(BaseModel):
         description="The regions, each of which shows an option of its own; none for one stream.",
         examples=[["north", "south"]],
     )
-    policy: Annotated[str, BeforeValidator(fields.read_policy)] = Field(
+    policy: Annotated[str, BeforeValidator(fields.read_policy), _CHANGEABLE] = Field(
         "unmix",
-        description="A name from `latesum policies`, or switchback, which campaigns with regions have.",
+        description="A name from `latesum policies`; by default unmix, or with regions switchback.",
         examples=["odaaf"],
     )
-    parameters: Annotated[dict[str, Any], BeforeValidator(fields.read_parameters)] = Field(
-        default_factory=dict,
-        description="Of the policy; horizon and delays may be given in time or in buckets.",
-        examples=[{"horizon": "90 days", "mean_delay": "36 hours"}],
+    parameters: Annotated[dict[str, Any], BeforeValidator(fields.read_parameters), _CHANGEABLE] = (
+        Field(
+            default_factory=dict,
+            description="Of the policy; horizon and delays may be given in time or in buckets.",
+            examples=[{"horizon": "90 days", "mean_delay": "36 hours"}],
+        )
     )
-    range: Annotated[tuple[float, float], BeforeValidator(fields.read_range)] = Field(
-        (0.0, 1.0), description="The least and the most that one round can bring."
+    range: Annotated[tuple[float, float], BeforeValidator(fields.read_range), _CHANGEABLE] = Field(
+        (0.0, 1.0),
+        description="The least and the most that one round can bring; by default 0 and 1.",
     )
-    unit: Annotated[str, BeforeValidator(lambda value: fields.read_text(value, "the unit"))] = (
-        Field("successes", max_length=fields.LONGEST_TEXT, description="What totals count.")
+    unit: Annotated[
+        str, BeforeValidator(lambda value: fields.read_text(value, "the unit")), _CHANGEABLE
+    ] = Field(
+        "successes",
+        max_length=fields.LONGEST_TEXT,
+        description="What totals count; by default successes.",
     )
-    usable_after: Annotated[
+    settling_time: Annotated[
         timedelta,
-        BeforeValidator(lambda value: parse_duration(value, "usable_after")),
+        BeforeValidator(lambda value: parse_duration(value, "settling_time")),
         WithJsonSchema(_Span),
-    ] = Field(timedelta(0), description="How old the newest value of a total must be to be used.")
-    lateness: Annotated[
+        _CHANGEABLE,
+    ] = Field(timedelta(0), description="How old a total must be to be used; by default 0 days.")
+    max_lateness: Annotated[
         timedelta | None,
-        BeforeValidator(lambda value: None if value is None else parse_duration(value, "lateness")),
+        BeforeValidator(
+            lambda value: None if value is None else parse_duration(value, "max_lateness")
+        ),
         WithJsonSchema({"anyOf": [_Span, {"type": "null"}]}),
+        _CHANGEABLE,
     ] = Field(None, description="Values that come later after their bucket's end are not used.")
-    fills_up: Annotated[
+    completeness: Annotated[
         fields.Curve | timedelta | None,
         PlainValidator(fields.read_curve),
         WithJsonSchema(
             {"anyOf": [{"type": "object", "additionalProperties": {"type": "number"}},
                        {"type": "string", "maxLength": 100}, {"type": "null"}]}
-        ),
-    ] = Field(
+        ), _CHANGEABLE] = Field(
         None,
         description="The share of a total that is in at each age ('1 day: 0.6, 7 days: 1'), or "
         "'fit 7 days' to fit that to the campaign's own totals.",
@@ -134,8 +148,7 @@ class CampaignConfig(BaseModel):
         WithJsonSchema(
             {"anyOf": [{"const": "week"}, {"type": "integer", "minimum": 2, "maximum": 10_000},
                        {"type": "null"}]}
-        ),
-    ] = Field(None, description="'week', or a number of buckets, for blocks of whole weeks.")  # fmt: skip
+        ), _CHANGEABLE] = Field(None, description="'week', or a number of buckets, for blocks of whole weeks.")  # fmt: skip
     seed: Annotated[
         int, BeforeValidator(fields.read_seed),
         WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 0, "maximum": 2**53 - 1},
@@ -147,7 +160,7 @@ class CampaignConfig(BaseModel):
     ] = Field(
         "unknown",
         description="What was shown before the start: an option, 'other' (something that is no "
-        "option), 'none' (nothing) or 'unknown'.",
+        "option), 'none' (nothing) or 'unknown' (the default).",
     )
     history: Annotated[
         tuple[PastBucket, ...],
@@ -213,7 +226,7 @@ class CampaignConfig(BaseModel):
         """
         kept = {name: getattr(self, name) for name in type(self).model_fields if name != "history"}
         if self.curve is not None:
-            kept["fills_up"] = dict(self.curve)
+            kept["completeness"] = dict(self.curve)
         try:
             changed = type(self).model_validate({**kept, **given})
         except ValidationError as error:
@@ -238,12 +251,12 @@ class CampaignConfig(BaseModel):
     @property
     def curve(self) -> fields.Curve | None:
         """The share of a total that is in at each age, where it was declared."""
-        return self.fills_up if isinstance(self.fills_up, tuple) else None
+        return self.completeness if isinstance(self.completeness, tuple) else None
 
     @property
     def full_after(self) -> timedelta | None:
         """The age at which totals are taken for full, where a curve is fitted to them."""
-        return self.fills_up if isinstance(self.fills_up, timedelta) else None
+        return self.completeness if isinstance(self.completeness, timedelta) else None
 
     @property
     def note(self) -> str | None:
@@ -356,9 +369,12 @@ class CampaignConfig(BaseModel):
             "seed": self.seed,
             "range": list(self.range),
             "unit": self.unit,
-            "usable_after": self.usable_after.total_seconds(),
-            "lateness": None if self.lateness is None else self.lateness.total_seconds(),
-            "fills_up": self.curve and [[age.total_seconds(), share] for age, share in self.curve],
+            "settling_time": self.settling_time.total_seconds(),
+            "max_lateness": None
+            if self.max_lateness is None
+            else self.max_lateness.total_seconds(),
+            "completeness": self.curve
+            and [[age.total_seconds(), share] for age, share in self.curve],
             "full_after": None if self.full_after is None else self.full_after.total_seconds(),
             "align": self.align,
             **before,
@@ -372,7 +388,7 @@ class CampaignConfig(BaseModel):
             key: saved[key]
             for key in ("name", "policy", "expected_rounds", "time_basis", "seed", "unit", "align")
         }
-        curve = saved["fills_up"]
+        curve = saved["completeness"]
         return cls.model_construct(
             **kept,
             options=tuple(saved["options"]),
@@ -381,9 +397,9 @@ class CampaignConfig(BaseModel):
             zone=buckets.zone_name,
             start=buckets.first,
             range=tuple(saved["range"]),
-            usable_after=timedelta(seconds=saved["usable_after"]),
-            lateness=_seconds(saved["lateness"]),
-            fills_up=_seconds(saved["full_after"])
+            settling_time=timedelta(seconds=saved["settling_time"]),
+            max_lateness=_seconds(saved["max_lateness"]),
+            completeness=_seconds(saved["full_after"])
             if curve is None
             else tuple((timedelta(seconds=age), share) for age, share in curve),
             # Campaigns of earlier versions took it that nothing ran before.
@@ -391,6 +407,12 @@ class CampaignConfig(BaseModel):
             history=tuple(PastBucket.from_json(row) for row in saved.get("history", ())),
             regions=tuple(saved.get("regions", ())),
         )
+
+
+#: The fields that can be changed while a campaign runs.
+CHANGEABLE = tuple(
+    name for name, field in CampaignConfig.model_fields.items() if _CHANGEABLE in field.metadata
+)
 
 
 def _seconds(value: float | None) -> timedelta | None:

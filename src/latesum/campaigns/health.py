@@ -174,7 +174,7 @@ def _delay_off(own: OwnDelay) -> Finding:
             if own.told > own.high
             else "totals are scaled up too little"
         )
-        remedy = "--fills-up ..."
+        remedy = "--completeness ..."
     return Finding(
         "delay off",
         level,
@@ -352,7 +352,7 @@ def _data(state: CampaignState, completeness: Completeness) -> Iterator[Finding]
                 "them by decision, which makes wrong winners. Ask it for totals by conversion time; or, if they "
                 "only fill up slowly, say so."
             ),
-            f'change --fills-up "fit {7 * weeks} days"',
+            f'change --completeness "fit {7 * weeks} days"',
         )
 
 

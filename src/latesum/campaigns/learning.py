@@ -75,8 +75,8 @@ def _waiting(
     moments = [at for bucket in waiting if (at := completeness.usable_at(bucket)) is not None]
     first = f"; the first will from {_moment(min(moments))} on" if moments else ""
     demands = []
-    if settings.usable_after:
-        demands.append(f"it has stood for {duration_text(settings.usable_after)}")
+    if settings.settling_time:
+        demands.append(f"it has stood for {duration_text(settings.settling_time)}")
     if completeness.full_age is not None:
         demands.append(
             f"it is full, {duration_text(completeness.full_age)} after the end of its {bucket_word(settings)}"
@@ -93,11 +93,11 @@ def _unrecorded(settings: CampaignConfig, state: CampaignState, buckets: list[in
     values = {bucket: state.value(bucket) for bucket in buckets}
     none = {bucket: value for bucket, value in values.items() if value.total is None}
     too_late = [bucket for bucket, value in none.items() if value.late]
-    if too_late and settings.lateness is not None:
+    if too_late and settings.max_lateness is not None:
         found.append(
             f"{_count(len(too_late), 'total')} not used because of coming more than "
-            f"{duration_text(settings.lateness)} after the end of the {bucket_word(settings)}: record "
-            "totals sooner, or allow a larger lateness."
+            f"{duration_text(settings.max_lateness)} after the end of the {bucket_word(settings)}: record "
+            "totals sooner, or allow a larger max_lateness."
         )
     missing = [bucket for bucket, value in none.items() if value.status == "missing"]
     if missing:
@@ -133,7 +133,7 @@ def growing_totals(state: CampaignState, completeness: Completeness) -> LateGrow
     """The totals that grew long after their buckets; None while that may be chance."""
     settings = state.settings
     settled = max(
-        _LONG_AFTER, settings.usable_after, settings.full_after or timedelta(0),
+        _LONG_AFTER, settings.settling_time, settings.full_after or timedelta(0),
         settings.buckets.length or timedelta(0),
     )  # fmt: skip
     if settings.curve:

@@ -254,7 +254,7 @@ def _note(verdict: Verdict, label: str, value: Value) -> str:
     if verdict == "conflicting":
         return (
             f"the value of {label} is final: {value.rounds} rounds, total {value.total}. To correct it "
-            "all the same, allow changes of final values (even-if-final)."
+            "all the same, allow changes of final values (overwrite-final)."
         )
     if verdict == "too late":
         return f"it is kept, but {label} ended too long ago for it to be used."

@@ -244,12 +244,12 @@ def read_curve(value: Any, info: ValidationInfo) -> Curve | timedelta | None:
     if isinstance(value, str):
         if info.data.get("every") == "number":
             raise InvalidInput("a curve can be fitted for hours, days and weeks only.")
-        return parse_duration(value.removeprefix("fit").strip(), "fills_up")
+        return parse_duration(value.removeprefix("fit").strip(), "completeness")
     if not isinstance(value, Mapping):
-        raise InvalidInput("fills_up is a share for each age, or a text such as 'fit 7 days'.")
+        raise InvalidInput("completeness is a share for each age, or a text such as 'fit 7 days'.")
     curve = sorted(
         (
-            parse_duration(age, "an age in fills_up"),
+            parse_duration(age, "an age in completeness"),
             finite_number(share, f"the share at {age}", above=0, at_most=1),
         )
         for age, share in value.items()
@@ -257,7 +257,7 @@ def read_curve(value: Any, info: ValidationInfo) -> Curve | timedelta | None:
     shares = [share for _, share in curve]
     if not curve or shares != sorted(shares) or shares[-1] != 1:
         raise InvalidInput(
-            "fills_up gives shares that grow with age and end at 1, such as "
+            "completeness gives shares that grow with age and end at 1, such as "
             "{'1 day': 0.6, '3 days': 0.9, '7 days': 1}, not "
             + str({duration_text(age): share for age, share in curve})
             + "."

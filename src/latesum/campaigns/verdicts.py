@@ -29,9 +29,9 @@ class Allowed(NamedTuple):
     """What a record may do that is refused otherwise."""
 
     #: Correct a value that is final.
-    even_if_final: bool = False
+    overwrite_final: bool = False
     #: Set a total outside the range of its rounds.
-    beyond_range: bool = False
+    allow_out_of_range: bool = False
     #: Be of an unknown bucket: then it is left out, and does not stop the others.
     skip_unknown: bool = False
 
@@ -251,7 +251,7 @@ def judge(
     corrects = "status" in changes or any(
         key in changes and getattr(value, key) is not None for key in ("rounds", "total")
     )
-    if value.status == "final" and corrects and not row.allowed.even_if_final:
+    if value.status == "final" and corrects and not row.allowed.overwrite_final:
         return "conflicting", None
     if row.total is not None and row.total < 0:
         changes["negative"] = True
@@ -277,7 +277,7 @@ def _status(row: CheckedRow, value: Value) -> str:
 def _check_range(row: CheckedRow, value: Value, settings: CampaignConfig) -> None:
     rounds = value.rounds if row.rounds is None else row.rounds
     total = value.total if row.total is None else row.total
-    if not rounds or total is None or row.allowed.beyond_range:
+    if not rounds or total is None or row.allowed.allow_out_of_range:
         return  # without rounds of its own, a bucket can only have late totals of others
     low, high = settings.range
     most, least = rounds * high, rounds * low

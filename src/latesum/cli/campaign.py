@@ -148,8 +148,8 @@ def record(
         typer.Option(help="What was shown, if not as decided; or shares, as in 'a:0.7 b:0.3'."),
     ] = None,
     region: Region = None,
-    even_if_final: Annotated[bool, typer.Option(help="Correct a final value.")] = False,
-    beyond_range: Annotated[
+    overwrite_final: Annotated[bool, typer.Option(help="Correct a final value.")] = False,
+    allow_out_of_range: Annotated[
         bool, typer.Option(help="The total is right although it is outside the range.")
     ] = False,
     campaign: CampaignName = None,
@@ -165,8 +165,8 @@ def record(
             shown=shown,
             by=user_name(user),
             region=region,
-            even_if_final=even_if_final,
-            beyond_range=beyond_range,
+            overwrite_final=overwrite_final,
+            allow_out_of_range=allow_out_of_range,
         )
         marks = f" ({', '.join(result.marks)})" if result.marks else ""
         label = f"{result.label} {result.region}".rstrip()
@@ -192,8 +192,8 @@ def import_file(
     skip_unknown: Annotated[
         bool, typer.Option(help="Leave out buckets that are not the campaign's.")
     ] = False,
-    even_if_final: Annotated[bool, typer.Option(help="Correct final values.")] = False,
-    beyond_range: Annotated[
+    overwrite_final: Annotated[bool, typer.Option(help="Correct final values.")] = False,
+    allow_out_of_range: Annotated[
         bool, typer.Option(help="The totals are right although some are outside the range.")
     ] = False,
     campaign: CampaignName = None,
@@ -211,7 +211,7 @@ def import_file(
     from latesum.files.form import read_columns
     from latesum.files.sources import check_library
 
-    allowed = Allowed(even_if_final, beyond_range, skip_unknown)
+    allowed = Allowed(overwrite_final, allow_out_of_range, skip_unknown)
     form = FileForm(
         columns=read_columns(columns),
         date_format=date_format,
@@ -266,7 +266,7 @@ def import_file(
         else:
             would = "would be imported" if dry_run else "was imported"
             print(f"Nothing {would}, because of the rows that are conflicting or unknown.")
-            print("Correct them, or use --even-if-final or --skip-unknown.")
+            print("Correct them, or use --overwrite-final or --skip-unknown.")
     if result.stopped:
         raise typer.Exit(2)
 

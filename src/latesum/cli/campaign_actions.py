@@ -11,6 +11,7 @@ import typer
 from latesum._checks import InvalidInput
 from latesum._render import counted
 from latesum.campaigns.actions import ACTIONS
+from latesum.campaigns.config import CHANGEABLE, CampaignConfig
 from latesum.cli.campaign_new import read_fields, read_parameters, with_fields
 from latesum.cli.campaign_options import (
     CampaignName,
@@ -66,12 +67,9 @@ def action_command(name: str) -> Callable[..., None]:
     return command
 
 
-#: The fields that can be changed; a test holds them equal to those that the library can change.
-FIELDS = (
-    "policy", "expected_rounds", "align", "fills_up", "usable_after", "lateness", "range", "unit",
-)  # fmt: skip
-#: Those that can be taken away again, by the word "none".
-_MAY_BE_NONE = ("align", "fills_up", "lateness")
+#: The fields that can be changed, and those that the word "none" takes away again.
+_FIELDS = tuple(name for name in CHANGEABLE if name != "parameters")
+_MAY_BE_NONE = tuple(name for name in _FIELDS if CampaignConfig.model_fields[name].default is None)
 
 
 def _change(
@@ -87,8 +85,8 @@ def _change(
 ) -> None:
     """Change settings from the next decision on; decisions already taken stay.
 
-    The policy, the same or another, learns from the whole log. "none" takes --align, --fills-up or
-    --lateness away; parameter=null takes a parameter away.
+    The policy, the same or another, learns from the whole log. "none" takes --align, --completeness or
+    --max-lateness away; parameter=null takes a parameter away.
     """
     taken_away = {
         key: None
@@ -100,7 +98,7 @@ def _change(
     if parameter:
         changes["parameters"] = read_parameters(parameter)
     if not changes:
-        names = ", ".join("--" + name.replace("_", "-") for name in FIELDS)
+        names = ", ".join("--" + name.replace("_", "-") for name in _FIELDS)
         raise InvalidInput(f"say what to change: --parameter, {names}.")
     by = user_name(user)
     with opened(campaign) as found:
@@ -115,7 +113,7 @@ def _change(
         print(f"Changed. Now {found.settings.policy} with {parameters or 'no parameters'}.")
 
 
-change = with_fields(_change, FIELDS)
+change = with_fields(_change, _FIELDS)
 
 
 def finish(

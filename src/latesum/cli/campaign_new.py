@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from latesum._checks import InvalidInput
+from latesum.campaigns.config import CampaignConfig
 from latesum.cli.campaign_choice import choose_policy
 from latesum.cli.campaign_options import clock, opened_store, read_text, user_name
 from latesum.cli.file_options import (
@@ -23,25 +24,15 @@ from latesum.cli.file_options import (
     Thousands,
 )
 
-#: The options that are fields of `latesum.campaigns.config.CampaignConfig`, and what they mean. A test holds them
-#: equal; they are not read from the model, because every command would wait for it to be imported.
+#: Fields of a campaign's configuration as options, and what they mean.
 FIELDS = {
+    **{
+        name: field.description or ""
+        for name, field in CampaignConfig.model_fields.items()
+        if name not in ("name", "parameters")
+    },
     "options": "The options, separated by commas.",
-    "every": "What a bucket is: hour, day, week or number; by default day.",
-    "expected_rounds": "Rounds (visitors, ...) in a bucket; by default the plan's.",
-    "time_basis": "'arrival' or 'decision': by what your totals are dated.",
-    "zone": "The time zone of hours, days and weeks; by default UTC.",
-    "start": "The first bucket; by default now.",
     "regions": "Regions that show options of their own, separated by commas.",
-    "policy": "A name from `latesum policies`; by default the plan's, unmix, or with regions switchback.",
-    "range": "The least and the most that a round can bring; by default 0,1.",
-    "unit": "What totals count; by default successes.",
-    "usable_after": "How old a total must be to be used; by default 0 days.",
-    "lateness": "Values that come later after their bucket's end are not used.",
-    "fills_up": "'1 day: 0.6, 7 days: 1', or 'fit 7 days'.",
-    "align": "'week', or a number of buckets.",
-    "seed": "For policies that draw at random.",
-    "status_quo": "What was shown before the start: an option, other, none or unknown (the default).",
     "history": "A file of totals before the start, with the columns of `import`.",
 }
 #: Options that are parameters of the policy, as people say them.
@@ -258,7 +249,7 @@ def _curve(text: str) -> dict[str, float] | str:
         return {age.strip(): float(share) for age, share in pairs}
     except ValueError:
         raise InvalidInput(
-            f"--fills-up takes ages and shares, such as '1 day: 0.6, 7 days: 1', not {text!r}."
+            f"--completeness takes ages and shares, such as '1 day: 0.6, 7 days: 1', not {text!r}."
         ) from None
 
 
@@ -268,7 +259,7 @@ _READ: Mapping[str, Callable[[str], Any]] = {
     "regions": lambda text: [each.strip() for each in text.split(",")],
     "expected_rounds": _value,
     "range": _pair,
-    "fills_up": _curve,
+    "completeness": _curve,
     "align": _value,
     "seed": _value,
 }

@@ -95,4 +95,6 @@ class DemoCampaign:
             self._campaign.finish(user="the demo", reason="Its 90 days are over.")
 
     def _tell(self, day: int, visitors: int, sales: float) -> None:
-        self._campaign.record(day, rounds=visitors, total=sales, by="the demo", beyond_range=True)
+        self._campaign.record(
+            day, rounds=visitors, total=sales, by="the demo", allow_out_of_range=True
+        )

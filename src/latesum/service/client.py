@@ -212,20 +212,20 @@ class Client:
         status: str | None = None,
         shown: str | None = None,
         region: str | None = None,
-        even_if_final: bool = False,
-        beyond_range: bool = False,
+        overwrite_final: bool = False,
+        allow_out_of_range: bool = False,
     ) -> RowVerdict:
         """Set what is known of a bucket; when this returns, it is durable.
 
         Args:
             status: "provisional", "final" or "missing".
             shown: What was shown, if not what was decided.
-            even_if_final: Correct a final value.
-            beyond_range: The total is right, though out of its range.
+            overwrite_final: Correct a final value.
+            allow_out_of_range: The total is right, though out of its range.
         """
         body = {
             "rounds": rounds, "total": total, "status": status, "shown": shown,
-            "even_if_final": even_if_final, "beyond_range": beyond_range,
+            "overwrite_final": overwrite_final, "allow_out_of_range": allow_out_of_range,
         }  # fmt: skip
         given = {key: value for key, value in body.items() if value not in (None, False)}
         where = () if region is None else ("regions", region)
@@ -239,8 +239,8 @@ class Client:
         *,
         dry_run: bool = False,
         skip_unknown: bool = False,
-        even_if_final: bool = False,
-        beyond_range: bool = False,
+        overwrite_final: bool = False,
+        allow_out_of_range: bool = False,
         form: FileForm | None = None,
         only_this_file: bool = False,
     ) -> list[RowVerdict]:
@@ -250,14 +250,14 @@ class Client:
             rows: A CSV, Excel or Parquet file, or rows with `bucket`, `rounds`, `total`, ...
             dry_run: Only say what would happen.
             skip_unknown: Leave out unknown buckets.
-            even_if_final: Correct final values.
-            beyond_range: Totals out of range are right.
+            overwrite_final: Correct final values.
+            allow_out_of_range: Totals out of range are right.
             form: How a file is written (`latesum.files.FileForm`); the campaign remembers it.
             only_this_file: The campaign does not remember it.
         """
         parameters: dict[str, Any] = {
             "dry_run": dry_run, "skip_unknown": skip_unknown,
-            "even_if_final": even_if_final, "beyond_range": beyond_range,
+            "overwrite_final": overwrite_final, "allow_out_of_range": allow_out_of_range,
             "only_this_file": only_this_file,
         }  # fmt: skip
         if form is not None:

@@ -14,8 +14,7 @@ from pydantic import (
     WithJsonSchema,
 )
 
-from latesum.campaigns.changes import CHANGEABLE
-from latesum.campaigns.config import CampaignConfig
+from latesum.campaigns.config import CHANGEABLE, CampaignConfig
 from latesum.campaigns.vocabulary import (
     CampaignStatus,
     HealthLevel,
@@ -168,8 +167,10 @@ class Record(Body):
         None,
         description="What was shown, if not what was decided; several options with their shares.",
     )
-    even_if_final: Flag = Field(False, description="Correct a final value.")
-    beyond_range: Flag = Field(False, description="The total is right, though out of its range.")
+    overwrite_final: Flag = Field(False, description="Correct a final value.")
+    allow_out_of_range: Flag = Field(
+        False, description="The total is right, though out of its range."
+    )
 
 
 class PastRow(Body):

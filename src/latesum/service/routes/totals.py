@@ -68,8 +68,8 @@ async def _record(
         shown=record.shown,
         by=who.name,
         region=region,
-        even_if_final=record.even_if_final,
-        beyond_range=record.beyond_range,
+        overwrite_final=record.overwrite_final,
+        allow_out_of_range=record.allow_out_of_range,
     )
     cached.workers.metrics.records.labels(result.verdict).inc()
     cached.forget_status()
@@ -151,8 +151,10 @@ async def upload(
     dry_run: Annotated[bool, Query(description="Only say what would happen.")] = False,
     only_this_file: Annotated[bool, Query(description="Read the next files as before.")] = False,
     skip_unknown: Annotated[bool, Query(description="Leave out unknown buckets.")] = False,
-    even_if_final: Annotated[bool, Query(description="Correct final values.")] = False,
-    beyond_range: Annotated[bool, Query(description="Totals out of range are right.")] = False,
+    overwrite_final: Annotated[bool, Query(description="Correct final values.")] = False,
+    allow_out_of_range: Annotated[
+        bool, Query(description="Totals out of range are right.")
+    ] = False,
 ) -> Response:
     """Set many buckets, all or none, with a verdict for each row: a file, or rows in JSON.
 
@@ -172,7 +174,7 @@ async def upload(
         kind,
         form.to_json(),
         who.name,
-        (even_if_final, beyond_range, skip_unknown),
+        (overwrite_final, allow_out_of_range, skip_unknown),
         dry_run,
         not only_this_file,
     )

@@ -364,7 +364,7 @@ function setUpNew(form) {
     if (history) settings.history = history.rows;
     if (at("start")) settings.start = at("every") === "hour" ? `${at("start")} 00:00` : at("start");
     if (at("align") && !regions().length) settings.align = at("align");
-    if (at("fills_up")) settings.fills_up = at("fills_up");
+    if (at("completeness")) settings.completeness = at("completeness");
     if (at("parameters")) {
       settings.policy = at("policy");
       settings.parameters = JSON.parse(at("parameters"));
@@ -395,7 +395,7 @@ function setUpRecord(form) {
     for (const name of ["status", "shown"]) {
       if (form.elements[name].value.trim()) body[name] = form.elements[name].value.trim();
     }
-    for (const name of ["even_if_final", "beyond_range"]) {
+    for (const name of ["overwrite_final", "allow_out_of_range"]) {
       if (form.elements[name].checked) body[name] = true;
     }
     const bucket = encodeURIComponent(form.elements.bucket.value.trim());
@@ -436,7 +436,7 @@ function setUpUpload(form) {
       const value = form.elements[name].value.trim();
       if (value) asked.set(name, value);
     }
-    for (const name of ["only_this_file", "skip_unknown", "even_if_final", "beyond_range"]) {
+    for (const name of ["only_this_file", "skip_unknown", "overwrite_final", "allow_out_of_range"]) {
       if (form.elements[name].checked) asked.set(name, "true");
     }
     asked.set("add_up", form.elements.add_up.checked); // the campaign remembers it, so it is said both ways
