@@ -170,3 +170,13 @@ def test_a_no_go_is_set_up_with_a_warning(latesum, campaign, tmp_path):
     code, out, err = campaign(2, *new)
     assert code == 0, err
     assert "is a no-go, and is set up all the same" in " ".join(out.split())
+
+
+def test_a_region_with_other_capitals_is_named_as_the_campaign_writes_it(campaign, tmp_path):
+    assert campaign(2, *NEW, "--late", "about 2 days")[0] == 0
+    assert campaign(2, "next")[0] == 0
+    report = tmp_path / "report.csv"
+    report.write_text("date,region,rounds,total\n2026-03-02,North ,4100,140\n")
+    code, out, _ = campaign(3, "import", report)
+    assert code == 2
+    assert "'North' is written 'north'" in " ".join(out.split())

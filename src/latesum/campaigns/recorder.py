@@ -87,7 +87,12 @@ class Recorder:
         bucket, region, settings = row.bucket, row.region, self.settings
         label = settings.buckets.label(bucket)
         if region not in self.state.parts:
+            same = [each for each in settings.regions if each.casefold() == region.casefold()]
             note = f"there is no region {region!r}; the regions are {', '.join(settings.regions)}."
+            if same:
+                note = (
+                    f"the region {region!r} is written {same[0]!r} in this campaign; write it so."
+                )
             return Recorded(bucket, label, "unknown bucket", note=note, region=region)
         part, completeness = self.state.parts[region], self._completeness[region]
         if bucket not in part.decisions:
