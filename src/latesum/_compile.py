@@ -51,14 +51,16 @@ def cache_folder() -> Path | None:
             pass
     except OSError as problem:
         _LOGGER.warning(
-            "compiled kernels cannot be kept in %s (%s), so every process compiles them again; name "
-            "a folder that can be written with LATESUM_CACHE_DIR.", folder, problem.strerror
-        )  # fmt: skip
+            "compiled kernels cannot be kept in %s (%s), so every process compiles them again; "
+            "name a folder that can be written with LATESUM_CACHE_DIR.",
+            folder,
+            problem.strerror,
+        )
         return None
     if new:
         _LOGGER.warning(
-            "compiling kernels at their first use, once per machine; `latesum warm-up` compiles all of "
-            "them at once."
+            "compiling kernels at their first use, once per machine; `latesum warm-up` compiles "
+            "all of them at once."
         )
     return folder
 

@@ -1,4 +1,4 @@
-"""Rewards under way as counts: none is lost or made, however often the time stops, and the law is right."""
+"""Rewards in flight as counts: none is lost or made, however often the time stops, and the law is right."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from latesum.delays import parse
 from latesum.simulation import Problem
 from latesum.simulation.cohorts import Cohorts
-from latesum.simulation.later import Later
+from latesum.simulation.in_flight import InFlight
 from latesum.simulation.rewards import Constant
 
 
@@ -26,12 +26,12 @@ def test_a_long_history_of_short_blocks_is_not_looked_at_again_and_again():
     cohorts = Cohorts(parse("exponential(50000)"))
     rng = np.random.default_rng(1)
     cohorts.send(100_000, 100_000, 0.5, rng)
-    under_way = 0
+    in_flight = 0
     for end in range(100_000, 101_000):
         _, known = cohorts.move_to(end, rng)
-        under_way += len(known)
+        in_flight += len(known)
     assert cohorts.left == 0
-    assert under_way > 15_000
+    assert in_flight > 15_000
 
 
 def test_what_arrives_in_many_short_windows_has_the_right_mean_and_spread():
@@ -41,7 +41,7 @@ def test_what_arrives_in_many_short_windows_has_the_right_mean_and_spread():
     samples = []
     for number in range(400):
         rng = np.random.default_rng([2, number])
-        cohorts, later = Cohorts(delay), Later()
+        cohorts, later = Cohorts(delay), InFlight()
         cohorts.send(ends[0], plays, mean, rng)
         row = []
         for end in ends:
@@ -62,7 +62,7 @@ def test_later_gives_each_reward_in_its_round():
     rng = np.random.default_rng(3)
     rounds, rewards = rng.integers(1, 50_000, 2_000), rng.random(2_000)
     rounds[:6] = (1, 4_095, 4_096, 4_097, 30_000, 50_000)  # some arrive just then
-    later = Later()
+    later = InFlight()
     for start in range(0, 2_000, 100):
         later.add(rounds[start : start + 100], rewards[start : start + 100])
     for end in (1, 4_095, 4_096, 4_097, 30_000, 50_000):

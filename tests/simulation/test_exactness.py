@@ -79,23 +79,32 @@ COINS = (bernoulli(0.4), bernoulli(0.7))
 
 CASES = {
     "short delays, long blocks": Case(
-        Problem([0.4, 0.7], "uniform(0, 10)"), COINS, (uniform(0, 10),) * 2,
+        Problem([0.4, 0.7], "uniform(0, 10)"),
+        COINS,
+        (uniform(0, 10),) * 2,
         ((0, 60), (1, 45), (0, 30)),
     ),
     "blocks shorter than the delays": Case(
-        Problem([0.4, 0.7], "uniform(0, 40)"), COINS, (uniform(0, 40),) * 2,
+        Problem([0.4, 0.7], "uniform(0, 40)"),
+        COINS,
+        (uniform(0, 40),) * 2,
         ((0, 25), (1, 7), (0, 30)),
     ),
     "blocks of one round": Case(
-        Problem([0.4, 0.7], "uniform(0, 3)"), COINS, (uniform(0, 3),) * 2,
+        Problem([0.4, 0.7], "uniform(0, 3)"),
+        COINS,
+        (uniform(0, 3),) * 2,
         ((1, 1), (0, 1), (1, 1)),
     ),
     "exponential": Case(
-        Problem([0.4, 0.7], "exponential(15)"), COINS, (exponential(15),) * 2,
+        Problem([0.4, 0.7], "exponential(15)"),
+        COINS,
+        (exponential(15),) * 2,
         ((1, 50), (0, 20), (1, 35)),
     ),
     "one delay per arm": Case(
-        Problem([0.4, 0.7], ["uniform(20, 30)", "geometric(4)"]), COINS,
+        Problem([0.4, 0.7], ["uniform(20, 30)", "geometric(4)"]),
+        COINS,
         (uniform(20, 30), lambda count, rng: rng.geometric(0.2, count) - 1),
         ((0, 40), (1, 25), (0, 45)),
     ),
@@ -114,29 +123,43 @@ CASES = {
             bernoulli(0.7),
         ),
         (lomax(1.5, 20),) * 2,
-        ((0, 80), (1, 120), (0, 60)), part=10,
+        ((0, 80), (1, 120), (0, 60)),
+        part=10,
     ),
     "far tail with a small table": Case(
-        Problem([0.4, 0.7], "pareto(1.3, 30)"), COINS, (lomax(1.3, 30),) * 2,
-        ((1, 300), (0, 90), (1, 200)), part=10, largest_table=8,
+        Problem([0.4, 0.7], "pareto(1.3, 30)"),
+        COINS,
+        (lomax(1.3, 30),) * 2,
+        ((1, 300), (0, 90), (1, 200)),
+        part=10,
+        largest_table=8,
     ),
     "Beta rewards, far tail with a small table": Case(
         Problem([Beta(2, 3), 0.7], "mixture((0.1, uniform(30, 200)), (0.9, uniform(0, 5)))"),
         (lambda count, rng: rng.beta(2, 3, count), bernoulli(0.7)),
         (rarely(0.1, uniform(30, 200), uniform(0, 5)),) * 2,
-        ((0, 150), (1, 64), (0, 37)), runs=2500, part=10, largest_table=8,
+        ((0, 150), (1, 64), (0, 37)),
+        runs=2500,
+        part=10,
+        largest_table=8,
     ),
     "far tail of a short table": Case(
-        Problem([0.4, 0.7], "exponential(30)"), COINS, (exponential(30),) * 2,
-        ((1, 300), (0, 90), (1, 200)), part=10, tail_share=0.2,
+        Problem([0.4, 0.7], "exponential(30)"),
+        COINS,
+        (exponential(30),) * 2,
+        ((1, 300), (0, 90), (1, 200)),
+        part=10,
+        tail_share=0.2,
     ),
     "rare delays beyond the table": Case(
         Problem([0.02, 0.7], "mixture((0.05, uniform(3000, 12000)), (0.95, constant(2)))"),
         (bernoulli(0.02), bernoulli(0.7)),
         (rarely(0.05, uniform(3000, 12000), uniform(2, 2)),) * 2,
-        ((1, 9000), (0, 5000), (0, 3000)), runs=1000, part=10,
+        ((1, 9000), (0, 5000), (0, 3000)),
+        runs=1000,
+        part=10,
     ),
-}  # fmt: skip
+}
 
 LEVEL = ERROR_RATE / (len(CASES) * len(REFERENCES) * TESTS_PER_COMPARISON)
 
@@ -172,10 +195,14 @@ def p_values(one: np.ndarray, other: np.ndarray) -> dict[str, float]:
     """Tests of whether two samples of three totals have the same joint law."""
     found = {"joint table": _joint_table(one, other)}
     combinations = {
-        "first": (1, 0, 0), "second": (0, 1, 0), "third": (0, 0, 1), "all": (1, 1, 1),
-        "first and second": (1, 1, 0), "second less third": (0, 1, -1),
+        "first": (1, 0, 0),
+        "second": (0, 1, 0),
+        "third": (0, 0, 1),
+        "all": (1, 1, 1),
+        "first and second": (1, 1, 0),
+        "second less third": (0, 1, -1),
         "third less first": (-1, 0, 1),
-    }  # fmt: skip
+    }
     for name, weights in combinations.items():
         found[name] = stats.ks_2samp(one @ weights, other @ weights, method="asymp").pvalue
     for i, j in itertools.combinations(range(3), 2):
@@ -253,9 +280,9 @@ def test_small_tables_do_reach_the_far_tail(small_tables) -> None:
             assert table.tail[0] > 0.05
 
 
-def loses_what_is_under_way(world: World, arm: int, rounds: int) -> float:
+def loses_what_is_in_flight(world: World, arm: int, rounds: int) -> float:
     world._carry[:] = 0
-    world._later.clear()
+    world._in_flight.clear()
     world._cohorts.clear()
     return world.play(arm, rounds)
 
@@ -274,7 +301,7 @@ def forgets_the_far_tail(world: World, arm: int, rounds: int) -> float:
 
 
 def forgets_what_is_not_sure(world: World, arm: int, rounds: int) -> float:
-    """Takes all rewards of a cohort for arrived or for under way."""
+    """Takes all rewards of a cohort for arrived or for in flight."""
     for cohorts, _ in world._cohorts.values():
         cohorts._new_plays = lambda which, rng: np.full(len(which), 1 << 40)
     return world.play(arm, rounds)
@@ -288,11 +315,11 @@ def keeps_those_that_arrived(world: World, arm: int, rounds: int) -> float:
 
 
 MUTANTS = {
-    "short delays, long blocks": [loses_what_is_under_way],
+    "short delays, long blocks": [loses_what_is_in_flight],
     "blocks shorter than the delays": [carries_one_round_late],
     "far tail of a short table": [forgets_the_far_tail],
     "far tail with a small table": [forgets_what_is_not_sure, keeps_those_that_arrived],
-    "rare delays beyond the table": [keeps_those_that_arrived, loses_what_is_under_way],
+    "rare delays beyond the table": [keeps_those_that_arrived, loses_what_is_in_flight],
 }
 
 

@@ -68,9 +68,11 @@ def assert_same_law(one, other, limit=4.5):
 @pytest.mark.parametrize("how", ["play", "play_rounds"])
 def test_a_changing_world_is_that_of_the_loop(how, count):
     problem = FieldProblem(
-        [0.6, 0.3], ["uniform(0, 60)", "exponential(15)"],
-        calendar=CALENDAR, background=Background(0.05, counts=True),
-    )  # fmt: skip
+        [0.6, 0.3],
+        ["uniform(0, 60)", "exponential(15)"],
+        calendar=CALENDAR,
+        background=Background(0.05, counts=True),
+    )
 
     def shortcut(rng):
         world = problem.start(rng=rng)
@@ -104,9 +106,12 @@ def test_whether_it_ended_on_the_best_is_that_of_the_end():
     calendar = Calendar(step=100, drift_to=(0.7, 0.5), drift_over=1000)
     problem = FieldProblem([0.5, 0.7], "uniform(0, 10)", calendar=calendar)
     result = compare(
-        problem, {"first": Oracle(2, 1000, 0), "second": Oracle(2, 1000, 1)}, 1000,
-        replications=1, seed=1,
-    )  # fmt: skip
+        problem,
+        {"first": Oracle(2, 1000, 0), "second": Oracle(2, 1000, 1)},
+        1000,
+        replications=1,
+        seed=1,
+    )
     assert [row.ended_on_best for row in result.summary()] == [1.0, 0.0]
 
 
@@ -178,17 +183,22 @@ def test_missing_totals_are_never_learned_from():
 def test_a_sum_over_several_options_is_of_no_use():
     problem = FieldProblem([0.5, 0.6], "constant(0)", reporting=Reporting(together=2, summed=True))
     result = compare(
-        problem, {"turns": RoundRobin(2, block=10), "pairs": RoundRobin(2, block=20)}, 200,
-        replications=2, seed=1, bucket=10,
-    )  # fmt: skip
+        problem,
+        {"turns": RoundRobin(2, block=10), "pairs": RoundRobin(2, block=20)},
+        200,
+        replications=2,
+        seed=1,
+        bucket=10,
+    )
     assert len(result.summary()) == 2
 
 
 def test_poor_reports_do_not_stop_odaaf():
     problem = FieldProblem(
-        [0.3, 0.8], "uniform(0, 20)",
+        [0.3, 0.8],
+        "uniform(0, 20)",
         reporting=Reporting(missing=0.2, noise=1.0, final_after=2, first_share=0.8, together=2),
-    )  # fmt: skip
+    )
     policy = ODAAF(2, 20_000, mean_delay=10)
     result = compare(problem, {"ODAAF": policy}, 20_000, replications=10, seed=1, bucket=100)
     assert result.summary()[0].ended_on_best == 1.0
@@ -213,11 +223,22 @@ def test_buckets_at_once_decide_as_buckets_one_by_one():
         (lambda: Calendar(step=0), "at least 1"),
         (lambda: Calendar(step=10, drift_to=(0.1, 0.2)), "both"),
         (lambda: Calendar.weekly(100, weekdays=[1, 1]), "7 days"),
-        (lambda: FieldProblem([0.5, 0.9], "constant(1)", calendar=Calendar(10, (1.5,))), "exceeds 1"),
+        (
+            lambda: FieldProblem([0.5, 0.9], "constant(1)", calendar=Calendar(10, (1.5,))),
+            "exceeds 1",
+        ),
         (lambda: Reporting(missing=2), "at most 1"),
-        (lambda: simulate(FieldProblem([0.5, 0.9], "constant(1)", reporting=Reporting()), RoundRobin(2), 10, seed=1), "bucket"),
+        (
+            lambda: simulate(
+                FieldProblem([0.5, 0.9], "constant(1)", reporting=Reporting()),
+                RoundRobin(2),
+                10,
+                seed=1,
+            ),
+            "bucket",
+        ),
     ],
-)  # fmt: skip
+)
 def test_nonsense_is_refused(build, says):
     with pytest.raises(InvalidInput, match=says):
         build()
@@ -239,9 +260,12 @@ def test_delays_per_option_are_kept():
 def test_permuted_arms_keep_their_drift_and_all_else():
     calendar = Calendar(50, (1.0, 0.5), drift_to=(0.9, 0.1, 0.4), drift_over=1_000)
     problem = FieldProblem(
-        [0.2, 0.5, 0.3], ["constant(1)", "poisson(30)", "uniform(0, 9)"], calendar=calendar,
-        background=Background(0.3, 0.1), reporting=Reporting(missing=0.5),
-    )  # fmt: skip
+        [0.2, 0.5, 0.3],
+        ["constant(1)", "poisson(30)", "uniform(0, 9)"],
+        calendar=calendar,
+        background=Background(0.3, 0.1),
+        reporting=Reporting(missing=0.5),
+    )
     order = [1, 2, 0]
     permuted = problem.permuted(order)
     for rounds in (0, 400, 5_000):

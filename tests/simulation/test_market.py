@@ -10,9 +10,17 @@ from latesum.errors import InvalidInput
 from latesum.simulation.market import Market
 
 QUIET = Market(
-    buckets=40, weekday=0, traffic=0, traffic_noise=0, walk=0, region_walk=0, shocks=0, noise=0,
-    sales=50_000, visitors=1_000_000,
-)  # fmt: skip
+    buckets=40,
+    weekday=0,
+    traffic=0,
+    traffic_noise=0,
+    walk=0,
+    region_walk=0,
+    shocks=0,
+    noise=0,
+    sales=50_000,
+    visitors=1_000_000,
+)
 
 
 def played(law, options=None, seed=1):

@@ -68,7 +68,7 @@ fewer = settings(max_examples=2 * settings.default.max_examples // 5)
 @given(plays=plays, seed=st.integers(0, 2**32))
 @fewer
 def test_no_reward_is_lost_or_made(delay, plays, seed) -> None:
-    """Every play earns 1, so what was seen and what is under way is the number of rounds."""
+    """Every play earns 1, so what was seen and what is in flight is the number of rounds."""
     world = start(Problem([Constant(1), 1.0], [delay, "pareto(1.5, 20)"]), seed)
     seen = 0.0
     for arm, rounds, one_by_one in plays:

@@ -25,13 +25,20 @@ CASES = {
     "Beta rewards": (Problem([Beta(2, 3), 0.7], "poisson(8)"), 0, 60, ((1, 10), (0, 20)), None),
     "no arm": (Problem([0.4, 0.7], "exponential(9)"), 0.9, 300, ((0, 12), (1, 20)), None),
     "a calendar": (
-        FieldProblem([0.4, 0.7], "exponential(10)", calendar=WEEK), 1, 180, ((0, 12), (1, 20)), 8,
+        FieldProblem([0.4, 0.7], "exponential(10)", calendar=WEEK),
+        1,
+        180,
+        ((0, 12), (1, 20)),
+        8,
     ),
     "no arm, a calendar": (
-        FieldProblem([0.4, 0.7], "exponential(10)", calendar=WEEK), 0.9, 180, ((0, 12), (1, 20)),
+        FieldProblem([0.4, 0.7], "exponential(10)", calendar=WEEK),
+        0.9,
+        180,
+        ((0, 12), (1, 20)),
         None,
     ),
-}  # fmt: skip
+}
 
 
 def _totals(play, runs):
@@ -77,21 +84,23 @@ def test_the_pipeline_is_that_of_a_world_in_which_it_was_really_played(name, run
     mine, theirs = _totals(shortcut, runs), _totals(played, runs)
     limit = ERROR_RATE / (3 * len(CASES))
     for one, other in (
-        (mine[:, 0], theirs[:, 0]), (mine[:, 1], theirs[:, 1]), (mine.sum(1), theirs.sum(1)),
-    ):  # fmt: skip
+        (mine[:, 0], theirs[:, 0]),
+        (mine[:, 1], theirs[:, 1]),
+        (mine.sum(1), theirs.sum(1)),
+    ):
         assert stats.ks_2samp(one, other).pvalue > limit
     # The tests would notice a pipeline that is not there.
     assert stats.ks_2samp(_totals(empty, runs)[:, 0], theirs[:, 0]).pvalue < 1e-9
 
 
-def test_what_is_under_way_is_the_mean_delay_times_the_mean():
+def test_what_is_in_flight_is_the_mean_delay_times_the_mean():
     """Error rate 0.3% (three standard errors)."""
     problem = Problem([0.3, 0.6], "pareto(2.5, 40)")
-    under_way = np.array(
+    in_flight = np.array(
         [problem.start(rng=np.random.default_rng(i), status_quo=1).outstanding for i in range(1000)]
     )
     expected = 0.6 * problem.delay.mean
-    assert abs(under_way.mean() - expected) < 3 * under_way.std() / np.sqrt(len(under_way))
+    assert abs(in_flight.mean() - expected) < 3 * in_flight.std() / np.sqrt(len(in_flight))
 
 
 def test_a_calendar_is_followed_before_the_start_and_a_drift_is_not():
@@ -116,7 +125,7 @@ def test_nonsense_is_refused(delay, status_quo, says):
         Problem([0.4, 0.7], delay).start(rng=np.random.default_rng(1), status_quo=status_quo)
 
 
-def test_a_delay_without_a_mean_would_have_infinitely_much_under_way(monkeypatch):
+def test_a_delay_without_a_mean_would_have_infinitely_much_in_flight(monkeypatch):
     problem = Problem([0.4, 0.7], "pareto(1.1, 5)")
     monkeypatch.setattr(type(problem.delay), "mean", np.inf)
     with pytest.raises(InvalidInput, match="no finite mean"):

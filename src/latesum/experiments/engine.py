@@ -74,8 +74,8 @@ def run_timed(chunk: Chunk) -> Timed:
 class _Pace:
     """Which share of all work is done: settings differ in what a run costs.
 
-    What a run costs is what those of its setting have cost so far. Where none is done, it is what was
-    measured before, or the mean of the others.
+    What a run costs is what those of its setting have cost so far. Where none is done, it is what
+    was measured before, or the mean of the others.
     """
 
     def __init__(
@@ -211,11 +211,12 @@ def run(
         again: Make anew what is in the store.
         announce: With a store, called with what there is to do before it is begun.
         progress: True for a bar, in a notebook or on a terminal; or a function that is called as
-            `progress(done, all, what)` from time to time. The numbers are runs, or milliseconds of work
-            where it was measured how long the runs of each setting take; both are 0 while kernels compile.
+            `progress(done, all, what)` from time to time. The numbers are runs, or milliseconds of
+            work where it was measured how long the runs of each setting take; both are 0 while
+            kernels compile.
         what: What `progress` is told that this is.
-        known: The first runs of each setting, as far as they were made already; None where there are none.
-            They are not made again. A store knows that itself.
+        known: The first runs of each setting, as far as they were made already; None where there
+            are none. They are not made again. A store knows that itself.
 
     >>> from latesum import Problem
     >>> from latesum.experiments.spec import RunSpec
@@ -294,7 +295,7 @@ def _in_memory(
 
 
 def _cuts(first: int, count: int, size: int) -> list[int]:
-    """Where the runs of a setting are cut: the first by itself, since it says what the others cost."""
+    """Where the runs of a setting are cut: the first alone, since it says what the others cost."""
     if first >= count:
         return []
     return [first, *range(first + 1, count, size), count]
@@ -352,7 +353,7 @@ def _seconds_per_run(setting: AnySetting) -> float:
         _shortest(setting)
         seconds = _seconds(setting.shortened(tenth))
         if 10 * seconds > _LONG_RUN:
-            # By how much a run ten times as long costs more: at most tenfold, often next to nothing.
+            # What a run ten times as long costs more: at most tenfold, often next to nothing.
             growth = seconds / (_seconds(setting.shortened(max(1, tenth // 10))) or seconds)
             _measured[setting.digest] = seconds * min(max(growth, 1.0), 10.0)
         else:

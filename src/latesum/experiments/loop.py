@@ -1,4 +1,6 @@
-"""The loop of a simulated run: a policy asks for a block, the world plays it, the policy is told its total.
+"""The loop of a simulated run.
+
+A policy asks for a block, the world plays it, the policy is told its total.
 
 `Reports` says when totals become known. Between the policy and the loop stands a feed, which
 decides on what is known by then and for how long, and takes in what was played.

@@ -318,7 +318,7 @@ class RunSpec:
         if isinstance(policy, AttributedPolicy):
             if self.status_quo is not None:
                 raise InvalidInput(
-                    f"{policy.name} begins with nothing under way: leave `status_quo` out."
+                    f"{policy.name} begins with nothing in flight: leave `status_quo` out."
                 )
             if self.reports != Reports():
                 raise InvalidInput(

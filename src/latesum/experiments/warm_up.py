@@ -63,10 +63,10 @@ def warm_up(workers: int = 1) -> WarmedUp:
 
 
 def _parts() -> list[str]:
-    """What is played in one piece, by policy and by `_MARKETS`: a worker takes the next when it is done with one.
+    """What is played in one piece, by policy and by `_MARKETS`; a worker takes one at a time.
 
-    The first ones share no kernels, so that no two workers compile the same at the same time: what worlds and draws need is
-    compiled with `round-robin`, a short piece. Then comes what takes longest.
+    The first ones share no kernels, so that no two workers compile the same at the same time: what
+    worlds need is compiled with `round-robin`, a short piece. Then comes what takes longest.
     """
     first = ["round-robin", "qpm-d", "unmix", _MARKETS, "flow", "odaaf"]
     return first + [name for name in registry.available(None) if name not in first]
@@ -108,7 +108,7 @@ def _play_market() -> None:
 
 
 def _used_here() -> tuple[set[str], set[str]]:
-    """The kernels, with their types of arguments, that were compiled in this process, and those that were found."""
+    """The kernels, with their types of arguments, that this process compiled, and those found."""
     compiled: set[str] = set()
     loaded: set[str] = set()
     for name, module in list(sys.modules.items()):

@@ -1,4 +1,4 @@
-"""Plays whose rewards are under way for long, as counts: how `World` plays delays of any length.
+"""Plays whose rewards are in flight for long, as counts: how `World` plays delays of any length.
 
 A cohort is a block of consecutive plays. Each of its rewards has a level, uniform on (0, 1]: its
 delay is the smallest k with P(delay > k) below the level. Of a cohort it is known how many rewards
@@ -8,7 +8,7 @@ have a level of at most `alive`; all others have arrived. When the time moves on
   cohort's last play, has arrived wherever in the cohort it was earned: these are counted;
 - one whose level exceeds P(delay > far) only, far being the distance to its first play, has
   arrived or not: its level and its play are drawn, no play twice, and decide it, now and later;
-- all others are still under way, and `alive` is P(delay > far).
+- all others are still in flight, and `alive` is P(delay > far).
 
 The counts are binomial, so this is exact. Plays nearer to the end of a block than most delays are
 long are in cohorts of about the square root of that, and those further off in ever longer ones: a
@@ -41,7 +41,7 @@ _TINY = np.finfo(np.float64).tiny
 
 
 class Cohorts:
-    """The rewards under way of one kind, of which all have the same delay.
+    """The rewards in flight of one kind, of which all have the same delay.
 
     Args:
         delay: The delay.
@@ -61,11 +61,11 @@ class Cohorts:
 
     @property
     def left(self) -> int:
-        """How many rewards are under way."""
+        """How many rewards are in flight."""
         return int(self._left.sum()) + len(self._plays)
 
     def send(self, end: int, rounds: int, mean: float, rng: np.random.Generator) -> None:
-        """Add the plays of a block that ends with round `end`; each has a reward by the chance `mean`."""
+        """Add the plays of a block that ends with round `end`; `mean` is the chance of a reward."""
         cut = int(np.searchsorted(self._edges, rounds, side="left"))
         edges = np.append(self._edges[:cut], rounds)
         size = np.diff(edges)
@@ -84,7 +84,7 @@ class Cohorts:
         return self._tidy(self._place(arrived, unsure, rng), rng)
 
     def _at_both_ends(self) -> tuple[Floats, Floats]:
-        """Below which levels rewards of the last and of the first play of each cohort are under way."""
+        """Below which levels rewards of each cohort's last and first play are in flight."""
         cohorts, far = len(self._first), self._end - self._first
         at_both = self._delay.survival(np.concatenate([far + 1 - self._size, far]))
         at_near = np.minimum(at_both[:cohorts], self._alive)
@@ -98,9 +98,9 @@ class Cohorts:
         between = at_near[which] - rng.random(len(which)) * (at_near - at_far)[which]
         plays = np.concatenate([self._plays, self._new_plays(which, rng)])
         levels = np.concatenate([self._levels, between])
-        under_way = survival(end - plays) >= levels
-        count = int(arrived.sum()) + len(plays) - int(under_way.sum())
-        self._plays, self._levels = plays[under_way], levels[under_way]
+        in_flight = survival(end - plays) >= levels
+        count = int(arrived.sum()) + len(plays) - int(in_flight.sum())
+        self._plays, self._levels = plays[in_flight], levels[in_flight]
         self._left, self._alive = self._left - arrived - unsure, at_far
         self._drawn = self._drawn + unsure
         self._looked_at += len(unsure)
@@ -119,7 +119,7 @@ class Cohorts:
         return count, known
 
     def resolve(self, rng: np.random.Generator) -> Integers:
-        """The rounds in which all that is under way arrives; nothing is left here."""
+        """The rounds in which all that is in flight arrives; nothing is left here."""
         rounds = self._resolve(np.ones(len(self._first), dtype=bool), rng)
         drawn = self._plays + self._delay._first_below(self._levels, self._end - self._plays)
         self._plays, self._levels = _NONE, np.zeros(0)

@@ -1,7 +1,7 @@
-"""A market: regions of different size, weekdays, drift, shocks and holidays, and sales that come late.
+"""A market: regions of different size, weekdays, drift, shocks, holidays and late sales.
 
-Season and drift act when a visitor comes, and his sale arrives later. In every run all of it is drawn anew;
-policies that meet the same run meet the same market.
+Season and drift act when a visitor comes, and the sale arrives later. In every run all is drawn
+anew; policies that meet the same run meet the same market.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from latesum._plugins import Registry
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-#: Functions that give the demand of a market in place of a drawn one: of a generator, buckets and regions.
+#: Functions that give the demand of a market in place of a drawn one, by a generator, buckets and
+#: regions.
 DEMANDS = Registry("demand", "latesum.demands")
 _DELAYS = ("exponential", "gamma", "lognormal", "two-part")
 #: The market has been open for this many mean delays before its history.
@@ -29,7 +30,7 @@ _OPEN_BEFORE = 8
 
 
 class Demand(NamedTuple):
-    """What a function of `DEMANDS` gives: the demand by bucket and region, and which buckets are holidays.
+    """What a function of `DEMANDS` gives: the demand by bucket and region, and the holidays.
 
     Args:
         values: Positive numbers, of which only the proportions count.
@@ -57,8 +58,8 @@ class Market:
         one_better: Whether all options are the same but one that is drawn; it may be the first.
         status_quo_best: With `one_better`, whether the better one is always the first.
         delay: The mean delay in buckets.
-        shape: The law of the delay: "exponential", "gamma" (of shape 2), "lognormal" (of sigma 1) or
-            "two-part" (70% of mean a fifth, 30% of mean 2.87 times as long).
+        shape: The law of the delay: "exponential", "gamma" (of shape 2), "lognormal" (of sigma 1)
+            or "two-part" (70% of mean a fifth, 30% of mean 2.87 times as long).
         best_later: The best option's delay is this times that of the others.
         spread: How many times as large the largest region is as the smallest.
         weekday: How far the rate differs by weekday, at most.
@@ -83,14 +84,14 @@ class Market:
         novelty_halves: After how many buckets of being shown half of that is left.
         spill: How much of a region's effect follows what the other regions show.
         week_end: What the first option's effect is more at week-ends.
-        before: What ran until the start: the "status quo", "nothing", or something "other" that is no
-            option (and 20% worse).
-        demand: "package.module:function" that draws the demand of every bucket and region, in place of
-            levels, weekdays, walks, shocks and noise.
-        rounds: What is told of the visitors: them ("visitors"), them with 10% of noise ("rough"), or that
-            all buckets are alike ("constant").
-        dated: Whether a total has what arrived in its bucket ("arrival"), or what its visitors bought
-            ("decision").
+        before: What ran until the start: the "status quo", "nothing", or something "other" that is
+            no option (and 20% worse).
+        demand: "package.module:function" that draws the demand of every bucket and region, in place
+            of levels, weekdays, walks, shocks and noise.
+        rounds: What is told of the visitors: them ("visitors"), them with 10% of noise ("rough"),
+            or that all buckets are alike ("constant").
+        dated: Whether a total has what arrived in its bucket ("arrival"), or what its visitors
+            bought ("decision").
         report_lag: After how many further buckets a total is known.
         restated: For how many buckets after that it is off.
         first_share: By which factor it is off until then, on average (and 3% of noise).
@@ -157,9 +158,20 @@ class Market:
             finite_number(getattr(self, name), f"`{name}`", above=0)
         finite_number(self.spread, "the spread of the regions", at_least=1)
         for name in (
-            "effects", "weekday", "region_weekday", "traffic", "traffic_noise", "hours", "walk",
-            "region_walk", "shocks", "noise", "overdispersion", "order_spread", "differences",
-        ):  # fmt: skip
+            "effects",
+            "weekday",
+            "region_weekday",
+            "traffic",
+            "traffic_noise",
+            "hours",
+            "walk",
+            "region_walk",
+            "shocks",
+            "noise",
+            "overdispersion",
+            "order_spread",
+            "differences",
+        ):
             finite_number(getattr(self, name), f"`{name}`", at_least=0)
         for name in ("background", "persistence", "spill", "missing"):
             finite_number(getattr(self, name), f"`{name}`", at_least=0, at_most=0.99)
@@ -278,7 +290,7 @@ class MarketWorld:
         return shown
 
     def totals(self, until: int) -> Floats:
-        """The totals of all buckets before one as they are known at its start; NaN where they are not.
+        """The totals of earlier buckets as known at the start of one; NaN where they are not.
 
         Args:
             until: The bucket.
@@ -383,9 +395,11 @@ class MarketWorld:
         level = level + law.noise * rng.standard_normal((n, regions))
         after = np.clip((np.arange(n) - self._start) / law.buckets, 0, 1)
         level = level + math.log1p(law.trend) * after[:, None]
-        visits = law.visitors * sizes * np.exp(
-            traffic[day][:, None] + law.traffic_noise * rng.standard_normal((n, regions))
-        )  # fmt: skip
+        visits = (
+            law.visitors
+            * sizes
+            * np.exp(traffic[day][:, None] + law.traffic_noise * rng.standard_normal((n, regions)))
+        )
         if law.holiday:
             places = self._start + np.array(self.holidays)
             where = slice(None) if law.holiday_everywhere else int(np.argmax(sizes))

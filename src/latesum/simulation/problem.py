@@ -6,8 +6,8 @@ of the other L - D is one draw. So a block costs O(D), whatever L is, exactly in
 Delays with a longer tail than their table are exact too. A play at distance i >= D from the end
 spills over only if its delay exceeds i. Distances are taken in blocks [D, 2D), [2D, 4D), ...; in
 the block from s on, a binomial number of plays has a delay above s, and only those are looked at
-one by one. Next to none is: where more than a few delays are longer than a table, plays are kept in cohorts
-(`latesum.simulation.cohorts`), and a block costs about the square root of D.
+one by one. Next to none is: where more than a few delays are longer than a table, plays are kept in
+cohorts (`latesum.simulation.cohorts`), and a block costs about the square root of D.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from latesum._render import new_table
 from latesum.delays import Delay, parse
 from latesum.delays.base import Integers, Table
 from latesum.simulation.cohorts import Cohorts
-from latesum.simulation.later import Later
+from latesum.simulation.in_flight import InFlight
 from latesum.simulation.reward_text import parse_reward
 from latesum.simulation.rewards import Bernoulli, Floats, Reward
 
@@ -110,7 +110,7 @@ class Problem:
         return self.gaps[arm] == 0
 
     def permuted(self, order: Sequence[int]) -> Problem:
-        """The same arms, with their delays, in another order: arm `j` is now arm `order[j]` of this.
+        """The same arms and delays in another order: arm `j` is now arm `order[j]` of this.
 
         Args:
             order: The arms, in the new order.
@@ -120,9 +120,8 @@ class Problem:
         Problem([0.9, 0.2, 0.5], ['constant(3)', 'constant(1)', 'constant(2)'])
         """
         order = self._checked_order(order)
-        result = object.__new__(
-            Problem
-        )  # all arms and delays were looked at when this one was made
+        # All arms and delays were checked when this one was made.
+        result = object.__new__(Problem)
         result.arms = tuple(self.arms[arm] for arm in order)
         result.delays = tuple(self.delays[arm] for arm in order)
         return result
@@ -158,8 +157,8 @@ class Problem:
 
         Args:
             rng: The generator to draw from.
-            status_quo: What was played until now, for ever: an arm (a whole number), a reward or its
-                mean that is no arm, or None: nothing, so that nothing is under way.
+            status_quo: What was played until now, for ever: an arm (a whole number), a reward or
+                its mean that is no arm, or None: nothing, so that nothing is in flight.
             at: The round in which the world begins, for means that change; negative if it begins
                 before a campaign does.
 
@@ -183,9 +182,13 @@ class Problem:
         table = new_table(None, ["arm", "reward", "mean", "gap", "delay", "mean delay"])
         for arm, (reward, delay) in enumerate(zip(self.arms, self.delays, strict=True)):
             table.add_row(
-                f"{arm}{' (best)' if arm == self.best else ''}", str(reward), f"{reward.mean:g}",
-                f"{self.gaps[arm]:.4g}", delay.short_text, f"{delay.mean:.4g}",
-            )  # fmt: skip
+                f"{arm}{' (best)' if arm == self.best else ''}",
+                str(reward),
+                f"{reward.mean:g}",
+                f"{self.gaps[arm]:.4g}",
+                delay.short_text,
+                f"{delay.mean:.4g}",
+            )
         return _render.heading(repr(self)) + _render.table(table)
 
     @functools.cached_property
@@ -220,7 +223,7 @@ class _Channel(NamedTuple):
 
 
 class World:
-    """One realisation of a problem: what is still under way, and the rounds played so far.
+    """One realisation of a problem: what is still in flight, and the rounds played so far.
 
     Args:
         problem: What is played.
@@ -237,9 +240,8 @@ class World:
         status_quo: Reward | float | str | None = None,
         at: int = 0,
     ) -> None:
-        from latesum.simulation import (
-            kernels,
-        )  # compiled at first use: importing latesum stays fast
+        # Compiled at first use: importing latesum stays fast.
+        from latesum.simulation import kernels
 
         self._kernels = kernels
         self._problem = problem
@@ -247,11 +249,11 @@ class World:
         self._rng = rng
         self.rounds_played = at
         size = problem._carried
-        #: carry[s] is due s + 1 rounds from now; what is due later still is in `_later`, and what is
-        #: due in a round that need not be known yet is in a cohort.
+        #: carry[s] is due s + 1 rounds from now; what is due later still is in `_in_flight`, and
+        #: what is due in a round that need not be known yet is in a cohort.
         self._carry = np.zeros(size)
         self._beyond = np.empty(size, dtype=np.int64)
-        self._later = Later()
+        self._in_flight = InFlight()
         self._cohorts: dict[tuple[int, int], tuple[Cohorts, Reward | None]] = {}
         if status_quo is not None:
             self._fill(status_quo)
@@ -274,7 +276,7 @@ class World:
                 counted += cohorts.left
             else:  # what each of them is was not drawn yet
                 self._postpone(cohorts.resolve(self._rng), reward)
-        return float(self._carry.sum()) + self._later.total + counted
+        return float(self._carry.sum()) + self._in_flight.total + counted
 
     def play(self, arm: int, rounds: int) -> float:
         """Play `arm` for `rounds` rounds and return the total that arrives during them.
@@ -294,7 +296,7 @@ class World:
         arrived = self._send_long(channel, rounds) if channel.long else self._send(channel, rounds)
         if self._cohorts:
             arrived += self._arrived_of_cohorts()
-        return float(arrived + self._later.take(self.rounds_played))
+        return float(arrived + self._in_flight.take(self.rounds_played))
 
     def _send(self, channel: _Channel, rounds: int) -> float:
         """What arrives of a block that was just played, and of what was due in the next rounds.
@@ -319,7 +321,7 @@ class World:
             places = self._beyond[:late].copy()
             waits = channel.delay.draw_beyond(np.full(late, table.spread), rng) - places
             paid = np.ones(late) if rewards is None else rewards[places]
-            self._later.add(self.rounds_played + waits, paid)
+            self._in_flight.add(self.rounds_played + waits, paid)
         rest = rounds - min(rounds, table.spread)
         if rest and not channel.bounded:
             looked_at, total = self._play_far_tail(channel, rounds)
@@ -334,7 +336,8 @@ class World:
     def _send_long(self, channel: _Channel, rounds: int) -> float:
         """The same where delays are longer than a table: the plays are kept in cohorts.
 
-        Where few plays pay, these are drawn one by one: what arrives in the block is due with all the rest.
+        Where few plays pay, these are drawn one by one: what arrives in the block is due with all
+        the rest.
         """
         arrived = self._kernels.take_arrivals(self._carry, rounds) if len(self._carry) else 0.0
         cohorts, reward = self._cohorts_of(channel)
@@ -383,7 +386,7 @@ class World:
         seen[:due] = self._carry[:due]
         self._carry = np.concatenate([self._carry[due:], np.zeros(due)])
         self.rounds_played += rounds
-        arrivals, rewards = self._later.take_each(self.rounds_played)
+        arrivals, rewards = self._in_flight.take_each(self.rounds_played)
         np.add.at(seen, arrivals - start - 1, rewards)
         rewards = channel.reward.draw(rounds, self._rng)
         arrivals = np.arange(rounds) + channel.delay.draw(rounds, self._rng)
@@ -423,11 +426,11 @@ class World:
         waits = channel.delay.draw_beyond(np.repeat(starts, counts), rng) - places
         rewards = channel.reward.draw(looked_at, rng)
         later = waits > 0
-        self._later.add(self.rounds_played + waits[later], rewards[later])
+        self._in_flight.add(self.rounds_played + waits[later], rewards[later])
         return looked_at, float(rewards[~later].sum())
 
     def _fill(self, status_quo: Reward | float | str) -> None:
-        """Let all be under way that `status_quo`, played for ever until now, has not paid yet.
+        """Let all be in flight that `status_quo`, played for ever until now, has not paid yet.
 
         A play i rounds ago still has to arrive if its delay exceeds i. The last plays are looked at
         one by one, those before in blocks, as in `_play_far_tail`.
@@ -460,12 +463,14 @@ class World:
         """Let each reward arrive `waits` rounds from now."""
         near = waits <= len(self._carry)
         np.add.at(self._carry, waits[near] - 1, rewards[near])
-        self._later.add(self.rounds_played + waits[~near], rewards[~near])
+        self._in_flight.add(self.rounds_played + waits[~near], rewards[~near])
 
     def _postpone(self, rounds: Integers, reward: Reward | None) -> None:
         """Let a reward of this kind, or one of 1, arrive in each of these rounds."""
         count = len(rounds)
-        self._later.add(rounds, np.ones(count) if reward is None else reward.draw(count, self._rng))
+        self._in_flight.add(
+            rounds, np.ones(count) if reward is None else reward.draw(count, self._rng)
+        )
 
     def _check(self, arm: int, rounds: int) -> tuple[_Channel, int]:
         if not (type(arm) is int and 0 <= arm < len(self._channels)):
@@ -480,11 +485,11 @@ class World:
 
 
 def refuse_endless(delay: Delay) -> None:
-    """Refuse a delay of which something that was always played has no finite number under way."""
+    """Refuse a delay of which something that was always played has no finite number in flight."""
     if not np.isfinite(delay.mean):
         raise InvalidInput(
             f"{delay.text} has no finite mean: of what was played for ever, infinitely many "
-            "rewards would be under way."
+            "rewards would be in flight."
         )
 
 

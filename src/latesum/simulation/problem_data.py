@@ -19,7 +19,9 @@ _KEYS = ("arms", "delay", "calendar", "background", "reporting")
 
 
 def problem_data(problem: Problem | str) -> dict[str, Any] | str:
-    """The problem as JSON values; a reward that is no class of latesum, or a delay with the text of another one, is refused.
+    """The problem as JSON values.
+
+    A reward that is no class of latesum, or a delay with the text of another one, is refused.
 
     The name of a law that draws problems stands for itself.
 
@@ -72,9 +74,14 @@ def plain_part(part: Any) -> dict[str, Any]:
 
 def _calendar(data: Mapping[str, Any] | None) -> Any:
     if data is None or "rounds_per_day" not in data:
-        given = None if data is None else {
-            key: tuple(value) if isinstance(value, list) else value for key, value in data.items()
-        }  # fmt: skip
+        given = (
+            None
+            if data is None
+            else {
+                key: tuple(value) if isinstance(value, list) else value
+                for key, value in data.items()
+            }
+        )
         return _built(Calendar, given, "calendar")
     return _built(Calendar.weekly, data, "weekly calendar")
 

@@ -46,7 +46,8 @@ def reward_text(reward: Reward) -> float | str:
         return float(reward.mean)
     for name, builder in _REWARDS.items():
         if type(reward) is builder:
-            values = [getattr(reward, each.name) for each in dataclasses.fields(reward)]  # type: ignore[arg-type]
+            fields = dataclasses.fields(builder)  # type: ignore[arg-type]
+            values = [getattr(reward, each.name) for each in fields]
             return f"{name}({', '.join(_value_text(value) for value in values)})"
     raise InvalidInput(
         f"{reward!r} cannot be written to a file; take one of {', '.join(sorted(_REWARDS))}."

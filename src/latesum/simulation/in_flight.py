@@ -1,6 +1,7 @@
-"""Rewards under way whose round of arrival is known and further off than the next few.
+"""Rewards in flight whose round of arrival is known and further off than the next few.
 
-They are kept in blocks of rounds: one that has passed as a whole is summed, and nothing else is looked at.
+They are kept in blocks of rounds: one that has passed as a whole is summed, and nothing else is
+looked at.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ _BLOCK = 12
 _NEVER = np.iinfo(np.int64).max
 
 
-class Later:
-    """What arrives later, by its round.
+class InFlight:
+    """Rewards in flight, by their round of arrival.
 
-    >>> later = Later()
-    >>> later.add(np.array([70_000, 12, 9]), np.array([1.0, 0.5, 1.0]))
-    >>> later.take(10), later.take(100), later.total
+    >>> rewards = InFlight()
+    >>> rewards.add(np.array([70_000, 12, 9]), np.array([1.0, 0.5, 1.0]))
+    >>> rewards.take(10), rewards.take(100), rewards.total
     (1.0, 0.5, 1.0)
     """
 
@@ -34,7 +35,7 @@ class Later:
 
     @property
     def total(self) -> float:
-        """All that is still under way."""
+        """All that is still in flight."""
         return sum(float(rewards.sum()) for block in self._blocks.values() for _, rewards in block)
 
     @property
