@@ -366,9 +366,11 @@ def pattern_charts(status: Status) -> list[dict[str, Any]]:
 
 def _pattern(labels: tuple[str, ...], values: list[float]) -> dict[str, Any]:
     return {
-        "kind": "pattern", "labels": list(labels), "colours": N_COLOURS,
+        "kind": "pattern",
+        "labels": list(labels),
+        "colours": N_COLOURS,
         "values": [_figure(value) for value in values],
-    }  # fmt: skip
+    }
 
 
 def effects_chart(status: Status) -> dict[str, Any] | None:

@@ -85,13 +85,15 @@ class MarketView:
             low, high = self.interval(effects[name], level)
             estimates.append(
                 Estimate(
-                    arm, name,
+                    arm,
+                    name,
                     None if base is None or not rounds else base * (1 + effects[name].effect),
                     -math.inf if base is None else base * (1 + low),
                     math.inf if base is None else base * (1 + high),
-                    round(weights[name]), arm not in state.removed,
+                    round(weights[name]),
+                    arm not in state.removed,
                 )
-            )  # fmt: skip
+            )
         return estimates
 
     def leading(self, state: CampaignState) -> int:

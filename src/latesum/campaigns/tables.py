@@ -72,13 +72,21 @@ def decisions_table(state: CampaignState) -> TableOut:
         {**_DECISIONS, **_REGION} if regional else _DECISIONS,
         [
             (
-                each.label, each.bucket, each.option, each.purpose, each.source, each.rounds,
-                each.at, each.number, each.reason, *([each.region] if regional else []),
+                each.label,
+                each.bucket,
+                each.option,
+                each.purpose,
+                each.source,
+                each.rounds,
+                each.at,
+                each.number,
+                each.reason,
+                *([each.region] if regional else []),
             )
             for part in state.parts.values()
             for each in part.decisions.values()
         ],
-    )  # fmt: skip
+    )
 
 
 def estimates_table(status: Status) -> TableOut:
@@ -91,12 +99,21 @@ def estimates_table(status: Status) -> TableOut:
         _ESTIMATES,
         [
             (
-                row.name, row.mean, finite(row.low), finite(row.high), status.level, status.unit,
-                row.buckets, row.periods, row.rounds, row.status, row.probability_best,
+                row.name,
+                row.mean,
+                finite(row.low),
+                finite(row.high),
+                status.level,
+                status.unit,
+                row.buckets,
+                row.periods,
+                row.rounds,
+                row.status,
+                row.probability_best,
             )
             for row in status.options
         ],
-    )  # fmt: skip
+    )
 
 
 def buckets_table(status: Status) -> TableOut:
@@ -110,10 +127,24 @@ def buckets_table(status: Status) -> TableOut:
         {**_BUCKETS, **_REGION} if regional else _BUCKETS,
         [
             (
-                row.label, row.bucket, row.shown, row.decided, row.purpose, row.source, row.rounds,
-                row.total, row.status, row.state, row.used_total, row.share, row.revisions,
-                row.too_late, row.early, row.reason, *([row.region] if regional else []),
+                row.label,
+                row.bucket,
+                row.shown,
+                row.decided,
+                row.purpose,
+                row.source,
+                row.rounds,
+                row.total,
+                row.status,
+                row.state,
+                row.used_total,
+                row.share,
+                row.revisions,
+                row.too_late,
+                row.early,
+                row.reason,
+                *([row.region] if regional else []),
             )
             for row in status.timeline
         ],
-    )  # fmt: skip
+    )

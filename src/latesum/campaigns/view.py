@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from latesum import _render
-from latesum._render import finite, new_table
+from latesum._render import counted, finite, new_table
 from latesum.campaigns.before import shown_text
 from latesum.campaigns.completeness import Completeness
 from latesum.campaigns.config import CampaignConfig
@@ -92,8 +92,8 @@ class OptionView(NamedTuple):
         high: Its upper end.
         status: How it stands beside the others.
         probability_best: The probability of being best; None while unknown.
-        uplift: The relative difference of its mean from the status quo's; None for the status quo itself and
-            where one of them is not known, or is not above 0.
+        uplift: The relative difference of its mean from the status quo's; None for the status quo
+            itself and where one of them is not known, or is not above 0.
         uplift_low: The lower end of the confidence interval of the uplift.
         uplift_high: Its upper end.
         is_status_quo: Whether the others are compared with it.
@@ -185,12 +185,13 @@ class Status:
         del whole["region_states"]
         whole["regions"] = {
             region: {
-                **each._asdict(), "at": each.at.isoformat(),
+                **each._asdict(),
+                "at": each.at.isoformat(),
                 "state": self.region_states[region].state,
                 "removed": list(self.region_states[region].removed),
             }
             for region, each in self.regions.items()
-        }  # fmt: skip
+        }
         whole["market"] = None if self.market is None else self.market.to_json()
         whole["worth"] = None if self.worth is None else self.worth._asdict()
         whole["now"] = self.now.isoformat()
@@ -217,9 +218,12 @@ class Status:
         for row in self.options:
             known = row.mean is not None
             table.add_row(
-                row.name, row.status, f"{row.mean:.4g}" if known else "?",
-                f"{row.low:.3g} to {row.high:.3g}" if known else "", f"{row.rounds:,}",
-            )  # fmt: skip
+                row.name,
+                row.status,
+                f"{row.mean:.4g}" if known else "?",
+                f"{row.low:.3g} to {row.high:.3g}" if known else "",
+                f"{row.rounds:,}",
+            )
         table.caption = self.data
         lines = [f"{self.name}: {self.state}", self.headline, *self.warnings]
         return _render.sentences(lines) + _render.table(table)
@@ -303,18 +307,34 @@ def _bucket_row(
     settings: CampaignConfig, state: CampaignState, completeness: Completeness, bucket: int
 ) -> BucketRow:
     decision, value, known = (
-        state.decisions[bucket], state.value(bucket), completeness.known(bucket),
-    )  # fmt: skip
+        state.decisions[bucket],
+        state.value(bucket),
+        completeness.known(bucket),
+    )
     total_state: TotalState = known.state
     if total_state == "pending" and completeness.end(bucket) is None:
         total_state = "running"
     arm = state.shown(bucket)
     return BucketRow(
-        bucket, decision.label, settings.options[arm], arm, decision.option, decision.purpose,
-        decision.source, value.rounds, value.total, known.total, known.share, total_state, value.status,
-        value.revisions, len(value.late), decision.reason, completeness.early(bucket),
+        bucket,
+        decision.label,
+        settings.options[arm],
+        arm,
+        decision.option,
+        decision.purpose,
+        decision.source,
+        value.rounds,
+        value.total,
+        known.total,
+        known.share,
+        total_state,
+        value.status,
+        value.revisions,
+        len(value.late),
+        decision.reason,
+        completeness.early(bucket),
         shown=shown_text(state.shares(bucket), settings.options),
-    )  # fmt: skip
+    )
 
 
 def _option_row(
@@ -347,7 +367,7 @@ def _option_row(
 
 
 def compare(options: list[OptionView], base: int, level: float) -> list[OptionView]:
-    """The options with uplift and probability of being best, by a normal approximation of the estimates.
+    """The options compared with the status quo, by a normal approximation of the estimates.
 
     Args:
         options: The options with their estimates.
@@ -395,7 +415,7 @@ def _deviation(row: OptionView, level: float) -> float:
 
 
 def _probabilities(rows: list[OptionView], level: float) -> list[float | None]:
-    """The probability of each option to have the largest mean; None unless something is known of all."""
+    """The probability of being best of each option; None unless something is known of all."""
     racing = [row for row in rows if row.status != "removed"]
     if any(row.mean is None for row in racing):
         return [None] * len(rows)
@@ -429,7 +449,7 @@ def _uplift(
 def _rounds_of_worth(
     settings: CampaignConfig, timeline: list[BucketRow], *, real: bool
 ) -> float | None:
-    """The visitors of `WORTH_DAYS` days: as expected, or as they really came; None for numbered buckets."""
+    """The visitors of `WORTH_DAYS` days, as expected or as they really came; None without dates."""
     length = settings.buckets.length
     if length is None:
         return None
@@ -446,7 +466,7 @@ def _rounds_of_worth(
 def find_worth(
     options: list[OptionView], base: int, rounds: float | None, level: float
 ) -> Worth | None:
-    """What the leading option brings beyond the status quo; None if nothing leads, or it is not known.
+    """What the leading option brings beyond the status quo; None if nothing leads.
 
     Args:
         options: The options, compared.
@@ -547,17 +567,22 @@ def _headline(
         return "Nothing has been decided yet."
     found = f"The winner is {winner}. " if winner else ""
     if settings.regions:
-        shown = [
+        regions = [
             f"{region} shows {part.decisions[part.last].option}"
             for region, part in state.parts.items()
             if part.last is not None
         ]
-        return f"{found}{current.label}: {', '.join(shown)}."
+        return f"{found}{current.label}: {', '.join(regions)}."
     label = current.label if settings.buckets.timed else f"Bucket {current.label}"
     # The reason of a policy begins with the option; after a renaming it has the old name.
-    if current.reason.startswith(f"{current.option} "):
-        return f"{found}{label}: {current.reason}"
-    return f"{found}{label}: {current.option} is shown. {current.reason}"
+    shown = current.reason
+    if not shown.startswith(f"{current.option} "):
+        shown = f"{current.option} is shown. {shown}"
+    if state.pin is not None and not state.pin.begun:
+        word = settings.buckets.every if settings.buckets.timed else "bucket"
+        pinned, span = settings.options[state.pin.arm], counted(state.pin.left, word)
+        shown += f" From the next {word} on {pinned} is pinned for {span}: {state.pin.reason}"
+    return f"{found}{label}: {shown}"
 
 
 def _data_sentence(timeline: list[BucketRow]) -> str:
