@@ -1,7 +1,7 @@
 """Operator actions: a table, from which methods, commands and the HTTP route follow.
 
-Each action has a user and a reason, which the log keeps. Under one key it happens once, however often
-it is sent.
+Each action has a user and a reason, which the log keeps. Under one key it happens once, however
+often it is sent.
 """
 
 from __future__ import annotations
@@ -103,7 +103,8 @@ ACTIONS: Mapping[str, Action] = MappingProxyType(
             when_finished=True,
         ),
         "change": Action(
-            "Change settings from the next decision on; the policy learns from the whole log again.",
+            "Change settings from the next decision on; the policy learns from the whole log "
+            "again.",
             "changed {changes}",
             arguments=("settings",),
         ),
@@ -166,13 +167,21 @@ class ActionResult(NamedTuple):
 
 
 class CampaignActions(ABC):
-    """The actions of a campaign, as methods. What cannot be done as things are raises `NotPossible`."""
+    """The actions of a campaign, as methods. What cannot be done as things are raises
+    `NotPossible`."""
 
     @abstractmethod
     def act(
-        self, action: str, *, user: str, reason: str, key: str | None = None,
-        region: str | None = None, dry_run: bool = False, **arguments: Any,
-    ) -> ActionResult:  # fmt: skip
+        self,
+        action: str,
+        *,
+        user: str,
+        reason: str,
+        key: str | None = None,
+        region: str | None = None,
+        dry_run: bool = False,
+        **arguments: Any,
+    ) -> ActionResult:
         """Do one of `ACTIONS`, in one transaction.
 
         Args:
@@ -221,9 +230,14 @@ class CampaignActions(ABC):
         return self.act("rename-option", option=option, name=name, **by)
 
     def change(
-        self, *, user: str, reason: str, key: str | None = None, dry_run: bool = False,
+        self,
+        *,
+        user: str,
+        reason: str,
+        key: str | None = None,
+        dry_run: bool = False,
         **settings: Any,
-    ) -> ActionResult:  # fmt: skip
+    ) -> ActionResult:
         """Change what the campaign is set up with, from the next decision on.
 
         The policy of the new settings learns from the whole log; decisions that were taken stay.
@@ -286,7 +300,8 @@ class Request(NamedTuple):
         return ActionResult(self.action, None, False, self._particulars(self._able(state), at)[1])
 
     def _able(self, state: CampaignState) -> CampaignState:
-        """The first part in which it can be done: what can be done in one region at least is done there."""
+        """The first part in which it can be done: what can be done in one region at least is
+        done there."""
         parts = state.parts_of(self.region)
         obstacles = [next(self._obstacles(part), None) for part in parts]
         if None not in obstacles:
@@ -471,7 +486,8 @@ def _fill_the_pause(writer: Writer, state: CampaignState, at: datetime) -> None:
         present = buckets.number(at)
         if present - last > _MAX_PAUSE:
             raise InvalidInput(
-                f"{present - last:,} buckets have passed since the last decision; is the clock right?"
+                f"{present - last:,} buckets have passed since the last decision; is the clock "
+                "right?"
             )
         for bucket in range(last + 1, present + 1):
             before = part.decisions[bucket - 1]

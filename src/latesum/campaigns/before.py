@@ -16,7 +16,7 @@ from latesum.campaigns.buckets import Buckets
 #: Words for a status quo that is none of the options: nothing ran; something else did; not known.
 NO_OPTION = ("none", "other", "unknown")
 #: A history is stored with the settings, so there is a limit.
-MOST_ROWS = 10_000
+MAX_ROWS = 10_000
 #: By how much the shares of a bucket may miss 1.
 _ROUNDING = 0.01
 _PAIR = re.compile(r"\s*([^:;,]+?)\s*:\s*([0-9]*\.?[0-9]+)(?=[\s,;]|$)[,;]?")
@@ -87,8 +87,8 @@ def check_history(
     """
     if not isinstance(value, list | tuple):
         raise InvalidInput("the history is a list of rows, such as {'bucket': '2026-02-28', ...}.")
-    if len(value) > MOST_ROWS:
-        raise InvalidInput(f"a history has at most {MOST_ROWS:,} rows, not {len(value):,}.")
+    if len(value) > MAX_ROWS:
+        raise InvalidInput(f"a history has at most {MAX_ROWS:,} rows, not {len(value):,}.")
     found: dict[int, PastBucket] = {}
     by_region: dict[tuple[int, str], PastBucket] = {}
     for row in value:
@@ -105,8 +105,8 @@ def check_history(
     if not found or not buckets.timed:
         return tuple(found[number] for number in sorted(found))
     whole, last = list[PastBucket](), None
-    if -min(found) > MOST_ROWS:
-        raise InvalidInput(f"a history begins at most {MOST_ROWS:,} buckets before the start.")
+    if -min(found) > MAX_ROWS:
+        raise InvalidInput(f"a history begins at most {MAX_ROWS:,} buckets before the start.")
     for number in range(min(found), 1):
         last = found.get(number) or PastBucket(
             buckets.label(number), 0 if last is None else last.arm, expected_rounds, None

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 Clock = Callable[[], datetime]
 #: Characters of a refusal that are kept.
-_LONGEST_PROBLEM = 300
+_MAX_PROBLEM = 300
 
 
 def system_clock() -> datetime:
@@ -163,11 +163,12 @@ class Campaign(CampaignActions):
         """Set up a campaign.
 
         Args:
-            settings: What it is set up with; `latesum.campaigns.config.CampaignConfig` says what each field means.
+            settings: What it is set up with; `latesum.campaigns.config.CampaignConfig` says what
+                each field means.
             store: Where it is kept: a path, an address or an open store.
             clock: What time it is.
-            given: The fields of the settings, in place of `settings`. Timed buckets start now, unless
-                a `start` is given.
+            given: The fields of the settings, in place of `settings`. Timed buckets start now,
+                unless a `start` is given.
         """
         if settings is None:
             settings = CampaignConfig.read(given, now=clock())
@@ -246,7 +247,8 @@ class Campaign(CampaignActions):
         return self.decide_all(when)[region]
 
     def decide_all(self, when: When | None = None) -> dict[str, Decision]:
-        """The option for a bucket in every region; a campaign without regions has one without a name.
+        """The option for a bucket in every region; a campaign without regions has one without a
+        name.
 
         Args:
             when: As for `decide`.
@@ -367,7 +369,8 @@ class Campaign(CampaignActions):
         values raise `BadRows`, and nothing is recorded either.
 
         Args:
-            rows: What is reported, by whom, and what each row may do: a `Row`, or its fields by name.
+            rows: What is reported, by whom, and what each row may do: a `Row`, or its fields by
+                name.
             dry_run: Write nothing; the verdicts say what would be.
             check_wanted: Called between rows; what it raises ends it all, and nothing is written.
         """
@@ -393,9 +396,16 @@ class Campaign(CampaignActions):
     # Operator actions (`latesum.campaigns.actions`).
 
     def act(
-        self, action: str, *, user: str, reason: str, key: str | None = None,
-        region: str | None = None, dry_run: bool = False, **arguments: Any,
-    ) -> ActionResult:  # fmt: skip
+        self,
+        action: str,
+        *,
+        user: str,
+        reason: str,
+        key: str | None = None,
+        region: str | None = None,
+        dry_run: bool = False,
+        **arguments: Any,
+    ) -> ActionResult:
         """Do one of `latesum.campaigns.actions.ACTIONS`, in one transaction.
 
         Args:
@@ -433,7 +443,8 @@ class Campaign(CampaignActions):
         return f"{first} is asked for first, and then {option}."
 
     def delete(self, name: str, *, user: str, reason: str) -> None:
-        """Delete the campaign with its whole log. When, by whom and why stays, and its name stays taken.
+        """Delete the campaign with its whole log. When, by whom and why stays, and its name
+        stays taken.
 
         Args:
             name: The campaign's name, once more, so that no other one is deleted by mistake.
@@ -451,7 +462,8 @@ class Campaign(CampaignActions):
     # How the files are written that totals come in.
 
     def file_form(self) -> FileForm:
-        """How the last file was written that said so; `import_totals` reads the next one the same way."""
+        """How the last file was written that said so; `import_totals` reads the next one the
+        same way."""
         found = self.store.newest_of(self.stored.id, "file form")
         return FileForm() if found is None else FileForm.from_json(found.body["form"])
 
@@ -474,7 +486,7 @@ class Campaign(CampaignActions):
             problem: What was wrong with it, in a sentence.
             user: Who sent it.
         """
-        body = {"user": user, "reason": shortened(problem, _LONGEST_PROBLEM)}
+        body = {"user": user, "reason": shortened(problem, _MAX_PROBLEM)}
         with (
             contextlib.suppress(NotPossible),  # a store that can only be read says so elsewhere
             self._lock,
@@ -544,7 +556,8 @@ class Campaign(CampaignActions):
             return max(known, key=lambda each: each.mean or 0.0).arm
 
     def winner(self) -> str | None:
-        """The option that can be kept, once there is one; `status().why_no_winner` says why there is none."""
+        """The option that can be kept, once there is one; `status().why_no_winner` says why
+        there is none."""
         from latesum.campaigns.view import find_winner
 
         with self._one_reading():
@@ -629,7 +642,8 @@ class Campaign(CampaignActions):
             return without_doubts(found) if doubtful and self.winner() is not None else found
 
     def alarm(self) -> str | None:
-        """What must be seen to now, such as that nothing is learned, and what to do; None if nothing."""
+        """What must be seen to now, such as that nothing is learned, and what to do; None if
+        nothing."""
         return next((each.sentence for each in self.health() if each.level == "alarm"), None)
 
     def history(self) -> list[Event]:

@@ -1,8 +1,8 @@
 """How a campaign's settings change: by events of its log, taken in one after the other.
 
 What a campaign was created with stays as it is in the store. What it is set up with at a moment is
-that, with all changes up to then. A decision is read again by the settings of its own moment; the next
-one is taken by those of now, from the whole log.
+that, with all changes up to then. A decision is read again by the settings of its own moment;
+the next one is taken by those of now, from the whole log.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from latesum.campaigns.setting_fields import read_option_name
 from latesum.errors import NotPossible
 from latesum.policies import registry
 
-MOST_OPTIONS = 100
+MAX_OPTIONS = 100
 
 
 def settings_after(settings: CampaignConfig, event: Event) -> CampaignConfig:
@@ -46,7 +46,8 @@ def check_new_name(settings: CampaignConfig, name: object, renamed: int | None =
         raise InvalidInput(f"there is an option {wanted!r} already; choose another name.")
     if wanted in NO_OPTION and settings.status_quo == wanted:
         raise InvalidInput(
-            f"an option cannot be called {wanted!r} here: that is what the campaign says of the time "
+            f"an option cannot be called {wanted!r} here: that is what the campaign says of the "
+            "time "
             "before its start; choose another name."
         )
     return wanted
@@ -60,8 +61,8 @@ def check_addition(settings: CampaignConfig, name: str) -> None:
             f"{settings.policy} cannot take in an option while it runs; {', '.join(able)} can. "
             f"Change the policy first (to {able[0]})."
         )
-    if len(settings.options) >= MOST_OPTIONS:
-        raise NotPossible(f"a campaign has at most {MOST_OPTIONS} options.")
+    if len(settings.options) >= MAX_OPTIONS:
+        raise NotPossible(f"a campaign has at most {MAX_OPTIONS} options.")
     added = {**settings.to_json(), "options": [*settings.options, name]}
     CampaignConfig.from_json(added).check_policy()
 

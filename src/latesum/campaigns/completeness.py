@@ -171,7 +171,8 @@ def effect_on_totals(state: CampaignState, after: CampaignConfig, now: datetime)
     if after.full_after is not None and other.curve is None:
         said.append(
             f"Totals count as they are until {FEWEST_FULL_BUCKETS} are full, "
-            f"{duration_text(after.full_after)} after their bucket; from then on younger ones are scaled up."
+            f"{duration_text(after.full_after)} after their bucket; from then on younger ones are "
+            "scaled up."
         )
     return said
 

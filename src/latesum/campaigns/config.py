@@ -1,7 +1,8 @@
 """What a campaign is set up with: one model, which Python, the command line and HTTP read from.
 
-It is checked when a campaign is made, and a part of it when that is changed (`latesum.campaigns.changes`).
-A store keeps it as `to_json` writes it; what is read back was checked then, and is taken as it is.
+It is checked when a campaign is made, and a part of it when that is changed
+(`latesum.campaigns.changes`). A store keeps it as `to_json` writes it; what is read back was
+checked then, and is taken as it is.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ class CampaignConfig(BaseModel):
         Every, BeforeValidator(lambda value: known_name(value, KINDS, "kind of bucket"))
     ] = Field("day", description="What a bucket is: hour, day, week or number; by default day.")
     expected_rounds: Annotated[int, BeforeValidator(fields.read_rounds), _CHANGEABLE] = Field(
-        ge=1, le=fields.MOST_ROUNDS, description="Rounds (visitors, ...) in a bucket."
+        ge=1, le=fields.MAX_ROUNDS, description="Rounds (visitors, ...) in a bucket."
     )
     time_basis: Annotated[TimeBasis, BeforeValidator(fields.read_time_basis)] = Field(
         description="'arrival' or 'decision': whether a total holds what arrived in its bucket "
@@ -90,7 +91,7 @@ class CampaignConfig(BaseModel):
     )
     regions: Annotated[tuple[str, ...], BeforeValidator(fields.read_regions)] = Field(
         (),
-        max_length=fields.MOST_REGIONS,
+        max_length=fields.MAX_REGIONS,
         description="The regions, each of which shows an option of its own; none for one stream.",
         examples=[["north", "south"]],
     )
@@ -114,7 +115,7 @@ class CampaignConfig(BaseModel):
         str, BeforeValidator(lambda value: fields.read_text(value, "the unit")), _CHANGEABLE
     ] = Field(
         "successes",
-        max_length=fields.LONGEST_TEXT,
+        max_length=fields.MAX_TEXT,
         description="What totals count; by default successes.",
     )
     settling_time: Annotated[
@@ -135,25 +136,41 @@ class CampaignConfig(BaseModel):
         fields.Curve | timedelta | None,
         PlainValidator(fields.read_curve),
         WithJsonSchema(
-            {"anyOf": [{"type": "object", "additionalProperties": {"type": "number"}},
-                       {"type": "string", "maxLength": 100}, {"type": "null"}]}
-        ), _CHANGEABLE] = Field(
+            {
+                "anyOf": [
+                    {"type": "object", "additionalProperties": {"type": "number"}},
+                    {"type": "string", "maxLength": 100},
+                    {"type": "null"},
+                ]
+            }
+        ),
+        _CHANGEABLE,
+    ] = Field(
         None,
         description="The share of a total that is in at each age ('1 day: 0.6, 7 days: 1'), or "
         "'fit 7 days' to fit that to the campaign's own totals.",
-    )  # fmt: skip
+    )
     align: Annotated[
         str | int | None,
         BeforeValidator(fields.read_align),
         WithJsonSchema(
-            {"anyOf": [{"const": "week"}, {"type": "integer", "minimum": 2, "maximum": 10_000},
-                       {"type": "null"}]}
-        ), _CHANGEABLE] = Field(None, description="'week', or a number of buckets, for blocks of whole weeks.")  # fmt: skip
+            {
+                "anyOf": [
+                    {"const": "week"},
+                    {"type": "integer", "minimum": 2, "maximum": 10_000},
+                    {"type": "null"},
+                ]
+            }
+        ),
+        _CHANGEABLE,
+    ] = Field(None, description="'week', or a number of buckets, for blocks of whole weeks.")
     seed: Annotated[
-        int, BeforeValidator(fields.read_seed),
-        WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 0, "maximum": 2**53 - 1},
-                                  {"type": "null"}]}),
-    ] = Field(None, validate_default=True, description="For policies that draw at random.")  # fmt: skip
+        int,
+        BeforeValidator(fields.read_seed),
+        WithJsonSchema(
+            {"anyOf": [{"type": "integer", "minimum": 0, "maximum": 2**53 - 1}, {"type": "null"}]}
+        ),
+    ] = Field(None, validate_default=True, description="For policies that draw at random.")
 
     status_quo: Annotated[
         str, PlainValidator(fields.read_status_quo), WithJsonSchema({"type": "string"})
@@ -240,7 +257,8 @@ class CampaignConfig(BaseModel):
 
     @property
     def is_market(self) -> bool:
-        """Whether decisions come from the model of markets, `latesum.markets`, and not from a policy."""
+        """Whether decisions come from the model of markets, `latesum.markets`, and not from a
+        policy."""
         return self.policy == SWITCHBACK
 
     @property
@@ -268,7 +286,8 @@ class CampaignConfig(BaseModel):
         ):
             return None
         return (
-            f"{self.policy} takes it that nothing ran before the start: what arrives late from then is "
+            f"{self.policy} takes it that nothing ran before the start: what arrives late from "
+            "then is "
             "counted for the first options that are shown."
         )
 
@@ -310,10 +329,13 @@ class CampaignConfig(BaseModel):
             extra["status_quo"] = self.option(self.status_quo) if is_option else "other"
         if self.history:
             extra["history"] = [
-                (past.arm, past.rounds,
-                 None if past.total is None else self.scaled(past.total, past.rounds))
+                (
+                    past.arm,
+                    past.rounds,
+                    None if past.total is None else self.scaled(past.total, past.rounds),
+                )
                 for past in self.history
-            ]  # fmt: skip
+            ]
         parameters = {**extra, **self.parameters, "n_arms": self.n_options}
         return registry.build(self.policy, **parameters)
 
@@ -354,8 +376,9 @@ class CampaignConfig(BaseModel):
         before: dict[str, Any] = {}
         if self.status_quo != "none" or self.history:
             before = {
-                "status_quo": self.status_quo, "history": [row.to_json() for row in self.history],
-            }  # fmt: skip
+                "status_quo": self.status_quo,
+                "history": [row.to_json() for row in self.history],
+            }
         if self.regions:
             before["regions"] = list(self.regions)
         return {
@@ -382,7 +405,8 @@ class CampaignConfig(BaseModel):
 
     @classmethod
     def from_json(cls, saved: Mapping[str, Any]) -> CampaignConfig:
-        """The opposite of `to_json`; nothing is checked again, since time zones and policies change."""
+        """The opposite of `to_json`; nothing is checked again, since time zones and policies
+        change."""
         buckets = Buckets.from_json(saved["buckets"])
         kept = {
             key: saved[key]

@@ -1,7 +1,7 @@
 """The database of a store: where it is, how it is connected to, and which tables it has.
 
-Connections are set up for durable, short write transactions. On opening, the tables are made if there
-are none.
+Connections are set up for durable, short write transactions. On opening, the tables are made if
+there are none.
 """
 
 from __future__ import annotations
@@ -93,7 +93,8 @@ def make_engine(url: URL, *, read_only: bool = False) -> Engine:
             waiting = place.with_name(place.name + "-wal")
             if waiting.exists() and waiting.stat().st_size:
                 raise InvalidInput(
-                    f"{place} can only be read, and {waiting.name} beside it holds what was written "
+                    f"{place} can only be read, and {waiting.name} beside it holds what was "
+                    "written "
                     "last; copy both to a place where they can be written, and open the copy."
                 )
             # No one can write to it, so that SQLite needs no files beside it to be safe.

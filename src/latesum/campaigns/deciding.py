@@ -1,4 +1,5 @@
-"""Decisions: from the state of a campaign to one choice per region, and what a bucket needs for it."""
+"""Decisions: from the state of a campaign to one choice per region, and what a bucket needs for
+it."""
 
 from __future__ import annotations
 
@@ -69,7 +70,8 @@ def bucket_to_decide(state: CampaignState, when: When | None, now: datetime) -> 
     first = state.first or 1
     if bucket < first:
         raise InvalidInput(
-            f"the campaign begins with {buckets.label(first)}; {buckets.label(bucket)} is before it. "
+            f"the campaign begins with {buckets.label(first)}; {buckets.label(bucket)} is before "
+            "it. "
             "What was shown then can be recorded, not decided."
         )
     if buckets.timed and bucket > buckets.number(now) + 1:
@@ -102,9 +104,19 @@ def final_decision(state: CampaignState, bucket: int, region: str = "") -> Decis
     label = settings.buckets.label(bucket)
     reason = f"The campaign is finished: {state.finished.body['reason']}"
     return Decision(
-        bucket, label, settings.options[arm], arm, "commit", "finished", None, reason,
-        state.finished.at, None, bucket, region=region,
-    )  # fmt: skip
+        bucket,
+        label,
+        settings.options[arm],
+        arm,
+        "commit",
+        "finished",
+        None,
+        reason,
+        state.finished.at,
+        None,
+        bucket,
+        region=region,
+    )
 
 
 def carry(last: Decision) -> Choice:
@@ -132,8 +144,11 @@ def _goes_on(settings: CampaignConfig, state: CampaignState, last: Decision, buc
     if settings.align is None or state.pin is not None:
         return False
     if state.paused is not None or last.source in (
-        "pinned", "paused", "reported", "finished",
-    ):  # fmt: skip
+        "pinned",
+        "paused",
+        "reported",
+        "finished",
+    ):
         return False
     block = settings.buckets.block
     same = block(bucket, settings.align) == block(last.bucket, settings.align)

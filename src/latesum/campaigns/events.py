@@ -12,7 +12,7 @@ class Event(NamedTuple):
     Args:
         sequence: Its place in the log.
         at: When it was written.
-        kind: "decision", "record" or the name of an operator's act.
+        kind: "decision", "record" or the name of an operator action.
         bucket: The bucket that it is about, if it is about one.
         body: What it says, as JSON values.
         region: The region that it is about; empty if that is all, or the campaign has none.

@@ -19,8 +19,16 @@ from latesum.campaigns.buckets import Buckets
 SWITCHBACK = "switchback"
 #: What it can be told; `late` is read into `mean_delay` and `sure`.
 PARAMETERS = (
-    "horizon", "mean_delay", "sure", "novelty", "amounts", "lags", "stay", "holidays", "report_lag",
-)  # fmt: skip
+    "horizon",
+    "mean_delay",
+    "sure",
+    "novelty",
+    "amounts",
+    "lags",
+    "stay",
+    "holidays",
+    "report_lag",
+)
 #: Planned for where no horizon is told, and the guess of a delay where none is, in buckets.
 USUAL_HORIZON = 90
 USUAL_DELAY = 1.0
@@ -79,7 +87,8 @@ def _in_buckets(value: Any, name: str, buckets: Buckets) -> float:
         return float(counted[1])
     if buckets.length is None:
         raise InvalidInput(
-            f"{name} cannot be given in time, because the buckets are numbered; give a number of them."
+            f"{name} cannot be given in time, because the buckets are numbered; give a number of "
+            "them."
         )
     return parse_duration(value, name) / buckets.length
 

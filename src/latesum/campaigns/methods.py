@@ -1,8 +1,10 @@
-"""The two kinds of methods: a policy, and the model of markets. Each is told the rows of a campaign.
+"""The two kinds of methods: a policy, and the model of markets. Each is told the rows of a
+campaign.
 
 A row is what was shown in a bucket of a region and what is known of its total at a moment
-(`observations_at`). Both methods are functions of the rows: a revised total, a late one or a bucket that
-showed something else is just another row, and a replay of the log gives the same decisions.
+(`observations_at`). Both methods are functions of the rows: a revised total, a late one or a
+bucket that showed something else is just another row, and a replay of the log gives the same
+decisions.
 
 - A policy is told plays: `told_plays` makes them of the rows, `Replay` tells them, `ask` decides.
 - The model of `switchback` takes the rows as they are, and decides for all regions together.
@@ -115,8 +117,8 @@ def told_plays(
       waits for it; a bucket that showed something else than decided is told as an override.
     - A bucket of no rounds is no play: what arrived in it is added to the bucket before it, whose
       late rewards these are most likely.
-    - The number of a block is the bucket in which it began, as its decision says. Where something else
-      was shown, the number rises where the option changes, and after a removal.
+    - The number of a block is the bucket in which it began, as its decision says. Where
+      something else was shown, the number rises where the option changes, and after a removal.
     """
     settings = state.settings
     removals = sorted(state.removed.items(), key=lambda removal: removal[1])
@@ -156,8 +158,8 @@ def _add_to_last(told: list[Told], total: float | None) -> None:
 class Replay:
     """A campaign's policy as it follows the log: it goes back only as far as something has changed.
 
-    Where the settings were changed it is another policy, which is told the whole log, as if it had been
-    there from the beginning.
+    Where the settings were changed it is another policy, which is told the whole log, as if it
+    had been there from the beginning.
     """
 
     def __init__(self) -> None:
@@ -379,7 +381,8 @@ def _chosen_last(part: CampaignState, choice: RegionChoice, bucket: int) -> str:
 def _never_shown(
     state: CampaignState, found: MarketRows, choices: dict[str, RegionChoice]
 ) -> dict[str, str]:
-    """Options that were added after the sweep, each in a region of its own where something changes now."""
+    """Options that were added after the sweep, each in a region of its own where something
+    changes now."""
     seen = {
         name
         for row in found.rows

@@ -49,7 +49,8 @@ def export_campaign(store: Store, name: str) -> dict[str, Any]:
 
 
 def export_all(store: Store) -> dict[str, Any]:
-    """All campaigns of a store with their logs, as plain values; those that were moved are only named."""
+    """All campaigns of a store with their logs, as plain values; those that were moved are only
+    named."""
     found = store.campaigns()
     return {
         "latesum_campaigns": EXPORT_VERSION,
@@ -78,7 +79,8 @@ def restore_all(store: Store, exported: list[dict[str, Any]], name: str | None =
     taken = sorted({each.name for each in store.campaigns()}.intersection(names))
     if taken:
         raise InvalidInput(
-            f"there are campaigns of these names already, and nothing was restored: {', '.join(taken)}."
+            "there are campaigns of these names already, and nothing was restored: "
+            f"{', '.join(taken)}."
         )
     for each, wanted in zip(exported, names, strict=True):
         restore_campaign(store, each, wanted)
@@ -172,11 +174,12 @@ def replay_log(settings: CampaignConfig, events: list[Event]) -> list[Mismatch]:
             if (choice.arm, choice.purpose, choice.source, choice.number) != then:
                 found.append(
                     Mismatch(
-                        event.bucket, f"{event.body['label']} {event.region}".rstrip(),
+                        event.bucket,
+                        f"{event.body['label']} {event.region}".rstrip(),
                         f"{decided.option} ({decided.purpose})",
                         f"{state.settings.options[choice.arm]} ({choice.purpose})",
                     )
-                )  # fmt: skip
+                )
         state.apply(event)
     return found
 

@@ -148,7 +148,8 @@ class Recorder:
         return note, marks
 
     def _far_from_usual(self, row: CheckedRow, old: Value) -> str:
-        """What is said of rounds or a total that are a tenth of the usual ones or less, or ten times as many."""
+        """What is said of rounds or a total that are a tenth of the usual ones or less, or ten
+        times as many."""
         rounds = old.rounds if row.rounds is None else row.rounds
         usual = self._usual(row)
         if row.rounds:
@@ -176,7 +177,8 @@ class Recorder:
         return ""
 
     def _usual(self, row: CheckedRow) -> list[tuple[int | None, float]]:
-        """Rounds and totals of the buckets around one, in its region: known ones, or those of the same rows."""
+        """Rounds and totals of the buckets around one, in its region: known ones, or those of
+        the same rows."""
         numbers = range(max(row.bucket - _AROUND, 1), row.bucket + _AROUND + 1)
         places = [(row.region, number) for number in numbers if number != row.bucket]
         part = self.state.parts[row.region]
@@ -226,7 +228,8 @@ class Recorder:
 
 
 def _is_far(value: float, usual: list[float]) -> bool:
-    """Whether a value is a tenth of the usual ones or less, or ten times as much, and beyond all of them."""
+    """Whether a value is a tenth of the usual ones or less, or ten times as much, and beyond all
+    of them."""
     middle = statistics.median(usual)
     if middle <= 0:
         return False
@@ -258,7 +261,8 @@ def why_unknown(settings: CampaignConfig, bucket: int, now: datetime) -> str:
 def _note(verdict: Verdict, label: str, value: Value) -> str:
     if verdict == "conflicting":
         return (
-            f"the value of {label} is final: {value.rounds} rounds, total {value.total}. To correct it "
+            f"the value of {label} is final: {value.rounds} rounds, total {value.total}. To "
+            "correct it "
             "all the same, allow changes of final values (overwrite-final)."
         )
     if verdict == "too late":

@@ -49,12 +49,13 @@ log = Table(
     Column("kind", String(16), nullable=False),
     Column("bucket", Integer),
     Column("body", Text, nullable=False),
-    # The region that the event is about; empty in a campaign without regions, and if it is about all.
+    # The region that the event is about; empty in a campaign without regions, and if it is about
+    # all.
     Column("region", String(64), nullable=False, server_default=text("''")),
     Index("log_by_bucket", "campaign", "bucket"),
 )
-# One decision for a bucket of a region, however many processes ask at once. It is written out because the condition of an
-# `Index` would load the dialect of PostgreSQL at every start.
+# One decision for a bucket of a region, however many processes ask at once. It is written out
+# because the condition of an `Index` would load the dialect of PostgreSQL at every start.
 event.listen(
     log,
     "after_create",
@@ -97,6 +98,7 @@ webhooks = Table(
     Column("created_at", String(32), nullable=False),
     Column("created_by", String(64), nullable=False),
     Column("removed_at", String(32)),
-    # What it was last told of each campaign, as JSON; while that differs from how they are, it is told again.
+    # What it was last told of each campaign, as JSON; while that differs from how they are, it
+    # is told again.
     Column("told", Text, nullable=False, server_default=text("'{}'")),
 )

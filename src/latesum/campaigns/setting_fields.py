@@ -1,7 +1,7 @@
 """How each field of a campaign's settings is read, or refused in a sentence.
 
-A field that depends on others finds them in `info.data`: what stands there was read before. One that
-was refused is missing there, and the refusal is already noted.
+A field that depends on others finds them in `info.data`: what stands there was read before. One
+that was refused is missing there, and the refusal is already noted.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from latesum.policies import registry
 #: The age of a value and the share of the final total that is in by then, in order of age.
 Curve = tuple[tuple[timedelta, float], ...]
 NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
-MOST_ROUNDS = 10**12
-LONGEST_TEXT = 100
-MOST_REGIONS = 200
+MAX_ROUNDS = 10**12
+MAX_TEXT = 100
+MAX_REGIONS = 200
 DATED = (
     "say by which time your totals are dated, time_basis='arrival' or 'decision'. By "
     "arrival: a sale counts on the day it came in, which is what latesum needs. By decision "
@@ -55,8 +55,8 @@ def read_name(value: object) -> str:
 
 def read_text(value: object, name: str) -> str:
     """A short text that is not empty."""
-    if not isinstance(value, str) or not 0 < len(value.strip()) <= LONGEST_TEXT:
-        raise InvalidInput(f"{name} is a text of 1 to {LONGEST_TEXT} characters, not {value!r}.")
+    if not isinstance(value, str) or not 0 < len(value.strip()) <= MAX_TEXT:
+        raise InvalidInput(f"{name} is a text of 1 to {MAX_TEXT} characters, not {value!r}.")
     return check_printable(value.strip(), name)
 
 
@@ -74,7 +74,8 @@ def check_printable(text: str, name: str) -> str:
         # Control and format characters: escapes, line breaks, marks of zero width or of direction.
         if unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp"):
             raise InvalidInput(
-                f"{name} has a character that cannot be shown, U+{ord(character):04X}; leave it out."
+                f"{name} has a character that cannot be shown, U+{ord(character):04X}; leave it "
+                "out."
             )
     return text
 
@@ -115,8 +116,8 @@ def read_zone(value: Any, info: ValidationInfo) -> str:
 def read_rounds(value: object) -> int:
     """The rounds of a bucket."""
     expected = whole_number(value, "the expected rounds of a bucket", at_least=1)
-    if expected > MOST_ROUNDS:
-        raise InvalidInput(f"a bucket has at most {MOST_ROUNDS:,} rounds.")
+    if expected > MAX_ROUNDS:
+        raise InvalidInput(f"a bucket has at most {MAX_ROUNDS:,} rounds.")
     return expected
 
 
@@ -144,7 +145,8 @@ def read_align(value: Any, info: ValidationInfo) -> str | int | None:
     """ "week", or a number of buckets."""
     if value is not None and info.data.get("policy") == SWITCHBACK:
         raise InvalidInput(
-            "switchback knows weekdays by itself and needs no align; for how long a choice stays is its "
+            "switchback knows weekdays by itself and needs no align; for how long a choice stays "
+            "is its "
             "parameter stay."
         )
     if value is None or (value == "week" and info.data.get("every") != "number"):
@@ -206,7 +208,8 @@ def _without_arms(value: Mapping[str, Any], options: tuple[str, ...]) -> dict[st
     n_arms, names = value.get("n_arms", len(options)), value.get("names")
     if options and n_arms != len(options):
         raise InvalidInput(
-            f"the parameters are for {n_arms} options (n_arms), and here are {len(options)}; plan again, "
+            f"the parameters are for {n_arms} options (n_arms), and here are {len(options)}; plan "
+            "again, "
             "or leave n_arms out."
         )
     if options and names is not None and list(names) != list(options):
@@ -279,9 +282,14 @@ def read_history(value: Any, info: ValidationInfo) -> tuple[PastBucket, ...]:
         return ()  # nothing is given, or something else is refused already
     buckets = Buckets(known["every"], known.get("zone", "UTC"), known["start"])
     return check_history(
-        value, known["options"], known["status_quo"], buckets, known["expected_rounds"],
-        known.get("regions", ()), as_rows=known.get("policy") == SWITCHBACK,
-    )  # fmt: skip
+        value,
+        known["options"],
+        known["status_quo"],
+        buckets,
+        known["expected_rounds"],
+        known.get("regions", ()),
+        as_rows=known.get("policy") == SWITCHBACK,
+    )
 
 
 def read_regions(value: Any) -> tuple[str, ...]:
@@ -293,8 +301,8 @@ def read_regions(value: Any) -> tuple[str, ...]:
     names = tuple(read_text(each, "a region's name") for each in value)
     if len(names) == 1:
         raise InvalidInput("one region is no region: leave the regions out, or name two and more.")
-    if len(names) > MOST_REGIONS:
-        raise InvalidInput(f"a campaign has at most {MOST_REGIONS} regions, not {len(names)}.")
+    if len(names) > MAX_REGIONS:
+        raise InvalidInput(f"a campaign has at most {MAX_REGIONS} regions, not {len(names)}.")
     if any(len(name) > 64 for name in names):
         raise InvalidInput("a region's name has at most 64 characters.")
     if len({name.casefold() for name in names}) < len(names):

@@ -1,7 +1,8 @@
 """The log of a campaign, and what it adds up to.
 
-The log is the truth: an `Event` is written once and never changed. The `CampaignState` is nothing but the
-events taken in one after the other, so that it can be made again at any time, for any moment.
+The log is the truth: an `Event` is written once and never changed. The `CampaignState` is
+nothing but the events taken in one after the other, so that it can be made again at any time,
+for any moment.
 """
 
 from __future__ import annotations
@@ -122,7 +123,8 @@ def said(body: dict[str, Any]) -> frozenset[tuple[str, Any]]:
 
 
 class Pin(NamedTuple):
-    """An option that is to be shown in the next buckets, from the first one that is asked for on."""
+    """An option that is to be shown in the next buckets, from the first one that is asked for
+    on."""
 
     arm: int
     left: int
@@ -175,7 +177,8 @@ class CampaignState:
         return self.values.get(bucket) or Value()
 
     def shown(self, bucket: int) -> int:
-        """What was really shown: as recorded, otherwise as decided; of several the largest share."""
+        """What was really shown: as recorded, otherwise as decided; of several the largest
+        share."""
         shown = self.shares(bucket)
         return shown if isinstance(shown, int) else max(shown, key=lambda pair: pair[1])[0]
 
@@ -245,7 +248,8 @@ class CampaignState:
                 self._rename(body["option"], body["name"])
         elif event.kind not in ("file form", "import refused"):  # these change nothing here
             raise InvalidInput(
-                f"this campaign's log has an action {event.kind!r}, which this latesum does not know; "
+                f"this campaign's log has an action {event.kind!r}, which this latesum does not "
+                "know; "
                 "use a newer latesum."
             )
 
@@ -259,8 +263,8 @@ class CampaignState:
 class RegionalState(CampaignState):
     """Everything that the log says of a campaign with regions: a state for each of them.
 
-    Its own decisions are those of the first region: all regions are decided together. What is paused,
-    pinned or removed is so if it is in all regions.
+    Its own decisions are those of the first region: all regions are decided together. What is
+    paused, pinned or removed is so if it is in all regions.
     """
 
     def __init__(self, settings: CampaignConfig) -> None:
@@ -303,7 +307,16 @@ def decision_of(event: Event, options: tuple[str, ...]) -> Decision:
     body = event.body
     assert event.bucket is not None
     return Decision(
-        event.bucket, body["label"], options[body["option"]], body["option"], body["purpose"],
-        body["source"], body["rounds"], body["reason"], event.at, event.sequence,
-        body["number"], event.region,
-    )  # fmt: skip
+        event.bucket,
+        body["label"],
+        options[body["option"]],
+        body["option"],
+        body["purpose"],
+        body["source"],
+        body["rounds"],
+        body["reason"],
+        event.at,
+        event.sequence,
+        body["number"],
+        event.region,
+    )

@@ -89,7 +89,8 @@ class Store:
 
     Args:
         url: An SQLAlchemy address, or a path, which means an SQLite file.
-        read_only: Whether nothing may be written; by default, if it is an SQLite file that cannot be.
+        read_only: Whether nothing may be written; by default, if it is an SQLite file that
+            cannot be.
 
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
@@ -109,7 +110,8 @@ class Store:
                 folder.mkdir(parents=True, exist_ok=True)
             except OSError as error:
                 raise InvalidInput(
-                    f"the folder {folder} cannot be made: {error.strerror}. Keep campaigns elsewhere, "
+                    f"the folder {folder} cannot be made: {error.strerror}. Keep campaigns "
+                    "elsewhere, "
                     f"by --store or ${FOLDER_VARIABLE}."
                 ) from None
         self.engine = make_engine(self.url, read_only=self.read_only)
@@ -331,7 +333,8 @@ class Writer:
         self._connection = connection
         self._campaign = campaign
         self._appended: list[Event] = []
-        # The lock of this row on PostgreSQL; on SQLite, BEGIN IMMEDIATE has locked the file already.
+        # The lock of this row on PostgreSQL; on SQLite, BEGIN IMMEDIATE has locked the file
+        # already.
         row = connection.execute(_HEAD_LOCKED, {"of": campaign}).one()
         _refuse_deleted(row)
         if row.moved_to is not None:
@@ -420,7 +423,8 @@ def _refuse_deleted(row: Any, advice: str = "") -> None:
 def _epitaph(row: Any) -> str:
     said = json.loads(row.deleted)
     return (
-        f"campaign {row.name!r} was deleted on {said['at'][:10]} by {said['user']}: {said['reason']}"
+        f"campaign {row.name!r} was deleted on {said['at'][:10]} by {said['user']}: "
+        f"{said['reason']}"
     ).rstrip(".")
 
 

@@ -17,8 +17,8 @@ from latesum.errors import BadField, Conflicting, InvalidInput, UnknownBucket
 from latesum.files.batches import CheckWanted, in_batches
 
 #: Limits far above anything real, so that no sum can overflow.
-MOST_ROUNDS = 10**12
-MOST_TOTAL = 1e15
+MAX_ROUNDS = 10**12
+MAX_TOTAL = 1e15
 
 
 #: Why a row was not recorded.
@@ -151,12 +151,12 @@ def check_row(row: Row | CheckedRow | Mapping[str, Any], settings: CampaignConfi
     rounds, total, shown = row.rounds, row.total, row.shown
     if rounds is not None:
         rounds = _field("rounds", whole_number, rounds, "the rounds of a bucket")
-        if rounds > MOST_ROUNDS:
-            raise BadField("rounds", f"a bucket has at most {MOST_ROUNDS:,} rounds.")
+        if rounds > MAX_ROUNDS:
+            raise BadField("rounds", f"a bucket has at most {MAX_ROUNDS:,} rounds.")
     if total is not None:
         total = _field("total", finite_number, total, "a total")
-        if abs(total) > MOST_TOTAL:
-            raise BadField("total", f"a total is at most {MOST_TOTAL:g}; use another unit.")
+        if abs(total) > MAX_TOTAL:
+            raise BadField("total", f"a total is at most {MAX_TOTAL:g}; use another unit.")
     if row.status is not None:
         _field("status", known_name, row.status, STATUSES, "status")
     arm = None if shown is None else _field("shown", _shown, shown, settings)
@@ -174,7 +174,8 @@ def _shown(text: object, settings: CampaignConfig) -> Shown:
     shown = read_shown(text, settings.options)
     if not isinstance(shown, int) and not settings.is_market:
         raise InvalidInput(
-            f"{shortened(str(text))!r} is several options in one bucket, and {settings.policy} learns "
+            f"{shortened(str(text))!r} is several options in one bucket, and {settings.policy} "
+            "learns "
             "from buckets of one option only; record it with the status missing, or use the policy "
             "switchback."
         )
@@ -285,13 +286,16 @@ def _check_range(row: CheckedRow, value: Value, settings: CampaignConfig) -> Non
     if total > most + slack:
         raise BadField(
             "total",
-            f"a total of {total:g} is more than {counted(rounds, 'visitor')} can bring ({high:g} each, "
-            f"{most:g} in all). If it is right, because late arrivals of busier buckets came in, allow "
+            f"a total of {total:g} is more than {counted(rounds, 'visitor')} can bring ({high:g} "
+            "each, "
+            f"{most:g} in all). If it is right, because late arrivals of busier buckets came in, "
+            "allow "
             "it to be beyond the range.",
         )
     if total < least - slack and not (total < 0 <= low):
         raise BadField(
             "total",
-            f"a total of {total:g} is less than {counted(rounds, 'visitor')} can bring ({low:g} each, "
+            f"a total of {total:g} is less than {counted(rounds, 'visitor')} can bring ({low:g} "
+            "each, "
             f"{least:g} in all). If it is right, allow it to be beyond the range.",
         )

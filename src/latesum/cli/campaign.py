@@ -1,4 +1,5 @@
-"""`latesum campaign new | next | record | import | status | history | list`, and operator actions."""
+"""`latesum campaign new | next | record | import | status | history | list`, and operator
+actions."""
 
 from __future__ import annotations
 

@@ -85,7 +85,8 @@ def _change(
 ) -> None:
     """Change settings from the next decision on; decisions already taken stay.
 
-    The policy, the same or another, learns from the whole log. "none" takes --align, --completeness or
+    The policy, the same or another, learns from the whole log. "none" takes --align,
+    --completeness or
     --max-lateness away; parameter=null takes a parameter away.
     """
     taken_away = {

@@ -1,4 +1,5 @@
-"""Which policy a new campaign has, where a history is told and no policy: by simulating markets like it."""
+"""Which policy a new campaign has, where a history is told and no policy: by simulating markets
+like it."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ _USUAL_DAYS, _USUAL_LATE = 90, "1 day"
 def choose_policy(
     settings: Mapping[str, Any], run_for: str | None, late: str | None
 ) -> tuple[str, str] | None:
-    """The policy that loses least in markets like the history, and why; None where that is not asked.
+    """The policy that loses least in markets like the history, and why; None where that is not
+    asked.
 
     It is asked where there are a history by day, no policy and no regions (those have switchback).
 
@@ -41,9 +43,16 @@ def choose_policy(
     delay = given_delay(late or f"about {_USUAL_LATE}")
     try:
         found = plan_regions(
-            _rows(settings["history"]), regions=1, options=len(settings["options"]), lift=_LIFT,
-            days=days, late=delay, sensitivity=False, replications=_RUNS, workers=os.cpu_count() or 1,
-        )  # fmt: skip
+            _rows(settings["history"]),
+            regions=1,
+            options=len(settings["options"]),
+            lift=_LIFT,
+            days=days,
+            late=delay,
+            sensitivity=False,
+            replications=_RUNS,
+            workers=os.cpu_count() or 1,
+        )
     except InvalidInput as refusal:
         return "unmix", f"it was not chosen by simulation: {refusal}"
     lost = {
@@ -53,7 +62,8 @@ def choose_policy(
     best = min(_CAN_RUN, key=lost.__getitem__)
     others = ", ".join(f"{name} {share:.1%}" for name, share in lost.items() if name != best)
     return best, (
-        f"in {_RUNS} simulated markets like the history, with one option {_LIFT:.0%} better, it loses "
+        f"in {_RUNS} simulated markets like the history, with one option {_LIFT:.0%} better, it "
+        "loses "
         f"{lost[best]:.1%} of the best option's sales ({others})."
     )
 

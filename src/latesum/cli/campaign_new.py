@@ -216,11 +216,13 @@ def _planned_regions(path: Path, handed: dict[str, Any], given: dict[str, Any]) 
     named = list(handed["regions"] if said is None else said)
     if max(len(named), 1) != planned:
         raise InvalidInput(
-            f"{path} is a plan for {planned} region{'s' * (planned > 1)}, and here are {len(named)}; plan again."
+            f"{path} is a plan for {planned} region{'s' * (planned > 1)}, and here are "
+            f"{len(named)}; plan again."
         )
     if "history" not in given:
         print(
-            "Note: say --history too, with the file that was planned from; it tells weekdays and levels."
+            "Note: say --history too, with the file that was planned from; it tells weekdays and "
+            "levels."
         )
     return named
 

@@ -56,7 +56,8 @@ def choose_store(
         ),
     ] = None,
 ) -> None:
-    """Campaigns on real data: what to show in each hour, day or week, from totals that come late."""
+    """Campaigns on real data: what to show in each hour, day or week, from totals that come
+    late."""
     Given.store = store
     Given.now = None if now is None else _read_now(now)
 
@@ -107,7 +108,8 @@ def opened_store() -> Iterator[Store]:
             yield store
         except DBAPIError as error:  # a full disk, a damaged file, a server that went away
             raise InvalidInput(
-                f"{store.place} failed: {store.failure(error)} What was not yet said to be done was not "
+                f"{store.place} failed: {store.failure(error)} What was not yet said to be done "
+                "was not "
                 "done."
             ) from None
 

@@ -63,15 +63,23 @@ async def act(
     """Do one of the operator actions; each takes what its description says, and no more."""
     arguments = sent.model_dump(exclude_unset=True, exclude={"reason", "user", "region"})
     done = await cached.write(
-        cached.campaign.act, action, user=_name_of(who, sent), reason=sent.reason, key=key,
-        region=sent.region, **arguments,
-    )  # fmt: skip
+        cached.campaign.act,
+        action,
+        user=_name_of(who, sent),
+        reason=sent.reason,
+        key=key,
+        region=sent.region,
+        **arguments,
+    )
     cached.forget_status()
     status = await cached.status()
     return ActionAnswer(
-        done=True, repeated=done.repeated, note=done.note, state=status.state,
+        done=True,
+        repeated=done.repeated,
+        note=done.note,
+        state=status.state,
         headline=status.headline,
-    )  # fmt: skip
+    )
 
 
 def _name_of(token: Token, sent: ActionBody | Deletion) -> str:
