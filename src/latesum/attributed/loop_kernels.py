@@ -7,6 +7,8 @@ unused nodes are a list too. A delay longer than the ring stays in its slot for 
 
 from __future__ import annotations
 
+import numpy as np
+
 from latesum._compile import compiled
 from latesum.attributed import layout_kernels as layout
 from latesum.attributed.index_kernels import (
@@ -26,6 +28,7 @@ def play_rounds(  # type: ignore[no-untyped-def]
 ):
     """Play the rounds from `run.now` to `run.end` - 1 and write their arms to `played`."""
     mask, chunk = len(ring) - 1, len(played) - 1
+    several = np.int64(-1)  # of several arms; a literal -1 would make a version of its own
     while run.now < run.end:
         if policy.rule == layout.QPMD and policy.lead > 0.0:
             _play_leader(run, rewards, delays, played, flight, ring, policy, arms)
@@ -50,7 +53,7 @@ def play_rounds(  # type: ignore[no-untyped-def]
             if flight[node].due == now:
                 _receive(node, run, flight, policy, arms, rng)
             else:
-                _append(node, -1, slot, flight)
+                _append(node, several, slot, flight)
             node = following
         run.now += 1
 

@@ -105,8 +105,9 @@ def fit_blocked(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     """The same by `filter_blocked`: of the common states, and what it says of those of regions."""
     regions, options = before.shape
-    variance, moves, kept = _common_prior(sizes, options, patterns, own, True, shocks)
-    of_region = _special_prior(sizes, options, patterns, True)
+    several = regions > 1  # always; but a literal True would make versions of their own
+    variance, moves, kept = _common_prior(sizes, options, patterns, own, several, shocks)
+    of_region = _special_prior(sizes, options, patterns, several)
     special = np.zeros((regions, len(of_region)))
     special[:, -1] = levels
     mean, covariance = np.zeros(len(variance)), np.diag(variance)
@@ -446,7 +447,7 @@ def filter_blocked(  # type: ignore[no-untyped-def]
                 for state in range(n_common):
                     expected_special[each] += on_common[region, each, state] * mean[state]
             eta = gradient(
-                here[region], slope[region], own, options, patterns, places[at], True, shocks,
+                here[region], slope[region], own, options, patterns, places[at], regions > 1, shocks,
                 mean, expected_special, hg, hb,
             )  # fmt: skip
             whole[:] = hg
