@@ -172,7 +172,7 @@ def test_it_works_with_the_keyboard_alone(browser, slower_demo):
     page.keyboard.type("for the window display")
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    page.wait_for_selector("text=ordered green for 1 bucket: for the window display")
+    page.wait_for_selector("text=pinned green for 1 bucket: for the window display")
     focused = page.locator(".scroll").first
     focused.focus()
     time.sleep(2.5)  # the page was brought up to date meanwhile

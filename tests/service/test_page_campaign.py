@@ -123,7 +123,7 @@ def test_from_a_plan_to_a_winner_by_the_page_alone(
             assert page.input_value("#record-bucket") == first_day
             page.fill("#record-rounds", "5000")
             page.fill("#record-total", rows[0].split(",")[2])
-            page.click("text=Store it")
+            page.click('#record-form button:has-text("Store it")')
             page.wait_for_selector(f"#record-form .done >> text={first_day}: new")
         if day == 6:
             file = tmp_path / "report.csv"

@@ -191,7 +191,7 @@ def test_acts_and_typed_totals_are_of_a_region(browser, site, clock):
         if region == "west":
             page.click("#record-form summary")
             page.fill("#record-shown", "ten off:0.5 a gift:0.5")
-        page.click("text=Store it")
+        page.click('#record-form button:has-text("Store it")')
         page.wait_for_selector(f"#record-form .done >> text=in {region}: new")
     assert visitor.complaints == []
     visitor.context.close()
