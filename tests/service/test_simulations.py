@@ -26,7 +26,7 @@ def grown(store_file, clock):
         campaign = Campaign.create(
             name="banner", options=["red", "blue"], every="day", expected_rounds=5000,
             parameters={"horizon": "90 days", "mean_delay": "12 hours"}, time_basis="arrival",
-            status_quo="red", seed=1, store=store_file(f"{days}.db"), clock=clock,
+            status_quo="red", seed=1, store=store_file(f"{means[0]}.db"), clock=clock,
         )  # fmt: skip
         rng = np.random.default_rng(1)
         world = Problem(means, "exponential(2500)").start(rng=rng, status_quo=0)
@@ -52,7 +52,7 @@ def test_options_that_are_close_are_decided_later(grown, monkeypatch):
     assert found["replications"] == 8
     low, middle, high = (1e9 if each is None else each for each in found["buckets"])
     assert 1 + asked.lag <= low <= middle <= high
-    clear = grown([0.20, 0.23], 4)
+    clear = grown([0.20, 0.23], 6)
     question = question_of(clear.state(), clear.status())
     if question is not None:  # otherwise it is decided
         assert (forecast(question)["buckets"][1] or 1e9) < middle
