@@ -52,7 +52,7 @@ def test_a_wild_demand_is_warned_of():
         for day in range(-60, 0)
     ]
     law, warnings = fitted_market(rows, regions=1, options=2, lift=0.1, days=60, late=LATE)
-    assert "Demand walks by" in warnings[0]
+    assert "Demand changes by" in warnings[0]
     assert law.rounds == "constant"
 
 
