@@ -237,7 +237,7 @@ def test_it_explains_itself():
     assert "Rewards are about" in said
     assert "(given: 50)" in said
     assert "The status quo had a mean of about" in said
-    assert "as sure as from" in said
+    assert "observations without delay" in said
     untold = Unmix(2, 10_000)
     assert untold.reason() == "to see how late its rewards come, because nothing is known yet"
     assert "Nothing is known of the delay yet" in untold.findings()[0]
