@@ -129,7 +129,8 @@ def test_the_history_of_a_plan_is_that_of_a_campaign(latesum, run):
     assert "The history has 2 regions; their rows were added up." in out
 
 
-def test_a_plan_is_told_how_its_history_is_written(latesum):
+def test_a_plan_is_told_how_its_history_is_written(latesum, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(1)
     rows = [f"{day:02d}/02/2026;9000;{rng.poisson(300)},0" for day in range(1, 13)]
     rows += [f"{day:02d}/01/2026;9000;{rng.poisson(300)},0" for day in range(1, 13)]
