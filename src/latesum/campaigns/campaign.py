@@ -406,17 +406,7 @@ class Campaign(CampaignActions):
         dry_run: bool = False,
         **arguments: Any,
     ) -> ActionResult:
-        """Do one of `latesum.campaigns.actions.ACTIONS`, in one transaction.
-
-        Args:
-            action: Its name.
-            user: Who does it.
-            reason: Why.
-            key: Under one key an action happens once, however often it is sent.
-            region: The region that it is for, in a campaign that has some; otherwise all.
-            dry_run: Only say what it would do.
-            arguments: What the action takes besides.
-        """
+        """Do one of `ACTIONS` (`latesum.campaigns.actions.CampaignActions.act`)."""
         settings = self.current_settings()
         needs_leading = action == "finish" and arguments.get("option") is None
         leading = self.leading() if needs_leading else None

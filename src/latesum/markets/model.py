@@ -143,16 +143,6 @@ class Posterior:
         return rows
 
 
-def layout_of(settings: MarketConfig, own: bool) -> StateLayout:
-    """The states of a market.
-
-    Args:
-        settings: The market's.
-        own: Whether each option has a lag of its own.
-    """
-    return _layouts(len(settings.options), len(settings.regions), settings.pattern)[own]
-
-
 @functools.lru_cache(maxsize=256)
 def _layouts(options: int, regions: int, pattern: str) -> tuple[StateLayout, StateLayout]:
     """With one lag for all options, and with lags of their own."""
