@@ -1,4 +1,6 @@
-"""A policy of one's own says what it says in plain texts, and a campaign shows them as they are."""
+"""What a policy says is shown in the campaign's own units; plain texts are shown as they are."""
+
+import pytest
 
 from latesum._plugins import POLICIES
 from latesum.campaigns import Campaign, Row
@@ -12,7 +14,7 @@ class Terse(RoundRobin):
 
     kind = "terse"
 
-    def _findings(self):
+    def _findings(self, units):
         return ["Played 5,000 rounds at 0.25 so far."]
 
     def _reason(self):
@@ -33,3 +35,22 @@ def test_plain_texts_of_a_policy_of_ones_own_are_shown_as_they_are(tmp_path, mon
     assert "since 5,000 rounds are due." in page
     shown = describe_event(campaign.history()[0], campaign.current_settings())
     assert shown.endswith("decided 1: a for 1 bucket, since 5,000 rounds are due.")
+
+
+@pytest.mark.parametrize("policy", ["flow", "odaaf", "unmix"])
+def test_findings_about_money_are_in_the_campaign_s_own_units(new_campaign, clock, policy):
+    given = {"horizon": 450_000, "mean_delay": 5000}
+    campaign = new_campaign(policy=policy, parameters=given, range=(0, 500), unit="EUR")
+    for day in range(1, 41):
+        shown = campaign.decide()
+        clock.pass_by(days=1)
+        campaign.record(day, rounds=5000, total=5000.0 * (60, 90, 180)[shown.arm])
+    page, said = status_html(campaign.status()), " ".join(campaign.explain())
+    found = {
+        "flow": f"A has a mean of about {campaign.estimates()[0].mean:.4g}, equivalent to",
+        "odaaf": "until each has 52 days and then drops those more than 125 below the best.",
+        "unmix": "late on average (given: 1 day).",
+    }[policy]
+    assert found in page
+    assert found in said
+    assert "mean of about 0." not in page

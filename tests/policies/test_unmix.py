@@ -235,7 +235,7 @@ def test_it_explains_itself():
         policy.tell(asked.arm, asked.segment, float(total), number=asked.number)
     said = " ".join(policy.explain())
     assert "Rewards are about" in said
-    assert "(given: 50)" in said
+    assert "(given: 50 rounds)" in said
     assert "The status quo had a mean of about" in said
     assert "observations without delay" in said
     untold = Unmix(2, 10_000)

@@ -30,7 +30,7 @@ from latesum.campaigns.deciding import (
 )
 from latesum.campaigns.events import Event
 from latesum.campaigns.health import Finding, find_health, without_doubts
-from latesum.campaigns.methods import Choice, Replay, explain_policy, told_plays
+from latesum.campaigns.methods import Choice, Replay, explain_policy, told_plays, units_of
 from latesum.campaigns.own_delay import find_own_delay
 from latesum.campaigns.recorder import Append, Recorder, check_gap, why_unknown
 from latesum.campaigns.state import CampaignState, Decision, decision_of, new_state
@@ -573,7 +573,7 @@ class Campaign(CampaignActions):
             assert decision.sequence is not None
             earlier = self.state_before(decision.sequence)
             told = told_plays(earlier, decision.at, number)
-            findings = Replay().after(earlier.settings, told).findings()
+            findings = Replay().after(earlier.settings, told).findings(units_of(earlier.settings))
             return [*findings, *_reasons([decision])]
 
     def _explain_market(self, state: CampaignState, bucket: When | None) -> list[str]:

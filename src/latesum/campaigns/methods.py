@@ -16,7 +16,8 @@ import math
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from latesum._render import counted
+from latesum._render import counted, rate_text
+from latesum.campaigns.buckets import span_text
 from latesum.campaigns.completeness import Completeness
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.learning import bucket_word
@@ -25,6 +26,7 @@ from latesum.campaigns.vocabulary import Purpose, Source
 from latesum.markets import MarketConfig, RegionChoice, RegionRow
 from latesum.markets import decide as decide_market
 from latesum.policies import Play, Policy
+from latesum.policies.saying import Units
 
 #: The share of a bucket that a block need not be a bucket longer for.
 _NOT_WORTH_A_BUCKET = 0.1
@@ -243,6 +245,16 @@ def _say_block(settings: CampaignConfig, arm: int, rounds: int, why: str) -> str
     return f"{settings.options[arm]} for {counted(buckets, bucket_word(settings))}, {why}."
 
 
+def units_of(settings: CampaignConfig) -> Units:
+    """How a policy's numbers are written in a campaign: in its own unit, and rounds as time."""
+    low, high = settings.range
+    return Units(
+        mean=lambda value: rate_text(settings.per_round(value), settings.range),
+        difference=lambda value: rate_text(value * (high - low), settings.range),
+        rounds=lambda rounds: span_text(rounds / settings.expected_rounds, settings.buckets.every),
+    )
+
+
 def explain_policy(state: CampaignState, policy: Policy, told: list[Told]) -> list[str]:
     """What a policy has found out, and what it asks for next, in buckets.
 
@@ -254,7 +266,7 @@ def explain_policy(state: CampaignState, policy: Policy, told: list[Told]) -> li
     following = at_next_block(state, policy, told)
     asked = following.ask()
     said = _say_block(state.settings, asked.arm, asked.rounds, following.reason())
-    return [*policy.findings(), f"Next: {said}"]
+    return [*policy.findings(units_of(state.settings)), f"Next: {said}"]
 
 
 # The model of markets.

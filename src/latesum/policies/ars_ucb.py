@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from latesum._checks import finite_number
 from latesum.policies.base import Block, Play
 from latesum.policies.fixed import PlainMeans
+from latesum.policies.saying import Units
 
 #: No block is longer, whatever its power.
 MAX_BLOCK = 1 << 53
@@ -97,7 +98,7 @@ class ARSUCB(PlainMeans):
         if arm == self._arm:
             self._decide()
 
-    def _findings(self) -> list[str]:
+    def _findings(self, units: Units) -> list[str]:
         times = ", ".join(
             f"{name} {chosen} times" for name, chosen in zip(self.names, self._chosen, strict=True)
         )

@@ -21,7 +21,7 @@ from latesum.policies.history import check_history
 from latesum.policies.hooks import Hooks
 from latesum.policies.parameters import arguments_of, checked_names, parameters_of, typed
 from latesum.policies.plays import PURPOSES, Block, Estimate, Play, Purpose
-from latesum.policies.saying import as_html
+from latesum.policies.saying import PLAIN, Units, as_html
 from latesum.policies.state import (
     STATE_VERSION,
     check_state,
@@ -230,10 +230,10 @@ class Policy(Hooks):
         """The phase that the policy is in, from 1 on; None if it has none, or they are over."""
         return None
 
-    def findings(self) -> list[str]:
+    def findings(self, units: Units = PLAIN) -> list[str]:
         """What the policy has found out so far, in sentences for a person."""
         gone = [f"{self.names[arm]} was taken away." for arm in sorted(self._dropped)]
-        return [*self._findings(), *gone]
+        return [*self._findings(units), *gone]
 
     def reason(self) -> str:
         """Why the block that `ask` names comes next: the end of a sentence about it."""

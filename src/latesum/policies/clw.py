@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from latesum._checks import finite_number, whole_number
 from latesum.policies.base import Block, Play, Policy
+from latesum.policies.saying import Units
 
 
 class CLW(Policy):
@@ -128,7 +129,7 @@ class CLW(Policy):
         width += self._measurements[arm] * (self.spread - 1) / rounds
         return mean, mean - width, mean + width, rounds
 
-    def _findings(self) -> list[str]:
+    def _findings(self, units: Units) -> list[str]:
         chances = self._probabilities()
         shares = ", ".join(f"{self.names[arm]} {chance:.0%}" for arm, chance in chances.items())
         return [f"Exp3 draws {shares}."]

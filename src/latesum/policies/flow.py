@@ -12,7 +12,7 @@ from latesum._checks import InvalidInput, finite_number, known_name, whole_numbe
 from latesum.policies.base import Block, Play, Policy
 from latesum.policies.flow_balance import FlowBalance
 from latesum.policies.history import StatusQuo, check_history, check_status_quo
-from latesum.policies.saying import say_estimate, say_status_quo
+from latesum.policies.saying import Units, say_estimate, say_status_quo
 
 Index = Literal["kl-ucb++", "kl-ucb", "ucb1"]
 
@@ -277,14 +277,14 @@ class Flow(Policy):
     def _known_rounds(self, arm: int) -> int:
         return self._balance.rounds[arm]
 
-    def _findings(self) -> list[str]:
+    def _findings(self, units: Units) -> list[str]:
         balance = self._balance
         status_quo = balance.mean_of_status_quo()
         means, values = balance.means(), self._values()
         counts = balance.effective_counts(self._noise)
-        found = [] if status_quo is None else [say_status_quo(status_quo)]
+        found = [] if status_quo is None else [say_status_quo(status_quo, units)]
         return found + [
-            say_estimate(self.names[arm], means[arm], counts[arm], values[arm])
+            say_estimate(self.names[arm], means[arm], counts[arm], values[arm], units)
             for arm in range(self.n_arms)
             if counts[arm] > 0
         ]

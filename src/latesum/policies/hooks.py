@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from latesum.policies.plays import Block, Play
-from latesum.policies.saying import usual_reason
+from latesum.policies.saying import Units, usual_reason
 from latesum.policies.state import copied
 
 #: What is believed of an arm: mean, lower and upper limit, and the rounds learned from.
@@ -65,7 +65,7 @@ class Hooks(ABC):
         """The arms that may still be the answer."""
         return self._available()
 
-    def _findings(self) -> list[str]:
+    def _findings(self, units: Units) -> list[str]:
         """What the policy has found out so far, in sentences."""
         return []
 

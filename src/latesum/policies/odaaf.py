@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from typing import Literal
 
 from latesum._checks import finite_number, known_name, whole_number
-from latesum._render import counted
 from latesum.policies.base import Block, Play, Policy
+from latesum.policies.saying import Units
 from latesum.policies.schedules import (
     KnownBound,
     KnownMean,
@@ -193,17 +193,18 @@ class ODAAF(Policy):
         known = "" if any(self._plays) else ", of which nothing is known yet"
         return f"while the totals of this phase are awaited{known}"
 
-    def _findings(self) -> list[str]:
+    def _findings(self, units: Units) -> list[str]:
         findings: list[str] = [
-            f"{self.names[int(arm)]} was dropped after phase {phase}: its mean {mean:.3f} is more than "
-            f"{tolerance:g} below {self.names[int(leader)]}'s {best:.3f}."
+            f"{self.names[int(arm)]} was dropped after phase {phase}: its mean {units.mean(mean)} is "
+            f"more than {units.difference(tolerance)} below {self.names[int(leader)]}'s "
+            f"{units.mean(best)}."
             for phase, tolerance, arm, mean, leader, best in self._eliminated
         ]
         if self.phase is not None:
             findings.append(
                 f"Phase {self.phase} plays {', '.join(self.names[arm] for arm in sorted(self._active))} "
-                f"until each has {counted(self.phase_rounds[self._m], 'round')} and then drops those more "
-                f"than {self._tolerance():g} below the best."
+                f"until each has {units.rounds(self.phase_rounds[self._m])} and then drops those more "
+                f"than {units.difference(self._tolerance())} below the best."
             )
         return findings
 

@@ -2,10 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 from latesum import _render
 from latesum.policies.plays import Estimate, Purpose
+
+
+def _rounds_text(rounds: float) -> str:
+    return _render.counted(f"{rounds:,.0f}" if rounds >= 100 else f"{rounds:.3g}", "round")
+
+
+class Units(NamedTuple):
+    """How a policy's numbers are written; a campaign has units of its own.
+
+    Args:
+        mean: Writes a mean reward, which is between 0 and 1.
+        difference: Writes a difference of two means.
+        rounds: Writes a number of rounds.
+    """
+
+    mean: Callable[[float], str] = "{:.3f}".format
+    difference: Callable[[float], str] = "{:g}".format
+    rounds: Callable[[float], str] = _rounds_text
+
+
+#: Rewards between 0 and 1, and rounds.
+PLAIN = Units()
 
 
 def usual_reason(purpose: Purpose, known: int | None) -> str:
@@ -28,18 +51,18 @@ def usual_reason(purpose: Purpose, known: int | None) -> str:
     return "because it is the answer"
 
 
-def say_estimate(option: str, mean: float, worth: float, bound: float) -> str:
+def say_estimate(option: str, mean: float, worth: float, bound: float, units: Units) -> str:
     """What is believed of an arm, how well it is known, and how good it might be."""
     return (
-        f"{option} has a mean of about {mean:.3f}, equivalent to "
+        f"{option} has a mean of about {units.mean(mean)}, equivalent to "
         f"{_render.counted(f'{worth:,.0f}', 'observation')} without delay; it may be as good as "
-        f"{min(bound, 1.0):.3f}."
+        f"{units.mean(min(bound, 1.0))}."
     )
 
 
-def say_status_quo(mean: float) -> str:
+def say_status_quo(mean: float, units: Units) -> str:
     """What is believed of what ran before the start."""
-    return f"The status quo had a mean of about {mean:.3f}."
+    return f"The status quo had a mean of about {units.mean(mean)}."
 
 
 def as_html(typed: str, sentences: list[str], estimates: Iterable[Estimate]) -> str:

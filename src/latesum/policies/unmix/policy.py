@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latesum._checks import InvalidInput, finite_number, whole_number
-from latesum._render import counted
 from latesum.delays import Delay, parse, tabulated
 from latesum.policies.base import (
     Block,
@@ -20,7 +19,7 @@ from latesum.policies.base import (
     Policy,
 )
 from latesum.policies.history import StatusQuo, check_history, check_status_quo
-from latesum.policies.saying import say_estimate, say_status_quo
+from latesum.policies.saying import Units, say_estimate, say_status_quo
 from latesum.policies.unmix.curve import Floats, known_laws, told_mean
 from latesum.policies.unmix.rows import IN_DOUBT, PartRows, VisitPlan
 from latesum.policies.unmix.search import (
@@ -500,18 +499,18 @@ class Unmix(Policy):
     def _known_rounds(self, arm: int) -> int:
         return int(self._rows.counts[0, arm])
 
-    def _findings(self) -> list[str]:
+    def _findings(self, units: Units) -> list[str]:
         rows = self._rows
         found = list[str]()
         if self._ramp is not None:
             found.append("Nothing is known of the delay yet: blocks double until it can be seen.")
         elif self._laws is None and rows.reported:
             mean = float(rows.theta @ rows.curve.bin_means)
-            shown = f"{mean:,.0f}" if mean >= 100 else f"{mean:.3g}"
-            given = "" if self._told_nothing else f" (given: {self.mean_delay:,.6g})"
-            found.append(f"Rewards are about {counted(shown, 'round')} late on average{given}.")
+            mean_delay = self.mean_delay
+            given = "" if mean_delay is None else f" (given: {units.rounds(mean_delay)})"
+            found.append(f"Rewards are about {units.rounds(mean)} late on average{given}.")
         if self.status_quo == "other" and rows.reported:
-            found.append(say_status_quo(self._mean(self.n_arms)))
+            found.append(say_status_quo(self._mean(self.n_arms), units))
         if rows.misfit > 1.5:
             found.append(
                 f"Totals vary {math.sqrt(rows.misfit):.1f} times as much as rewards and delays of one law "
@@ -525,7 +524,7 @@ class Unmix(Policy):
             mean = self._mean(arm)
             typical = (mean * plays + 0.5) / (plays + 1)
             worth = min(typical * (1 - typical) / rows.variances[0, arm], plays)
-            found.append(say_estimate(name, mean, worth, values[arm]))
+            found.append(say_estimate(name, mean, worth, values[arm], units))
         return found
 
     def _reason(self) -> str:
