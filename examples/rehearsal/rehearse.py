@@ -119,7 +119,7 @@ def main() -> None:
     with Campaign.open("offers", store=folder / "shop.db") as campaign:
         for event in campaign.history():
             if event.kind not in ("decision", "record"):
-                print(describe_event(event, campaign.current_settings()))
+                print(describe_event(event, campaign.current_config()))
         print(campaign.status().headline)
 
 

@@ -47,7 +47,7 @@ def new_campaign(store_file, clock):
     store = Store(store_file("own.db"))
 
     def make(name="banner", options=("A", "B", "C"), policy="odaaf", parameters=None, **changed):
-        settings = {
+        config = {
             "every": "day",
             "expected_rounds": 5000,
             "time_basis": "arrival",
@@ -60,7 +60,7 @@ def new_campaign(store_file, clock):
             parameters = {"horizon": 450_000, "mean_delay": 1500}
         return Campaign.create(
             **{"name": name, "options": options, "policy": policy, "parameters": parameters,
-               **settings, **changed}
+               **config, **changed}
         )  # fmt: skip
 
     yield make

@@ -121,7 +121,7 @@ def perform(campaign, clock, day, operation, bucket):
         return acts_of(campaign)[bucket](campaign, f"act {bucket}").action
     if operation == "decide":
         return [each.arm for each in campaign.decide_all(bucket).values()]
-    for region in campaign.settings.regions or [None]:
+    for region in campaign.config.regions or [None]:
         rounds = REGIONS.get(region, ROUNDS)
         if operation == "rounds":
             campaign.record(bucket, rounds=rounds + bucket % 13, region=region)
@@ -135,7 +135,7 @@ def perform(campaign, clock, day, operation, bucket):
 
 
 def acts_of(campaign):
-    return REGIONAL_ACTS if campaign.settings.regions else ACTS
+    return REGIONAL_ACTS if campaign.config.regions else ACTS
 
 
 def work(address, first_day, last_day, say):
@@ -186,15 +186,15 @@ def _send(pipe, line):
 def warm_up(address):
     """Load what deciding needs before the first fork, so that workers are killed at work."""
     with Campaign.open("killed", store=address) as campaign:
-        if campaign.settings.regions:
+        if campaign.config.regions:
             rows = [
                 markets.RegionRow(region, day, size, "ABC"[day % 3], size / 3)
                 for region, size in REGIONS.items()
                 for day in range(20)
             ]
-            markets.decide(rows, 20, campaign.settings.build_market())
+            markets.decide(rows, 20, campaign.config.build_market())
             return
-        policy = campaign.settings.build_policy()
+        policy = campaign.config.build_policy()
     for arm in range(3):
         policy.tell(arm, ROUNDS, 0.3 * ROUNDS, "learn")
     policy.ask()

@@ -62,10 +62,10 @@ def test_a_history_is_kept_with_the_campaign_and_replayed(tmp_path):
     with Campaign.create(**given, store=tmp_path / "c.db") as campaign:
         campaign.decide("2026-03-01")
         exported = json.loads(json.dumps(export_campaign(campaign.store, "banner")))
-        reopened = Campaign.open("banner", store=campaign.store).settings
+        reopened = Campaign.open("banner", store=campaign.store).config
     assert reopened == CampaignConfig.read(given)
     assert reopened.build_policy().history[0] == (1, 5000, 100.0)
-    assert replay_log(CampaignConfig.from_json(exported["settings"]), exported_log(exported)) == []
+    assert replay_log(CampaignConfig.from_json(exported["config"]), exported_log(exported)) == []
 
 
 def test_campaigns_of_earlier_versions_took_it_that_nothing_ran():

@@ -114,7 +114,7 @@ def test_records_as_names_and_values_and_parameters_of_a_plan(new_campaign, cloc
     campaign = new_campaign(
         parameters={"n_arms": 3, "names": ["A", "B", "C"], "horizon": 450_000, "mean_delay": 1500}
     )
-    assert campaign.settings.parameters == {"horizon": 450_000, "mean_delay": 1500}
+    assert campaign.config.parameters == {"horizon": 450_000, "mean_delay": 1500}
     with pytest.raises(InvalidInput, match=r"for 2 options .n_arms., and here are 3"):
         new_campaign("other", parameters={"n_arms": 2, "horizon": 450_000, "mean_delay": 1500})
     campaign.decide()

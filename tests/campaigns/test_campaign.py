@@ -342,9 +342,7 @@ def test_what_was_recorded_early_is_marked_until_it_is_recorded_again(new_campai
     assert "1 of the known was recorded before the bucket had ended" in status.data
     assert "known, recorded early" in status_html(status)
     assert "total known, recorded early" in totals_chart(status)["bars"][0]["words"]
-    assert "early: the day had not ended" in describe_event(
-        campaign.history()[1], campaign.settings
-    )
+    assert "early: the day had not ended" in describe_event(campaign.history()[1], campaign.config)
     assert campaign.record(1, rounds=2000, total=600).verdict == "same"  # the day brought no more
     status = campaign.status()
     assert not status.timeline[0].early
@@ -541,17 +539,17 @@ def test_decision_dated_totals_are_asked_about_and_noticed(new_campaign, clock):
 
 def test_delays_in_time_become_rounds(new_campaign):
     parameters = {"horizon": "90 days", "mean_delay": "36 hours", "delay_bound": "1 week"}
-    settings = new_campaign(policy="odaaf-b", parameters=parameters).settings
-    assert settings.parameters == {"horizon": 450_000, "mean_delay": 7500, "delay_bound": 35_000}
+    config = new_campaign(policy="odaaf-b", parameters=parameters).config
+    assert config.parameters == {"horizon": 450_000, "mean_delay": 7500, "delay_bound": 35_000}
     numbered = new_campaign(
         "numbered", every="number", parameters={"horizon": "90 buckets", "mean_delay": "2 buckets"}
     )
-    assert numbered.settings.parameters == {"horizon": 450_000, "mean_delay": 10_000}
+    assert numbered.config.parameters == {"horizon": 450_000, "mean_delay": 10_000}
     with pytest.raises(InvalidInput, match="numbered"):
         new_campaign("bad", every="number", parameters={"horizon": "9 days", "mean_delay": 1})
     variance = {"horizon": "90 days", "mean_delay": "1 day", "delay_variance": "(12 hours)^2"}
-    settings = new_campaign("v", policy="odaaf-v", parameters=variance).settings
-    assert settings.parameters["delay_variance"] == 2500**2
+    config = new_campaign("v", policy="odaaf-v", parameters=variance).config
+    assert config.parameters["delay_variance"] == 2500**2
 
 
 def test_explanations_are_of_now_or_of_then(new_campaign, clock):

@@ -33,7 +33,7 @@ def days(campaign, clock, count):
 
 
 def replays_the_same(campaign):
-    assert replay_log(campaign.first_settings, campaign.history()) == []
+    assert replay_log(campaign.first_config, campaign.history()) == []
 
 
 def policies():
@@ -64,7 +64,7 @@ def test_an_added_option_is_asked_for_next_or_the_policy_refuses(
         return
     done = campaign.add_option(" D ", **ME)
     assert (done.action, done.option, done.repeated) == ("add-option", "D", False)
-    assert campaign.settings.options == ("A", "B", "C", "D")
+    assert campaign.config.options == ("A", "B", "C", "D")
     assert campaign.decide().option == "D"
     assert done.note == "D is asked for next."
     days(campaign, clock, 12)
@@ -178,7 +178,7 @@ def test_a_new_policy_learns_from_the_whole_log(new_campaign, clock):
     done = campaign.change(policy="flow", **ME)
     assert done.action == "change"
     # Both policies take the horizon and the mean delay; the rest is as for a new campaign.
-    assert campaign.settings.parameters == flow.settings.parameters
+    assert campaign.config.parameters == flow.config.parameters
     told = [each.plays for each in campaign.estimates()]
     assert sum(told) == 29 * 5000
     assert [each.option for each in campaign.state().decisions.values()] == decided
@@ -186,7 +186,7 @@ def test_a_new_policy_learns_from_the_whole_log(new_campaign, clock):
     assert flow.policy().kind == campaign.policy().kind == "flow"
     replays_the_same(campaign)
     event = next(event for event in campaign.history() if event.kind == "change")
-    assert "changed policy from odaaf to flow" in describe_event(event, campaign.settings)
+    assert "changed policy from odaaf to flow" in describe_event(event, campaign.config)
 
 
 def test_what_another_policy_does_not_take_is_left_out_and_said(new_campaign, clock):
@@ -197,16 +197,16 @@ def test_what_another_policy_does_not_take_is_left_out_and_said(new_campaign, cl
     )
     with pytest.raises(InvalidInput, match="horizon"):  # it is needed, and is gone
         campaign.change(policy="odaaf", **ME)
-    assert campaign.settings.policy == "ars-ucb"
+    assert campaign.config.policy == "ars-ucb"
 
 
 def test_the_horizon_and_the_delay_are_changed_in_time_or_rounds(new_campaign, clock):
     campaign = new_campaign()
     days(campaign, clock, 5)
     campaign.change(parameters={"horizon": "120 days", "mean_delay": "12 hours"}, **ME)
-    assert campaign.settings.parameters == {"horizon": 600_000, "mean_delay": 2500.0}
+    assert campaign.config.parameters == {"horizon": 600_000, "mean_delay": 2500.0}
     assert campaign.policy().horizon == 600_000
-    sentence = describe_event(campaign.history()[-1], campaign.settings)
+    sentence = describe_event(campaign.history()[-1], campaign.config)
     assert "changed horizon from 450,000 to 600,000, mean_delay from 1,500 to 2,500" in sentence
     with pytest.raises(NotPossible, match="nothing was changed"):
         campaign.change(parameters={"horizon": 600_000}, **ME)
@@ -217,21 +217,21 @@ def test_expected_rounds_say_what_stays_in_rounds(new_campaign, clock):
     note = campaign.change(expected_rounds=8000, **ME).note
     assert "horizon = 450,000, mean_delay = 1,500 stay as they are, in rounds" in note
     campaign.change(expected_rounds=4000, parameters={"horizon": "90 days"}, **ME)
-    assert campaign.settings.parameters == {"horizon": 360_000, "mean_delay": 1500}
+    assert campaign.config.parameters == {"horizon": 360_000, "mean_delay": 1500}
 
 
 def test_alignment_and_filling_up_are_changed(new_campaign, clock):
     campaign = new_campaign(**FLOW)
     days(campaign, clock, 3)
     campaign.change(align="week", completeness="fit 7 days", settling_time="6 hours", **ME)
-    assert campaign.settings.full_after == timedelta(days=7)
+    assert campaign.config.full_after == timedelta(days=7)
     clock.pass_by(days=1)
     days(campaign, clock, 10)
     assert "aligned" in [each.source for each in campaign.state().decisions.values()]
     campaign.change(align=None, completeness={"1 day": 0.5, "2 days": 1}, **ME)
     campaign.change(max_lateness="9 days", **ME)
-    assert campaign.settings.curve == ((timedelta(days=1), 0.5), (timedelta(days=2), 1.0))
-    assert campaign.settings.align is None
+    assert campaign.config.curve == ((timedelta(days=1), 0.5), (timedelta(days=2), 1.0))
+    assert campaign.config.align is None
     days(campaign, clock, 3)
     replays_the_same(campaign)
 
@@ -271,7 +271,7 @@ def test_a_renamed_option_has_its_name_everywhere(new_campaign, clock):
     with pytest.raises(InvalidInput, match="there is an option 'c' already"):
         campaign.rename_option("Größe 2", "c", **ME)
     campaign.rename_option("A" if shown != "A" else "Größe 2", "first", **ME)
-    assert campaign.settings.status_quo == "first"
+    assert campaign.config.status_quo == "first"
     days(campaign, clock, 3)
     replays_the_same(campaign)
 
@@ -346,8 +346,8 @@ def test_a_deleted_campaign_leaves_a_tombstone(store, clock):
     assert store.log(made.stored.id) == []
     assert len(store.tombstones()) == 1
     with pytest.raises(Deleted, match="choose another name"):
-        Campaign.create(made.first_settings, store=store, clock=clock)
-    another = made.first_settings.to_json() | {"name": "another"}
+        Campaign.create(made.first_config, store=store, clock=clock)
+    another = made.first_config.to_json() | {"name": "another"}
     assert store.create("another", another, clock()).id != made.stored.id
 
 
@@ -390,7 +390,7 @@ def test_changes_by_another_process_are_seen_at_once(store, clock):
     assert other.decide(1).option == {"red": "rouge"}.get(first.option, first.option)
     one.change(range=(0, 2), **ME)
     assert other.record(1, total=1500).verdict == "revised"
-    assert other.settings == one.settings
+    assert other.config == one.config
 
 
 def test_an_exported_and_restored_campaign_is_changed_alike(new_campaign, clock, tmp_path):
@@ -403,10 +403,10 @@ def test_an_exported_and_restored_campaign_is_changed_alike(new_campaign, clock,
     with Store(tmp_path / "other.db") as store:
         restore_campaign(store, exported)
         there = Campaign.open("banner", store=store, clock=clock)
-        assert there.current_settings() == campaign.settings
+        assert there.current_config() == campaign.config
         assert there.decide() == campaign.decide()
         assert there.record(2, shown="D").verdict in ("new", "revised")
-    first = CampaignConfig.from_json(exported["settings"])
+    first = CampaignConfig.from_json(exported["config"])
     assert first.options == ("A", "B", "C")
     assert replay_log(first, exported_log(exported)) == []
 
@@ -475,7 +475,7 @@ def test_two_processes_change_at_once(store_address, clock):
     for worker in workers:
         worker.join(300)
     with Store(store_address) as store:
-        found = Campaign.open("banner", store=store).current_settings().options
+        found = Campaign.open("banner", store=store).current_config().options
     assert sorted(found) == sorted(
         ["red", "blue", *(f"{name}{n}" for name in "xy" for n in range(5))]
     )

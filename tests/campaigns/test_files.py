@@ -132,13 +132,13 @@ def test_a_form_is_remembered_by_every_process_and_in_the_history(campaign, cloc
     assert [row.verdict for _, row in again.rows] == ["new"]
     events = [event for event in other.history() if event.kind == "file form"]
     assert len(events) == 1
-    assert describe_event(events[0], other.settings).endswith(
+    assert describe_event(events[0], other.config).endswith(
         "anna set how files are read (columns rounds=visits,total=orders): a file was imported so"
     )
     assert "set how files are read" in campaign.status().acts[-1]
     import_totals(other, b"day,total\n2026-03-04,9\n", FileForm(preset="none"))
     assert campaign.file_form() == FileForm()
-    assert replay_log(campaign.settings, campaign.history()) == []
+    assert replay_log(campaign.config, campaign.history()) == []
 
 
 def test_a_file_that_stops_is_not_remembered(campaign):
@@ -260,7 +260,7 @@ def test_what_is_given_out_can_be_taken_in_and_says_the_same(
         if status == "missing":
             total = None
         if (rounds, total, status, shown) != (None,) * 4:
-            name = None if shown is None else one.settings.options[shown]
+            name = None if shown is None else one.config.options[shown]
             one.record(
                 bucket,
                 rounds=rounds,

@@ -182,7 +182,7 @@ def test_what_came_too_late_is_not_compared_with_all_that_did_before(new_campaig
 
     value, completeness = Value(), Completeness(campaign.state(), clock())
     for number in range(500):
-        row = check_row(Row(1, total=1.0), campaign.settings)._replace(total=Total(number))
+        row = check_row(Row(1, total=1.0), campaign.config)._replace(total=Total(number))
         verdict, body = judge(row, 0, value, completeness)
         assert verdict == "too late"
         value.take(clock(), {**body, "by": "me"})

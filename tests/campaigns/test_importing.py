@@ -193,10 +193,10 @@ def test_an_hour_that_happens_twice_needs_its_offset(new_campaign, clock):
 
 
 def test_days_have_23_or_25_hours(new_campaign, clock):
-    buckets = new_campaign(every="day", zone="Europe/Berlin", start="2026-03-28").settings.buckets
+    buckets = new_campaign(every="day", zone="Europe/Berlin", start="2026-03-28").config.buckets
     lengths = [(buckets.end(day) - buckets.begin(day)).total_seconds() / 3600 for day in (1, 2, 3)]
     assert lengths == [24, 23, 24]
-    weeks = new_campaign("w", every="week", zone="Europe/Berlin", start="2026-W10").settings.buckets
+    weeks = new_campaign("w", every="week", zone="Europe/Berlin", start="2026-W10").config.buckets
     assert weeks.label(1) == "2026-03-02"
     assert weeks.number("2026-W11") == 2
     assert weeks.number("2026-03-15") == 2

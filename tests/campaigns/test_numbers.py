@@ -46,7 +46,7 @@ def test_a_new_decision_for_the_same_option_is_a_block_of_its_own(new_campaign, 
         one.arm == other.arm and one.number != other.number
         for one, other in itertools.pairwise(decisions)
     )
-    assert replay_log(campaign.first_settings, campaign.history()) == []
+    assert replay_log(campaign.first_config, campaign.history()) == []
 
 
 def test_orders_and_drops_have_numbers_of_their_own(new_campaign, clock):
@@ -60,7 +60,7 @@ def test_orders_and_drops_have_numbers_of_their_own(new_campaign, clock):
     assert numbers == [
         (0, "learn", 1), (2, "override", 2), (2, "override", 2), (0, "learn", 4), (0, "learn", 5),
     ]  # fmt: skip
-    assert replay_log(campaign.first_settings, campaign.history()) == []
+    assert replay_log(campaign.first_config, campaign.history()) == []
 
 
 def test_what_was_shown_instead_is_one_block_while_it_lasts(new_campaign, clock):
@@ -86,5 +86,5 @@ def test_a_replay_notices_another_number(new_campaign, clock):
     decision = next(each for each in exported["log"] if each[2] == "decision" and each[3] == 2)
     assert decision[4]["number"] == 1
     decision[4]["number"] = 2
-    found = replay_log(CampaignConfig.from_json(exported["settings"]), exported_log(exported))
+    found = replay_log(CampaignConfig.from_json(exported["config"]), exported_log(exported))
     assert [each.bucket for each in found][:1] == [2]

@@ -77,7 +77,7 @@ def test_a_worth_is_of_thirty_days_whatever_a_bucket_is(new_campaign, clock, eve
         total = 5000 * (0.2 + 0.1 * decision.arm)
         campaign.record(decision.bucket, rounds=5000, total=total)
     status = campaign.status()
-    assert (status.status_quo, status.assumed) == (campaign.settings.options[0], True)
+    assert (status.status_quo, status.assumed) == (campaign.config.options[0], True)
     assert len(shown) > 1
     best = next(row for row in status.options if row.name == status.worth.option)
     gain = best.mean - status.options[0].mean

@@ -33,7 +33,7 @@ def test_plain_texts_of_a_policy_of_ones_own_are_shown_as_they_are(tmp_path, mon
     page = status_html(campaign.status())
     assert "Played 5,000 rounds at 0.25 so far." in page
     assert "since 5,000 rounds are due." in page
-    shown = describe_event(campaign.history()[0], campaign.current_settings())
+    shown = describe_event(campaign.history()[0], campaign.current_config())
     assert shown.endswith("decided 1: a for 1 bucket, since 5,000 rounds are due.")
 
 

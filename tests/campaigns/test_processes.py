@@ -62,7 +62,7 @@ def test_four_processes_decide_all_regions_once(store_address):
         places = [(e.bucket, e.region) for e in campaign.history() if e.kind == "decision"]
         assert len(places) == len(set(places)) == 4 * buckets
         assert sum(e.kind == "record" for e in campaign.history()) == 4 * buckets
-        assert replay_log(campaign.first_settings, campaign.history()) == []
+        assert replay_log(campaign.first_config, campaign.history()) == []
 
 
 def _race_in_regions(address, buckets, barrier, answers, own):

@@ -70,7 +70,7 @@ def live(campaign, clock, days, acts=None):
         number = (clock.now.date() - FIRST).days
         for region, part in campaign.state().parts.items():
             if number in part.decisions:
-                option = campaign.settings.options[part.shown(number)]
+                option = campaign.config.options[part.shown(number)]
                 day = FIRST + timedelta(days=number - 1)
                 campaign.record(
                     number, region=region, rounds=SIZES[region], total=total_of(region, day, option)
@@ -100,7 +100,7 @@ def test_every_region_is_decided_once_and_the_best_option_is_found(make, clock):
     assert campaign.decide(region="south") == first["south"]
     assert len(campaign.history()) == 3
     live(campaign, clock, 42)
-    assert replay_log(campaign.first_settings, campaign.history()) == []
+    assert replay_log(campaign.first_config, campaign.history()) == []
     status = campaign.status()
     assert status.winner == "a gift"
     assert {shown(campaign, region)[-1] for region in SIZES} == {"a gift"}
@@ -117,11 +117,11 @@ def test_every_region_is_decided_once_and_the_best_option_is_found(make, clock):
 
 
 def test_a_campaign_with_regions_has_switchback_and_no_other_policy():
-    settings = CampaignConfig.read(GIVEN)
-    assert settings.policy == "switchback"
+    config = CampaignConfig.read(GIVEN)
+    assert config.policy == "switchback"
     said = {"horizon": 56, "mean_delay": 2.0, "sure": "guess"}
-    assert settings.parameters == said
-    assert CampaignConfig.from_json(json.loads(json.dumps(settings.to_json()))) == settings
+    assert config.parameters == said
+    assert CampaignConfig.from_json(json.loads(json.dumps(config.to_json()))) == config
     known = CampaignConfig.read({**GIVEN, "parameters": {"late": "36 hours"}})
     assert known.parameters == {
         "horizon": 90, "mean_delay": 1.5, "sure": "known",
@@ -146,9 +146,9 @@ def test_a_campaign_with_regions_has_switchback_and_no_other_policy():
 def test_a_history_is_of_regions_and_may_be_mixed():
     rows = [*past_rows(3), {"bucket": "2026-02-20", "region": "west", "total": 40,
                             "shown": "ten off:0.5 a gift:0.5"}]  # fmt: skip
-    settings = CampaignConfig.read({**GIVEN, "history": rows})
-    assert len(settings.history) == 10
-    first = settings.history[0]
+    config = CampaignConfig.read({**GIVEN, "history": rows})
+    assert len(config.history) == 10
+    first = config.history[0]
     assert (first.label, first.region, first.shares) == ("2026-02-20", "west", ((0, 0.5), (2, 0.5)))
     for row, says in (
         ({"bucket": "2026-02-20", "total": 4}, "of which region"),
@@ -252,9 +252,9 @@ def test_acts_are_for_a_region_or_for_all(make, clock):
     assert campaign.state().parts["west"].decisions[9].source == "policy"
     assert "a gift" not in shown(campaign, "north")[11:17]
     assert {shown(campaign, region)[15] for region in SIZES} == {"ten off"}
-    dwell = campaign.market().found.settings.dwell
+    dwell = campaign.market().found.config.dwell
     assert any("a voucher" in shown(campaign, region)[19 : 19 + dwell] for region in SIZES)
-    assert replay_log(campaign.first_settings, campaign.history()) == []
+    assert replay_log(campaign.first_config, campaign.history()) == []
     with pytest.raises(NotPossible, match="was not removed"):
         campaign.restore_option("a gift", region="north", **ME)
     campaign.pause(region="north", **ME)
@@ -274,7 +274,7 @@ def test_acts_are_for_a_region_or_for_all(make, clock):
     clock.now += timedelta(days=3)
     campaign.reopen(**ME)
     campaign.decide_all()
-    assert replay_log(campaign.first_settings, campaign.history()) == []
+    assert replay_log(campaign.first_config, campaign.history()) == []
 
 
 def test_days_before_the_first_question_and_days_not_asked_for(make, clock):
@@ -292,7 +292,7 @@ def test_days_before_the_first_question_and_days_not_asked_for(make, clock):
     campaign.record(7, region="west", rounds=1500, total=40)
     campaign.decide_all()
     assert shown(campaign, "west")[1:3] == [first["west"].option] * 2
-    assert replay_log(campaign.first_settings, campaign.history()) == []
+    assert replay_log(campaign.first_config, campaign.history()) == []
 
 
 def test_a_mistake_or_an_order_does_not_become_the_choice(make, clock):
@@ -326,17 +326,17 @@ def test_one_stream_may_have_switchback_too(make, clock):
         if day:
             campaign.record(day, rounds=5000, total=total_of("north", FIRST, decision.option))
         clock.now += timedelta(days=1)
-    assert replay_log(campaign.first_settings, campaign.history()) == []
+    assert replay_log(campaign.first_config, campaign.history()) == []
     assert campaign.status().market.reference == "ten off"
     changed = campaign.change(policy="unmix", **ME)
     assert "Not taken over, because they are counted otherwise: horizon" in changed.note
     campaign.decide()
     campaign.change(policy="switchback", parameters={"late": "about 3 days"}, **ME)
-    assert campaign.settings.parameters["mean_delay"] == 3.0
+    assert campaign.config.parameters["mean_delay"] == 3.0
     campaign.decide()
-    assert replay_log(campaign.first_settings, campaign.history()) == []
+    assert replay_log(campaign.first_config, campaign.history()) == []
     campaign.change(parameters={"late": "2 days"}, **ME)
-    assert campaign.settings.parameters["sure"] == "known"
+    assert campaign.config.parameters["sure"] == "known"
 
 
 def test_negative_and_missing_totals_and_unknown_rounds_do_not_stop_it(make, clock):
@@ -348,7 +348,7 @@ def test_negative_and_missing_totals_and_unknown_rounds_do_not_stop_it(make, clo
         campaign.record(day, region="south", rounds=0, total=2)
         campaign.record(day, region="west", status="missing")
     campaign.decide_all()
-    assert replay_log(campaign.first_settings, campaign.history()) == []
+    assert replay_log(campaign.first_config, campaign.history()) == []
     assert campaign.status().market is not None
 
 

@@ -16,8 +16,8 @@ def test_after_sixty_days_of_daily_life_every_total_is_used(load_example, tmp_pa
             table = campaign.table("buckets").to_records()
             decided = list(campaign.state().decisions.values())
             acts = [event.kind for event in campaign.history() if event.bucket is None]
-            mismatches = replay_log(campaign.first_settings, campaign.history())
-            parameters = campaign.settings.parameters
+            mismatches = replay_log(campaign.first_config, campaign.history())
+            parameters = campaign.config.parameters
             status = campaign.status()
     # Every total is used, and is what was booked: the fit makes up for what is not reported yet.
     assert len(table) == 60

@@ -23,8 +23,8 @@ def configured(policy, options, horizon):
 @pytest.mark.parametrize("name", ["odaaf", "flow", "unmix"])
 def test_going_back_to_a_checkpoint_is_the_same_as_beginning_anew(name):
     rng = np.random.default_rng(5)
-    settings = configured(name, ["a", "b", "c"], 200_000)
-    policy, planner = settings.build_policy(), Replay()
+    config = configured(name, ["a", "b", "c"], 200_000)
+    policy, planner = config.build_policy(), Replay()
     told = []
     for step in range(90):
         for _ in range(2):
@@ -43,29 +43,29 @@ def test_going_back_to_a_checkpoint_is_the_same_as_beginning_anew(name):
         fresh = policy.fresh()
         for each in told:
             fresh.tell(*each) if isinstance(each, Play) else fresh.drop(each)
-        after = planner.after(settings, list(told))
+        after = planner.after(config, list(told))
         assert after.ask() == fresh.ask()
         assert after.estimates() == fresh.estimates()
 
 
 def test_a_revision_of_an_old_bucket_replays_from_there(monkeypatch):
     """Of 3,000 buckets number 2,900 is restated: what came long before it is not told again."""
-    settings = configured("odaaf", ["a", "b"], 2_000_000)
-    policy, planner = settings.build_policy(), Replay()
+    config = configured("odaaf", ["a", "b"], 2_000_000)
+    policy, planner = config.build_policy(), Replay()
     told = [
         Play(bucket // 100 % 2, 500, 200.0, "learn", bucket // 100 + 1) for bucket in range(3_000)
     ]
-    planner.after(settings, told)
+    planner.after(config, told)
     tells = []
     plain_tell = type(policy).tell
     monkeypatch.setattr(
         type(policy), "tell", lambda self, *play: tells.append(play) or plain_tell(self, *play)
     )
-    planner.after(settings, list(told))
+    planner.after(config, list(told))
     assert len(tells) < _CHECKPOINT_EVERY
     told[2_900] = told[2_900]._replace(total=210.0)
     tells.clear()
-    after = planner.after(settings, list(told))
+    after = planner.after(config, list(told))
     assert 100 <= len(tells) < 100 + _CHECKPOINT_EVERY
     assert tells[0] in told[2_900 - _CHECKPOINT_EVERY : 2_901]
     assert after.estimates() == policy.replay(told).estimates()

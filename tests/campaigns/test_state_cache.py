@@ -8,9 +8,9 @@ from latesum.campaigns import Campaign, Store
 @pytest.fixture
 def opened(store, clock):
     """The same campaign, opened twice."""
-    settings = {"horizon": 90_000, "mean_delay": 100}
+    config = {"horizon": 90_000, "mean_delay": 100}
     Campaign.create(
-        name="banner", options=["red", "blue"], policy="odaaf", parameters=settings, every="number", expected_rounds=1000,
+        name="banner", options=["red", "blue"], policy="odaaf", parameters=config, every="number", expected_rounds=1000,
         time_basis="arrival", seed=1, store=store, clock=clock,
     )  # fmt: skip
     return [Campaign.open("banner", store=store, clock=clock) for _ in range(2)]

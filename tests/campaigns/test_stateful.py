@@ -532,7 +532,7 @@ class Comparison(RuleBasedStateMachine):
 
     @rule()
     def replay(self):
-        assert replay_log(self.campaign.first_settings, self.campaign.history()) == []
+        assert replay_log(self.campaign.first_config, self.campaign.history()) == []
 
 
 Comparison.TestCase.settings = settings(

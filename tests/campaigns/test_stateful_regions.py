@@ -35,7 +35,7 @@ class Model:
         self.paused = dict.fromkeys(REGIONS, False)
         self.gone = {region: set() for region in REGIONS}
 
-    def settings(self):
+    def config(self):
         return markets.MarketConfig(
             tuple(self.names), 60, REGIONS, markets.ToldDelay(1.0, "guess"), "A", "A", "weekday", 0,
             seed=9, rounds_known=any(
@@ -70,7 +70,7 @@ class Model:
         asked = [
             each - 1 for each, (_, source) in self.decided["north"].items() if source != "carried"
         ]
-        choices = markets.decide(rows, bucket - 1, self.settings(), barred=barred, asked=asked)
+        choices = markets.decide(rows, bucket - 1, self.config(), barred=barred, asked=asked)
         chosen = self.never_shown(rows, choices)
         for region, choice in choices.items():
             arm = chosen.get(region, self.names.index(choice.option))
@@ -243,7 +243,7 @@ class RegionalComparison(RuleBasedStateMachine):
 
     @rule()
     def replay(self):
-        assert replay_log(self.campaign.first_settings, self.campaign.history()) == []
+        assert replay_log(self.campaign.first_config, self.campaign.history()) == []
 
     @invariant()
     def the_log_says_what_the_model_says(self):

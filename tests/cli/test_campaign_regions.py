@@ -153,7 +153,7 @@ def test_a_plan_that_adds_up_the_regions_can_be_set_up(campaign, tmp_path):
     assert "2 regions" in out
     assert "added up" in " ".join(out.split())
     with closing(Store(tmp_path / "c.db")) as store:
-        kept = Campaign.open("together", store=store).settings.history
+        kept = Campaign.open("together", store=store).config.history
     assert len(kept) == 28
     assert (kept[0].rounds, kept[0].total) == (5000, 150)
 

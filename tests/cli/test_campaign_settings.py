@@ -18,7 +18,7 @@ GIVEN = {
     "time_basis": "arrival",
     "seed": 1,
 }
-#: Wrong settings, and what is said about them wherever they are given.
+#: Wrong config, and what is said about them wherever they are given.
 WRONG = {
     "options": (["A"], "give two options with different names, or more, up to 100, not ['A']."),
     "every": ("month", "there is no kind of bucket 'month'"),
@@ -56,7 +56,7 @@ def test_what_is_missing_or_unknown_is_named():
     for field in ("options", "expected_rounds", "time_basis"):
         with pytest.raises(InvalidInput, match=field):
             CampaignConfig.read({key: value for key, value in GIVEN.items() if key != field})
-    with pytest.raises(InvalidInput, match="no setting 'zon'; did you mean 'zone'"):
+    with pytest.raises(InvalidInput, match="no field 'zon'; did you mean 'zone'"):
         CampaignConfig.read({**GIVEN, "zon": "UTC"})
 
 
@@ -71,14 +71,14 @@ def test_what_is_kept_means_the_same(completeness):
         "settling_time": "36 h",
         "align": "week",
     }
-    settings = CampaignConfig.read({**GIVEN, **more})
-    back = CampaignConfig.from_json(json.loads(json.dumps(settings.to_json())))
-    assert back == settings
-    assert back.buckets == settings.buckets
-    assert (back.curve, back.full_after) == (settings.curve, settings.full_after)
+    config = CampaignConfig.read({**GIVEN, **more})
+    back = CampaignConfig.from_json(json.loads(json.dumps(config.to_json())))
+    assert back == config
+    assert back.buckets == config.buckets
+    assert (back.curve, back.full_after) == (config.curve, config.full_after)
 
 
 def test_settings_cannot_be_changed():
-    settings = CampaignConfig.read(GIVEN)
+    config = CampaignConfig.read(GIVEN)
     with pytest.raises(ValueError, match="frozen"):
-        settings.seed = 2
+        config.seed = 2

@@ -180,12 +180,12 @@ def test_switchback_is_tried_and_handed_on_as_a_campaign_takes_it():
     assert handed["parameters"] == {
         "n_arms": 3, "horizon": 84, "mean_delay": 2.0, "sure": "guess",
     }  # fmt: skip
-    settings = CampaignConfig.read({
+    config = CampaignConfig.read({
         "name": "offers", "options": ["a", "b", "c"], "policy": handed["policy"], "expected_rounds": handed["bucket"],
         "parameters": {key: value for key, value in handed["parameters"].items() if key != "n_arms"},
         "time_basis": "arrival", "start": "2026-03-02",
     })  # fmt: skip
-    assert settings.build_market().horizon == 84
+    assert config.build_market().horizon == 84
     assert "40 simulated runs;" in str(found)
     assert "Policy: switchback, because" in " ".join(str(found).split())
     assert found.policy().kind == "switchback"
@@ -294,12 +294,12 @@ def test_a_delay_that_was_given_is_handed_over_with_its_shape():
     handed = given.to_json()["recommendation"]["parameters"]
     assert "mean_delay" not in handed
     assert delays.parse(handed["delay"]).mean == pytest.approx(given.inputs.delay().mean)
-    settings = CampaignConfig.read({
+    config = CampaignConfig.read({
         "name": "offers", "options": ["a", "b"], "policy": "unmix", "expected_rounds": 1000,
         "parameters": {key: value for key, value in handed.items() if key != "n_arms"},
         "time_basis": "arrival", "start": "2026-03-02",
     })  # fmt: skip
-    assert settings.parameters["delay"] == handed["delay"]
+    assert config.parameters["delay"] == handed["delay"]
     assert "mean_delay" in plan(**asked).to_json()["recommendation"]["parameters"]
 
 

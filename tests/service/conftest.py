@@ -113,8 +113,8 @@ def campaign(operator):
 @pytest.fixture
 def daily(operator):
     """A campaign of days."""
-    settings = {**SETTINGS, "every": "day", "start": "2026-03-02"}
-    assert operator.put("/v1/campaigns/daily", json=settings).status_code == 201
+    config = {**SETTINGS, "every": "day", "start": "2026-03-02"}
+    assert operator.put("/v1/campaigns/daily", json=config).status_code == 201
     return "/v1/campaigns/daily"
 
 

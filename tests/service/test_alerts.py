@@ -275,8 +275,8 @@ def test_webhooks_from_the_command_line(latesum, tmp_path):
 def test_check_exits_with_1_and_says_why(latesum, store, clock, monkeypatch):
     place = ("campaign", "--store", store.url.database)
     assert latesum(*place, "check") == (0, "", "")
-    settings = {**SETTINGS, "every": "day", "start": "2026-03-02"}
-    Campaign.create(name="daily", **settings, store=store, clock=clock).decide()
+    config = {**SETTINGS, "every": "day", "start": "2026-03-02"}
+    Campaign.create(name="daily", **config, store=store, clock=clock).decide()
     later = ("campaign", "--store", store.url.database, "--now", "2026-03-12 08:00")
     code, said, _ = latesum(*later, "check")
     assert code == 1

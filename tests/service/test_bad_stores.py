@@ -118,7 +118,7 @@ def test_no_refusal_speaks_of_the_library_that_found_it(service):
         client.post(f"{one}/actions/pause", json={"reason": ""}),
         client.post(f"{one}/actions/pause", json={"reason": "x" * 2000}),
         client.post(f"{one}/actions/pin", json={"reason": "x", "option": "red", "buckets": 0}),
-        client.post(f"{one}/actions/change", json={"reason": "x", "settings": 3}),
+        client.post(f"{one}/actions/change", json={"reason": "x", "config": 3}),
         client.post(f"{one}/actions/pause", json={"reason": "x"}, headers={"Idempotency-Key": "short"}),
         client.get(f"{one}/status", params={"level": 2}),
         client.get(f"{one}/status", params={"level": "x"}),

@@ -28,8 +28,8 @@ def explore_and_check(folder, examples, phases, configuration=""):
     with Store(folder / "campaigns.db") as store:
         secret = Tokens(store).new("explorer", "admin")
         for name, every in (("numbered", "number"), ("0", "day")):
-            settings = {**SETTINGS, "options": ["0", "1"], "every": every}
-            Campaign.create(name=name, **settings, store=store).decide()
+            config = {**SETTINGS, "options": ["0", "1"], "every": every}
+            Campaign.create(name=name, **config, store=store).decide()
         Campaign.create(
             name="regional", options=["0", "1"], regions=["0", "north"], every="day",
             expected_rounds=1000, parameters={"horizon": "8 weeks", "late": "about 2 days"},

@@ -60,10 +60,10 @@ def counted(make_service, monkeypatch):
         return whole(self, *arguments)
 
     monkeypatch.setattr(Campaign, "status", counting)
-    settings = {**SETTINGS, "every": "day", "start": "2026-03-02"}
+    config = {**SETTINGS, "every": "day", "start": "2026-03-02"}
     for number in range(30):
         Campaign.create(
-            name=f"many-{number}", **settings, store=service.store, clock=service.clock
+            name=f"many-{number}", **config, store=service.store, clock=service.clock
         ).decide()
     return service, made
 
@@ -98,7 +98,7 @@ def test_time_alone_changes_the_health_in_a_list(counted, clock):
 def test_a_page_of_very_many_buckets_is_small_and_shows_all_of_them(make_service, clock, buckets):
     service = make_service(watch_every=3600.0)
     start = datetime(2025, 1, 1, tzinfo=UTC)
-    settings = CampaignConfig.read(
+    config = CampaignConfig.read(
         {**SETTINGS, "name": "long", "every": "hour", "start": "2025-01-01 00:00"}
     )
     events = []
@@ -106,14 +106,14 @@ def test_a_page_of_very_many_buckets_is_small_and_shows_all_of_them(make_service
         arm = bucket // 37 % 2
         begin = start + timedelta(hours=bucket - 1)
         body = {
-            "label": settings.buckets.label(bucket), "option": arm, "purpose": "learn",
+            "label": config.buckets.label(bucket), "option": arm, "purpose": "learn",
             "source": "policy", "rounds": 1000, "number": bucket,
-            "reason": f"{settings.options[arm]} for 1,000 rounds, to learn more about it.",
+            "reason": f"{config.options[arm]} for 1,000 rounds, to learn more about it.",
         }  # fmt: skip
         events.append(Event(0, begin, "decision", bucket, body))
         record = {"rounds": 1000, "total": 300 + bucket % 50, "verdict": "new", "by": "shop"}
         events.append(Event(0, begin + timedelta(hours=1), "record", bucket, record))
-    service.store.create("long", settings.to_json(), start, events)
+    service.store.create("long", config.to_json(), start, events)
     clock.now = start + timedelta(hours=buckets, minutes=5)
     reader = service.as_("read")
     for span in ("", "?span=all", "?span=30", "?span=nonsense"):
@@ -122,6 +122,6 @@ def test_a_page_of_very_many_buckets_is_small_and_shows_all_of_them(make_service
         assert len(page.content) < 300_000
     whole = reader.get("/campaigns/long?span=all").text
     assert f"all {buckets:,}" in whole
-    label = settings.buckets.label
+    label = config.buckets.label
     assert f"{label(1)} to {label(-(-buckets // 300))}" in whole  # a column of several buckets
     assert label(buckets) in whole

@@ -132,7 +132,7 @@ def test_a_file_of_past_days_is_read_for_a_campaign_and_a_plan(operator, service
     assert (told["first"], told["last"], len(told["rows"])) == ("2026-02-02", "2026-02-28", 54)
     made = operator.put("/v1/campaigns/told", json={**SETTINGS, "history": told["rows"]})
     assert made.status_code == 201, made.text
-    assert len(made.json()["settings"]["history"]) == 54
+    assert len(made.json()["config"]["history"]) == 54
     stream = read(operator, "date,total\n2026-02-01,5\n").json()
     assert (stream["regions"], "region" in stream["rows"][0]) == ([], False)
     assert read(operator, "date,total\n2026-02-01,many\n").status_code == 422

@@ -22,11 +22,11 @@ def test_a_campaign_is_made_once_by_its_name(operator, campaign):
 
 
 def test_made_again_without_a_seed_or_a_start_it_is_the_same(operator, clock):
-    settings = {key: value for key, value in SETTINGS.items() if key != "seed"}
-    settings["every"] = "day"
-    assert operator.put("/v1/campaigns/c", json=settings).status_code == 201
+    config = {key: value for key, value in SETTINGS.items() if key != "seed"}
+    config["every"] = "day"
+    assert operator.put("/v1/campaigns/c", json=config).status_code == 201
     clock.pass_by(days=3)
-    assert operator.put("/v1/campaigns/c", json=settings).status_code == 200
+    assert operator.put("/v1/campaigns/c", json=config).status_code == 200
 
 
 def test_the_option_stands_until_the_day_ends(operator, daily, clock):
@@ -364,16 +364,16 @@ def test_a_campaign_is_changed_over_http(operator, campaign):
     refused = act("add-option", option="green")
     assert refused.status_code == 409
     assert "odaaf cannot take in an option while it runs; unmix, flow" in refused.json()["error"]
-    changed = act("change", settings={"policy": "flow", "parameters": {"horizon": 80_000}})
+    changed = act("change", config={"policy": "flow", "parameters": {"horizon": 80_000}})
     assert changed.status_code == 200
     added = act("add-option", option="green").json()
     assert added["note"].endswith("green.")
     assert act("rename-option", option="green", name="vert").status_code == 200
-    settings = operator.get(campaign).json()["settings"]
-    assert settings["options"][-1] == "vert"
-    assert (settings["policy"], settings["parameters"]["horizon"]) == ("flow", 80_000)
+    config = operator.get(campaign).json()["config"]
+    assert config["options"][-1] == "vert"
+    assert (config["policy"], config["parameters"]["horizon"]) == ("flow", 80_000)
     for wrong in ({"every": "hour"}, {}, {"align": "month"}, {"reason": "x"}, {"parameters": 3}):
-        answer = act("change", settings=wrong)
+        answer = act("change", config=wrong)
         assert answer.status_code == 422, wrong
     assert act("remove-option", option="vert").status_code == 200
     assert act("restore-option", option="vert").status_code == 200

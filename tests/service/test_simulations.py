@@ -68,15 +68,15 @@ def test_what_is_over_or_unknown_is_not_simulated(grown, clock):
 
 
 def test_a_forecast_in_words(grown):
-    settings = grown([0.02, 0.03], 1).settings  # it begins on 2 March 2026
+    config = grown([0.02, 0.03], 1).config  # it begins on 2 March 2026
     answer = {"buckets": [3, 20, 40], "decided": 1.0, "replications": 60}
-    said = in_words(answer, settings, 1)
+    said = in_words(answer, config, 1)
     assert said.figure == "about 22 March"
     assert said.words.startswith("Between 5 March and 11 April, in 60 simulations")
-    late = in_words({**answer, "buckets": [3, 330, None]}, settings, 1)
+    late = in_words({**answer, "buckets": [3, 330, None]}, config, 1)
     assert late.figure == "about 26 January 2027"
     assert "and much later" in late.words
-    never = in_words({**answer, "buckets": [3, None, None], "decided": 0.3}, settings, 1)
+    never = in_words({**answer, "buckets": [3, None, None], "decided": 0.3}, config, 1)
     assert never.figure == "not soon"
     assert "30% of the time" in never.words
 
@@ -226,11 +226,11 @@ def test_options_of_regions_that_are_the_same_are_decided_later_than_clear_ones(
 
 def test_of_very_many_regions_there_is_no_forecast_and_the_page_says_so(operator, monkeypatch):
     monkeypatch.setattr(forecasts, "MOST_REGIONS", 1)
-    settings = {
+    config = {
         "options": ["red", "blue"], "regions": ["north", "south"], "every": "day", "seed": 3,
         "expected_rounds": 1000, "time_basis": "arrival", "start": "2026-03-01", "status_quo": "red",
     }  # fmt: skip
-    assert operator.put("/v1/campaigns/many", json=settings).status_code == 201
+    assert operator.put("/v1/campaigns/many", json=config).status_code == 201
     assert operator.get("/v1/campaigns/many/options").status_code == 200
     page = operator.get("/campaigns/many")
     assert "With more than 1 regions there is no forecast" in page.text

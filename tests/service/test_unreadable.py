@@ -58,8 +58,8 @@ def test_alerts_are_sent_for_it_and_for_others(make_service, unreadable, clock, 
     body = {"name": "own", "address": f"http://127.0.0.1:{receiver.port}/hook"}
     assert admin.post("/v1/webhooks", json=body).status_code == 201
     unreadable(service.store)
-    settings = {**SETTINGS, "every": "day", "start": "2026-03-02"}
-    assert admin.put("/v1/campaigns/daily", json=settings).status_code == 201
+    config = {**SETTINGS, "every": "day", "start": "2026-03-02"}
+    assert admin.put("/v1/campaigns/daily", json=config).status_code == 201
     admin.get("/v1/campaigns/daily/option")
     clock.pass_by(days=5)
     said = set()

@@ -149,8 +149,8 @@ def decided(tmp_path_factory):
     address = tmp_path_factory.mktemp("decided") / "campaigns.db"
     with Store(address) as store:
         secret = Tokens(store).new("shop", "record")
-        settings = {**SETTINGS, "expected_rounds": 10, "store": store}
-        campaign = Campaign.create(name="banner", **settings)
+        config = {**SETTINGS, "expected_rounds": 10, "store": store}
+        campaign = Campaign.create(name="banner", **config)
         for bucket in range(1, BUCKETS + 1):
             campaign.decide(bucket)
     return address, secret

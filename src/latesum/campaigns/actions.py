@@ -103,10 +103,10 @@ ACTIONS: Mapping[str, Action] = MappingProxyType(
             when_finished=True,
         ),
         "change": Action(
-            "Change settings from the next decision on; the policy learns from the whole log "
+            "Change the configuration from the next decision on; the policy learns from the whole log "
             "again.",
             "changed {changes}",
-            arguments=("settings",),
+            arguments=("config",),
         ),
         "finish": Action(
             "End the campaign: from now on one option is shown, by default the best so far.",
@@ -132,7 +132,7 @@ ACTIONS: Mapping[str, Action] = MappingProxyType(
 )
 #: More buckets than this between a campaign's end and its reopening look like a wrong clock.
 _MAX_PAUSE = 100_000
-#: The settings that say which totals count.
+#: The fields that say which totals count.
 _ABOUT_TOTALS = ("completeness", "full_after", "settling_time", "max_lateness")
 
 
@@ -236,23 +236,21 @@ class CampaignActions(ABC):
         reason: str,
         key: str | None = None,
         dry_run: bool = False,
-        **settings: Any,
+        **config: Any,
     ) -> ActionResult:
         """Change what the campaign is set up with, from the next decision on.
 
-        The policy of the new settings learns from the whole log; decisions that were taken stay.
+        The policy of the new configuration learns from the whole log; decisions that were taken stay.
 
         Args:
             user: Who does it.
             reason: Why.
             key: As for `act`.
             dry_run: Change nothing; the note says what the change would do.
-            settings: Any of `latesum.campaigns.config.CHANGEABLE`, as for a new campaign. Of the
+            config: Any of `latesum.campaigns.config.CHANGEABLE`, as for a new campaign. Of the
                 `parameters`, those that are not named stay.
         """
-        return self.act(
-            "change", user=user, reason=reason, key=key, dry_run=dry_run, settings=settings
-        )
+        return self.act("change", user=user, reason=reason, key=key, dry_run=dry_run, config=config)
 
     def finish(self, option: str | None = None, **by: Unpack[Signature]) -> ActionResult:
         """End the campaign. From now on `decide` answers `option`, by default the best so far."""
@@ -292,7 +290,7 @@ class Request(NamedTuple):
             event = writer.append(at, self.action, None, {**self.body, **more, **key}, self.region)
             state.apply(event)
         arm = event.body.get("option")
-        name = event.body.get("name") if arm is None else state.settings.options[arm]
+        name = event.body.get("name") if arm is None else state.config.options[arm]
         return ActionResult(event.kind, name, repeated, note)
 
     def preview(self, state: CampaignState, at: datetime) -> ActionResult:
@@ -346,7 +344,7 @@ class Request(NamedTuple):
 
     def _obstacles_of(self, state: CampaignState, arm: int) -> Iterator[str]:
         """Why it cannot be done with this option."""
-        name = state.settings.options[arm]
+        name = state.config.options[arm]
         if self.action == "restore-option":
             if arm not in state.removed:
                 yield f"{name} was not removed"
@@ -354,24 +352,24 @@ class Request(NamedTuple):
         if arm in state.removed:
             again = " already" if self.action == "remove-option" else "; restore it first"
             yield f"{name} was removed{again}"
-        if self.action == "remove-option" and len(state.removed) == state.settings.n_options - 1:
+        if self.action == "remove-option" and len(state.removed) == state.config.n_options - 1:
             yield f"{name} is the last option left; finish the campaign instead"
 
     def _particulars(self, state: CampaignState, at: datetime) -> tuple[dict[str, Any], str]:
         """What the log keeps besides what was asked for, and what to know about the action."""
-        settings, pin = state.settings, state.pin
+        config, pin = state.config, state.pin
         if self.action == "add-option":
-            name = check_new_name(settings, self.body["name"])
-            check_addition(settings, name)
+            name = check_new_name(config, self.body["name"])
+            check_addition(config, name)
             return {"name": name}, _when_it_comes(state, name)
         if self.action == "rename-option":
             arm = self.body["option"]
-            name = check_new_name(settings, self.body["name"], renamed=arm)
-            return {"name": name, "before": settings.options[arm]}, ""
+            name = check_new_name(config, self.body["name"], renamed=arm)
+            return {"name": name, "before": config.options[arm]}, ""
         if self.action == "change":
-            changes, before, notes = changed_fields(settings, self.body["asked"])
+            changes, before, notes = changed_fields(config, self.body["asked"])
             if not changes.keys().isdisjoint(_ABOUT_TOTALS):
-                after = CampaignConfig.from_json({**settings.to_json(), **changes})
+                after = CampaignConfig.from_json({**config.to_json(), **changes})
                 notes += effect_on_totals(state, after, at)
             return {"changes": changes, "before": before}, " ".join(notes)
         if self.action == "resume" and state.paused is None:
@@ -389,7 +387,7 @@ class Request(NamedTuple):
 
 def read_request(
     action: str,
-    settings: CampaignConfig,
+    config: CampaignConfig,
     leading: int | None,
     by: RegionSignature,
     arguments: Mapping[str, Any],
@@ -398,7 +396,7 @@ def read_request(
 
     Args:
         action: Its name.
-        settings: What the campaign is set up with.
+        config: What the campaign is set up with.
         leading: The option to finish with, where none is named.
         by: Who asks and why.
         arguments: What the action takes besides.
@@ -413,33 +411,33 @@ def read_request(
     region, key = by.get("region"), by.get("key")
     if region is not None and not known.regional:
         raise InvalidInput(f"{action} is for all regions; leave the region out.")
-    where = "" if region is None else settings.region(region)
+    where = "" if region is None else config.region(region)
     user, reason = read_user_and_reason(by["user"], by["reason"])
-    body = {"user": user, **_read_arguments(action, settings, key, leading, given)}
+    body = {"user": user, **_read_arguments(action, config, key, leading, given)}
     any_option = action == "finish" and "option" not in given
     return Request(action, key, {**body, "reason": reason}, any_option, where)
 
 
 def _read_arguments(
     action: str,
-    settings: CampaignConfig,
+    config: CampaignConfig,
     key: str | None,
     leading: int | None,
     given: dict[str, Any],
 ) -> dict[str, Any]:
     """The arguments of an action as the log keeps them."""
     if action == "change":
-        return {"asked": plain_request(given["settings"])}
+        return {"asked": plain_request(given["config"])}
     if action == "add-option":
         return {"name": read_option_name(given["option"])}
     if action == "rename-option":
         option, name = given["option"], read_option_name(given["name"])
         # Sent again under its key, the option has its new name already.
-        known = option if option in settings.options or key is None else name
-        return {"option": settings.option(known), "name": name}
+        known = option if option in config.options or key is None else name
+        return {"option": config.option(known), "name": name}
     read: dict[str, Any] = {}
     if "option" in given:
-        read["option"] = settings.option(given["option"])
+        read["option"] = config.option(given["option"])
     elif action == "finish":
         read["option"] = leading
     if action == "pin":
@@ -461,7 +459,7 @@ def read_user_and_reason(user: object, reason: object) -> tuple[str, str]:
 def _pin_text(state: CampaignState) -> str:
     assert state.pin is not None
     return (
-        f"The pin to {state.settings.options[state.pin.arm]} goes on, for "
+        f"The pin to {state.config.options[state.pin.arm]} goes on, for "
         f"{counted(state.pin.left, 'more bucket')}; `unpin` ends it."
     )
 
@@ -480,7 +478,7 @@ def _fill_the_pause(writer: Writer, state: CampaignState, at: datetime) -> None:
     The present bucket is a part of that: what was answered for it stands.
     """
     for region, part in state.parts.items():
-        finished, last, buckets = part.finished, part.last, part.settings.buckets
+        finished, last, buckets = part.finished, part.last, part.config.buckets
         if finished is None or last is None or not buckets.timed:
             return
         present = buckets.number(at)

@@ -15,7 +15,7 @@ from latesum.campaigns.buckets import Buckets
 
 #: Words for a status quo that is none of the options: nothing ran; something else did; not known.
 NO_OPTION = ("none", "other", "unknown")
-#: A history is stored with the settings, so there is a limit.
+#: A history is stored with the config, so there is a limit.
 MAX_ROWS = 10_000
 #: By how much the shares of a bucket may miss 1.
 _ROUNDING = 0.01

@@ -70,11 +70,11 @@ def system_clock() -> datetime:
 class _Log:
     """The log of a campaign, which other processes write to as well, and what it adds up to."""
 
-    def __init__(self, store: Store, campaign: int, settings: CampaignConfig) -> None:
+    def __init__(self, store: Store, campaign: int, config: CampaignConfig) -> None:
         self._store = store
         self._campaign = campaign
-        self._settings = settings  # as at the campaign's beginning
-        self._state = new_state(settings)
+        self._config = config  # as at the campaign's beginning
+        self._state = new_state(config)
 
     def refresh(self) -> CampaignState:
         """What the log adds up to now."""
@@ -93,7 +93,7 @@ class _Log:
             written = True
         finally:
             if not written:  # the state may hold events that were never written
-                self._state = new_state(self._settings)
+                self._state = new_state(self._config)
 
     def _catch_up(self, read: Callable[[int], list[Event]]) -> CampaignState:
         """Take in what is new. The newest event is read again: is this still the log we know?"""
@@ -103,7 +103,7 @@ class _Log:
             if events[:1] == [known]:
                 del events[0]
             else:  # the database was put back to an earlier state
-                self._state = new_state(self._settings)
+                self._state = new_state(self._config)
                 events = read(0)
         for event in events:
             self._state.apply(event)
@@ -142,18 +142,18 @@ class Campaign(CampaignActions):
         self.store = store
         self.stored = stored
         self.clock = clock
-        #: What it is set up with, as far as this process knows; `current_settings` asks the store.
-        self.settings = self.first_settings = CampaignConfig.from_json(stored.settings)
+        #: What it is set up with, as far as this process knows; `current_config` asks the store.
+        self.config = self.first_config = CampaignConfig.from_json(stored.config)
         self._owns_store = owns_store
         self._lock = threading.RLock()
-        self._log = _Log(store, stored.id, self.first_settings)
+        self._log = _Log(store, stored.id, self.first_config)
         self._reading: CampaignState | None = None
         self._replay = Replay()
 
     @classmethod
     def create(
         cls,
-        settings: CampaignConfig | None = None,
+        config: CampaignConfig | None = None,
         /,
         *,
         store: Store | str | Path | None = None,
@@ -163,19 +163,19 @@ class Campaign(CampaignActions):
         """Set up a campaign.
 
         Args:
-            settings: What it is set up with; `latesum.campaigns.config.CampaignConfig` says what
+            config: What it is set up with; `latesum.campaigns.config.CampaignConfig` says what
                 each field means.
             store: Where it is kept: a path, an address or an open store.
             clock: What time it is.
-            given: The fields of the settings, in place of `settings`. Timed buckets start now,
+            given: The fields of the config, in place of `config`. Timed buckets start now,
                 unless a `start` is given.
         """
-        if settings is None:
-            settings = CampaignConfig.read(given, now=clock())
+        if config is None:
+            config = CampaignConfig.read(given, now=clock())
         elif given:
-            raise InvalidInput("give the settings, or their fields, and not both.")
+            raise InvalidInput("give the config, or their fields, and not both.")
         opened, owns = _opened(store)
-        stored = opened.create(settings.name, settings.to_json(), clock())
+        stored = opened.create(config.name, config.to_json(), clock())
         return cls(opened, stored, clock, owns_store=owns)
 
     @classmethod
@@ -195,7 +195,7 @@ class Campaign(CampaignActions):
     @property
     def name(self) -> str:
         """The campaign's name."""
-        return self.settings.name
+        return self.config.name
 
     def close(self) -> None:
         """Let go of the store, if this campaign opened it."""
@@ -208,15 +208,15 @@ class Campaign(CampaignActions):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def current_settings(self) -> CampaignConfig:
+    def current_config(self) -> CampaignConfig:
         """What the campaign is set up with now: what it was created with, and all changes since."""
         with self._lock:
-            return self._refreshed().settings
+            return self._refreshed().config
 
     def _refreshed(self) -> CampaignState:
         """What the log adds up to now."""
         state = self._log.refresh()
-        self.settings = state.settings
+        self.config = state.config
         return state
 
     @contextlib.contextmanager
@@ -243,7 +243,7 @@ class Campaign(CampaignActions):
                 numbered ones the last, until something is recorded for it, and then the next.
             region: The region, in a campaign that has some; `decide_all` answers for all of them.
         """
-        region = self.settings.region(region or None)
+        region = self.config.region(region or None)
         return self.decide_all(when)[region]
 
     def decide_all(self, when: When | None = None) -> dict[str, Decision]:
@@ -253,14 +253,14 @@ class Campaign(CampaignActions):
         Args:
             when: As for `decide`.
         """
-        regions = self.settings.regions or ("",)
+        regions = self.config.regions or ("",)
         with self._lock:
             now = self.clock()
             if when is not None:
-                number = self.settings.buckets.number(when)
+                number = self.config.buckets.number(when)
                 found = self.store.decisions(self.stored.id, number)
                 if found.keys() >= set(regions):
-                    options = self.current_settings().options
+                    options = self.current_config().options
                     return {region: decision_of(found[region], options) for region in regions}
             state = self._refreshed()
             bucket = bucket_to_decide(state, when, now)
@@ -289,7 +289,7 @@ class Campaign(CampaignActions):
     def _misses(self, state: CampaignState, bucket: int) -> bool:
         """Whether no one asked for some buckets before this one, in a region."""
         lasts = [part.last for part in state.parts.values()]
-        return self.settings.buckets.timed and any(
+        return self.config.buckets.timed and any(
             last is not None and last < bucket - 1 for last in lasts
         )
 
@@ -297,7 +297,7 @@ class Campaign(CampaignActions):
         self, bucket: int, now: datetime, writer: Writer, state: CampaignState
     ) -> None:
         """No one asked for some buckets before this one: what ran before went on."""
-        if not self.settings.buckets.timed or state.finished is not None:
+        if not self.config.buckets.timed or state.finished is not None:
             return
         for region, part in state.parts.items():
             if part.last is None:
@@ -316,7 +316,7 @@ class Campaign(CampaignActions):
         state: CampaignState,
         region: str,
     ) -> None:
-        body = choice.body(self.settings.buckets.label(bucket))
+        body = choice.body(self.config.buckets.label(bucket))
         state.apply(writer.append(now, "decision", bucket, body, region))
 
     # Recording.
@@ -374,8 +374,8 @@ class Campaign(CampaignActions):
             dry_run: Write nothing; the verdicts say what would be.
             check_wanted: Called between rows; what it raises ends it all, and nothing is written.
         """
-        settings = self.current_settings()
-        checked = check_rows(rows, settings, check_wanted)
+        config = self.current_config()
+        checked = check_rows(rows, config, check_wanted)
         now = self.clock()
         results: list[Recorded] = []
         with self._lock:
@@ -386,8 +386,8 @@ class Campaign(CampaignActions):
                 contextlib.suppress(_NothingIsWritten),
                 self._log.writing() as (writer, state),
             ):
-                if state.settings != settings:  # changed in the meantime, by another process
-                    checked = check_rows(rows, state.settings, check_wanted)
+                if state.config != config:  # changed in the meantime, by another process
+                    checked = check_rows(rows, state.config, check_wanted)
                 results = Recorder(state, writer.append, now).record_all(checked, check_wanted)
                 if _stopped(rows, results):
                     raise _NothingIsWritten
@@ -407,24 +407,24 @@ class Campaign(CampaignActions):
         **arguments: Any,
     ) -> ActionResult:
         """Do one of `ACTIONS` (`latesum.campaigns.actions.CampaignActions.act`)."""
-        settings = self.current_settings()
+        config = self.current_config()
         needs_leading = action == "finish" and arguments.get("option") is None
         leading = self.leading() if needs_leading else None
         by: RegionSignature = {"user": user, "reason": reason, "key": key, "region": region}
-        request = read_request(action, settings, leading, by, arguments)
+        request = read_request(action, config, leading, by, arguments)
         with self._lock:
             if dry_run:
                 return request.preview(self._refreshed(), self.clock())
             with self._log.writing() as (writer, state):
                 done = request.write(writer, state, self.clock())
-            self.current_settings()
+            self.current_config()
         if action == "add-option" and not done.note and not done.repeated:
             return done._replace(note=self._when_shown(done.option))
         return done
 
     def _when_shown(self, option: str | None) -> str:
         """When an option that was just added is shown."""
-        if self.current_settings().is_market:
+        if self.current_config().is_market:
             return f"{option} is shown in a region as soon as something changes there."
         policy = self.policy()
         first = policy.names[policy.ask().arm]
@@ -490,27 +490,27 @@ class Campaign(CampaignActions):
 
     def policy(self) -> Policy:
         """The policy as it stands now, told everything that is known."""
-        if self.settings.is_market:
+        if self.config.is_market:
             raise NotPossible(
                 "switchback keeps no state; `market()` says what it is told and finds."
             )
         with self._one_reading() as state:
             told = told_plays(state, self.clock())
-            return self._replay.after(state.settings, told).copy()
+            return self._replay.after(state.config, told).copy()
 
     def explain_policy(self) -> list[str]:
         """What the policy has found out, and what it asks for next, in sentences."""
         with self._lock:
             state = self._refreshed()
             told = told_plays(state, self.clock())
-            return explain_policy(state, self._replay.after(state.settings, told), told)
+            return explain_policy(state, self._replay.after(state.config, told), told)
 
     def market(self) -> MarketView:
         """What the model of `switchback` finds: effects, chances, the delay, outliers, warnings."""
         from latesum.campaigns.market_view import view_market
 
-        if not self.settings.is_market:
-            raise NotPossible(f"{self.settings.policy} has no model of a market; switchback has.")
+        if not self.config.is_market:
+            raise NotPossible(f"{self.config.policy} has no model of a market; switchback has.")
         with self._one_reading() as state:
             return view_market(state, self.clock())
 
@@ -521,9 +521,9 @@ class Campaign(CampaignActions):
             level: The confidence level of the intervals.
         """
         with self._one_reading() as state:
-            if self.settings.is_market:
+            if self.config.is_market:
                 return self.market().estimates(state, level)
-            rescale = self.settings.per_round
+            rescale = self.config.per_round
             return [
                 each._replace(
                     mean=None if each.mean is None else rescale(each.mean),
@@ -536,7 +536,7 @@ class Campaign(CampaignActions):
     def leading(self) -> int:
         """The option that looks best now, of those that may still be shown."""
         with self._one_reading() as state:
-            if self.settings.is_market:
+            if self.config.is_market:
                 return self.market().leading(state)
             rows = [each for each in self.policy().estimates() if each.arm not in state.removed]
             known = [each for each in rows if each.mean is not None and each.active]
@@ -560,20 +560,20 @@ class Campaign(CampaignActions):
             bucket: The bucket, if not now.
         """
         with self._one_reading() as state:
-            if self.settings.is_market:
+            if self.config.is_market:
                 return self._explain_market(state, bucket)
             if bucket is None:
                 own = find_own_delay(state, self.clock())
                 *findings, following = self.explain_policy()
                 return [*findings, *([] if own is None else [own.sentence]), following]
-            number = self.settings.buckets.number(bucket)
+            number = self.config.buckets.number(bucket)
             if number not in state.decisions:
-                raise InvalidInput(why_unknown(self.settings, number, self.clock()))
+                raise InvalidInput(why_unknown(self.config, number, self.clock()))
             decision = state.decisions[number]
             assert decision.sequence is not None
             earlier = self.state_before(decision.sequence)
             told = told_plays(earlier, decision.at, number)
-            findings = Replay().after(earlier.settings, told).findings(units_of(earlier.settings))
+            findings = Replay().after(earlier.config, told).findings(units_of(earlier.config))
             return [*findings, *_reasons([decision])]
 
     def _explain_market(self, state: CampaignState, bucket: When | None) -> list[str]:
@@ -582,12 +582,12 @@ class Campaign(CampaignActions):
         if bucket is None:
             shown = [part.decisions[part.last] for part in state.parts.values() if part.last]
             return [*self.market().sentences(), *_reasons(shown)]
-        number = self.settings.buckets.number(bucket)
+        number = self.config.buckets.number(bucket)
         taken = [
             part.decisions[number] for part in state.parts.values() if number in part.decisions
         ]
         if not taken:
-            raise InvalidInput(why_unknown(self.settings, number, self.clock()))
+            raise InvalidInput(why_unknown(self.config, number, self.clock()))
         first = min(taken, key=lambda each: each.sequence or 0)
         assert first.sequence is not None
         earlier = self.state_before(first.sequence)
@@ -651,7 +651,7 @@ class Campaign(CampaignActions):
         Args:
             sequence: The event's place in the log.
         """
-        state = new_state(self.first_settings)
+        state = new_state(self.first_config)
         for event in self.history():
             if event.sequence >= sequence:
                 break

@@ -1,7 +1,7 @@
-"""How a campaign's settings change: by events of its log, taken in one after the other.
+"""How a configuration changes: by events of its log, taken in one after the other.
 
 What a campaign was created with stays as it is in the store. What it is set up with at a moment is
-that, with all changes up to then. A decision is read again by the settings of its own moment;
+that, with all changes up to then. A decision is read again by the configuration of its own moment;
 the next one is taken by those of now, from the whole log.
 """
 
@@ -23,9 +23,9 @@ from latesum.policies import registry
 MAX_OPTIONS = 100
 
 
-def settings_after(settings: CampaignConfig, event: Event) -> CampaignConfig:
-    """The settings after an event of the log that changes them."""
-    saved, body = settings.to_json(), event.body
+def config_after(config: CampaignConfig, event: Event) -> CampaignConfig:
+    """The configuration after an event of the log that changes it."""
+    saved, body = config.to_json(), event.body
     if event.kind == "add-option":
         saved["options"] = [*saved["options"], body["name"]]
     elif event.kind == "rename-option":
@@ -38,13 +38,13 @@ def settings_after(settings: CampaignConfig, event: Event) -> CampaignConfig:
     return CampaignConfig.from_json(saved)
 
 
-def check_new_name(settings: CampaignConfig, name: object, renamed: int | None = None) -> str:
+def check_new_name(config: CampaignConfig, name: object, renamed: int | None = None) -> str:
     """The name of an option that is added or renamed; refused if another one has it."""
     wanted = read_option_name(name)
-    others = [each for arm, each in enumerate(settings.options) if arm != renamed]
+    others = [each for arm, each in enumerate(config.options) if arm != renamed]
     if wanted.casefold() in [each.casefold() for each in others]:
         raise InvalidInput(f"there is an option {wanted!r} already; choose another name.")
-    if wanted in NO_OPTION and settings.status_quo == wanted:
+    if wanted in NO_OPTION and config.status_quo == wanted:
         raise InvalidInput(
             f"an option cannot be called {wanted!r} here: that is what the campaign says of the "
             "time "
@@ -53,17 +53,17 @@ def check_new_name(settings: CampaignConfig, name: object, renamed: int | None =
     return wanted
 
 
-def check_addition(settings: CampaignConfig, name: str) -> None:
+def check_addition(config: CampaignConfig, name: str) -> None:
     """Refuse an option that the policy cannot take in while it runs."""
-    if not settings.is_market and not registry.takes_new_options(settings.policy):
+    if not config.is_market and not registry.takes_new_options(config.policy):
         able = [each for each in registry.available() if registry.takes_new_options(each)]
         raise NotPossible(
-            f"{settings.policy} cannot take in an option while it runs; {', '.join(able)} can. "
+            f"{config.policy} cannot take in an option while it runs; {', '.join(able)} can. "
             f"Change the policy first (to {able[0]})."
         )
-    if len(settings.options) >= MAX_OPTIONS:
+    if len(config.options) >= MAX_OPTIONS:
         raise NotPossible(f"a campaign has at most {MAX_OPTIONS} options.")
-    added = {**settings.to_json(), "options": [*settings.options, name]}
+    added = {**config.to_json(), "options": [*config.options, name]}
     CampaignConfig.from_json(added).check_policy()
 
 
@@ -74,7 +74,7 @@ def plain_request(given: Mapping[str, Any]) -> dict[str, Any]:
             raise InvalidInput(
                 f"{name} cannot be changed while a campaign runs; {', '.join(CHANGEABLE)} can."
             )
-        known_name(name, CHANGEABLE, "setting that can be changed")
+        known_name(name, CHANGEABLE, "field that can be changed")
     if not given:
         raise InvalidInput(f"say what to change: {', '.join(CHANGEABLE)}.")
     if "parameters" in given and not isinstance(given["parameters"], Mapping):
@@ -84,28 +84,28 @@ def plain_request(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def changed_fields(
-    settings: CampaignConfig, given: Mapping[str, Any]
+    config: CampaignConfig, given: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
     """What a change sets, what that was before, and what to know about it.
 
     Parameters that are not named stay, unless another policy does not take them.
 
     Args:
-        settings: As they are now.
-        given: The settings to change, as for a new campaign; a parameter of None is taken away.
+        config: As they are now.
+        given: The fields to change, as for a new campaign; a parameter of None is taken away.
     """
     notes = list[str]()
     wanted = dict(given)
-    parameters = {**settings.parameters, **wanted.get("parameters", {})}
+    parameters = {**config.parameters, **wanted.get("parameters", {})}
     parameters = {key: value for key, value in parameters.items() if value is not None}
-    if "policy" in wanted and settings.is_market != (wanted["policy"] == SWITCHBACK):
+    if "policy" in wanted and config.is_market != (wanted["policy"] == SWITCHBACK):
         # Its parameters are in buckets, those of the others in rounds: none can be taken over.
         named = wanted.get("parameters", {})
         left = [key for key in parameters if key not in named]
         parameters = {key: value for key, value in parameters.items() if key in named}
         if left:
             notes.append(f"Not taken over, because they are counted otherwise: {', '.join(left)}.")
-    elif "policy" in wanted and not settings.is_market:
+    elif "policy" in wanted and not config.is_market:
         accepted = registry.accepted_parameters(registry.checked_name(wanted["policy"]))
         named = wanted.get("parameters", {})
         left = [key for key in parameters if key not in accepted and key not in named]
@@ -116,8 +116,8 @@ def changed_fields(
         said = {"mean_delay", "sure", "uncertainty"} - wanted["parameters"].keys()
         parameters = {key: each for key, each in parameters.items() if key not in said}
     wanted["parameters"] = parameters
-    after = settings.changed_by(wanted)
-    saved, saved_after = settings.to_json(), after.to_json()
+    after = config.changed_by(wanted)
+    saved, saved_after = config.to_json(), after.to_json()
     changes = {key: value for key, value in saved_after.items() if saved.get(key) != value}
     if not changes:
         raise NotPossible("that is how the campaign is set up already; nothing was changed.")
@@ -134,6 +134,6 @@ def changed_fields(
         notes.append(
             f"{stay} stay as they are, in rounds; if they were given in time, give them again."
         )
-    if after.note is not None and after.note != settings.note:
+    if after.note is not None and after.note != config.note:
         notes.append(after.note)
     return changes, {key: saved.get(key) for key in changes}, notes

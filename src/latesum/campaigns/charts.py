@@ -37,11 +37,11 @@ _PURPOSES: dict[Purpose, str] = {
 def phases(campaign: Campaign) -> dict[int, int]:
     """The policy's phase in each bucket, for policies that have phases, by what is known now."""
     state, now = campaign.state(), campaign.clock()
-    if state.settings.is_market:
+    if state.config.is_market:
         return {}
     completeness = Completeness(state, now)
     told = told_plays(state, now)
-    policy = state.settings.build_policy()
+    policy = state.config.build_policy()
     buckets = (bucket for bucket in list(state.decisions) if completeness.rounds(bucket))
     found = {}
     for each in told:

@@ -30,23 +30,23 @@ class Completeness:
         self,
         state: CampaignState,
         now: datetime,
-        settings: CampaignConfig | None = None,
+        config: CampaignConfig | None = None,
     ) -> None:
-        self.settings = settings = state.settings if settings is None else settings
+        self.config = config = state.config if config is None else config
         self.state = state
         self.now = now
-        self.curve = settings.curve
+        self.curve = config.curve
         #: The age at which a total is full; None if it is full from the end of its bucket on.
-        self.full_age = settings.full_after
-        if settings.full_after is not None:
-            self.curve = fit_curve(settings, state, settings.full_after, now)
-        elif settings.curve is not None:
-            self.full_age = settings.curve[-1][0]
+        self.full_age = config.full_after
+        if config.full_after is not None:
+            self.curve = fit_curve(config, state, config.full_after, now)
+        elif config.curve is not None:
+            self.full_age = config.curve[-1][0]
 
     def end(self, bucket: int) -> datetime | None:
         """When a bucket ended; None if it has not. A numbered one ends when the next is decided."""
-        if self.settings.buckets.timed:
-            end = self.settings.buckets.end(bucket)
+        if self.config.buckets.timed:
+            end = self.config.buckets.end(bucket)
             return end if end <= self.now else None
         after = self.state.decisions.get(bucket + 1)
         return None if after is None else after.at
@@ -54,7 +54,7 @@ class Completeness:
     def rounds(self, bucket: int) -> int:
         """The rounds of a bucket, as recorded or else as expected."""
         rounds = self.state.value(bucket).rounds
-        return self.settings.expected_rounds if rounds is None else rounds
+        return self.config.expected_rounds if rounds is None else rounds
 
     def known(self, bucket: int) -> Known:
         """What may be used of a bucket now."""
@@ -73,15 +73,15 @@ class Completeness:
 
     def too_late(self, bucket: int) -> bool:
         """Whether whatever is said now about a bucket comes too late to be used."""
-        end, lateness = self.end(bucket), self.settings.max_lateness
+        end, lateness = self.end(bucket), self.config.max_lateness
         return end is not None and lateness is not None and self.now - end > lateness
 
     def early(self, bucket: int) -> bool:
         """Whether a bucket's total was last recorded before the bucket had ended."""
         value = self.state.value(bucket)
-        if not self.settings.buckets.timed or value.total is None or value.status == "final":
+        if not self.config.buckets.timed or value.total is None or value.status == "final":
             return False
-        return value.reports[-1].at < self.settings.buckets.end(bucket)
+        return value.reports[-1].at < self.config.buckets.end(bucket)
 
     def says_more(self, bucket: int, value: Value) -> bool:
         """Whether hearing the same total again, now, makes it more complete than it was."""
@@ -90,10 +90,10 @@ class Completeness:
             return False
         if value.reports[-1].at >= self.now:
             return False
-        if self.settings.buckets.timed and (end is None or value.reports[-1].at < end):
+        if self.config.buckets.timed and (end is None or value.reports[-1].at < end):
             return end is not None  # it is no longer the total of a part of the bucket
-        if self.settings.full_after is not None:
-            return end is not None and value.reports[-1].at - end < self.settings.full_after
+        if self.config.full_after is not None:
+            return end is not None and value.reports[-1].at - end < self.config.full_after
         before = self._share_at(value.reports[-1].at, end)
         return before != 1 and before != self._share_at(self.now, end)
 
@@ -107,11 +107,11 @@ class Completeness:
             return None
         if value.final_at is not None:
             return max(value.known_at, value.final_at)
-        timed = self.settings.buckets.timed
-        end = self.settings.buckets.end(bucket) if timed else self.end(bucket)
+        timed = self.config.buckets.timed
+        end = self.config.buckets.end(bucket) if timed else self.end(bucket)
         # The total of a part of its bucket cannot settle: that begins at the end.
         since = max(value.known_at, end) if timed and end is not None else value.known_at
-        settled = since + self.settings.settling_time
+        settled = since + self.config.settling_time
         for report in value.reports:
             if report.at >= value.known_at and self._share_at(report.at, end) is not None:
                 return max(settled, report.at)
@@ -125,7 +125,7 @@ class Completeness:
         share = self._share_at(value.reports[-1].at, end)
         if self.full_age is None or end is None or self.now - end < self.full_age:
             return share
-        followed = was_followed(value, end, self.full_age, self.settings)
+        followed = was_followed(value, end, self.full_age, self.config)
         return 1.0 if share is None or followed else share
 
     def _share_at(self, seen: datetime, end: datetime | None) -> float | None:
@@ -134,7 +134,7 @@ class Completeness:
         What is seen before the end of its bucket is taken for what was in at the end.
         """
         age = timedelta(0) if end is None else max(seen - end, timedelta(0))
-        full_after = self.settings.full_after
+        full_after = self.config.full_after
         # While no curve can be fitted, totals count as they are.
         if self.curve is None or (full_after is not None and age >= full_after):
             return 1.0
@@ -142,14 +142,14 @@ class Completeness:
 
 
 def effect_on_totals(state: CampaignState, after: CampaignConfig, now: datetime) -> list[str]:
-    """What other settings do to the totals that are recorded, in sentences.
+    """What another configuration does to the totals that are recorded, in sentences.
 
     Args:
         state: What the log says of a region.
-        after: The settings after the change.
+        after: The configuration after the change.
         now: The time.
     """
-    one, other = Completeness(state, now), Completeness(state, now, settings=after)
+    one, other = Completeness(state, now), Completeness(state, now, config=after)
     counting = [bucket for bucket in state.decisions if one.known(bucket).state == "known"]
     stopped = [bucket for bucket in counting if other.known(bucket).state != "known"]
     scaled = [
@@ -196,21 +196,19 @@ def share_at(curve: Curve, age: timedelta) -> float | None:
     return curve[-1][1]
 
 
-def was_followed(
-    value: Value, end: datetime, full_age: timedelta, settings: CampaignConfig
-) -> bool:
+def was_followed(value: Value, end: datetime, full_age: timedelta, config: CampaignConfig) -> bool:
     """Whether a total was recorded again and again, until less than a bucket before it was full.
 
     A file of the last seven days that is read every morning has each day for the last time some
     hours before it is seven days old; that is as near to the end as such a file comes.
     """
     ages = [report.at - end for report in value.reports if report.at >= end]
-    length = settings.buckets.length or timedelta(0)
+    length = config.buckets.length or timedelta(0)
     return len(ages) > 1 and ages[-1] >= full_age - length
 
 
 def fit_curve(
-    settings: CampaignConfig, state: CampaignState, full_after: timedelta, now: datetime
+    config: CampaignConfig, state: CampaignState, full_after: timedelta, now: datetime
 ) -> Curve | None:
     """The curve by which this campaign's own totals filled up; None while too few are full.
 
@@ -218,7 +216,7 @@ def fit_curve(
     divided by what they became. A total is full if it was seen at `full_after` or later, or is that
     old and was followed until nearly then.
     """
-    length = settings.buckets.length
+    length = config.buckets.length
     if length is None:
         return None
     seen: dict[int, list[tuple[timedelta, float, float]]] = {}
@@ -226,10 +224,10 @@ def fit_curve(
     for bucket, value in state.values.items():
         if value.total is None or value.total <= 0:
             continue
-        end = settings.buckets.end(bucket)
+        end = config.buckets.end(bucket)
         full = value.status == "final" or value.reports[-1].at - end >= full_after
         if not full and now - end >= full_after:
-            full = was_followed(value, end, full_after, settings)
+            full = was_followed(value, end, full_after, config)
         if not full:
             continue
         full_buckets += 1

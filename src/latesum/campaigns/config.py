@@ -52,12 +52,12 @@ class CampaignConfig(BaseModel):
     The field `parameters` takes the horizon and the delays in time ("90 days") or in buckets
     ("3 buckets") too; they become rounds by `expected_rounds`.
 
-    >>> settings = CampaignConfig.read({
+    >>> config = CampaignConfig.read({
     ...     "name": "banner", "options": ["red", "blue"], "policy": "odaaf", "every": "day",
     ...     "parameters": {"horizon": "90 days", "mean_delay": "36 hours"}, "start": "2026-03-01",
     ...     "expected_rounds": 5000, "time_basis": "arrival",
     ... })
-    >>> settings.parameters
+    >>> config.parameters
     {'horizon': 450000, 'mean_delay': 7500.0}
     """
 
@@ -206,11 +206,11 @@ class CampaignConfig(BaseModel):
         if given.get("start") is None and given.get("every") != "number" and now is not None:
             given["start"] = now
         try:
-            settings = cls.model_validate(given)
+            config = cls.model_validate(given)
         except ValidationError as error:
             raise InvalidInput(_sentence(error, cls)) from None
-        settings.check_policy()
-        return settings
+        config.check_policy()
+        return config
 
     def check_policy(self) -> None:
         """Refuse a policy that cannot be built or cannot decide: now, not at the first bucket."""
@@ -234,7 +234,7 @@ class CampaignConfig(BaseModel):
             ) from None
 
     def changed_by(self, given: Mapping[str, Any]) -> CampaignConfig:
-        """The settings with other values in some fields, read as those of a new campaign are.
+        """The configuration with other values in some fields, read as those of a new campaign are.
 
         The policy is not built; `check_policy` does that.
 
@@ -449,7 +449,7 @@ def _sentence(error: ValidationError, model: type[BaseModel]) -> str:
     field = str(problem["loc"][0]) if problem["loc"] else ""
     if problem["type"] == "extra_forbidden":
         try:
-            known_name(field, model.model_fields, "setting")
+            known_name(field, model.model_fields, "field")
         except InvalidInput as refusal:
             return refusal.sentence
     if problem["type"] == "missing":

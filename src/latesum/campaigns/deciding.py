@@ -25,17 +25,17 @@ def decide(
         now: Totals are as they are known then.
         replay: The policy as it followed the log so far, which saves time.
     """
-    settings = state.settings
+    config = state.config
     last = state.decisions.get(bucket - 1)
-    if last is not None and _goes_on(settings, state, last, bucket):
-        reason = f"{last.option} runs to the end of the {_block_name(settings)} it began."
+    if last is not None and _goes_on(config, state, last, bucket):
+        reason = f"{last.option} runs to the end of the {_block_name(config)} it began."
         return {"": Choice(last.arm, last.purpose, "aligned", None, reason, last.number)}
     ordered = {
         region: order
         for region, part in state.parts.items()
         if (order := _ordered(part, region, bucket)) is not None
     }
-    if settings.is_market:
+    if config.is_market:
         return choose_in_market(state, bucket, now, ordered)
     return choose_by_policy(state, replay or Replay(), bucket, now, ordered)
 
@@ -44,7 +44,7 @@ def _ordered(part: CampaignState, region: str, bucket: int) -> tuple[int, Source
     """What people pinned or paused in a region, with the reason; None if the method decides."""
     last = part.decisions.get(bucket - 1)
     if part.pin is not None:
-        option = part.settings.options[part.pin.arm]
+        option = part.config.options[part.pin.arm]
         return part.pin.arm, "pinned", f"{option} is pinned: {part.pin.reason}"
     if part.paused is not None and last is not None and last.arm not in part.removed:
         reason = part.paused.body["reason"]
@@ -58,7 +58,7 @@ def _ordered(part: CampaignState, region: str, bucket: int) -> tuple[int, Source
 
 def bucket_to_decide(state: CampaignState, when: When | None, now: datetime) -> int:
     """The bucket that is asked for; refused where it cannot be decided now."""
-    buckets = state.settings.buckets
+    buckets = state.config.buckets
     if when is not None:
         bucket = buckets.number(when)
     elif buckets.timed:
@@ -92,21 +92,21 @@ def check_open(state: CampaignState) -> None:
 def check_next(state: CampaignState, bucket: int) -> None:
     """Refuse to leave out numbered buckets."""
     following = (state.last or 0) + 1
-    if not state.settings.buckets.timed and bucket > following:
+    if not state.config.buckets.timed and bucket > following:
         raise InvalidInput(f"bucket {bucket} cannot be decided yet; the next one is {following}.")
 
 
 def final_decision(state: CampaignState, bucket: int, region: str = "") -> Decision:
     """The option for a bucket of a finished campaign; it is not in the log."""
     assert state.finished is not None
-    settings = state.settings
+    config = state.config
     arm = state.finished.body["option"]
-    label = settings.buckets.label(bucket)
+    label = config.buckets.label(bucket)
     reason = f"The campaign is finished: {state.finished.body['reason']}"
     return Decision(
         bucket,
         label,
-        settings.options[arm],
+        config.options[arm],
         arm,
         "commit",
         "finished",
@@ -130,18 +130,18 @@ def after_the_end(state: CampaignState, bucket: int) -> Choice:
     finished = state.finished
     assert finished is not None
     arm = finished.body["option"]
-    reason = f"The campaign was finished, so {state.settings.options[arm]} was shown."
+    reason = f"The campaign was finished, so {state.config.options[arm]} was shown."
     return Choice(arm, "override", "finished", None, reason, bucket)
 
 
-def fill_in(settings: CampaignConfig, arm: int, bucket: int) -> Choice:
+def fill_in(config: CampaignConfig, arm: int, bucket: int) -> Choice:
     """What ran in a bucket before the first question, as it was reported afterwards."""
-    reason = f"Reported afterwards: {settings.options[arm]} was shown before the first question."
+    reason = f"Reported afterwards: {config.options[arm]} was shown before the first question."
     return Choice(arm, "override", "reported", None, reason, bucket)
 
 
-def _goes_on(settings: CampaignConfig, state: CampaignState, last: Decision, bucket: int) -> bool:
-    if settings.align is None or state.pin is not None:
+def _goes_on(config: CampaignConfig, state: CampaignState, last: Decision, bucket: int) -> bool:
+    if config.align is None or state.pin is not None:
         return False
     if state.paused is not None or last.source in (
         "pinned",
@@ -150,10 +150,10 @@ def _goes_on(settings: CampaignConfig, state: CampaignState, last: Decision, buc
         "finished",
     ):
         return False
-    block = settings.buckets.block
-    same = block(bucket, settings.align) == block(last.bucket, settings.align)
+    block = config.buckets.block
+    same = block(bucket, config.align) == block(last.bucket, config.align)
     return same and last.arm not in state.removed
 
 
-def _block_name(settings: CampaignConfig) -> str:
-    return "week" if settings.align == "week" else f"{settings.align} buckets"
+def _block_name(config: CampaignConfig) -> str:
+    return "week" if config.align == "week" else f"{config.align} buckets"

@@ -13,23 +13,23 @@ from latesum.campaigns.state import shown_of
 from latesum.files import FileForm
 
 
-def describe_event(event: Event, settings: CampaignConfig) -> str:
+def describe_event(event: Event, config: CampaignConfig) -> str:
     """What happened, for people."""
     if event.kind == "decision":
         body = event.body
         label = f"{body['label']} {event.region}".rstrip()
-        option = settings.options[body["option"]]
+        option = config.options[body["option"]]
         reason: str = body["reason"]
         shown = reason if reason.startswith(f"{option} ") else f"{option}. {reason}"
         what = f"decided {label}: {shown}"
     elif event.kind == "record":
-        what = _record(event, settings)
+        what = _record(event, config)
     else:
-        return action_sentence(event, settings)
+        return action_sentence(event, config)
     return f"{event.at:%Y-%m-%d %H:%M} UTC: {what}"
 
 
-def _record(event: Event, settings: CampaignConfig) -> str:
+def _record(event: Event, config: CampaignConfig) -> str:
     body = event.body
     assert event.bucket is not None
     said = list[str]()
@@ -38,10 +38,10 @@ def _record(event: Event, settings: CampaignConfig) -> str:
     if "total" in body:
         said.append(f"total {body['total']:,g}" + (" (negative)" if body["total"] < 0 else ""))
     if "shown" in body:
-        said.append(f"shown was {shown_text(shown_of(body['shown']), settings.options)}")
+        said.append(f"shown was {shown_text(shown_of(body['shown']), config.options)}")
     if "status" in body:
         said.append(body["status"])
-    buckets = settings.buckets
+    buckets = config.buckets
     if "total" in body and buckets.timed and event.at < buckets.end(event.bucket):
         said.append(f"early: the {buckets.every} had not ended")
     by = f", by {body['by']}" if "by" in body else ""
@@ -49,14 +49,14 @@ def _record(event: Event, settings: CampaignConfig) -> str:
     return f"recorded {label}: {', '.join(said)} ({body['verdict']}{by})"
 
 
-def action_sentence(event: Event, settings: CampaignConfig) -> str:
+def action_sentence(event: Event, config: CampaignConfig) -> str:
     """What an operator did, for people."""
     where = f" in {event.region}" if event.region else ""
-    done = f"{event.body['user']} {_past_tense(event, settings)}{where}"
+    done = f"{event.body['user']} {_past_tense(event, config)}{where}"
     return f"{event.at:%Y-%m-%d %H:%M} UTC: {done}: {event.body['reason']}"
 
 
-def _past_tense(event: Event, settings: CampaignConfig) -> str:
+def _past_tense(event: Event, config: CampaignConfig) -> str:
     body = event.body
     if event.kind == "import refused":
         return "sent a file that was refused"
@@ -66,7 +66,7 @@ def _past_tense(event: Event, settings: CampaignConfig) -> str:
     goes_on = " (the pin went on)" if body.get("pin_goes_on") else ""
     past_tense = ACTIONS[event.kind].past_tense + goes_on
     return past_tense.format(
-        option=body.get("name", "") if named else settings.options[body["option"]],
+        option=body.get("name", "") if named else config.options[body["option"]],
         before=body.get("before"),
         buckets=counted(body.get("buckets", 1), "bucket"),
         changes=_changes_text(body["changes"], body["before"]) if event.kind == "change" else "",

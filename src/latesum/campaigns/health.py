@@ -126,14 +126,14 @@ def without_doubts(findings: list[Finding]) -> list[Finding]:
 
 def _noisy_demand(state: CampaignState, now: datetime) -> Iterator[Finding]:
     """One stream that is too noisy for a comparison: known from the history, before the first decision."""
-    if not state.settings.is_market or len(state.parts) > 1:
+    if not state.config.is_market or len(state.parts) > 1:
         return
     from latesum.campaigns.methods import market_rows
     from latesum.markets.readings import noisy_demand
 
     found = market_rows(state, now)
     following = (state.last or 0) + 1 - found.first
-    noisy = noisy_demand(found.rows, following, found.settings)
+    noisy = noisy_demand(found.rows, following, found.config)
     if noisy is not None:
         yield Finding("noisy demand", "warning", noisy)
 
@@ -191,7 +191,7 @@ def _learning(state: CampaignState, completeness: Completeness) -> Iterator[Find
     if stopped is not None:
         yield Finding("learns nothing", "alarm", " ".join([stopped, *refused]), "import FILE")
         return
-    length = state.settings.buckets.length
+    length = state.config.buckets.length
     if not reports or length is None:
         return
     newest, usual = max(reports), usual_interval(sorted(set(reports)))
@@ -202,7 +202,7 @@ def _learning(state: CampaignState, completeness: Completeness) -> Iterator[Find
             " ".join(
                 [
                     f"The last total came in {span_since(newest, completeness.now)} ago, on "
-                    f"{date_of(newest, state.settings)}: is the import still running? "
+                    f"{date_of(newest, state.config)}: is the import still running? "
                     "Bring in totals, or finish the campaign.",
                     *refused,
                 ]
@@ -224,15 +224,15 @@ def _refused_imports(state: CampaignState, newest: datetime | None) -> list[str]
     tried = "An import was tried" if len(refused) == 1 else "Imports were tried"
     return [
         f"{tried} and refused {counted(len(refused), 'time')} since then, last on "
-        f"{date_of(last.at, state.settings)}: {last.body['reason']}"
+        f"{date_of(last.at, state.config)}: {last.body['reason']}"
     ]
 
 
 def _not_asked(state: CampaignState, completeness: Completeness) -> Iterator[Finding]:
-    buckets, last = state.settings.buckets, state.last
+    buckets, last = state.config.buckets, state.last
     if not buckets.timed or last is None:
         return
-    word = bucket_word(state.settings)
+    word = bucket_word(state.config)
     missed = buckets.number(completeness.now) - last
     if missed > MOST_CARRIED:
         shown = state.decisions[last]
@@ -265,27 +265,27 @@ def _not_asked(state: CampaignState, completeness: Completeness) -> Iterator[Fin
 
 
 def _planned_end(state: CampaignState, completeness: Completeness) -> Iterator[Finding]:
-    settings, last = state.settings, state.last
-    horizon = settings.parameters.get("horizon")
+    config, last = state.config, state.last
+    horizon = config.parameters.get("horizon")
     if last is None or isinstance(horizon, bool) or not isinstance(horizon, int | float):
         return
-    timed = settings.buckets.timed
-    present = max(last, settings.buckets.number(completeness.now)) if timed else last
+    timed = config.buckets.timed
+    present = max(last, config.buckets.number(completeness.now)) if timed else last
     played = 0
     for bucket in range(state.first or 1, present):  # the present one is not over
-        played += 1 if settings.is_market else completeness.rounds(bucket)
+        played += 1 if config.is_market else completeness.rounds(bucket)
         if played >= horizon:
             past = present - 1 - bucket
             break
     else:
         return
-    ago = "now" if past == 0 else f"{counted(past, bucket_word(settings))} ago"
-    planned = counted(f"{horizon:,.0f}", bucket_word(settings) if settings.is_market else "visitor")
+    ago = "now" if past == 0 else f"{counted(past, bucket_word(config))} ago"
+    planned = counted(f"{horizon:,.0f}", bucket_word(config) if config.is_market else "visitor")
     yield Finding(
         "planned end passed",
         "warning",
         (
-            f"The planned end, {planned}, was {ago} ({settings.buckets.label(bucket)}). Finish the "
+            f"The planned end, {planned}, was {ago} ({config.buckets.label(bucket)}). Finish the "
             "campaign, or extend it."
         ),
         'change --parameter "horizon=..."',
@@ -293,7 +293,7 @@ def _planned_end(state: CampaignState, completeness: Completeness) -> Iterator[F
 
 
 def _paused(state: CampaignState, completeness: Completeness) -> Iterator[Finding]:
-    word = bucket_word(state.settings)
+    word = bucket_word(state.config)
     since = state.paused.sequence if state.paused is not None else None
     if since is not None and state.paused is not None:
         paused = sum((each.sequence or 0) > since for each in state.decisions.values())
@@ -320,7 +320,7 @@ def _paused(state: CampaignState, completeness: Completeness) -> Iterator[Findin
             "pinned long",
             "warning",
             (
-                f"{state.settings.options[state.pin.arm]} has been pinned for "
+                f"{state.config.options[state.pin.arm]} has been pinned for "
                 f"{counted(ordered, word)}, and stays so for {state.pin.left} more ({state.pin.reason}). If "
                 "the reason is gone, unpin it."
             ),
@@ -329,10 +329,10 @@ def _paused(state: CampaignState, completeness: Completeness) -> Iterator[Findin
 
 
 def _data(state: CampaignState, completeness: Completeness) -> Iterator[Finding]:
-    settings = state.settings
-    if settings.is_market and settings.time_basis == "decision":
+    config = state.config
+    if config.is_market and config.time_basis == "decision":
         return  # the model knows how totals grow
-    if settings.time_basis == "decision":
+    if config.time_basis == "decision":
         yield Finding(
             "dated by decision",
             "warning",
@@ -348,7 +348,7 @@ def _data(state: CampaignState, completeness: Completeness) -> Iterator[Finding]
             "warning",
             (
                 f"{growing.totals} old totals kept growing more than {duration_text(growing.settled)} after "
-                f"their {bucket_word(settings)} ended. Totals by arrival do not do that: your source may date "
+                f"their {bucket_word(config)} ended. Totals by arrival do not do that: your source may date "
                 "them by decision, which makes wrong winners. Ask it for totals by conversion time; or, if they "
                 "only fill up slowly, say so."
             ),
@@ -357,10 +357,10 @@ def _data(state: CampaignState, completeness: Completeness) -> Iterator[Finding]
 
 
 def _comparison(state: CampaignState, completeness: Completeness) -> Iterator[Finding]:
-    settings = state.settings
-    if settings.is_market:
+    config = state.config
+    if config.is_market:
         # It compares regions on the same days and knows weekdays; its winner waits for two periods.
-        if state.decisions and not settings.parameters.get("novelty"):
+        if state.decisions and not config.parameters.get("novelty"):
             yield Finding(
                 "effects that stay",
                 "note",
@@ -376,7 +376,7 @@ def _comparison(state: CampaignState, completeness: Completeness) -> Iterator[Fi
     visits = count_visits(state)
     once = [
         name
-        for arm, name in enumerate(settings.options)
+        for arm, name in enumerate(config.options)
         if visits[arm] == 1 and arm not in state.removed
     ]
     if once and len(state.decisions) > 1:
@@ -389,7 +389,7 @@ def _comparison(state: CampaignState, completeness: Completeness) -> Iterator[Fi
                 "for the option. Wait for a second period before you believe a difference."
             ),
         )
-    if settings.align is None and settings.buckets.every in ("hour", "day") and state.decisions:
+    if config.align is None and config.buckets.every in ("hour", "day") and state.decisions:
         yield Finding(
             "weekdays",
             "note",
@@ -402,19 +402,19 @@ def _comparison(state: CampaignState, completeness: Completeness) -> Iterator[Fi
 
 
 def _rounds(state: CampaignState, completeness: Completeness) -> Iterator[Finding]:
-    settings = state.settings
+    config = state.config
     rounds = [value.rounds for value in state.values.values() if value.rounds]
-    if len(rounds) < _FEWEST or settings.is_market:  # it has no use for what was expected
+    if len(rounds) < _FEWEST or config.is_market:  # it has no use for what was expected
         return
     mean = sum(rounds) / len(rounds)
-    if 2 / 3 <= mean / settings.expected_rounds <= 3 / 2:
+    if 2 / 3 <= mean / config.expected_rounds <= 3 / 2:
         return
     yield Finding(
         "rounds not as expected",
         "warning",
         (
-            f"A {bucket_word(settings)} has {counted(f'{mean:,.0f}', 'visitor')} on average, not "
-            f"{settings.expected_rounds:,} as expected. Delays given in time were turned into visitors by "
+            f"A {bucket_word(config)} has {counted(f'{mean:,.0f}', 'visitor')} on average, not "
+            f"{config.expected_rounds:,} as expected. Delays given in time were turned into visitors by "
             "that; correct it, and give the horizon and the delays again with it."
         ),
         f"change --expected-rounds {mean:.0f}",
@@ -423,7 +423,7 @@ def _rounds(state: CampaignState, completeness: Completeness) -> Iterator[Findin
 
 def count_visits(state: CampaignState) -> list[int]:
     """How many times each option was shown, a run of buckets without a break being one time."""
-    visits = [0] * state.settings.n_options
+    visits = [0] * state.config.n_options
     last = None
     for bucket in state.decisions:
         if state.value(bucket).rounds == 0:

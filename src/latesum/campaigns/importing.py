@@ -92,15 +92,15 @@ def _import(
     most_rows: int | None,
     check_wanted: CheckWanted,
 ) -> Imported:
-    settings = campaign.settings
+    config = campaign.config
     totals = read_totals(
         source,
         form,
-        time_basis=settings.time_basis,
-        every=settings.every,
+        time_basis=config.time_basis,
+        every=config.every,
         most_rows=most_rows,
         check_wanted=check_wanted,
-        regions=bool(settings.regions),
+        regions=bool(config.regions),
     )
     rows = _checked(campaign, totals, by, allowed, check_wanted, add_up=bool(form.add_up))
     try:
@@ -147,8 +147,8 @@ def _checked(
     *,
     add_up: bool,
 ) -> list[tuple[int, CheckedRow]]:
-    settings = campaign.current_settings()
-    buckets = settings.buckets
+    config = campaign.current_config()
+    buckets = config.buckets
     rows: list[tuple[TotalsRow, CheckedRow]] = []
     #: The place in `rows` of the first row of each bucket and region.
     first: dict[tuple[int, str], int] = {}
@@ -158,7 +158,7 @@ def _checked(
             break
         line = given.line
         try:
-            row = _check(given, by, allowed, settings)
+            row = _check(given, by, allowed, config)
         except BadField as bad:
             problems.append((line, in_row(line, bad.sentence, _column(totals, bad))))
             continue
@@ -177,7 +177,7 @@ def _checked(
                 "two, or add up rows of the same bucket if they are parts of it (add-up)."
             )
         elif (added := added_rows(earlier, given)) is not None:
-            rows[place] = added, _check(added, by, allowed, settings)
+            rows[place] = added, _check(added, by, allowed, config)
             continue
         else:
             problem = cannot_be_added(label, earlier.line)
@@ -189,6 +189,6 @@ def _checked(
 
 
 def _check(
-    given: TotalsRow, by: str | None, allowed: Allowed, settings: CampaignConfig
+    given: TotalsRow, by: str | None, allowed: Allowed, config: CampaignConfig
 ) -> CheckedRow:
-    return check_row(Row(*given[1:6], by, allowed, given.region), settings)
+    return check_row(Row(*given[1:6], by, allowed, given.region), config)

@@ -29,7 +29,7 @@ def learning_stopped(state: CampaignState, completeness: Completeness) -> str | 
     Where totals come in batches, such as a file every Monday, the usual time between two of them
     must have passed twice as well.
     """
-    settings = state.settings
+    config = state.config
     if state.finished is not None:
         return None
     known = [bucket for bucket in state.decisions if completeness.known(bucket).state == "known"]
@@ -44,13 +44,13 @@ def learning_stopped(state: CampaignState, completeness: Completeness) -> str | 
         return None
     if batches and completeness.now - batches[-1] < 2 * usual_interval(batches):
         return None
-    what = counted(_passed(state, completeness, batches, len(since)), bucket_word(settings))
+    what = counted(_passed(state, completeness, batches, len(since)), bucket_word(config))
     if batches:
         said = f"no total has become usable for {what}, since {_moment(batches[-1])}"
     else:
         said = f"no total has become usable yet, after {what}"
     unused = [bucket for bucket in ended if bucket not in known]
-    remedies = _waiting(settings, state, completeness, unused) + _unrecorded(settings, state, since)
+    remedies = _waiting(config, state, completeness, unused) + _unrecorded(config, state, since)
     return " ".join([f"Nothing is being learned: {said}.", *remedies])
 
 
@@ -58,7 +58,7 @@ def _passed(
     state: CampaignState, completeness: Completeness, batches: list[datetime], without_total: int
 ) -> int:
     """The buckets since the last total became usable, those that were not asked for included."""
-    buckets = state.settings.buckets
+    buckets = state.config.buckets
     if not buckets.timed:
         return without_total
     begun = buckets.number(batches[-1]) if batches else state.first or 1
@@ -66,7 +66,7 @@ def _passed(
 
 
 def _waiting(
-    settings: CampaignConfig, state: CampaignState, completeness: Completeness, unused: list[int]
+    config: CampaignConfig, state: CampaignState, completeness: Completeness, unused: list[int]
 ) -> list[str]:
     """Totals that are recorded and not usable yet: what for, and until when."""
     waiting = [bucket for bucket in unused if state.value(bucket).total is not None]
@@ -75,11 +75,11 @@ def _waiting(
     moments = [at for bucket in waiting if (at := completeness.usable_at(bucket)) is not None]
     first = f"; the first will from {_moment(min(moments))} on" if moments else ""
     demands = []
-    if settings.settling_time:
-        demands.append(f"it has stood for {duration_text(settings.settling_time)}")
+    if config.settling_time:
+        demands.append(f"it has stood for {duration_text(config.settling_time)}")
     if completeness.full_age is not None:
         demands.append(
-            f"it is full, {duration_text(completeness.full_age)} after the end of its {bucket_word(settings)}"
+            f"it is full, {duration_text(completeness.full_age)} after the end of its {bucket_word(config)}"
         )
     return [
         f"{_count(len(waiting), 'total')} recorded, but one counts only when "
@@ -87,22 +87,22 @@ def _waiting(
     ]
 
 
-def _unrecorded(settings: CampaignConfig, state: CampaignState, buckets: list[int]) -> list[str]:
+def _unrecorded(config: CampaignConfig, state: CampaignState, buckets: list[int]) -> list[str]:
     """Buckets of which no total can be used, however long one waits: why, and what to do."""
     found = list[str]()
     values = {bucket: state.value(bucket) for bucket in buckets}
     none = {bucket: value for bucket, value in values.items() if value.total is None}
     too_late = [bucket for bucket, value in none.items() if value.late]
-    if too_late and settings.max_lateness is not None:
+    if too_late and config.max_lateness is not None:
         found.append(
             f"{_count(len(too_late), 'total')} not used because of coming more than "
-            f"{duration_text(settings.max_lateness)} after the end of the {bucket_word(settings)}: record "
+            f"{duration_text(config.max_lateness)} after the end of the {bucket_word(config)}: record "
             "totals sooner, or allow a larger max_lateness."
         )
     missing = [bucket for bucket, value in none.items() if value.status == "missing"]
     if missing:
         found.append(
-            f"{_count(len(missing), bucket_word(settings))} marked as missing: if a total turns up, "
+            f"{_count(len(missing), bucket_word(config))} marked as missing: if a total turns up, "
             "record it."
         )
     silent = [bucket for bucket in none if bucket not in too_late and bucket not in missing]
@@ -131,13 +131,13 @@ class LateGrowth(NamedTuple):
 
 def growing_totals(state: CampaignState, completeness: Completeness) -> LateGrowth | None:
     """The totals that grew long after their buckets; None while that may be chance."""
-    settings = state.settings
+    config = state.config
     settled = max(
-        _LONG_AFTER, settings.settling_time, settings.full_after or timedelta(0),
-        settings.buckets.length or timedelta(0),
+        _LONG_AFTER, config.settling_time, config.full_after or timedelta(0),
+        config.buckets.length or timedelta(0),
     )  # fmt: skip
-    if settings.curve:
-        settled = max(settled, settings.curve[-1][0])
+    if config.curve:
+        settled = max(settled, config.curve[-1][0])
     grown = looked_at = 0
     age = timedelta(0)
     for bucket, value in state.values.items():
@@ -161,9 +161,9 @@ def usual_interval(moments: list[datetime]) -> timedelta:
     return between[len(between) // 2] if between else timedelta(0)
 
 
-def bucket_word(settings: CampaignConfig) -> str:
+def bucket_word(config: CampaignConfig) -> str:
     """What a bucket of this campaign is called."""
-    return settings.buckets.every if settings.buckets.timed else "bucket"
+    return config.buckets.every if config.buckets.timed else "bucket"
 
 
 def span_since(then: datetime, now: datetime) -> str:
@@ -172,9 +172,9 @@ def span_since(then: datetime, now: datetime) -> str:
     return counted(round(hours / 24), "day") if hours >= 48 else counted(round(hours), "hour")
 
 
-def date_of(moment: datetime, settings: CampaignConfig) -> str:
+def date_of(moment: datetime, config: CampaignConfig) -> str:
     """The day of a moment, in the campaign's time zone."""
-    return f"{moment.astimezone(ZoneInfo(settings.zone)):%Y-%m-%d}"
+    return f"{moment.astimezone(ZoneInfo(config.zone)):%Y-%m-%d}"
 
 
 def _count(number: int, noun: str) -> str:

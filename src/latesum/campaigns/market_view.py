@@ -20,7 +20,7 @@ class MarketView:
     """What the model of a campaign has found.
 
     Args:
-        found: The rows and settings that it was told.
+        found: The rows and config that it was told.
         readings: What it has found.
         winner: Whether there is a winner.
         labels: What its buckets are called, by their numbers in the model.
@@ -36,7 +36,7 @@ class MarketView:
     @property
     def reference(self) -> str:
         """The option that effects are measured against."""
-        return self.found.settings.reference
+        return self.found.config.reference
 
     def effect(self, option: str) -> Effect:
         """What an option does beside the status quo, over all regions.
@@ -69,7 +69,7 @@ class MarketView:
             state: What the log adds up to.
             level: How sure the intervals are.
         """
-        told, options = self.found.rows, state.settings.options
+        told, options = self.found.rows, state.config.options
         known = [row for row in told if row.total is not None and row.rounds]
         effects = {each.option: each for each in self.readings.effects}
         weights = dict.fromkeys(options, 0.0)
@@ -102,7 +102,7 @@ class MarketView:
         Args:
             state: What the log adds up to.
         """
-        options = state.settings.options
+        options = state.config.options
         arms = [arm for arm in range(len(options)) if arm not in state.removed]
         effects = {each.option: each.effect for each in self.readings.effects}
         return max(arms, key=lambda arm: effects[options[arm]])
@@ -141,7 +141,7 @@ class MarketView:
     @property
     def told_delay_text(self) -> str:
         """The delay that was told, in words."""
-        told = self.found.settings.delay
+        told = self.found.config.delay
         return ("about " if told.sure == "guess" else "") + span_text(told.mean, self.every)
 
     def label(self, bucket: int) -> str:
@@ -165,7 +165,7 @@ class MarketView:
             "pattern": list(found.pattern),
             "delay": found.delay,
             "told_delay": found.told_delay,
-            "told_delay_is": self.found.settings.delay.sure,
+            "told_delay_is": self.found.config.delay.sure,
             "own_delays": found.own_delays,
             "walk": found.walk,
             "noise": found.noise,
@@ -188,14 +188,14 @@ def view_market(state: CampaignState, now: datetime, before: int | None = None) 
     found = market_rows(state, now, before)
     following = (before or (state.last or 0) + 1) - found.first
     labels = {
-        row.bucket: state.settings.buckets.label(row.bucket + found.first) for row in found.rows
+        row.bucket: state.config.buckets.label(row.bucket + found.first) for row in found.rows
     }
     return MarketView(
         found,
-        readings(found.rows, following, found.settings),
-        winner(found.rows, following, found.settings),
+        readings(found.rows, following, found.config),
+        winner(found.rows, following, found.config),
         labels,
-        state.settings.buckets.every,
+        state.config.buckets.every,
     )
 
 
@@ -207,4 +207,4 @@ def market_winner(state: CampaignState, now: datetime) -> Winner:
         now: The time.
     """
     found = market_rows(state, now)
-    return winner(found.rows, (state.last or 0) + 1 - found.first, found.settings)
+    return winner(found.rows, (state.last or 0) + 1 - found.first, found.config)

@@ -122,7 +122,7 @@ def told_plays(
     - The number of a block is the bucket in which it began, as its decision says. Where
       something else was shown, the number rises where the option changes, and after a removal.
     """
-    settings = state.settings
+    config = state.config
     removals = sorted(state.removed.items(), key=lambda removal: removal[1])
     told: list[Told] = []
     last: tuple[int, int, Purpose] | None = None
@@ -131,8 +131,8 @@ def told_plays(
         while removals and removals[0][1] <= bucket:
             told.append(removals.pop(0)[0])
             last = None
-        rounds = settings.expected_rounds if row.rounds is None else row.rounds
-        total = None if row.total is None else settings.scaled(row.total, rounds)
+        rounds = config.expected_rounds if row.rounds is None else row.rounds
+        total = None if row.total is None else config.scaled(row.total, rounds)
         if rounds == 0:
             _add_to_last(told, total)
             continue
@@ -160,20 +160,20 @@ def _add_to_last(told: list[Told], total: float | None) -> None:
 class Replay:
     """A campaign's policy as it follows the log: it goes back only as far as something has changed.
 
-    Where the settings were changed it is another policy, which is told the whole log, as if it
+    Where the configuration was changed it is another policy, which is told the whole log, as if it
     had been there from the beginning.
     """
 
     def __init__(self) -> None:
-        self._settings: CampaignConfig | None = None
+        self._config: CampaignConfig | None = None
         self._told: list[Told] = []
         self._checkpoints: list[tuple[int, Policy]] = []
 
-    def after(self, settings: CampaignConfig, told: list[Told]) -> Policy:
-        """The policy of these settings that was told all this, the same as a fresh one would be."""
-        if self._settings is not settings and self._settings != settings:
-            self._told, self._checkpoints = [], [(0, settings.build_policy())]
-        self._settings = settings
+    def after(self, config: CampaignConfig, told: list[Told]) -> Policy:
+        """The policy of this configuration that was told all this, the same as a fresh one would be."""
+        if self._config is not config and self._config != config:
+            self._told, self._checkpoints = [], [(0, config.build_policy())]
+        self._config = config
         same = 0
         for one, other in zip(self._told, told, strict=False):
             if one != other:
@@ -200,13 +200,13 @@ def choose_by_policy(
 ) -> dict[str, Choice]:
     """What a policy shows in a bucket; people come before it. It never waits."""
     told = told_plays(state, now, bucket)
-    policy = at_next_block(state, replay.after(state.settings, told), told)
+    policy = at_next_block(state, replay.after(state.config, told), told)
     asked = policy.ask()
     if "" in ordered:
         arm, source, reason = ordered[""]
     else:
         arm, source = asked.arm, "policy"
-        reason = _say_block(state.settings, arm, asked.rounds, policy.reason())
+        reason = _say_block(state.config, arm, asked.rounds, policy.reason())
     purpose: Purpose = asked.purpose if arm == asked.arm else "override"
     # A block that goes on keeps its number; a new one has that of the bucket in which it begins.
     number = policy.number_for(arm, purpose)
@@ -227,7 +227,7 @@ def at_next_block(state: CampaignState, policy: Policy, told: list[Told]) -> Pol
         told: What it was told.
     """
     asked, last = policy.ask(), told[-1] if told else None
-    expected = state.settings.expected_rounds
+    expected = state.config.expected_rounds
     if not isinstance(last, Play) or asked.number != last.number or 2 * asked.rounds >= expected:
         return policy
     block = [each for each in state.decisions.values() if each.number == asked.number]
@@ -239,19 +239,19 @@ def at_next_block(state: CampaignState, policy: Policy, told: list[Told]) -> Pol
     return following
 
 
-def _say_block(settings: CampaignConfig, arm: int, rounds: int, why: str) -> str:
+def _say_block(config: CampaignConfig, arm: int, rounds: int, why: str) -> str:
     """What a policy asked for, in whole buckets, and why."""
-    buckets = max(1, math.ceil(rounds / settings.expected_rounds - _NOT_WORTH_A_BUCKET))
-    return f"{settings.options[arm]} for {counted(buckets, bucket_word(settings))}, {why}."
+    buckets = max(1, math.ceil(rounds / config.expected_rounds - _NOT_WORTH_A_BUCKET))
+    return f"{config.options[arm]} for {counted(buckets, bucket_word(config))}, {why}."
 
 
-def units_of(settings: CampaignConfig) -> Units:
+def units_of(config: CampaignConfig) -> Units:
     """How a policy's numbers are written in a campaign: in its own unit, and rounds as time."""
-    low, high = settings.range
+    low, high = config.range
     return Units(
-        mean=lambda value: rate_text(settings.per_round(value), settings.range),
-        difference=lambda value: rate_text(value * (high - low), settings.range),
-        rounds=lambda rounds: span_text(rounds / settings.expected_rounds, settings.buckets.every),
+        mean=lambda value: rate_text(config.per_round(value), config.range),
+        difference=lambda value: rate_text(value * (high - low), config.range),
+        rounds=lambda rounds: span_text(rounds / config.expected_rounds, config.buckets.every),
     )
 
 
@@ -265,25 +265,25 @@ def explain_policy(state: CampaignState, policy: Policy, told: list[Told]) -> li
     """
     following = at_next_block(state, policy, told)
     asked = following.ask()
-    said = _say_block(state.settings, asked.arm, asked.rounds, following.reason())
-    return [*policy.findings(units_of(state.settings)), f"Next: {said}"]
+    said = _say_block(state.config, asked.arm, asked.rounds, following.reason())
+    return [*policy.findings(units_of(state.config)), f"Next: {said}"]
 
 
 # The model of markets.
 
 
 class MarketRows(NamedTuple):
-    """A campaign as a market: the rows and settings that its model is told, counted from `first`.
+    """A campaign as a market: the rows and config that its model is told, counted from `first`.
 
     Args:
         rows: What was shown and came in, with the history; bucket 0 is the campaign's `first`.
-        settings: The market's.
+        config: The market's.
         first: The first bucket that was asked for, in the campaign's count.
         asked: The buckets that were asked for, counted from `first`.
     """
 
     rows: list[RegionRow]
-    settings: MarketConfig
+    config: MarketConfig
     first: int
     asked: list[int]
 
@@ -296,18 +296,18 @@ def market_rows(state: CampaignState, now: datetime, before: int | None = None) 
         now: Totals are as they are known then.
         before: The bucket that is decided; without it, all.
     """
-    settings = state.settings
+    config = state.config
     asked = _asked(state, before)
     first = asked[0] if asked else before or (state.last or 0) + 1
-    counts = settings.parameters.get("amounts", "counts") == "counts"
-    rows = _past_rows(settings, first)
+    counts = config.parameters.get("amounts", "counts") == "counts"
+    rows = _past_rows(config, first)
     rounds_known = any(row.rounds is not None for row in rows)
     for region, bucket, rounds, shown, total, _ in observations_at(state, now, before):
         rounds_known = rounds_known or rounds is not None
         # Below zero by refunds or noise; the model counts sales.
         sold = max(total, 0.0) if total is not None and counts else total
-        rows.append(RegionRow(region, bucket - first, rounds, _by_name(shown, settings), sold))
-    market = settings.build_market(first, rounds_known=rounds_known)
+        rows.append(RegionRow(region, bucket - first, rounds, _by_name(shown, config), sold))
+    market = config.build_market(first, rounds_known=rounds_known)
     return MarketRows(rows, market, first, [bucket - first for bucket in asked])
 
 
@@ -324,36 +324,36 @@ def _asked(state: CampaignState, before: int | None) -> list[int]:
     )
 
 
-def _past_rows(settings: CampaignConfig, first: int) -> list[RegionRow]:
-    buckets = settings.buckets
+def _past_rows(config: CampaignConfig, first: int) -> list[RegionRow]:
+    buckets = config.buckets
     rows = []
-    for place, past in enumerate(settings.history):
+    for place, past in enumerate(config.history):
         # Numbered ones are in order, up to the start.
-        in_order = place - len(settings.history) + 1
+        in_order = place - len(config.history) + 1
         number = buckets.number(past.label) if buckets.timed else in_order
-        shown = _by_name(past.shares or past.arm, settings)
+        shown = _by_name(past.shares or past.arm, config)
         rounds = past.rounds or None
         rows.append(RegionRow(past.region, number - first, rounds, shown, past.total))
     return rows
 
 
-def _by_name(shown: Shown, settings: CampaignConfig) -> str | dict[str, float]:
+def _by_name(shown: Shown, config: CampaignConfig) -> str | dict[str, float]:
     if isinstance(shown, int):
-        return settings.options[shown]
-    return {settings.options[arm]: share for arm, share in shown}
+        return config.options[shown]
+    return {config.options[arm]: share for arm, share in shown}
 
 
 def choose_in_market(
     state: CampaignState, bucket: int, now: datetime, ordered: Ordered
 ) -> dict[str, Choice]:
     """What `switchback` shows in a bucket, in all regions together; people come before it."""
-    settings, found = state.settings, market_rows(state, now, bucket)
-    options = settings.options
+    config, found = state.config, market_rows(state, now, bucket)
+    options = config.options
     barred = {
         region: [options[arm] for arm in part.removed] for region, part in state.parts.items()
     }
     choices = decide_market(
-        found.rows, bucket - found.first, found.settings, barred=barred, asked=found.asked
+        found.rows, bucket - found.first, found.config, barred=barred, asked=found.asked
     )
     new = _never_shown(state, found, choices)
     chosen = {}
@@ -366,7 +366,7 @@ def choose_in_market(
             if choice.purpose == "dwell":
                 choice = choice._replace(option=_chosen_last(part, choice, bucket))
             asked = "commit" if choice.purpose == "best" else "learn"
-            option, reason = choice.option, _reason(choice, settings, found.first)
+            option, reason = choice.option, _reason(choice, config, found.first)
         wanted: tuple[int, Source, str] = (options.index(option), "policy", reason)
         arm, source, reason = ordered.get(region, wanted)
         purpose: Purpose = asked if arm == wanted[0] else "override"
@@ -401,7 +401,7 @@ def _never_shown(
         for name in ([row.shown] if isinstance(row.shown, str) else row.shown)
     }
     free = [region for region, choice in choices.items() if choice.purpose == "draw"]
-    options = state.settings.options
+    options = state.config.options
     chosen = {}
     for arm, name in enumerate(options):
         if name in seen or name in {choice.option for choice in choices.values()}:
@@ -413,8 +413,8 @@ def _never_shown(
     return chosen
 
 
-def _reason(choice: RegionChoice, settings: CampaignConfig, first: int) -> str:
-    until = settings.buckets.label(choice.until + first)
+def _reason(choice: RegionChoice, config: CampaignConfig, first: int) -> str:
+    until = config.buckets.label(choice.until + first)
     if choice.purpose == "sweep":
         return f"{choice.option} until {until}: every option is tried once first."
     if choice.purpose == "dwell":

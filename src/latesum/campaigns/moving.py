@@ -33,7 +33,7 @@ def export_campaign(store: Store, name: str) -> dict[str, Any]:
     return {
         "latesum_campaign": EXPORT_VERSION,
         "created_at": stored.created_at.isoformat(),
-        "settings": stored.settings,
+        "config": stored.config,
         "log": [
             [
                 event.sequence,
@@ -75,7 +75,7 @@ def restore_all(store: Store, exported: list[dict[str, Any]], name: str | None =
         raise InvalidInput(f"the file has {len(exported)} campaigns, so leave --name out.")
     for each in exported:
         check_export(each)
-    names = [name or each["settings"]["name"] for each in exported]
+    names = [name or each["config"]["name"] for each in exported]
     taken = sorted({each.name for each in store.campaigns()}.intersection(names))
     if taken:
         raise InvalidInput(
@@ -99,9 +99,9 @@ def check_export(exported: Any) -> None:
 def restore_campaign(store: Store, exported: dict[str, Any], name: str | None = None) -> None:
     """Make a campaign from an export, under its own or another name."""
     check_export(exported)
-    settings = {**exported["settings"], "name": name or exported["settings"]["name"]}
+    config = {**exported["config"], "name": name or exported["config"]["name"]}
     created = datetime.fromisoformat(exported["created_at"])
-    store.create(settings["name"], settings, created, exported_log(exported))
+    store.create(config["name"], config, created, exported_log(exported))
 
 
 def exported_log(exported: dict[str, Any]) -> list[Event]:
@@ -126,7 +126,7 @@ def move_campaign(source: Store, target: Store, name: str) -> int:
         there = _find_or_create(target, stored)
         with target.writing(there.id) as arriving:
             already = arriving.log()
-            if there.settings != stored.settings or already != events[: len(already)]:
+            if there.config != stored.config or already != events[: len(already)]:
                 raise InvalidInput(
                     f"{target.place} has another campaign {name!r}; nothing was moved."
                 )
@@ -142,16 +142,16 @@ def _find_or_create(target: Store, stored: Stored) -> Stored:
     try:
         return target.find(stored.name)
     except UnknownCampaign:
-        return target.create(stored.name, stored.settings, stored.created_at)
+        return target.create(stored.name, stored.config, stored.created_at)
 
 
-def replay_log(settings: CampaignConfig, events: list[Event]) -> list[Mismatch]:
+def replay_log(config: CampaignConfig, events: list[Event]) -> list[Mismatch]:
     """Take every decision of a log again, from what was known then; those that come out otherwise.
 
-    Each is taken by the settings by which it was taken; `settings` are
+    Each is taken by the config by which it was taken; `config` are
     those of the beginning.
     """
-    state = new_state(settings)
+    state = new_state(config)
     replay = Replay()
     found = []
     choices: dict[str, Choice] = {}
@@ -169,7 +169,7 @@ def replay_log(settings: CampaignConfig, events: list[Event]) -> list[Mismatch]:
                     choices = decide(state, event.bucket, event.at, replay)
                 together = event.bucket
                 choice = choices[event.region]
-            decided = decision_of(event, state.settings.options)
+            decided = decision_of(event, state.config.options)
             then = decided.arm, decided.purpose, decided.source, decided.number
             if (choice.arm, choice.purpose, choice.source, choice.number) != then:
                 found.append(
@@ -177,7 +177,7 @@ def replay_log(settings: CampaignConfig, events: list[Event]) -> list[Mismatch]:
                         event.bucket,
                         f"{event.body['label']} {event.region}".rstrip(),
                         f"{decided.option} ({decided.purpose})",
-                        f"{state.settings.options[choice.arm]} ({choice.purpose})",
+                        f"{state.config.options[choice.arm]} ({choice.purpose})",
                     )
                 )
         state.apply(event)

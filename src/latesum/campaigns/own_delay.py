@@ -72,32 +72,32 @@ def find_own_delay(state: CampaignState, now: datetime) -> OwnDelay | None:
         state: What its log adds up to.
         now: The time.
     """
-    if state.settings.is_market or state.finished is not None or state.archived is not None:
+    if state.config.is_market or state.finished is not None or state.archived is not None:
         return None
-    if state.settings.time_basis == "arrival":
+    if state.config.time_basis == "arrival":
         return _from_switches(state, now)
     return _from_restatements(state)
 
 
 def _from_switches(state: CampaignState, now: datetime) -> OwnDelay | None:
-    settings = state.settings
-    told = settings.parameters.get("mean_delay")
+    config = state.config
+    told = config.parameters.get("mean_delay")
     if not isinstance(told, int | float) or told <= 0:
         return None
     plays = [each for each in told_plays(state, now) if isinstance(each, Play)]
     before: int | None = None
     if len(plays) > _MAX_PLAYS:
         before = plays[-_MAX_PLAYS - 1].arm
-    elif settings.status_quo in settings.options:
-        before = settings.option(settings.status_quo)
-    elif settings.status_quo != "none":
-        before = settings.n_options
-    found = likely_means(plays[-_MAX_PLAYS:], settings.n_options, before, float(told))
+    elif config.status_quo in config.options:
+        before = config.option(config.status_quo)
+    elif config.status_quo != "none":
+        before = config.n_options
+    found = likely_means(plays[-_MAX_PLAYS:], config.n_options, before, float(told))
     if found is None:
         return None
-    per_bucket = settings.expected_rounds
+    per_bucket = config.expected_rounds
     mean, low, high = (each / per_bucket for each in found)
-    return _said("switches", mean, low, high, told / per_bucket, settings)
+    return _said("switches", mean, low, high, told / per_bucket, config)
 
 
 def likely_means(
@@ -180,8 +180,8 @@ def _arriving(
 def _from_restatements(state: CampaignState) -> OwnDelay | None:
     from latesum import delays
 
-    settings = state.settings
-    if not settings.buckets.timed:
+    config = state.config
+    if not config.buckets.timed:
         return None
     known = _triangle(state)
     if len({bucket for bucket, _ in known}) < _MIN_BUCKETS:
@@ -192,7 +192,7 @@ def _from_restatements(state: CampaignState) -> OwnDelay | None:
         mean, low, high = delays.fit(source, kind="triangle", level=_LEVEL).mean
     except InvalidInput:  # too few restatements, or a tail that they do not show
         return None
-    return _said("restatements", mean, low, high, _told_by_curve(settings), settings)
+    return _said("restatements", mean, low, high, _told_by_curve(config), config)
 
 
 def _triangle(state: CampaignState) -> dict[tuple[int, int], float]:
@@ -201,7 +201,7 @@ def _triangle(state: CampaignState) -> dict[tuple[int, int], float]:
     A total that is heard again unchanged is mostly not kept. So it is carried on over all days on which something was
     reported, up to the age at which totals were last seen to change: a file has the last days, not single ones.
     """
-    buckets = state.settings.buckets
+    buckets = state.config.buckets
     reported: dict[int, dict[int, float]] = {}
     for bucket, value in state.values.items():
         for report in value.reports:
@@ -221,9 +221,9 @@ def _triangle(state: CampaignState) -> dict[tuple[int, int], float]:
     return known
 
 
-def _told_by_curve(settings: CampaignConfig) -> float | None:
+def _told_by_curve(config: CampaignConfig) -> float | None:
     """The mean delay in buckets of a curve by which totals are said to fill up."""
-    curve, length = settings.curve, settings.buckets.length
+    curve, length = config.curve, config.buckets.length
     if curve is None or length is None:
         return None
     ages = [0.0, *(age / length for age, _ in curve)]
@@ -242,9 +242,9 @@ def _said(
     low: float,
     high: float,
     told: float | None,
-    settings: CampaignConfig,
+    config: CampaignConfig,
 ) -> OwnDelay:
-    word = bucket_word(settings)
+    word = bucket_word(config)
     own = (
         "what came in after its switches"
         if source == "switches"

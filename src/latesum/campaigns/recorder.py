@@ -45,7 +45,7 @@ class Recorder:
 
     def __init__(self, state: CampaignState, append: Append, now: datetime) -> None:
         self.state = state
-        self.settings = state.settings
+        self.config = state.config
         self.now = now
         self._append = append
         self._completeness = {
@@ -84,11 +84,11 @@ class Recorder:
 
     def _record(self, row: CheckedRow) -> Recorded:
         """Judge a row, write down what it changes, and say what became of it."""
-        bucket, region, settings = row.bucket, row.region, self.settings
-        label = settings.buckets.label(bucket)
+        bucket, region, config = row.bucket, row.region, self.config
+        label = config.buckets.label(bucket)
         if region not in self.state.parts:
-            same = [each for each in settings.regions if each.casefold() == region.casefold()]
-            note = f"there is no region {region!r}; the regions are {', '.join(settings.regions)}."
+            same = [each for each in config.regions if each.casefold() == region.casefold()]
+            note = f"there is no region {region!r}; the regions are {', '.join(config.regions)}."
             if same:
                 note = (
                     f"the region {region!r} is written {same[0]!r} in this campaign; write it so."
@@ -99,7 +99,7 @@ class Recorder:
             self._carry_on(part, region, bucket)
         filled_in = bucket not in part.decisions and self._fill_in(part, row)
         if bucket not in part.decisions:
-            note = why_unknown(settings, bucket, self.now)
+            note = why_unknown(config, bucket, self.now)
             return Recorded(bucket, label, "unknown bucket", note=note, region=region)
         decision, old = part.decisions[bucket], replace(part.value(bucket))
         verdict, body = judge(row, decision.arm, old, completeness)
@@ -112,7 +112,7 @@ class Recorder:
         note, marks = self._remarks(row, verdict, label, old, completeness)
         credited = decision.arm if old.shown is None else old.shown
         shown = credited if row.shown is None else row.shown
-        options = settings.options
+        options = config.options
         return Recorded(
             bucket,
             label,
@@ -154,7 +154,7 @@ class Recorder:
         usual = self._usual(row)
         if row.rounds:
             many = [float(each) for each, _ in usual if each]
-            many = many or [float(self.settings.expected_rounds)]
+            many = many or [float(self.config.expected_rounds)]
             if _is_far(row.rounds, many):
                 return (
                     f"it has {counted(row.rounds, 'visitor')} where about "
@@ -168,11 +168,7 @@ class Recorder:
                 f"the total is {row.total:,g} where about {statistics.median(totals):,.3g} is "
                 "usual: is that right?"
             )
-        if (
-            self.settings.range == (0.0, 1.0)
-            and 0 < row.total < 1
-            and (rounds or 0) >= _MANY_ROUNDS
-        ):
+        if self.config.range == (0.0, 1.0) and 0 < row.total < 1 and (rounds or 0) >= _MANY_ROUNDS:
             return f"the total is {row.total:,g}: is it a rate, and not a count?"
         return ""
 
@@ -185,7 +181,7 @@ class Recorder:
         values: list[Value | PastBucket] = [
             self._before.get(place) or part.value(place[1]) for place in places
         ]
-        history = self.settings.history[-_AROUND * max(len(self.settings.regions), 1) :]
+        history = self.config.history[-_AROUND * max(len(self.config.regions), 1) :]
         values += [past for past in history if past.region == row.region]
         found = [(each.rounds, each.total) for each in values if each.total is not None]
         if len(found) < _MIN_USUAL:
@@ -194,7 +190,7 @@ class Recorder:
 
     def _carry_on(self, part: CampaignState, region: str, bucket: int) -> None:
         """Decide buckets that merely were not asked for: what ran before them went on."""
-        buckets, last = self.settings.buckets, part.last
+        buckets, last = self.config.buckets, part.last
         if last is None or part.finished is not None or not buckets.timed:
             return
         if last < bucket < buckets.number(self.now):
@@ -209,12 +205,12 @@ class Recorder:
         What was shown is taken to have gone on until the first bucket that has a decision; a row of
         its own may say otherwise for each.
         """
-        settings, bucket = self.settings, row.bucket
-        buckets, arm = settings.buckets, row.shown
+        config, bucket = self.config, row.bucket
+        buckets, arm = config.buckets, row.shown
         if arm is not None and not isinstance(arm, int):
             arm = max(arm, key=lambda pair: pair[1])[0]
-        if arm is None and settings.status_quo in settings.options:
-            arm = settings.option(settings.status_quo)
+        if arm is None and config.status_quo in config.options:
+            arm = config.option(config.status_quo)
         if arm is None or not buckets.timed or not 1 <= bucket < buckets.number(self.now):
             return False
         until = bucket + 1 if part.first is None else part.first
@@ -222,7 +218,7 @@ class Recorder:
             return False
         check_gap(until - bucket)
         for missed in range(bucket, until):
-            body = fill_in(settings, arm, missed).body(buckets.label(missed))
+            body = fill_in(config, arm, missed).body(buckets.label(missed))
             self._write("decision", missed, body, row.region)
         return True
 
@@ -245,12 +241,12 @@ def check_gap(missed: int) -> None:
         )
 
 
-def why_unknown(settings: CampaignConfig, bucket: int, now: datetime) -> str:
+def why_unknown(config: CampaignConfig, bucket: int, now: datetime) -> str:
     """Why nothing can be recorded for a bucket."""
-    label = settings.buckets.label(bucket)
+    label = config.buckets.label(bucket)
     if bucket < 1:
         return f"{label} is before the campaign's beginning."
-    if settings.buckets.timed and bucket > settings.buckets.number(now):
+    if config.buckets.timed and bucket > config.buckets.number(now):
         return f"{label} is in the future."
     return (
         f"no decision was taken for {label}, so it is not known what was shown; if it was before "

@@ -30,7 +30,7 @@ campaigns = Table(
     Column("id", Integer, primary_key=True),
     Column("name", String(64), nullable=False, unique=True),
     Column("created_at", String(32), nullable=False),
-    Column("settings", Text, nullable=False),
+    Column("config", Text, nullable=False),
     # The sequence of the newest event. Writers lock this row, so that events follow each other.
     Column("head", Integer, nullable=False),
     Column("moved_to", Text),

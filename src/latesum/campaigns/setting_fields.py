@@ -1,4 +1,4 @@
-"""How each field of a campaign's settings is read, or refused in a sentence.
+"""How each field of a campaign's config is read, or refused in a sentence.
 
 A field that depends on others finds them in `info.data`: what stands there was read before. One
 that was refused is missing there, and the refusal is already noted.

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from latesum._checks import InvalidInput
-from latesum.campaigns.changes import settings_after
+from latesum.campaigns.changes import config_after
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.events import Event
 from latesum.campaigns.vocabulary import Purpose, RecordStatus, Source
@@ -135,9 +135,9 @@ class Pin(NamedTuple):
 class CampaignState:
     """Everything that the log says of a campaign without regions, up to its newest event."""
 
-    def __init__(self, settings: CampaignConfig) -> None:
+    def __init__(self, config: CampaignConfig) -> None:
         #: What the campaign is set up with after the newest event.
-        self.settings = settings
+        self.config = config
         self.newest: Event | None = None
         self.decisions: dict[int, Decision] = {}
         self.values: dict[int, Value] = {}
@@ -204,7 +204,7 @@ class CampaignState:
 
     def _apply_decision(self, event: Event) -> None:
         assert event.bucket is not None
-        decision = decision_of(event, self.settings.options)
+        decision = decision_of(event, self.config.options)
         reported_late = self.last is not None and event.bucket < self.last
         self.decisions[event.bucket] = decision
         if reported_late:  # a bucket before the first question was filled in
@@ -243,7 +243,7 @@ class CampaignState:
         elif event.kind == "reopen":
             self.finished = self.archived = self.paused = self.pin = None
         elif event.kind in ("add-option", "rename-option", "change"):
-            self.settings = settings_after(self.settings, event)
+            self.config = config_after(self.config, event)
             if event.kind == "rename-option":
                 self._rename(body["option"], body["name"])
         elif event.kind not in ("file form", "import refused"):  # these change nothing here
@@ -267,9 +267,9 @@ class RegionalState(CampaignState):
     paused, pinned or removed is so if it is in all regions.
     """
 
-    def __init__(self, settings: CampaignConfig) -> None:
-        self._parts = {region: CampaignState(settings) for region in settings.regions}
-        super().__init__(settings)
+    def __init__(self, config: CampaignConfig) -> None:
+        self._parts = {region: CampaignState(config) for region in config.regions}
+        super().__init__(config)
         first = next(iter(self._parts.values()))
         self.decisions, self.values = first.decisions, first.values
 
@@ -287,7 +287,7 @@ class RegionalState(CampaignState):
         self.actions.append(event)
         parts = list(self._parts.values())
         first = parts[0]
-        self.settings, self.finished, self.archived = first.settings, first.finished, first.archived
+        self.config, self.finished, self.archived = first.config, first.finished, first.archived
         self.paused = first.paused if all(part.paused for part in parts) else None
         self.pin = first.pin if all(part.pin for part in parts) else None
         self.removed = {
@@ -297,9 +297,9 @@ class RegionalState(CampaignState):
         }
 
 
-def new_state(settings: CampaignConfig) -> CampaignState:
+def new_state(config: CampaignConfig) -> CampaignState:
     """An empty state, of a campaign with or without regions."""
-    return RegionalState(settings) if settings.regions else CampaignState(settings)
+    return RegionalState(config) if config.regions else CampaignState(config)
 
 
 def decision_of(event: Event, options: tuple[str, ...]) -> Decision:

@@ -78,7 +78,7 @@ class Stored(NamedTuple):
     id: int
     name: str
     created_at: datetime
-    settings: dict[str, Any]
+    config: dict[str, Any]
     head: int
     moved_to: str | None
     archived: bool = False
@@ -168,17 +168,17 @@ class Store:
         self.close()
 
     def create(
-        self, name: str, settings: dict[str, Any], at: datetime, events: Iterable[Event] = ()
+        self, name: str, config: dict[str, Any], at: datetime, events: Iterable[Event] = ()
     ) -> Stored:
         """Make a campaign, with an empty log or with these events in it.
 
         Args:
             name: The campaign's name.
-            settings: What it is set up with, as JSON values.
+            config: What it is set up with, as JSON values.
             at: The time now.
             events: The first events of its log.
         """
-        row = {"name": name, "created_at": _text(at), "settings": _json(settings), "head": 0}
+        row = {"name": name, "created_at": _text(at), "config": _json(config), "head": 0}
         try:
             with self._transaction() as connection:
                 connection.execute(insert(schema.campaigns).values(**row))
@@ -393,11 +393,11 @@ class Writer:
         self._set(moved_to=place)
 
     def delete(self, at: datetime, user: str, reason: str) -> None:
-        """Delete the campaign's log and settings; when, by whom and why stays."""
+        """Delete the campaign's log and config; when, by whom and why stays."""
         self.flush()
         said = {"at": _text(at), "user": user, "reason": reason, "events": self.head}
         self._connection.execute(delete(_log).where(_log.c.campaign == self._campaign))
-        self._set(settings="{}", archived=None, deleted=_json(said))
+        self._set(config="{}", archived=None, deleted=_json(said))
 
 
 def _read_log(connection: Connection, campaign: int, after: int) -> list[Event]:
@@ -430,9 +430,9 @@ def _epitaph(row: Any) -> str:
 
 def _stored(row: Any) -> Stored:
     created = datetime.fromisoformat(row.created_at)
-    settings = json.loads(row.settings)
+    config = json.loads(row.config)
     archived = row.archived is not None
-    return Stored(row.id, row.name, created, settings, row.head, row.moved_to, archived)
+    return Stored(row.id, row.name, created, config, row.head, row.moved_to, archived)
 
 
 def _event(row: Any) -> Event:

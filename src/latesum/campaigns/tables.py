@@ -67,7 +67,7 @@ def decisions_table(state: CampaignState) -> TableOut:
     Args:
         state: What its log adds up to.
     """
-    regional = bool(state.settings.regions)
+    regional = bool(state.config.regions)
     return TableOut(
         {**_DECISIONS, **_REGION} if regional else _DECISIONS,
         [

@@ -139,13 +139,13 @@ class Recorded(NamedTuple):
         return self
 
 
-def check_row(row: Row | CheckedRow | Mapping[str, Any], settings: CampaignConfig) -> CheckedRow:
+def check_row(row: Row | CheckedRow | Mapping[str, Any], config: CampaignConfig) -> CheckedRow:
     """The row with checked values, or a refusal that names the column."""
     if isinstance(row, CheckedRow):
         return row
     if isinstance(row, Mapping):
         row = _row_of(row)
-    bucket = _field("bucket", settings.buckets.number, row.bucket)
+    bucket = _field("bucket", config.buckets.number, row.bucket)
     if row.rounds is None and row.total is None and row.status is None and row.shown is None:
         raise BadField("total", "there is nothing to record: give rounds, a total or a status.")
     rounds, total, shown = row.rounds, row.total, row.shown
@@ -159,10 +159,10 @@ def check_row(row: Row | CheckedRow | Mapping[str, Any], settings: CampaignConfi
             raise BadField("total", f"a total is at most {MAX_TOTAL:g}; use another unit.")
     if row.status is not None:
         _field("status", known_name, row.status, STATUSES, "status")
-    arm = None if shown is None else _field("shown", _shown, shown, settings)
+    arm = None if shown is None else _field("shown", _shown, shown, config)
     region = ""
-    if settings.regions:
-        region = _field("region", _region, row.region, settings)
+    if config.regions:
+        region = _field("region", _region, row.region, config)
     elif row.region:
         raise BadField("region", "this campaign has no regions; leave the region out.")
     if row.status == "missing" and total is not None:
@@ -170,11 +170,11 @@ def check_row(row: Row | CheckedRow | Mapping[str, Any], settings: CampaignConfi
     return CheckedRow(bucket, rounds, total, row.status, arm, row.by, row.allowed, region)
 
 
-def _shown(text: object, settings: CampaignConfig) -> Shown:
-    shown = read_shown(text, settings.options)
-    if not isinstance(shown, int) and not settings.is_market:
+def _shown(text: object, config: CampaignConfig) -> Shown:
+    shown = read_shown(text, config.options)
+    if not isinstance(shown, int) and not config.is_market:
         raise InvalidInput(
-            f"{shortened(str(text))!r} is several options in one bucket, and {settings.policy} "
+            f"{shortened(str(text))!r} is several options in one bucket, and {config.policy} "
             "learns "
             "from buckets of one option only; record it with the status missing, or use the policy "
             "switchback."
@@ -182,9 +182,9 @@ def _shown(text: object, settings: CampaignConfig) -> Shown:
     return shown
 
 
-def _region(name: object, settings: CampaignConfig) -> str:
+def _region(name: object, config: CampaignConfig) -> str:
     if not isinstance(name, str) or not name.strip():
-        raise InvalidInput(f"say which region the row is of: {', '.join(settings.regions)}.")
+        raise InvalidInput(f"say which region the row is of: {', '.join(config.regions)}.")
     return name.strip()
 
 
@@ -199,14 +199,14 @@ def _row_of(given: Mapping[str, Any]) -> Row:
 
 def check_rows(
     rows: Iterable[Row | CheckedRow | Mapping[str, Any]],
-    settings: CampaignConfig,
+    config: CampaignConfig,
     check_wanted: CheckWanted,
 ) -> list[CheckedRow | Refusal]:
     """The rows with checked values; a refusal is in the place of a row that has a bad one."""
     checked = list[CheckedRow | Refusal]()
     for row in in_batches(rows, check_wanted):
         try:
-            checked.append(check_row(row, settings))
+            checked.append(check_row(row, config))
         except (InvalidInput, OverflowError) as refusal:
             checked.append(refusal)
     return checked
@@ -246,7 +246,7 @@ def judge(
             return "same", {"verdict": "same", "total": row.total}
         return "same", None
     if "total" in changes or "rounds" in changes:
-        _check_range(row, value, completeness.settings)
+        _check_range(row, value, completeness.config)
     if changes == {"status": "final"} and value.total is not None and value.status != "missing":
         return "same", {"verdict": "same", "status": "final"}  # the value stands, now and in future
     corrects = "status" in changes or any(
@@ -275,12 +275,12 @@ def _status(row: CheckedRow, value: Value) -> str:
     return row.status
 
 
-def _check_range(row: CheckedRow, value: Value, settings: CampaignConfig) -> None:
+def _check_range(row: CheckedRow, value: Value, config: CampaignConfig) -> None:
     rounds = value.rounds if row.rounds is None else row.rounds
     total = value.total if row.total is None else row.total
     if not rounds or total is None or row.allowed.allow_out_of_range:
         return  # without rounds of its own, a bucket can only have late totals of others
-    low, high = settings.range
+    low, high = config.range
     most, least = rounds * high, rounds * low
     slack = 1e-9 * max(abs(most), abs(least))
     if total > most + slack:

@@ -232,22 +232,22 @@ class Status:
 def make_status(campaign: Campaign, level: float) -> Status:
     """The status of a campaign as its clock has it now."""
     now, state = campaign.clock(), campaign.state()
-    settings = state.settings
+    config = state.config
     timeline = []
     for region, part in state.parts.items():
         completeness = Completeness(part, now)
         timeline += [
-            _bucket_row(settings, part, completeness, bucket)._replace(region=region)
+            _bucket_row(config, part, completeness, bucket)._replace(region=region)
             for bucket in part.decisions
         ]
-    market = campaign.market() if settings.is_market else None
+    market = campaign.market() if config.is_market else None
     visits = [sum(each) for each in zip(*map(count_visits, state.parts.values()), strict=True)]
     estimates, leading = campaign.estimates(level), campaign.leading()
     winner, why_not = find_winner(campaign, level, market)
     explanation = campaign.explain_policy() if market is None else market.sentences(level)
-    names = settings.options
-    known = settings.status_quo in names
-    base = names.index(settings.status_quo) if known else 0
+    names = config.options
+    known = config.status_quo in names
+    base = names.index(config.status_quo) if known else 0
     options = [
         _option_row(each, timeline, visits, state, estimates[leading], winner) for each in estimates
     ]
@@ -260,9 +260,9 @@ def make_status(campaign: Campaign, level: float) -> Status:
     if winner is not None:
         health = without_doubts(health)
     return Status(
-        name=settings.name,
+        name=config.name,
         state=_standing(state),
-        headline=_headline(settings, state, current, winner),
+        headline=_headline(config, state, current, winner),
         regions={
             region: part.decisions[part.last]
             for region, part in state.parts.items()
@@ -270,15 +270,15 @@ def make_status(campaign: Campaign, level: float) -> Status:
         },
         region_states={
             region: RegionState(
-                _standing(part), tuple(settings.options[arm] for arm in sorted(part.removed))
+                _standing(part), tuple(config.options[arm] for arm in sorted(part.removed))
             )
             for region, part in state.parts.items()
             if region
         },
         market=market,
         now=now,
-        unit=settings.unit,
-        every=settings.buckets.every,
+        unit=config.unit,
+        every=config.buckets.every,
         current=current,
         options=options,
         winner=winner,
@@ -290,21 +290,21 @@ def make_status(campaign: Campaign, level: float) -> Status:
         data=_data_sentence(timeline),
         own_delay=find_own_delay(state, now),
         gain=_gain(timeline, estimates),
-        acts=[action_sentence(each, settings) for each in state.actions[-8:]],
+        acts=[action_sentence(each, config) for each in state.actions[-8:]],
         explanation=explanation,
         level=level,
-        range=settings.range,
-        expected_rounds=settings.expected_rounds,
+        range=config.range,
+        expected_rounds=config.expected_rounds,
         status_quo=names[base],
         assumed=not known,
         worth=find_worth(
-            options, base, _rounds_of_worth(settings, timeline, real=market is not None), level
+            options, base, _rounds_of_worth(config, timeline, real=market is not None), level
         ),
     )
 
 
 def _bucket_row(
-    settings: CampaignConfig, state: CampaignState, completeness: Completeness, bucket: int
+    config: CampaignConfig, state: CampaignState, completeness: Completeness, bucket: int
 ) -> BucketRow:
     decision, value, known = (
         state.decisions[bucket],
@@ -318,7 +318,7 @@ def _bucket_row(
     return BucketRow(
         bucket,
         decision.label,
-        settings.options[arm],
+        config.options[arm],
         arm,
         decision.option,
         decision.purpose,
@@ -333,7 +333,7 @@ def _bucket_row(
         len(value.late),
         decision.reason,
         completeness.early(bucket),
-        shown=shown_text(state.shares(bucket), settings.options),
+        shown=shown_text(state.shares(bucket), config.options),
     )
 
 
@@ -447,19 +447,19 @@ def _uplift(
 
 
 def _rounds_of_worth(
-    settings: CampaignConfig, timeline: list[BucketRow], *, real: bool
+    config: CampaignConfig, timeline: list[BucketRow], *, real: bool
 ) -> float | None:
     """The visitors of `WORTH_DAYS` days, as expected or as they really came; None without dates."""
-    length = settings.buckets.length
+    length = config.buckets.length
     if length is None:
         return None
-    usual: float = settings.expected_rounds
+    usual: float = config.expected_rounds
     if real:
         seen: dict[int, int] = {}
         for row in timeline:
             if row.rounds:
                 seen[row.bucket] = seen.get(row.bucket, 0) + row.rounds
-        usual = sum(seen.values()) / len(seen) if seen else usual * max(len(settings.regions), 1)
+        usual = sum(seen.values()) / len(seen) if seen else usual * max(len(config.regions), 1)
     return usual * (timedelta(days=WORTH_DAYS) / length)
 
 
@@ -505,7 +505,7 @@ def find_winner(
         market: What the model of `switchback` finds, where that is known already.
     """
     state = campaign.state()
-    if state.settings.is_market:
+    if state.config.is_market:
         from latesum.campaigns.market_view import market_winner
 
         return _market_winner(market.winner if market else market_winner(state, campaign.clock()))
@@ -555,32 +555,32 @@ def _standing(state: CampaignState) -> CampaignStatus:
 
 
 def _headline(
-    settings: CampaignConfig,
+    config: CampaignConfig,
     state: CampaignState,
     current: Decision | None,
     winner: str | None,
 ) -> str:
     if state.finished is not None:
-        option = settings.options[state.finished.body["option"]]
+        option = config.options[state.finished.body["option"]]
         return f"The campaign is finished with {option}: {state.finished.body['reason']}"
     if current is None:
         return "Nothing has been decided yet."
     found = f"The winner is {winner}. " if winner else ""
-    if settings.regions:
+    if config.regions:
         regions = [
             f"{region} shows {part.decisions[part.last].option}"
             for region, part in state.parts.items()
             if part.last is not None
         ]
         return f"{found}{current.label}: {', '.join(regions)}."
-    label = current.label if settings.buckets.timed else f"Bucket {current.label}"
+    label = current.label if config.buckets.timed else f"Bucket {current.label}"
     # The reason of a policy begins with the option; after a renaming it has the old name.
     shown = current.reason
     if not shown.startswith(f"{current.option} "):
         shown = f"{current.option} is shown. {shown}"
     if state.pin is not None and not state.pin.begun:
-        word = settings.buckets.every if settings.buckets.timed else "bucket"
-        pinned, span = settings.options[state.pin.arm], counted(state.pin.left, word)
+        word = config.buckets.every if config.buckets.timed else "bucket"
+        pinned, span = config.options[state.pin.arm], counted(state.pin.left, word)
         shown += f" From the next {word} on {pinned} is pinned for {span}: {state.pin.reason}"
     return f"{found}{label}: {shown}"
 

@@ -57,7 +57,7 @@ def next_option(
 ) -> None:
     """Which option to show, in every region; asked again, the answer is the same."""
     with opened(campaign) as found:
-        wanted = None if region is None else found.settings.region(region)
+        wanted = None if region is None else found.config.region(region)
         decisions = found.decide_all(bucket)
         if wanted is not None:
             decisions = {wanted: decisions[wanted]}
@@ -66,7 +66,7 @@ def next_option(
         if as_json:
             alarm = next((each.sentence for each in health if each.level == "alarm"), None)
             told = [{**each._asdict(), "at": each.at.isoformat()} for each in decisions.values()]
-            said = {"regions": told} if found.settings.regions else told[0]
+            said = {"regions": told} if found.config.regions else told[0]
             said |= {
                 "winner": winner,
                 "alarm": alarm,
@@ -314,12 +314,12 @@ def history(campaign: CampaignName = None, as_json: AsJson = False) -> None:
     from latesum.campaigns.describing import describe_event
 
     with opened(campaign) as found:
-        settings = found.current_settings()
+        config = found.current_config()
         for event in found.history():
             if as_json:
                 print(json.dumps({**event._asdict(), "at": event.at.isoformat()}))
             else:
-                print(describe_event(event, settings))
+                print(describe_event(event, config))
 
 
 @app.command("list")
@@ -351,8 +351,8 @@ def list_campaigns(
             }
             try:
                 found = Campaign(store, stored, clock, owns_store=False)
-                settings = found.current_settings()
-                row |= {"policy": settings.policy, "options": ", ".join(settings.options)}
+                config = found.current_config()
+                row |= {"policy": config.policy, "options": ", ".join(config.options)}
                 if stored.moved_to is None:
                     seen = found.status()
                     row |= {"state": seen.state, "alarm": seen.alarm}

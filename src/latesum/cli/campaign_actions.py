@@ -83,7 +83,7 @@ def _change(
     user: User = None,
     **given: str | None,
 ) -> None:
-    """Change settings from the next decision on; decisions already taken stay.
+    """Change the configuration from the next decision on; decisions already taken stay.
 
     The policy, the same or another, learns from the whole log. "none" takes --align,
     --completeness or
@@ -110,8 +110,8 @@ def _change(
             print("Nothing was changed.")
             return
         found.change(user=by, reason=reason, **changes)
-        parameters = ", ".join(f"{key}={each}" for key, each in found.settings.parameters.items())
-        print(f"Changed. Now {found.settings.policy} with {parameters or 'no parameters'}.")
+        parameters = ", ".join(f"{key}={each}" for key, each in found.config.parameters.items())
+        print(f"Changed. Now {found.config.policy} with {parameters or 'no parameters'}.")
 
 
 change = with_fields(_change, _FIELDS)

@@ -20,7 +20,7 @@ _USUAL_DAYS, _USUAL_LATE = 90, "1 day"
 
 
 def choose_policy(
-    settings: Mapping[str, Any], run_for: str | None, late: str | None
+    config: Mapping[str, Any], run_for: str | None, late: str | None
 ) -> tuple[str, str] | None:
     """The policy that loses least in markets like the history, and why; None where that is not
     asked.
@@ -28,13 +28,13 @@ def choose_policy(
     It is asked where there are a history by day, no policy and no regions (those have switchback).
 
     Args:
-        settings: The fields of the campaign that were given.
+        config: The fields of the campaign that were given.
         run_for: How long it runs.
         late: How late sales come.
     """
-    if not settings.get("history") or settings.get("policy") or settings.get("regions"):
+    if not config.get("history") or config.get("policy") or config.get("regions"):
         return None
-    if why := _cannot(settings):
+    if why := _cannot(config):
         return "unmix", f"it was not chosen by simulation: {why}"
     from latesum.planning import given_delay, plan_regions
     from latesum.planning.words import read_duration
@@ -43,9 +43,9 @@ def choose_policy(
     delay = given_delay(late or f"about {_USUAL_LATE}")
     try:
         found = plan_regions(
-            _rows(settings["history"]),
+            _rows(config["history"]),
             regions=1,
-            options=len(settings["options"]),
+            options=len(config["options"]),
             lift=_LIFT,
             days=days,
             late=delay,
@@ -68,15 +68,15 @@ def choose_policy(
     )
 
 
-def _cannot(settings: Mapping[str, Any]) -> str | None:
+def _cannot(config: Mapping[str, Any]) -> str | None:
     """Why there is nothing to simulate."""
-    if settings.get("every", "day") != "day":
+    if config.get("every", "day") != "day":
         return "the history is not by day."
-    if settings.get("time_basis") == "decision":
+    if config.get("time_basis") == "decision":
         return "totals are dated by decision."
-    if settings.get("range") not in (None, (0.0, 1.0)):
+    if config.get("range") not in (None, (0.0, 1.0)):
         return "totals are no counts."
-    shown = {row.get("shown") for row in settings["history"]}
+    shown = {row.get("shown") for row in config["history"]}
     return "the history shows several options." if len(shown) > 1 else None
 
 

@@ -29,11 +29,11 @@ def replay(
 
     if file is None:
         with opened(campaign) as found:
-            settings, events = found.first_settings, found.history()
+            config, events = found.first_config, found.history()
     else:
         exported = read_export(read_text(file))
-        settings, events = CampaignConfig.from_json(exported["settings"]), exported_log(exported)
-    mismatches = replay_log(settings, events)
+        config, events = CampaignConfig.from_json(exported["config"]), exported_log(exported)
+    mismatches = replay_log(config, events)
     for each in mismatches:
         print(f"{each.label}: decided {each.decided}, would be {each.now} by this version")
     decisions = sum(event.kind == "decision" for event in events)

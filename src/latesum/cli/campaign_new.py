@@ -1,4 +1,4 @@
-"""`latesum campaign new`: the fields of a campaign's settings as options, all of them texts."""
+"""`latesum campaign new`: the fields of a campaign's config as options, all of them texts."""
 
 from __future__ import annotations
 
@@ -102,38 +102,36 @@ def new_campaign(
         preset=preset,
     ).after(FileForm())
     past = given.pop("history", None)
-    settings = read_fields(given)
+    config = read_fields(given)
     if past is not None:
-        settings["history"] = Path(past)
+        config["history"] = Path(past)
     if plan is not None:
-        settings = _planned(plan, settings)
+        config = _planned(plan, config)
     if past is not None:
         found_past = read_history(
             Path(past),
             form,
-            time_basis=settings.get("time_basis"),
-            regions=bool(settings.get("regions")),
+            time_basis=config.get("time_basis"),
+            regions=bool(config.get("regions")),
         )
         for note in found_past.notes:
             print(note)
-        settings["history"] = [row.as_history() for row in found_past.rows]
+        config["history"] = [row.as_history() for row in found_past.rows]
         form = found_past.form
-    chosen = choose_policy(settings, run_for, late)
+    chosen = choose_policy(config, run_for, late)
     if chosen is not None:
-        settings["policy"], why = chosen
-        print(f"Policy: {settings['policy']}, because {why}")
-    parameters = {**settings.pop("parameters", {}), **read_parameters(parameter)}
+        config["policy"], why = chosen
+        print(f"Policy: {config['policy']}, because {why}")
+    parameters = {**config.pop("parameters", {}), **read_parameters(parameter)}
     parameters |= {} if run_for is None else {"horizon": run_for}
     parameters |= {} if late is None else {"late": late}
-    if "expected_rounds" not in settings:
+    if "expected_rounds" not in config:
         raise InvalidInput("say how many --expected-rounds a bucket has.")
     with opened_store() as store:
-        made = Campaign.create(
-            name=name, parameters=parameters, **settings, store=store, clock=clock
-        )
+        made = Campaign.create(name=name, parameters=parameters, **config, store=store, clock=clock)
         if not form.says_nothing:
             made.remember_file_form(form, user=user_name(None), reason="the campaign was set up so")
-        found = made.settings
+        found = made.config
         told = ", ".join(
             f"{key}={value}"
             if isinstance(value, bool) or not isinstance(value, int | float)
@@ -171,7 +169,7 @@ def read_parameters(given: list[str] | None) -> dict[str, Any]:
 
 
 def _planned(path: Path, given: dict[str, Any]) -> dict[str, Any]:
-    """The settings that a plan recommends, with what was given besides."""
+    """The config that a plan recommends, with what was given besides."""
     text = read_text(path)
     try:
         planned = json.loads(text)
@@ -187,9 +185,9 @@ def _planned(path: Path, given: dict[str, Any]) -> dict[str, Any]:
         raise InvalidInput(
             f"{path} is a plan for {planned_options} options, and here are {n_options}; plan again."
         )
-    settings: dict[str, Any] = {"policy": policy, "parameters": parameters, **given}
+    config: dict[str, Any] = {"policy": policy, "parameters": parameters, **given}
     if "n_regions" in handed:
-        settings["regions"] = _planned_regions(path, handed, given)
+        config["regions"] = _planned_regions(path, handed, given)
     if "reason" in handed and "policy" not in given:
         print(f"Policy: {policy}, because {handed['reason']}.")
     verdict = planned.get("verdict", {}) if isinstance(planned, dict) else {}
@@ -202,10 +200,10 @@ def _planned(path: Path, given: dict[str, Any]) -> dict[str, Any]:
                 f"{path} is by {planned_every}, and this campaign is by {every}; use --every "
                 f"{planned_every}, or plan again with --bucket {every}."
             )
-        settings["expected_rounds"] = handed["bucket"]
+        config["expected_rounds"] = handed["bucket"]
     if "range" not in given and "scale" in handed:
-        settings["range"] = (handed["scale"]["low"], handed["scale"]["high"])
-    return settings
+        config["range"] = (handed["scale"]["low"], handed["scale"]["high"])
+    return config
 
 
 def _planned_regions(path: Path, handed: dict[str, Any], given: dict[str, Any]) -> list[str]:

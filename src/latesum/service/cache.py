@@ -149,7 +149,7 @@ class CachedCampaign:
         return [self._answer_of(each, winner) for each in decisions]
 
     def _answer_of(self, decision: Decision, winner: str | None) -> KeptAnswer:
-        buckets = self.campaign.settings.buckets  # these never change
+        buckets = self.campaign.config.buckets  # these never change
         begins, ends = None, None
         if buckets.timed:
             begins, ends = buckets.begin(decision.bucket), buckets.end(decision.bucket)
@@ -200,7 +200,7 @@ class CachedCampaign:
         head = self.store.head(self.campaign.stored.id)
         status = self.reader.status()
         until = status.now + _LONGEST_KEPT
-        buckets = self.reader.settings.buckets
+        buckets = self.reader.config.buckets
         if buckets.timed:
             until = min(until, buckets.end(buckets.number(status.now)))
         return KeptStatus(status, head, status.now, until, time.monotonic())
@@ -217,10 +217,10 @@ class CachedCampaign:
         kept = self._summary
         if kept is not None and kept.head == head and kept.state == "finished":
             return kept
-        status, settings = await self.status(), self.reader.settings
-        self._summary = make_summary(status, settings, head)
-        if settings.buckets.timed:
-            self._summary_until = settings.buckets.end(settings.buckets.number(status.now))
+        status, config = await self.status(), self.reader.config
+        self._summary = make_summary(status, config, head)
+        if config.buckets.timed:
+            self._summary_until = config.buckets.end(config.buckets.number(status.now))
         return self._summary
 
     def phases(self, status: Status) -> dict[int, int]:

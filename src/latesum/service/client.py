@@ -150,13 +150,13 @@ class Client:
 
     # Campaigns.
 
-    def create(self, campaign: str, **settings: Any) -> dict[str, Any]:
+    def create(self, campaign: str, **config: Any) -> dict[str, Any]:
         """Set up a campaign; if it is there and just the same, nothing happens.
 
         Args:
-            settings: What `Campaign.create` takes, as JSON values.
+            config: What `Campaign.create` takes, as JSON values.
         """
-        made: dict[str, Any] = self._json("PUT", _path(campaign), json=settings)
+        made: dict[str, Any] = self._json("PUT", _path(campaign), json=config)
         return made
 
     def campaigns(self) -> list[dict[str, Any]]:
@@ -312,7 +312,7 @@ class Client:
         Args:
             action: One of `latesum.campaigns.actions.ACTIONS`, such as "pause" or "restore-option".
             reason: Why; it is kept in the history.
-            arguments: What the action takes, such as `option="red"`, or `settings={"align": "week"}`.
+            arguments: What the action takes, such as `option="red"`, or `config={"align": "week"}`.
         """
         headers = {"Idempotency-Key": secrets.token_hex(16)}  # one for all attempts
         path = _path(campaign, "actions", action)

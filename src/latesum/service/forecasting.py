@@ -32,7 +32,7 @@ _LEVEL = 0.95
 class Question(NamedTuple):
     """What is needed to simulate the rest of a campaign, as JSON values."""
 
-    settings: dict[str, Any]
+    config: dict[str, Any]
     #: What the policy was told: plays, and the numbers of options that were removed.
     told: list[list[Any] | int]
     #: Buckets between the end of one and the time when its total is known.
@@ -51,7 +51,7 @@ def question_of(state: CampaignState, status: Status) -> Question | None:
             break
         lag += row.state == "pending"
     plain = [list(each) if isinstance(each, Play) else each for each in told]
-    return Question(state.settings.to_json(), plain, lag)
+    return Question(state.config.to_json(), plain, lag)
 
 
 def forecast(question: Question) -> dict[str, Any]:
@@ -60,9 +60,9 @@ def forecast(question: Question) -> dict[str, Any]:
     `buckets` has the 10th, 50th and 90th percentile, None where it is not decided soon; `decided` the
     share of continuations that are decided within `MOST_BUCKETS`.
     """
-    settings = CampaignConfig.from_json(question.settings)
+    config = CampaignConfig.from_json(question.config)
     told = [Play(*each) if isinstance(each, list) else each for each in question.told]
-    policy = settings.build_policy()
+    policy = config.build_policy()
     for each in told:
         if isinstance(each, Play):
             policy.tell(*each)
@@ -70,10 +70,10 @@ def forecast(question: Question) -> dict[str, Any]:
             policy.drop(each)
     dropped = {each for each in told if not isinstance(each, Play)}
     plays = [each for each in told if isinstance(each, Play)]
-    delay = _delay(settings)
-    seeds = np.random.SeedSequence(settings.seed).spawn(REPLICATIONS)
+    delay = _delay(config)
+    seeds = np.random.SeedSequence(config.seed).spawn(REPLICATIONS)
     found = [
-        _continue(settings, policy, plays, dropped, delay, np.random.default_rng(seed))
+        _continue(config, policy, plays, dropped, delay, np.random.default_rng(seed))
         for seed in seeds
     ]
     decided = sorted(each + question.lag for each in found if each is not None)
@@ -90,7 +90,7 @@ def _percentile(decided: Sequence[int], share: float) -> int | None:
 
 
 def _continue(
-    settings: CampaignConfig,
+    config: CampaignConfig,
     policy: Policy,
     plays: list[Play],
     dropped: set[int],
@@ -102,12 +102,12 @@ def _continue(
     world = Problem(_drawn_means(estimates, rng), delay).start(rng=rng)
     for play in plays:
         world.play(play.arm, play.rounds)
-    visits, last = [0] * settings.n_options, None
+    visits, last = [0] * config.n_options, None
     for play in plays:
         visits[play.arm] += play.arm != last
         last = play.arm
     simulated = policy.copy()
-    rounds = settings.expected_rounds
+    rounds = config.expected_rounds
     number = max(play.number or 0 for play in plays) + 1
     look = 1
     for bucket in range(1, MOST_BUCKETS + 1):
@@ -143,9 +143,9 @@ def _drawn_means(estimates: list[Estimate], rng: np.random.Generator) -> list[fl
     return means
 
 
-def _delay(settings: CampaignConfig) -> str:
+def _delay(config: CampaignConfig) -> str:
     """The delay that the campaign was told, as a text; exponential if only its mean is known."""
-    parameters = settings.parameters
+    parameters = config.parameters
     given = parameters.get("delay")
     if isinstance(given, str):
         parse(given)

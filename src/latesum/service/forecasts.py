@@ -97,34 +97,34 @@ class Forecasts:
             kind: Kind = "market forecast" if is_market else "forecast"
             try:
                 answer = await self._jobs.run(kind, question._asdict(), owner="forecasts")
-                found = in_words(answer.found(), cached.reader.settings, key[0])
+                found = in_words(answer.found(), cached.reader.config, key[0])
             except Refused:  # it took too long, or too many wait: another time it may be found
                 kept, found = None, _LATER
         self._kept[cached.campaign.name] = _Kept(kept, time.monotonic(), found)
 
 
-def in_words(answer: dict[str, Any], settings: CampaignConfig, last: int) -> Decided:
+def in_words(answer: dict[str, Any], config: CampaignConfig, last: int) -> Decided:
     """A forecast as a date with its range; of numbered buckets, as their number."""
     low, middle, high = answer["buckets"]
     simulated = f"in {answer['replications']} simulations of the rest of the campaign"
     if middle is None:
         share = f"{answer['decided']:.0%}"
-        unit = "buckets" if settings.buckets.every == "number" else settings.buckets.every + "s"
+        unit = "buckets" if config.buckets.every == "number" else config.buckets.every + "s"
         return Decided(
             "not soon",
             f"Within {MOST_BUCKETS} more {unit} it is decided only {share} of the time, {simulated}.",
         )
-    if not settings.buckets.timed:
+    if not config.buckets.timed:
         most = "much later" if high is None else f"{high}"
         return Decided(
             f"about {counted(middle, 'more bucket')}", f"Between {low} and {most}, {simulated}."
         )
-    zone = ZoneInfo(settings.buckets.zone_name)
+    zone = ZoneInfo(config.buckets.zone_name)
     dates = [
-        None if each is None else settings.buckets.begin(last + each).astimezone(zone).date()
+        None if each is None else config.buckets.begin(last + each).astimezone(zone).date()
         for each in (low, middle, high)
     ]
-    today = settings.buckets.begin(last).astimezone(zone).date()
+    today = config.buckets.begin(last).astimezone(zone).date()
     first, middle_day, latest = (
         "much later" if each is None else _day(each, today) for each in dates
     )

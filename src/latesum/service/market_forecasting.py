@@ -42,7 +42,7 @@ class MarketQuestion(NamedTuple):
     """What is needed to simulate the rest of a campaign with `switchback`, as JSON values.
 
     Args:
-        settings: The campaign's.
+        config: The campaign's.
         rows: What the model is told.
         first: The campaign's number of the model's bucket 0.
         following: The next bucket, in the model's count.
@@ -52,7 +52,7 @@ class MarketQuestion(NamedTuple):
         asked: The buckets that were asked for, in the model's count: a dwell begins with one of them.
     """
 
-    settings: dict[str, Any]
+    config: dict[str, Any]
     rows: list[list[Any]]
     first: int
     following: int
@@ -81,10 +81,10 @@ def market_question_of(state: CampaignState, status: Status) -> MarketQuestion |
     newest = max(row.bucket for row in status.timeline if row.state == "known")
     last = state.last or 0
     return MarketQuestion(
-        state.settings.to_json(), plain, found.first, last + 1 - found.first,
+        state.config.to_json(), plain, found.first, last + 1 - found.first,
         max(0, last - newest - 1),
         {region: sorted(part.removed) for region, part in state.parts.items()},
-        found.settings.rounds_known, found.asked,
+        found.config.rounds_known, found.asked,
     )  # fmt: skip
 
 
@@ -94,20 +94,20 @@ def market_forecast(question: MarketQuestion) -> dict[str, Any]:
     Args:
         question: The campaign.
     """
-    campaign = CampaignConfig.from_json(question.settings)
-    settings = campaign.build_market(question.first, rounds_known=question.rounds_known)
-    panel = Panel.of([RegionRow(*row) for row in question.rows], settings, question.following)
-    hyper = learned(panel, settings)
-    known = fit(panel, settings, hyper)
-    allowed = np.ones((len(settings.regions), len(settings.options)), dtype=bool)
-    for place, region in enumerate(settings.regions):
+    campaign = CampaignConfig.from_json(question.config)
+    config = campaign.build_market(question.first, rounds_known=question.rounds_known)
+    panel = Panel.of([RegionRow(*row) for row in question.rows], config, question.following)
+    hyper = learned(panel, config)
+    known = fit(panel, config, hyper)
+    allowed = np.ones((len(config.regions), len(config.options)), dtype=bool)
+    for place, region in enumerate(config.regions):
         allowed[place, question.dropped.get(region, [])] = False
     replications = max(
-        _FEWEST_REPLICATIONS, min(_MOST_REPLICATIONS, 4 * _MOST_REPLICATIONS // len(settings.regions))
+        _FEWEST_REPLICATIONS, min(_MOST_REPLICATIONS, 4 * _MOST_REPLICATIONS // len(config.regions))
     )  # fmt: skip
-    seeds = np.random.SeedSequence(settings.seed).spawn(replications)
+    seeds = np.random.SeedSequence(config.seed).spawn(replications)
     found = [
-        _continue(panel, settings, known, allowed, question.asked, np.random.default_rng(seed))
+        _continue(panel, config, known, allowed, question.asked, np.random.default_rng(seed))
         for seed in seeds
     ]
     decided = sorted(each + question.lag for each in found if each is not None)
@@ -121,7 +121,7 @@ def market_forecast(question: MarketQuestion) -> dict[str, Any]:
 
 def _continue(
     panel: Panel,
-    settings: MarketConfig,
+    config: MarketConfig,
     known: Posterior,
     allowed: NDArray[np.bool_],
     asked: Sequence[int],
@@ -130,15 +130,15 @@ def _continue(
     """The buckets until a winner is named in one simulated continuation; None if there is none soon."""
     start = panel.end
     whole = _longer(panel)
-    world = _World(known, settings, start, rng)
+    world = _World(known, config, start, rng)
     bucket, asked = start, list(asked)
     while bucket < start + MOST_BUCKETS:
         past = whole.until(bucket)
-        found = fit(past, settings, known.hyper)
-        if bucket > start and winner_of(past, settings, found=found).option is not None:
+        found = fit(past, config, known.hyper)
+        if bucket > start and winner_of(past, config, found=found).option is not None:
             return bucket - start
         chosen = decide_panel(
-            past, bucket, settings, allowed, chances=False, found=found, asked=asked
+            past, bucket, config, allowed, chances=False, found=found, asked=asked
         )
         asked.append(bucket)
         until = min(chosen[0].until, start + MOST_BUCKETS)
@@ -166,9 +166,9 @@ class _World:
     """A market drawn from what is known of one, which goes on from there."""
 
     def __init__(
-        self, known: Posterior, settings: MarketConfig, start: int, rng: np.random.Generator
+        self, known: Posterior, config: MarketConfig, start: int, rng: np.random.Generator
     ) -> None:
-        self._settings, self._rng, self._hyper = settings, rng, known.hyper
+        self._config, self._rng, self._hyper = config, rng, known.hyper
         layout = known.layout
         drawn = known.mean + root_of(known.covariance) @ rng.standard_normal(len(known.mean))
         self._start = start
@@ -187,11 +187,11 @@ class _World:
 
         Where totals are dated by decision, those of the last buckets are not full, and grow.
         """
-        settings, hyper, end = self._settings, self._hyper, until - whole.first
+        config, hyper, end = self._config, self._hyper, until - whole.first
         early = whole.exposure[:FIRST_BUCKETS].mean(axis=0)
         mix, _ = arrival_mix(
-            hyper.delay, *shape_of(settings.delay.law), settings.dated == "decision",
-            whole.exposure[:end], whole.shares[:end], before_shares(settings) * early[:, None],
+            hyper.delay, *shape_of(config.delay.law), config.dated == "decision",
+            whole.exposure[:end], whole.shares[:end], before_shares(config) * early[:, None],
         )  # fmt: skip
         while self._start + len(self._rates) < until:
             self._pass_bucket()
@@ -215,8 +215,8 @@ class _World:
         self._noise.append(rng.standard_normal(len(self._levels)))
 
     def _pattern(self, bucket: int) -> Floats:
-        at, start = bucket + self._settings.phase, 0
-        sizes = PATTERNS[self._settings.pattern]
+        at, start = bucket + self._config.phase, 0
+        sizes = PATTERNS[self._config.pattern]
         found = np.zeros(len(self._levels))
         for place, size in enumerate(sizes):
             turn = at // 24 if place else at  # hours, then weekdays

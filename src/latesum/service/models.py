@@ -57,7 +57,7 @@ class Body(BaseModel):
 
 
 def _new_campaign() -> dict[str, Any]:
-    """The settings of a campaign without its name, which is in the address."""
+    """The config of a campaign without its name, which is in the address."""
     schema = CampaignConfig.model_json_schema()
     del schema["properties"]["name"]
     schema["required"].remove("name")
@@ -69,7 +69,7 @@ NewCampaign = Annotated[dict[str, Any], WithJsonSchema(_new_campaign())]
 
 
 def _changes() -> dict[str, Any]:
-    """The settings of a campaign that can be changed."""
+    """The config of a campaign that can be changed."""
     schema = CampaignConfig.model_json_schema()
     named = {name: schema["properties"][name] for name in CHANGEABLE}
     for field in named.values():
@@ -80,7 +80,7 @@ def _changes() -> dict[str, Any]:
     }  # fmt: skip
 
 
-#: Read as the settings of a new campaign are.
+#: Read as the configuration of a new campaign are.
 Changes = Annotated[dict[str, Any], WithJsonSchema(_changes())]
 
 
@@ -97,7 +97,7 @@ class CampaignAnswer(BaseModel):
 
     name: str
     created_at: datetime
-    settings: dict[str, Any]
+    config: dict[str, Any]
     note: str | None = Field(
         description="What is not used of what ran before the start; otherwise null."
     )
@@ -305,7 +305,7 @@ class ActionBody(Body):
     buckets: Annotated[int, Number] | None = Field(
         None, ge=1, le=10_000, description="For how many buckets, of `pin`."
     )
-    settings: Changes | None = Field(None, description="What to change, of `change`.")
+    config: Changes | None = Field(None, description="What to change, of `change`.")
 
 
 class Deletion(Body):

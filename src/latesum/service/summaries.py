@@ -61,15 +61,15 @@ class CampaignSummary(NamedTuple):
         }
 
 
-def make_summary(status: Status, settings: CampaignConfig, head: int) -> CampaignSummary:
+def make_summary(status: Status, config: CampaignConfig, head: int) -> CampaignSummary:
     """What a list shows of a status."""
     known = [row for row in status.timeline if row.state == "known"]
     newest = max(known, key=lambda row: row.bucket).label if known else None
     now = list(status.regions.values()) or ([] if status.current is None else [status.current])
     counted = Counter((each.option, each.arm) for each in now)
     return CampaignSummary(
-        status.name, status.state, status.headline, settings.options, settings.policy,
-        settings.buckets.every, status.alarm, status.health,
+        status.name, status.state, status.headline, config.options, config.policy,
+        config.buckets.every, status.alarm, status.health,
         tuple(ShownNow(*which, number) for which, number in counted.most_common()),
         len(status.regions), status.winner, status.n_buckets, newest, head,
     )  # fmt: skip

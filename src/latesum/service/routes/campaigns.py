@@ -79,16 +79,16 @@ def _create(campaigns: CampaignCache, name: str, new: dict[str, Any]) -> bool:
     try:
         stored = store.find(name)
     except UnknownCampaign:
-        settings = CampaignConfig.read(given, now=clock())
+        config = CampaignConfig.read(given, now=clock())
         try:
-            Campaign.create(settings, store=store, clock=clock)
+            Campaign.create(config, store=store, clock=clock)
             return True
         except InvalidInput as refused:
             try:
                 stored = store.find(name)  # another process was faster
             except UnknownCampaign:  # there was one, and it was deleted
                 raise Refused(409, refused.sentence) from None
-    there = CampaignConfig.from_json(stored.settings)
+    there = CampaignConfig.from_json(stored.config)
     if new.get("seed") is None:
         given["seed"] = there.seed
     if CampaignConfig.read(given, now=there.start).to_json() != there.to_json():
@@ -104,10 +104,10 @@ async def show_campaign(cached: NamedCampaign) -> models.CampaignAnswer:
 
 
 async def _answer(cached: CachedCampaign) -> models.CampaignAnswer:
-    stored, settings = cached.campaign.stored, await cached.read(cached.reader.current_settings)
+    stored, config = cached.campaign.stored, await cached.read(cached.reader.current_config)
     return models.CampaignAnswer(
-        name=stored.name, created_at=stored.created_at, settings=finite(settings.to_json()),
-        note=settings.note,
+        name=stored.name, created_at=stored.created_at, config=finite(config.to_json()),
+        note=config.note,
     )  # fmt: skip
 
 
@@ -194,7 +194,7 @@ async def estimates(cached: NamedCampaign, level: Level = 0.95) -> models.Estima
         )
         for row in rows
     ]  # fmt: skip
-    return models.EstimatesAnswer(level=level, unit=cached.reader.settings.unit, estimates=lines)
+    return models.EstimatesAnswer(level=level, unit=cached.reader.config.unit, estimates=lines)
 
 
 _TABLE_KINDS = {
@@ -251,13 +251,13 @@ async def history(
 ) -> models.HistoryAnswer:
     """The log: decisions, records, revisions, what people did."""
     events = await cached.read(cached.store.log, cached.campaign.stored.id, after)
-    settings = await cached.read(cached.reader.current_settings)
-    shown = [_event(settings, event) for event in events[:limit]]
+    config = await cached.read(cached.reader.current_config)
+    shown = [_event(config, event) for event in events[:limit]]
     return models.HistoryAnswer(events=shown, more=len(events) > limit)
 
 
-def _event(settings: CampaignConfig, event: Event) -> models.HistoryEvent:
-    sentence = describe_event(event, settings)
+def _event(config: CampaignConfig, event: Event) -> models.HistoryEvent:
+    sentence = describe_event(event, config)
     return models.HistoryEvent(**{**event._asdict(), "body": finite(event.body)}, sentence=sentence)
 
 

@@ -128,10 +128,10 @@ async def history_page(
 
 def _find_events(campaign: Any, kind: str, search: str) -> list[tuple[Event, str]]:
     """The events of a kind that have the searched text in their sentence, newest first."""
-    settings: CampaignConfig = campaign.current_settings()
+    config: CampaignConfig = campaign.current_config()
     kinds = _GROUPS.get(kind)
     events = [each for each in reversed(campaign.history()) if not kinds or each.kind in kinds]
-    told = [(event, describe_event(event, settings)) for event in events]
+    told = [(event, describe_event(event, config)) for event in events]
     text = search.casefold()
     return [each for each in told if text in each[1].casefold()]
 

@@ -138,7 +138,7 @@ async def campaign_page(
         "campaign.html", title=cached.campaign.name, who=who,
         every=campaigns.configuration.page_every, name=cached.campaign.name,
         may_operate=who.may("operate"), may_record=who.may("record"), here="campaigns",
-        settings=cached.reader.settings, parameters=_parameters(cached.reader.settings),
+        config=cached.reader.config, parameters=_parameters(cached.reader.config),
         live=Markup(live), span=span,
     )  # fmt: skip
 
@@ -150,21 +150,21 @@ _TIMES = {
 }  # fmt: skip
 
 
-def _parameters(settings: CampaignConfig) -> list[tuple[str, str]]:
+def _parameters(config: CampaignConfig) -> list[tuple[str, str]]:
     """The parameters of the method for people: times as times, and without switches that say which rule it follows."""
-    every, found = settings.buckets.every, []
-    for key, value in settings.parameters.items():
+    every, found = config.buckets.every, []
+    for key, value in config.parameters.items():
         if isinstance(value, bool):
             continue
         if key == "sure":
             found.append(("This delay is", "a guess" if value == "guess" else str(value)))
         elif key in _TIMES and isinstance(value, int | float):
-            if settings.is_market:
+            if config.is_market:
                 shown = span_text(value, every)
             elif every == "number":
                 shown = f"{value:,.6g} visitors"
             else:
-                shown = span_text(value / settings.expected_rounds, every)
+                shown = span_text(value / config.expected_rounds, every)
             found.append((_TIMES[key], shown))
         else:
             shown = ", ".join(map(str, value)) if isinstance(value, list | tuple) else f"{value}"
@@ -201,7 +201,7 @@ async def _campaign(request: Request, cached: CachedCampaign, span: str) -> str:
 
 def _undecided(cached: CachedCampaign, status: Status) -> str | None:
     """The present bucket, if no one has asked what to show in it."""
-    buckets = cached.reader.settings.buckets
+    buckets = cached.reader.config.buckets
     if status.state in ("finished", "archived") or not buckets.timed:
         return None
     present = buckets.number(status.now)

@@ -349,7 +349,7 @@ function setUpNew(form) {
   showParts();
   onSubmit(form, async (_, refuse) => {
     const options = inLines(at("options"));
-    const settings = {
+    const config = {
       options,
       every: at("every"),
       expected_rounds: Number(at("expected_rounds")),
@@ -359,22 +359,22 @@ function setUpNew(form) {
       status_quo: at("status_quo") === "first" ? options[0] : at("status_quo"),
       range: [Number(at("low")), Number(at("high"))],
     };
-    if (regions().length) settings.regions = regions();
+    if (regions().length) config.regions = regions();
     const history = (await readHistory(form, !regions().length)) ?? planned?.history;
-    if (history) settings.history = history.rows;
-    if (at("start")) settings.start = at("every") === "hour" ? `${at("start")} 00:00` : at("start");
-    if (at("align") && !regions().length) settings.align = at("align");
-    if (at("completeness")) settings.completeness = at("completeness");
+    if (history) config.history = history.rows;
+    if (at("start")) config.start = at("every") === "hour" ? `${at("start")} 00:00` : at("start");
+    if (at("align") && !regions().length) config.align = at("align");
+    if (at("completeness")) config.completeness = at("completeness");
     if (at("parameters")) {
-      settings.policy = at("policy");
-      settings.parameters = JSON.parse(at("parameters"));
+      config.policy = at("policy");
+      config.parameters = JSON.parse(at("parameters"));
     } else {
-      settings.parameters = { horizon: at("run_for") };
-      if (at("late")) settings.parameters.late = at("late");
-      else if (!regions().length) settings.policy = "unmix-untold";
+      config.parameters = { horizon: at("run_for") };
+      if (at("late")) config.parameters.late = at("late");
+      else if (!regions().length) config.policy = "unmix-untold";
     }
     const address = `/v1/campaigns/${encodeURIComponent(at("name"))}`;
-    const { ok, found } = await send("PUT", address, settings);
+    const { ok, found } = await send("PUT", address, config);
     if (!ok) return refuse(sentence(found));
     const asked = await send("GET", `${address}/options`); // the first decision is taken
     if (!asked.ok && asked.status !== 409) return refuse(sentence(asked.found));

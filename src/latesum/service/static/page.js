@@ -115,7 +115,7 @@ const acts = {
   "remove-option": ["Remove an option", "It is not shown again until it is restored.", "Remove"],
   "restore-option": ["Restore an option", "It is a candidate again.", "Restore"],
   "rename-option": ["Rename an option", "Nothing else changes.", "Rename"],
-  change: ["Change settings", "From the next decision on; all that is known is used again.", "Change"],
+  change: ["Change the configuration", "From the next decision on; all that is known is used again.", "Change"],
   archive: ["Put it into the archive", "The list leaves it out. To reopen it takes it back.", "Archive"],
   delete: [
     "Delete the campaign",
@@ -139,17 +139,17 @@ function fillIn(select, act) {
   }
 }
 
-// What was filled in of the settings that can be changed.
+// What was filled in of the config that can be changed.
 function changed(fields) {
-  const settings = {};
-  if (fields.expected_rounds.value) settings.expected_rounds = Number(fields.expected_rounds.value);
-  if (fields.align?.value) settings.align = fields.align.value === "none" ? null : fields.align.value;
+  const config = {};
+  if (fields.expected_rounds.value) config.expected_rounds = Number(fields.expected_rounds.value);
+  if (fields.align?.value) config.align = fields.align.value === "none" ? null : fields.align.value;
   const parameters = {};
   for (const name of ["horizon", "mean_delay", "late"]) {
     if (fields[name]?.value.trim()) parameters[name] = fields[name].value.trim();
   }
-  if (Object.keys(parameters).length) settings.parameters = parameters;
-  return settings;
+  if (Object.keys(parameters).length) config.parameters = parameters;
+  return config;
 }
 
 function newKey() {
@@ -203,7 +203,7 @@ function setUpActs() {
     if (regional.includes(act) && region) body.region = region;
     if (act === "add-option") body.option = form.elements.name.value;
     if (act === "rename-option" || act === "delete") body.name = form.elements.name.value;
-    if (act === "change") body.settings = changed(form.elements);
+    if (act === "change") body.config = changed(form.elements);
     if (act === "pin") body.buckets = Number(form.elements.buckets.value);
     confirm.disabled = acting = true;
     problem.textContent = "";
