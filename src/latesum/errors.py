@@ -2,9 +2,7 @@
 
     LatesumError
     ├── InvalidInput (a ValueError)        what was passed cannot be used; says what would be right
-    │   ├── BadField                       one field of a record; `column` names it
-    │   │   └── BadRows                    several rows; `problems` has the place of each
-    │   ├── BadCell                        one cell of a file; says how to have it read
+    │   ├── BadRows                        several rows; `problems` has the place of each
     │   ├── BadFile                        a file of totals; `problems` names each bad place
     │   ├── Conflicting                    another value for a bucket whose value is final
     │   ├── UnknownBucket                  a record for a bucket without a decision
@@ -35,8 +33,6 @@ from __future__ import annotations
 from typing import Any
 
 __all__ = [
-    "BadCell",
-    "BadField",
     "BadFile",
     "BadRows",
     "Conflicting",
@@ -75,12 +71,6 @@ class LatesumError(Exception):
     def __reduce__(self) -> tuple[Any, ...]:
         return _again, (type(self), self.args, self.__dict__)
 
-    @property
-    def sentence(self) -> str:
-        """The text; one that names settings or commands keeps its data, for other readers."""
-        text: str = self.args[0]
-        return text
-
 
 def _again(kind: type[LatesumError], args: tuple[Any, ...], state: dict[str, Any]) -> LatesumError:
     """The same error in another process, whatever its constructor takes."""
@@ -94,42 +84,21 @@ class InvalidInput(LatesumError, ValueError):
     """Something the caller passed cannot be used; the message says what would be right."""
 
 
-class BadField(InvalidInput):
-    """One field of a record cannot be used; `column` names it.
-
-    Args:
-        column: The field.
-        sentence: What is wrong and what would be right.
-    """
-
-    def __init__(self, column: str, sentence: str) -> None:
-        super().__init__(sentence, field=column)
-        self.column = column
-
-
-class BadCell(InvalidInput):
-    """A cell of a file cannot be read, or in two ways; the message says which option decides."""
-
-
-class BadRows(BadField):
-    """Rows cannot be used: `problems` has the place of each, from 0, and what is wrong with it.
+class BadRows(InvalidInput):
+    """Rows cannot be used; the first of the problems is the message.
 
     Args:
         problems: The place of each bad row, from 0, and what is wrong with it.
     """
 
-    def __init__(self, problems: list[tuple[int, BadField]]) -> None:
+    def __init__(self, problems: list[tuple[int, InvalidInput]]) -> None:
         self.problems = problems
         first = problems[0][1]
-        super().__init__(first.column, first.sentence)
+        super().__init__(first.message, field=first.field, remedy=first.remedy)
 
 
 class BadFile(InvalidInput):
-    """A file cannot be imported; `problems` has a sentence for each of the first bad places.
-
-    Args:
-        problems: A sentence for each of the first bad places.
-    """
+    """A file cannot be imported; `problems` has a sentence for each of the first bad places."""
 
     def __init__(self, problems: list[str]) -> None:
         self.problems = problems[:MAX_PROBLEMS]
@@ -176,18 +145,11 @@ class NotConforming(LatesumError, AssertionError):
 
 
 class ServiceError(LatesumError, RuntimeError):
-    """The service refused; the message is its sentence.
+    """The service refused: `status` is that of HTTP, `details` are about single rows."""
 
-    Args:
-        status: The HTTP status.
-        sentence: What the service said.
-        details: What it said about single rows, if anything.
-    """
-
-    def __init__(self, status: int, sentence: str, details: list[str]) -> None:
-        super().__init__(sentence)
-        self.status = status
-        self.details = details
+    def __init__(self, status: int, message: str, details: list[str]) -> None:
+        super().__init__(message)
+        self.status, self.details = status, details
 
 
 class Unreachable(ServiceError):

@@ -8,7 +8,7 @@ from latesum.campaigns.charts import totals_chart
 from latesum.campaigns.describing import describe_event
 from latesum.campaigns.methods import told_plays
 from latesum.campaigns.static_page import status_html
-from latesum.errors import BadField, Conflicting, UnknownBucket
+from latesum.errors import Conflicting, UnknownBucket
 from latesum.policies import Play, registry
 
 
@@ -105,7 +105,7 @@ def test_missing_is_not_zero_and_not_waited_for(new_campaign, clock):
     assert told(campaign) == [Play(0, 5000, None, "override", 1)]
     assert campaign.record(1, total=0).verdict == "revised"
     assert told(campaign) == [Play(0, 5000, 0.0, "learn", 1)]
-    with pytest.raises(BadField, match="missing total has no value"):
+    with pytest.raises(InvalidInput, match="missing total has no value"):
         campaign.record(1, total=3, status="missing")
 
 
@@ -359,7 +359,7 @@ def test_money_is_scaled_by_its_range(new_campaign, clock):
     campaign.record(1, rounds=5000, total=20_000)
     assert told(campaign)[0].total == (20_000 + 10 * 5000) / 100
     assert campaign.estimates()[0].mean == pytest.approx(4.0)
-    with pytest.raises(BadField, match="more than 5,000 visitors can bring"):
+    with pytest.raises(InvalidInput, match="more than 5,000 visitors can bring"):
         campaign.record(1, total=460_000)
     assert campaign.record(1, total=460_000, allow_out_of_range=True).verdict == "revised"
 
@@ -372,7 +372,7 @@ def test_what_was_really_shown_may_differ(new_campaign, clock):
     assert told(campaign) == [Play(2, 5000, 1500.0, "override", 1)]
     row = campaign.status().timeline[0]
     assert (row.decided, row.option) == ("A", "C")
-    with pytest.raises(BadField, match="no option"):
+    with pytest.raises(InvalidInput, match="no option"):
         campaign.record(1, shown="D")
 
 
@@ -611,9 +611,9 @@ def test_absurd_totals_never_stop_a_campaign(new_campaign, clock, policy):
     if policy not in registry.available():
         pytest.skip("this policy is not registered")
     campaign = new_campaign(policy=policy)
-    with pytest.raises(BadField, match="another unit"):
+    with pytest.raises(InvalidInput, match="another unit"):
         campaign.record(1, total=1e300, allow_out_of_range=True)
-    with pytest.raises(BadField, match="at most"):
+    with pytest.raises(InvalidInput, match="at most"):
         campaign.record(1, rounds=10**30)
     for bucket in range(1, 12):
         campaign.decide()

@@ -17,7 +17,7 @@ from latesum.campaigns.importing import import_totals
 from latesum.campaigns.moving import export_all, exported_campaigns, restore_all
 from latesum.campaigns.state import Value
 from latesum.campaigns.verdicts import check_row, judge
-from latesum.errors import BadField, BadFile
+from latesum.errors import BadFile
 from latesum.files import FileForm
 from latesum.files.batches import BATCH
 from latesum.files.totals import read_totals
@@ -210,7 +210,7 @@ def test_long_cells_are_refused_in_short(new_campaign):
 
 def test_a_wrong_name_is_named_in_short(new_campaign):
     campaign = new_campaign()
-    with pytest.raises(BadField) as refusal:
+    with pytest.raises(InvalidInput) as refusal:
         campaign.record_many([Row(1, total=1, shown="A" * 900)])
     assert len(str(refusal.value)) < 200
 

@@ -82,7 +82,7 @@ def test_rows_that_are_bad_in_any_way_are_named_by_their_places(opened):
     one, _ = opened
     with pytest.raises(BadRows) as refused:
         one.record_many([Row(1, 1000, 300.0), Row(1, -5), Row(1, 10, 11.0), Row("soon", 5)])
-    places = [(place, bad.column) for place, bad in refused.value.problems]
+    places = [(place, bad.field) for place, bad in refused.value.problems]
     assert places == [(1, "rounds"), (2, "total"), (3, "bucket")]
     assert not one.state().value(1).recorded
 

@@ -17,7 +17,7 @@ from latesum.campaigns.moving import (
     replay_log,
     restore_campaign,
 )
-from latesum.errors import BadField, BadFile, NotPossible, UnknownBucket
+from latesum.errors import BadFile, NotPossible, UnknownBucket
 
 ME = {"user": "an operator", "reason": "a test"}
 SIZES = {"north": 5000, "south": 3000, "west": 1500}
@@ -169,7 +169,7 @@ def test_rows_are_of_a_region_and_the_others_do_not_change(make):
     assert values == {"north": None, "south": 90, "west": None}
     assert campaign.record(1, region="south", total=90).verdict == "same"
     assert campaign.record(1, region="north", total=150).verdict == "new"
-    with pytest.raises(BadField, match="which region the row is of: north, south, west"):
+    with pytest.raises(InvalidInput, match="which region the row is of: north, south, west"):
         campaign.record(1, total=4)
     with pytest.raises(UnknownBucket, match="no region 'east'"):
         campaign.record(1, region="east", total=4)
@@ -182,11 +182,11 @@ def test_rows_are_of_a_region_and_the_others_do_not_change(make):
 def test_a_campaign_without_regions_takes_none(new_campaign):
     campaign = new_campaign()
     assert list(campaign.decide_all()) == [""]
-    with pytest.raises(BadField, match="has no regions"):
+    with pytest.raises(InvalidInput, match="has no regions"):
         campaign.record(1, region="north", total=4)
     with pytest.raises(InvalidInput, match="has no regions"):
         campaign.pause(region="north", **ME)
-    with pytest.raises(BadField, match="learns from buckets of one option only"):
+    with pytest.raises(InvalidInput, match="learns from buckets of one option only"):
         campaign.record(1, shown="A:0.5 B:0.5")
 
 

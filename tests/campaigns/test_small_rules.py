@@ -8,7 +8,7 @@ import pytest
 
 from latesum.campaigns.methods import told_plays
 from latesum.campaigns.terminal_page import gain_sentence
-from latesum.errors import BadField, UnknownBucket
+from latesum.errors import InvalidInput, UnknownBucket
 from latesum.policies import Play
 
 ME = {"user": "an operator", "reason": "a test"}
@@ -101,7 +101,7 @@ def test_a_total_at_the_limit_is_not_refused_for_its_last_digit(new_campaign, cl
     campaign.decide()
     clock.pass_by(days=1)
     assert campaign.record(1, rounds=3, total=2.1).verdict == "new"
-    with pytest.raises(BadField, match="more than 3 visitors can bring"):
+    with pytest.raises(InvalidInput, match="more than 3 visitors can bring"):
         campaign.record(1, total=2.2)
 
 

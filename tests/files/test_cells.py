@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from latesum import InvalidInput
-from latesum.errors import BadCell
 from latesum.files import FileForm
 from latesum.files.cells import day_text, guarded, is_empty, moment, number, unguarded
 from latesum.files.form import read_columns
@@ -58,7 +57,7 @@ def test_numbers(cell, form, separator, expected):
 @pytest.mark.parametrize("cell", ["1.234", "1,234", "-12.345", "999,000", "€1.234"])
 @pytest.mark.parametrize("separator", [";", "\t", "|", None])
 def test_what_can_be_read_in_two_ways_names_the_option(cell, separator):
-    with pytest.raises(BadCell, match=r"two ways.*set the decimal mark"):
+    with pytest.raises(InvalidInput, match=r"two ways.*set the decimal mark"):
         number(cell, PLAIN, separator)
 
 
@@ -68,14 +67,14 @@ def test_what_can_be_read_in_two_ways_names_the_option(cell, separator):
      float("inf"), 10**400, datetime.date(2026, 1, 1), "(12)", "1 2"],
 )  # fmt: skip
 def test_what_is_no_number_is_refused(cell):
-    with pytest.raises(BadCell):
+    with pytest.raises(InvalidInput):
         number(cell, PLAIN, ",")
 
 
 def test_a_number_against_the_mark_that_was_said_is_refused():
-    with pytest.raises(BadCell, match="the decimal mark of this file is ','"):
+    with pytest.raises(InvalidInput, match="the decimal mark of this file is ','"):
         number("12.5", FileForm(decimal=","), ";")
-    with pytest.raises(BadCell, match="a share"):
+    with pytest.raises(InvalidInput, match="a share"):
         number("2.4%", PLAIN, ",")
 
 
@@ -117,7 +116,7 @@ def test_days(cell, form, expected):
 @pytest.mark.parametrize("cell", ["01/02/2026", "1-2-2026", "12/11/2026 14:00"])
 def test_a_day_that_may_be_a_month_names_the_option(cell):
     with pytest.raises(
-        BadCell, match=r"two ways.*set the date format to day-first or .*month-first"
+        InvalidInput, match=r"two ways.*set the date format to day-first or .*month-first"
     ):
         day_text(cell, PLAIN)
 
@@ -134,7 +133,7 @@ def test_a_day_that_may_be_a_month_names_the_option(cell):
     ],
 )
 def test_days_that_are_none_are_refused(cell, form, says):
-    with pytest.raises(BadCell, match=says):
+    with pytest.raises(InvalidInput, match=says):
         day_text(cell, form)
 
 
@@ -203,5 +202,5 @@ def test_no_cell_raises_anything_else(cell):
         if is_empty(cell):
             continue
         for read in (lambda c, f: number(c, f, ";"), day_text, moment):
-            with contextlib.suppress(BadCell):
+            with contextlib.suppress(InvalidInput):
                 read(cell, form)

@@ -212,7 +212,7 @@ def test_old_ways_to_catch_still_catch():
     [
         errors.InvalidInput("no.", field="rounds", remedy="Use 3."),
         errors.BadFile([f"row {number}: no." for number in range(30)]),
-        errors.BadRows([(0, errors.BadField("total", "no."))]),
+        errors.BadRows([(0, errors.InvalidInput("no.", field="total"))]),
         errors.ServiceError(409, "no.", ["row 1"]),
     ],
 )

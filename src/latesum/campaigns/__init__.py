@@ -10,10 +10,9 @@ from latesum.campaigns.events import Event
 from latesum.campaigns.state import Decision
 from latesum.campaigns.store import Store
 from latesum.campaigns.verdicts import Recorded, Row
-from latesum.errors import BadField, Conflicting, Moved, UnknownBucket, UnknownCampaign
+from latesum.errors import Conflicting, Moved, UnknownBucket, UnknownCampaign
 
 __all__ = [
-    "BadField",
     "Campaign",
     "Conflicting",
     "Decision",

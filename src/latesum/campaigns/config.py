@@ -451,12 +451,12 @@ def _sentence(error: ValidationError, model: type[BaseModel]) -> str:
         try:
             known_name(field, model.model_fields, "field")
         except InvalidInput as refusal:
-            return refusal.sentence
+            return str(refusal)
     if problem["type"] == "missing":
         if field == "time_basis":
             return fields.DATED
         return f"{field} is missing: {model.model_fields[field].description}"
     if problem["type"] == "value_error":
         wrong = problem["ctx"]["error"]
-        return wrong.sentence if isinstance(wrong, InvalidInput) else str(wrong)
+        return str(wrong)
     return f"{field} cannot be {shortened(repr(problem['input']))}."

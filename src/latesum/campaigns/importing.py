@@ -9,7 +9,7 @@ from typing import NamedTuple
 from latesum.campaigns.campaign import Campaign
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.verdicts import NO_EXCEPTIONS, Allowed, CheckedRow, Recorded, Row, check_row
-from latesum.errors import MAX_PROBLEMS, BadField, BadFile, BadRows, InvalidInput
+from latesum.errors import MAX_PROBLEMS, BadFile, BadRows, InvalidInput
 from latesum.files import FileForm
 from latesum.files.batches import CheckWanted, always_wanted, in_batches
 from latesum.files.table import in_row
@@ -110,7 +110,7 @@ def _import(
     except BadRows as refused:
         raise BadFile(
             [
-                in_row(rows[place][0], bad.sentence, _column(totals, bad))
+                in_row(rows[place][0], str(bad), _column(totals, bad))
                 for place, bad in refused.problems
             ]
         ) from None
@@ -119,8 +119,8 @@ def _import(
     return result._replace(notes=totals.notes, form=totals.form)
 
 
-def _column(totals: Totals, bad: BadField) -> str:
-    return totals.columns.get(bad.column, bad.column)
+def _column(totals: Totals, bad: InvalidInput) -> str:
+    return totals.columns.get(bad.field, bad.field)
 
 
 def imported(
@@ -159,8 +159,8 @@ def _checked(
         line = given.line
         try:
             row = _check(given, by, allowed, config)
-        except BadField as bad:
-            problems.append((line, in_row(line, bad.sentence, _column(totals, bad))))
+        except InvalidInput as bad:
+            problems.append((line, in_row(line, str(bad), _column(totals, bad))))
             continue
         place = first.setdefault((row.bucket, row.region), len(rows))
         if place == len(rows):

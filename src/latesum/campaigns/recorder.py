@@ -17,7 +17,7 @@ from latesum.campaigns.events import Event
 from latesum.campaigns.state import CampaignState, Value
 from latesum.campaigns.verdicts import CheckedRow, Recorded, Refusal, judge
 from latesum.campaigns.vocabulary import Verdict
-from latesum.errors import MAX_PROBLEMS, BadField, BadRows
+from latesum.errors import MAX_PROBLEMS, BadRows
 from latesum.files.batches import CheckWanted, in_batches
 
 #: At most this many buckets without a decision are filled in; more look like a wrong clock.
@@ -67,14 +67,16 @@ class Recorder:
             for region, bucket in self._reported
             if region in self.state.parts
         }
-        problems = list[tuple[int, BadField]]()
+        problems = list[tuple[int, InvalidInput]]()
         results = list[Recorded]()
         for place, row in enumerate(in_batches(rows, check_wanted)):
             try:
                 if not isinstance(row, CheckedRow):
                     raise row
                 results.append(self._record(row))
-            except BadField as bad:
+            except InvalidInput as bad:
+                if not bad.field:  # not about a value of the row
+                    raise
                 problems.append((place, bad))
                 if len(problems) == MAX_PROBLEMS:
                     break

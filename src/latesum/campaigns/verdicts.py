@@ -13,7 +13,7 @@ from latesum.campaigns.completeness import Completeness
 from latesum.campaigns.config import CampaignConfig
 from latesum.campaigns.state import Shown, Value, said
 from latesum.campaigns.vocabulary import STATUSES, Verdict
-from latesum.errors import BadField, Conflicting, InvalidInput, UnknownBucket
+from latesum.errors import Conflicting, InvalidInput, UnknownBucket
 from latesum.files.batches import CheckWanted, in_batches
 
 #: Limits far above anything real, so that no sum can overflow.
@@ -147,16 +147,20 @@ def check_row(row: Row | CheckedRow | Mapping[str, Any], config: CampaignConfig)
         row = _row_of(row)
     bucket = _field("bucket", config.buckets.number, row.bucket)
     if row.rounds is None and row.total is None and row.status is None and row.shown is None:
-        raise BadField("total", "there is nothing to record: give rounds, a total or a status.")
+        raise InvalidInput(
+            "there is nothing to record: give rounds, a total or a status.", field="total"
+        )
     rounds, total, shown = row.rounds, row.total, row.shown
     if rounds is not None:
         rounds = _field("rounds", whole_number, rounds, "the rounds of a bucket")
         if rounds > MAX_ROUNDS:
-            raise BadField("rounds", f"a bucket has at most {MAX_ROUNDS:,} rounds.")
+            raise InvalidInput(f"a bucket has at most {MAX_ROUNDS:,} rounds.", field="rounds")
     if total is not None:
         total = _field("total", finite_number, total, "a total")
         if abs(total) > MAX_TOTAL:
-            raise BadField("total", f"a total is at most {MAX_TOTAL:g}; use another unit.")
+            raise InvalidInput(
+                f"a total is at most {MAX_TOTAL:g}; use another unit.", field="total"
+            )
     if row.status is not None:
         _field("status", known_name, row.status, STATUSES, "status")
     arm = None if shown is None else _field("shown", _shown, shown, config)
@@ -164,9 +168,11 @@ def check_row(row: Row | CheckedRow | Mapping[str, Any], config: CampaignConfig)
     if config.regions:
         region = _field("region", _region, row.region, config)
     elif row.region:
-        raise BadField("region", "this campaign has no regions; leave the region out.")
+        raise InvalidInput("this campaign has no regions; leave the region out.", field="region")
     if row.status == "missing" and total is not None:
-        raise BadField("total", "a missing total has no value; leave it empty, or the status out.")
+        raise InvalidInput(
+            "a missing total has no value; leave it empty, or the status out.", field="total"
+        )
     return CheckedRow(bucket, rounds, total, row.status, arm, row.by, row.allowed, region)
 
 
@@ -193,7 +199,9 @@ def _row_of(given: Mapping[str, Any]) -> Row:
     for name in given:
         _field(str(name), known_name, name, Row._fields, "column of a record")
     if "bucket" not in given:
-        raise BadField("bucket", "a record has a bucket, such as {'bucket': '2026-03-01', ...}.")
+        raise InvalidInput(
+            "a record has a bucket, such as {'bucket': '2026-03-01', ...}.", field="bucket"
+        )
     return Row(**given)
 
 
@@ -216,7 +224,7 @@ def _field(column: str, check: Any, *arguments: Any) -> Any:
     try:
         return check(*arguments)
     except InvalidInput as refusal:
-        raise BadField(column, refusal.sentence) from None
+        raise InvalidInput(str(refusal), field=column) from None
 
 
 def judge(
@@ -284,18 +292,18 @@ def _check_range(row: CheckedRow, value: Value, config: CampaignConfig) -> None:
     most, least = rounds * high, rounds * low
     slack = 1e-9 * max(abs(most), abs(least))
     if total > most + slack:
-        raise BadField(
-            "total",
+        raise InvalidInput(
             f"a total of {total:g} is more than {counted(rounds, 'visitor')} can bring ({high:g} "
             "each, "
             f"{most:g} in all). If it is right, because late arrivals of busier buckets came in, "
             "allow "
             "it to be beyond the range.",
+            field="total",
         )
     if total < least - slack and not (total < 0 <= low):
-        raise BadField(
-            "total",
+        raise InvalidInput(
             f"a total of {total:g} is less than {counted(rounds, 'visitor')} can bring ({low:g} "
             "each, "
             f"{least:g} in all). If it is right, allow it to be beyond the range.",
+            field="total",
         )

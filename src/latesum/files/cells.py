@@ -1,6 +1,6 @@
 """A cell as a number or as a day: what can be read in one way is read, what can be read in two is refused.
 
-A refusal is a `BadCell`, without its place, which is added where the rows are gone through.
+A refusal is an `InvalidInput`, without its place, which is added where the rows are gone through.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import Any
 
 from latesum._checks import shortened
-from latesum.errors import BadCell
+from latesum.errors import InvalidInput
 from latesum.files.form import DAY_FIRST, MONTH_FIRST, FileForm
 
 #: Of a date that may be either.
@@ -101,25 +101,25 @@ def number(
     if decimal is None and form.thousands is None and _TWO_WAYS.fullmatch(text):
         mark = "." if "." in text else ","
         as_whole, share = text.replace(mark, ""), text.replace(mark, ".")
-        raise BadCell(
+        raise InvalidInput(
             f"{shortened(cell.strip())!r} can be read in two ways, as {as_whole} and as {share}; "
             f"set the decimal mark to '{_other_mark(mark)}' or '{mark}'."
         )
     found = _with_decimal(text, decimal or _seen_decimal(text), form.thousands)
     if found is None:
-        raise BadCell(_no_number(cell.strip(), text, decimal))
+        raise InvalidInput(_no_number(cell.strip(), text, decimal))
     return found
 
 
 def _plain_number(cell: Cell) -> float:
     if isinstance(cell, bool) or not isinstance(cell, int | float | Decimal):
-        raise BadCell(f"{shortened(str(cell))!r} is not a number.")
+        raise InvalidInput(f"{shortened(str(cell))!r} is not a number.")
     try:
         found = float(cell)
     except (OverflowError, ValueError):
         found = math.inf
     if not math.isfinite(found):
-        raise BadCell(f"{shortened(str(cell))!r} is not a finite number.")
+        raise InvalidInput(f"{shortened(str(cell))!r} is not a finite number.")
     return found
 
 
@@ -205,7 +205,7 @@ def day_text(cell: Cell, form: FileForm) -> str:
         return cell.isoformat()
     if not isinstance(cell, str):
         if isinstance(cell, bool) or not isinstance(cell, int | float | Decimal):
-            raise BadCell(f"{shortened(str(cell))!r} is neither a date nor a number.")
+            raise InvalidInput(f"{shortened(str(cell))!r} is neither a date nor a number.")
         plain = _plain_number(cell)
         return f"{plain:.0f}" if plain.is_integer() else str(plain)
     text = cell.strip()
@@ -222,7 +222,7 @@ def day_text(cell: Cell, form: FileForm) -> str:
         day_first = _day_comes_first(text, mark, form)
         day, month = (first, second) if day_first else (second, first)
         if int(month) > 12 >= int(day) and form.date_format is not None and mark != ".":
-            raise BadCell(
+            raise InvalidInput(
                 f"{shortened(text)!r} is no day of the calendar if it is read as {form.date_format}; "
                 f"set the date format to {MONTH_FIRST if day_first else DAY_FIRST} if it is that."
             )
@@ -236,7 +236,7 @@ def day_text(cell: Cell, form: FileForm) -> str:
             day = found["day"] or found["day2"]
             return _checked_day(text, found["year"], str(numbers[0]), day, found["rest"])
     if _SHORT_YEAR.match(text):
-        raise BadCell(
+        raise InvalidInput(
             f"{shortened(text)!r} has a year of two digits; set the date format, such as '%d.%m.%y'."
         )
     return text
@@ -266,7 +266,7 @@ def _day_comes_first(text: str, mark: str, form: FileForm) -> bool:
     order = day_order(text)
     if order != EITHER_FIRST:
         return order == DAY_FIRST
-    raise BadCell(
+    raise InvalidInput(
         f"{shortened(text)!r} can be read in two ways; set the date format to {DAY_FIRST} or "
         f"{MONTH_FIRST}."
     )
@@ -276,7 +276,7 @@ def _checked_day(text: str, year: str, month: str, day: str, rest: str) -> str:
     try:
         found = datetime.date(int(year), int(month), int(day)).isoformat()
     except ValueError:
-        raise BadCell(f"{shortened(text)!r} is no day of the calendar.") from None
+        raise InvalidInput(f"{shortened(text)!r} is no day of the calendar.") from None
     rest = rest.strip(" ,T\t")
     return f"{found} {rest}" if rest else found
 
@@ -285,7 +285,7 @@ def _by_pattern(text: str, pattern: str) -> str:
     try:
         found = datetime.datetime.strptime(text, pattern)
     except ValueError:
-        raise BadCell(
+        raise InvalidInput(
             f"{shortened(text)!r} is not written as the date format {pattern!r} says."
         ) from None
     if any(part in pattern for part in ("%H", "%I", "%X", "%c")):

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from latesum._checks import InvalidInput, shortened
 from latesum._render import counted
-from latesum.errors import MAX_PROBLEMS, BadCell, BadField, BadFile
+from latesum.errors import MAX_PROBLEMS, BadFile
 from latesum.files.batches import CheckWanted, always_wanted, in_batches
 from latesum.files.cells import EITHER_FIRST, Cell, day_order, is_empty, moment
 from latesum.files.form import DAY_FIRST, MONTH_FIRST, FileForm
@@ -138,8 +138,8 @@ def read_totals(
         try:
             rows[place] = _row(table, line, cells)
             _check_span(table, cells, every)
-        except BadField as bad:
-            problems.append((line, in_row(line, bad.sentence, bad.column)))
+        except InvalidInput as bad:
+            problems.append((line, in_row(line, str(bad), bad.field)))
 
     #: The first row that shows each order of day and month; rows that wait for one.
     orders: dict[str, int] = {}
@@ -357,15 +357,15 @@ def _check_span(table: FileTable, cells: list[Cell], every: str | None) -> None:
         first, last = (
             moment(cells[place], table.form) for place in (table.places["bucket"], table.until)
         )
-    except BadCell:
+    except InvalidInput:
         return
     if first is None or last is None or (last - first).days + 1 == _DAYS[every]:
         return
-    raise BadField(
-        table.names[table.until].strip(),
+    raise InvalidInput(
         f"the row is for {(last - first).days + 1:,} days, and this campaign's buckets are "
         f"{every}s; "
         f"export the report by {every}.",
+        field=table.names[table.until].strip(),
     )
 
 
@@ -375,17 +375,17 @@ def _row(table: FileTable, line: int, cells: list[Cell]) -> TotalsRow:
             return None
         found = cells[table.places[field]]
         if isinstance(found, str) and len(found) > LONGEST_CELL:
-            raise BadField(
-                table.column(field),
+            raise InvalidInput(
                 f"it has {len(found):,} characters, and at most {LONGEST_CELL:,} are read.",
+                field=table.column(field),
             )
         return found
 
     def number(field: str) -> float | None:
         try:
             return table.number(cell(field), whole=field == "rounds")
-        except BadCell as refused:
-            raise BadField(table.column(field), refused.sentence) from None
+        except InvalidInput as refused:
+            raise InvalidInput(str(refused), field=table.column(field)) from None
 
     def text(field: str) -> str | None:
         return table.text(cell(field)) or None if field in table.places else None
@@ -393,17 +393,19 @@ def _row(table: FileTable, line: int, cells: list[Cell]) -> TotalsRow:
     status = text("status")
     bucket = cell("bucket")
     if is_empty(bucket):
-        raise BadField(table.column("bucket"), "it is empty; say which bucket the row is for.")
+        raise InvalidInput(
+            "it is empty; say which bucket the row is for.", field=table.column("bucket")
+        )
     try:
         day = table.day(bucket)
-    except BadCell as refused:
-        raise BadField(table.column("bucket"), refused.sentence) from None
+    except InvalidInput as refused:
+        raise InvalidInput(str(refused), field=table.column("bucket")) from None
     rounds = number("rounds")
     if rounds is not None and (rounds < 0 or not rounds.is_integer()):
-        raise BadField(
-            table.column("rounds"),
+        raise InvalidInput(
             f"{shortened(str(cell('rounds')).strip())!r} must be a whole number of at least 0, "
             "such as 5000.",
+            field=table.column("rounds"),
         )
     return TotalsRow(
         line,

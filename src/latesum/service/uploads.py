@@ -108,7 +108,7 @@ def _import_rows(
     try:
         results = campaign.record_many(rows, dry_run=dry_run)
     except BadRows as refused:
-        details = [in_row(place + 1, bad.sentence, bad.column) for place, bad in refused.problems]
+        details = [in_row(place + 1, str(bad), bad.field) for place, bad in refused.problems]
         raise Refused(422, details[0], details) from None
     return imported(range(1, len(rows) + 1), results, allowed, dry_run=dry_run)
 

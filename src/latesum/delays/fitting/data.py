@@ -12,7 +12,7 @@ import numpy as np
 
 from latesum._checks import InvalidInput, shortened
 from latesum.delays.curves import Floats
-from latesum.errors import BadCell, BadFile
+from latesum.errors import BadFile
 from latesum.files import FileForm
 from latesum.files.cells import day_order, is_empty, moment, number
 from latesum.files.form import DAY_FIRST, MONTH_FIRST
@@ -115,7 +115,7 @@ class Columns:
         if isinstance(value, str) and self.lines is not None and not is_empty(value):
             try:
                 return number(value, self.form, self.separator)
-            except BadCell as refused:
+            except InvalidInput as refused:
                 if "two ways" in str(refused):
                     raise InvalidInput(f"{self._place(row)}: {name!r}: {refused}") from None
                 return np.nan
@@ -127,7 +127,7 @@ class Columns:
     def _moment(self, value: Any, name: str, row: int | None) -> datetime.datetime | None:
         try:
             return moment(value, self.form)
-        except BadCell as refused:
+        except InvalidInput as refused:
             where = "" if row is None else f"{self._place(row)}: "
             raise InvalidInput(f"{where}{name!r}: {refused}") from None
 

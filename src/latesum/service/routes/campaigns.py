@@ -87,7 +87,7 @@ def _create(campaigns: CampaignCache, name: str, new: dict[str, Any]) -> bool:
             try:
                 stored = store.find(name)  # another process was faster
             except UnknownCampaign:  # there was one, and it was deleted
-                raise Refused(409, refused.sentence) from None
+                raise Refused(409, str(refused)) from None
     there = CampaignConfig.from_json(stored.config)
     if new.get("seed") is None:
         given["seed"] = there.seed
