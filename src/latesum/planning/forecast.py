@@ -246,11 +246,9 @@ class _MarketRest:
         config = self._config
         early = panel.exposure[:FIRST_BUCKETS].mean(axis=0)
         before = before_shares(config) * early[:, None]
-        by_decision, shape = config.dated == "decision", shape_of(config.delay.law)
-        delay = self._known.hyper.delay
-        mix: Floats = arrival_mix(
-            delay, *shape, by_decision, panel.exposure, panel.shares, before
-        )[0]
+        given = (self._known.hyper.delay, *shape_of(config.delay.law), config.dated == "decision")
+        mix: Floats
+        mix, _ = arrival_mix(*given, panel.exposure, panel.shares, before)
         return mix
 
     def _demand(self, effects: Floats, rng: np.random.Generator) -> Floats:
