@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from latesum._kl_kernels import bernoulli_upper
 from latesum.experiments.measures import harmful_gap
 from latesum.experiments.spec import RunSpec
-from latesum.policies.spec import PolicySpec
+from latesum.policies import PolicySpec
 from safety import HARMFUL_SHARE, LAWS
 
 LONGEST = 8_000

@@ -24,7 +24,7 @@ from latesum.delays import parse
 from latesum.experiments.engine import RunOptions, run
 from latesum.experiments.measures import COVERAGE_SHARES
 from latesum.experiments.spec import RunSpec
-from latesum.policies.spec import PolicySpec
+from latesum.policies import PolicySpec
 from latesum.simulation import Beta, Problem, Reward
 from report import command, keep, options, running, show
 

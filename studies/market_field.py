@@ -7,7 +7,7 @@ from typing import NamedTuple, Unpack
 from latesum.experiments.engine import RunOptions, run
 from latesum.experiments.loop import Reports
 from latesum.experiments.spec import RunSpec
-from latesum.policies.spec import PolicySpec
+from latesum.policies import PolicySpec
 from latesum.simulation import Calendar, FieldProblem, Problem
 from suite_problems import PROBLEMS, SuiteProblem
 

@@ -28,7 +28,7 @@ from latesum.experiments.markets.spec import MarketRunSpec
 from latesum.experiments.measures import harmful_gap
 from latesum.experiments.spec import DrawnProblem, RunSpec
 from latesum.experiments.stats import number_text, rate_upper_limit
-from latesum.policies.spec import PolicySpec
+from latesum.policies import PolicySpec
 from latesum.simulation import Problem
 from latesum.simulation.market import Market
 from report import command, keep, options, running, show

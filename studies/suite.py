@@ -23,7 +23,7 @@ from latesum.experiments.markets.spec import MarketRunSpec
 from latesum.experiments.results import Summary
 from latesum.experiments.spec import USUAL_MEASURES, AnySetting, RunSpec
 from latesum.experiments.stats import number_text
-from latesum.policies.spec import PolicySpec
+from latesum.policies import PolicySpec
 from latesum.simulation import Problem
 from latesum.simulation.market import Market
 from report import command, keep, options, running, show

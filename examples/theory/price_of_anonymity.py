@@ -20,7 +20,7 @@ from latesum import Problem, delays
 from latesum.experiments.engine import run
 from latesum.experiments.spec import RunSpec
 from latesum.experiments.summaries import write_summary
-from latesum.policies.spec import PolicySpec
+from latesum.policies import PolicySpec
 from latesum.theory import visit_worth
 
 LAWS = {

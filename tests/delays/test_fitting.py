@@ -174,15 +174,15 @@ def test_the_largest_seen_is_no_bound():
 
 def test_policies_that_need_a_bound_ask_for_it():
     from latesum.experiments.spec import knowledge
-    from latesum.policies.spec import PolicySpec
+    from latesum.policies import PolicySpec
 
     fitted = delays.fit([1, 2, 2, 5, 9])
     told = knowledge(Problem([0.5, 0.6], fitted.delay(10)), 10_000)
     with pytest.raises(InvalidInput, match=r"must be told the delay bound.*say the largest delay"):
-        PolicySpec.parse("odaaf-b").told(told)
+        PolicySpec.parse("odaaf-b").given(told)
     told = knowledge(Problem([0.5, 0.6], delays.fit([1, 2, 9], largest=9).delay(10)), 10_000)
     assert told["delay_bound"] == 90
-    assert PolicySpec.parse("odaaf-b").told(told).build().delay_bound == 90
+    assert PolicySpec.parse("odaaf-b").given(told).build().delay_bound == 90
 
 
 @pytest.mark.usefixtures("few_resamples")

@@ -11,7 +11,7 @@ from latesum import InvalidInput, Oracle, Problem, compare
 from latesum._plugins import POLICIES
 from latesum.experiments.loop import Reports
 from latesum.experiments.spec import ORDER, RunSpec, arm_order
-from latesum.policies.spec import PolicySpec
+from latesum.policies import PolicySpec
 from suite import ENTRANTS, Entrant, run_suite
 from suite_problems import PROBLEMS, SuiteProblem
 

@@ -16,8 +16,7 @@ from latesum.experiments.markets.spec import MarketRunSpec, intervals
 from latesum.experiments.spec import RunSpec
 from latesum.experiments.sweeps import run_sweep
 from latesum.experiments.sweeps.file import parse
-from latesum.policies import conformance
-from latesum.policies.spec import PolicySpec
+from latesum.policies import PolicySpec, conformance
 from latesum.simulation import Calendar, FieldProblem
 from latesum.simulation.market import Market
 

@@ -7,7 +7,6 @@ from latesum._checks import InvalidInput
 from latesum._plugins import POLICIES, Registry
 from latesum.experiments import RunSpec
 from latesum.policies import Policy, PolicySpec, RoundRobin, from_state, registry
-from latesum.policies.spec import ALIASES
 
 PROBLEM = Problem([0.3, 0.6], "uniform(0, 20)")
 
@@ -31,7 +30,7 @@ def test_an_unknown_parameter_of_a_baseline_is_refused(name):
         policy_for(f"{name}(args=1)", problem, 500)
 
 
-@pytest.mark.parametrize("name", [n for n in registry.available() if n not in ALIASES])
+@pytest.mark.parametrize("name", [n for n in registry.available() if n not in registry._ALIASES])
 def test_a_policy_takes_what_its_constructor_takes(name):
     assert registry.accepted_parameters(name) == _of_init(POLICIES.find(name))
     with pytest.raises(InvalidInput, match=f"{name} cannot be built: missing .* 'n_arms'"):

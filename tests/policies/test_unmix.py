@@ -183,7 +183,7 @@ def test_a_simulation_tells_it_the_mean_unless_the_law_is_written():
         ("unmix", 9), ("unmix(delay=None)", 9), ("unmix(delay='constant(5)')", None),
         ("unmix-untold", None), ("unmix(mean_delay=4)", 4),
     ):  # fmt: skip
-        assert PolicySpec.parse(text).told(known).build().mean_delay == mean
+        assert PolicySpec.parse(text).given(known).build().mean_delay == mean
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,7 @@ def test_boxes_cover_what_was_played():
 def test_every_policy_shows_what_it_believes_and_does_next(name):
     known = {"n_arms": 2, "horizon": 9_000, "mean_delay": 5, "delay_bound": 9}
     known |= {"delay_variance": 9, "best_arm": 1}
-    policy = latesum.policies.PolicySpec.parse(name).told(known).build()
+    policy = latesum.policies.PolicySpec.parse(name).given(known).build()
     before = policy.to_state()
     text, tags = shown(policy)
     assert "Next:" in text

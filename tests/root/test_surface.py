@@ -111,7 +111,7 @@ def test_a_policy_shows_itself_as_one_would_type_it():
     known = {"n_arms": 2, "horizon": 9_000, "mean_delay": 5, "delay_bound": 9}
     known |= {"delay_variance": 9, "best_arm": 1}
     for name in latesum.policies.available():
-        policy = latesum.policies.PolicySpec.parse(name).told(known).build()
+        policy = latesum.policies.PolicySpec.parse(name).given(known).build()
         if not hasattr(latesum.policies, type(policy).__name__):
             continue  # registered by another test of this process
         again = eval(repr(policy), {each: getattr(latesum, each) for each in latesum.__all__})

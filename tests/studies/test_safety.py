@@ -16,10 +16,9 @@ from latesum.experiments import stats
 from latesum.experiments.measures import measures_of
 from latesum.experiments.spec import RunSpec
 from latesum.experiments.summaries import read_summary
-from latesum.policies import register
+from latesum.policies import PolicySpec, register
 from latesum.policies.base import Block
 from latesum.policies.fixed import RoundRobin
-from latesum.policies.spec import PolicySpec
 from latesum.simulation import Problem
 
 

@@ -91,7 +91,9 @@ class AttributedPolicy(ABC):
         return {each.name: value for each, value in values if value != each.default}
 
     @classmethod
-    def told(cls, known: Mapping[str, Any], written: Mapping[str, Any]) -> dict[str, Any]:
+    def prior_knowledge(
+        cls, known: Mapping[str, Any], written: Mapping[str, Any]
+    ) -> dict[str, Any]:
         """What this policy takes of what is known of a problem, beside the parameters written.
 
         Args:
@@ -208,7 +210,9 @@ class QPMD(AttributedPolicy):
                 )
 
     @classmethod
-    def told(cls, known: Mapping[str, Any], written: Mapping[str, Any]) -> dict[str, Any]:
+    def prior_knowledge(
+        cls, known: Mapping[str, Any], written: Mapping[str, Any]
+    ) -> dict[str, Any]:
         told = {"base": "ucb1", **known}
         base = BASES.get(written.get("base", "ucb1"))
         if base is None or base.parameter != "horizon":

@@ -26,7 +26,7 @@ from latesum.campaigns.vocabulary import Purpose, Source
 from latesum.markets import MarketConfig, RegionChoice, RegionRow
 from latesum.markets import decide as decide_market
 from latesum.policies import Play, Policy
-from latesum.policies.saying import Units
+from latesum.policies.estimates import Units
 
 #: The share of a bucket that a block need not be a bucket longer for.
 _NOT_WORTH_A_BUCKET = 0.1

@@ -31,7 +31,7 @@ from latesum.campaigns.vocabulary import (
     TotalState,
 )
 from latesum.policies import Estimate
-from latesum.policies.winner import may_be_best
+from latesum.policies.estimates import may_be_best
 
 if TYPE_CHECKING:
     from latesum.campaigns.campaign import Campaign

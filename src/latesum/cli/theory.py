@@ -13,9 +13,8 @@ from latesum._render import new_table, terminal
 from latesum.cli.options import Seed, read_problem
 from latesum.experiments.engine import run
 from latesum.experiments.spec import RunSpec, knowledge
-from latesum.policies import ODAAF, registry
+from latesum.policies import ODAAF, PolicySpec, registry
 from latesum.policies.schedules import KnownBound, KnownMean, KnownVariance, Naive, Schedule
-from latesum.policies.spec import PolicySpec
 from latesum.simulation import Problem
 
 #: The policy with attributed feedback: it has Flow's index, and waits for delays in a queue.

@@ -16,8 +16,7 @@ from latesum.experiments.loop import Reports
 from latesum.experiments.results import Results
 from latesum.experiments.run import Run
 from latesum.experiments.spec import USUAL_MEASURES, WORLD, AnyPolicy, Order, RunSpec
-from latesum.policies import Play
-from latesum.policies.spec import PolicySpec
+from latesum.policies import Play, PolicySpec
 from latesum.simulation import Problem, Reward
 from latesum.simulation.market import Market
 

@@ -26,8 +26,7 @@ from latesum.experiments.assumptions import broken_assumptions
 from latesum.experiments.loop import Loop, Reports
 from latesum.experiments.results import Described
 from latesum.experiments.run import BaselineRun, Run
-from latesum.policies import Policy
-from latesum.policies.spec import PolicySpec
+from latesum.policies import Policy, PolicySpec
 from latesum.simulation import FieldProblem, Problem, Reporting, Reward
 from latesum.simulation.problem_data import plain_part, problem_data, problem_from
 from latesum.simulation.reward_text import reward_text
@@ -473,7 +472,7 @@ class RunSpec:
         for key, factor in (self.told or {}).items():
             known_name(key, ("mean_delay", "delay_variance"), "knowledge to tell wrongly")
             known[key] *= factor
-        return self.policy.told(known)
+        return self.policy.given(known)
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what can be made again."""

@@ -16,8 +16,7 @@ from latesum.experiments.markets.spec import MarketRunSpec
 from latesum.experiments.runners import InProcesses
 from latesum.experiments.spec import RunSpec
 from latesum.markets.model import DENSE_REGIONS
-from latesum.policies import registry
-from latesum.policies.spec import PolicySpec
+from latesum.policies import PolicySpec, registry
 from latesum.simulation import Beta, Problem
 from latesum.simulation.market import Market
 

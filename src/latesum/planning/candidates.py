@@ -11,8 +11,7 @@ from latesum._checks import InvalidInput
 from latesum._plugins import POLICIES
 from latesum.delays.parsing import text_of
 from latesum.planning.inputs import MAX_DECISIONS, PlanInputs
-from latesum.policies import Policy
-from latesum.policies.spec import PolicySpec
+from latesum.policies import Policy, PolicySpec
 
 #: `switchback` as a policy of one stream, which every problem can be played with.
 STREAM = "latesum.experiments.markets.one_stream:Switchback"
@@ -166,7 +165,7 @@ def chosen_candidates(inputs: PlanInputs, labels: Sequence[str] | None) -> list[
             "delay_variance": delay.variance,
             "delay_bound": delay.bound,
         }
-        spec = spec.told(given)
+        spec = spec.given(given)
         chosen.append(Candidate.of(text, spec.name, spec.parameters, "as asked for"))
     return chosen
 

@@ -24,7 +24,7 @@ from latesum.markets.rule import decide_panel, root_of
 from latesum.markets.search import posterior
 from latesum.markets.winner import winner_of
 from latesum.policies import Play, Policy
-from latesum.policies.winner import named_winner
+from latesum.policies.estimates import named_winner
 from latesum.simulation import Problem
 
 #: Continuations; enough to tell a week from a month.

@@ -30,7 +30,7 @@ from latesum.experiments.stats import Uncertain, mean_of, quantile_of, share_of
 from latesum.planning.candidates import EQUAL_SPLIT, Candidate
 from latesum.planning.inputs import PlanInputs
 from latesum.planning.words import unit_hours
-from latesum.policies.winner import named_winner
+from latesum.policies.estimates import named_winner
 from latesum.simulation import Problem
 
 #: Runs of each candidate in stage 1.

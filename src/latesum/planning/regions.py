@@ -35,7 +35,7 @@ from latesum.planning.report import Plan
 from latesum.planning.sensitivity import ALL_WORSE, NOTHING_BETTER, Scenario, next_best
 from latesum.planning.verdict import Change, PlanVerdict, reason_for
 from latesum.planning.words import Lateness
-from latesum.policies.spec import PolicySpec
+from latesum.policies import PolicySpec
 from latesum.simulation.market import Market
 
 #: What is tried: the label, what plays in a market, and whether all regions are added up.

@@ -7,8 +7,7 @@ from latesum.policies.conformance import check
 from latesum.policies.fixed import FixedSplit, Oracle, RoundRobin
 from latesum.policies.flow import Flow
 from latesum.policies.odaaf import ODAAF, ODAAFB, ODAAFV, NaiveODAAF
-from latesum.policies.registry import available, build, from_state, register
-from latesum.policies.spec import PolicySpec
+from latesum.policies.registry import PolicySpec, available, build, from_state, register
 from latesum.policies.unmix import Unmix
 
 __all__ = [

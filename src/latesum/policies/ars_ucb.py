@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from latesum._checks import finite_number
 from latesum.policies.base import Block, Play
+from latesum.policies.estimates import Units
 from latesum.policies.fixed import PlainMeans
-from latesum.policies.saying import Units
 
 #: No block is longer, whatever its power.
 MAX_BLOCK = 1 << 53

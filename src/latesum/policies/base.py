@@ -4,44 +4,84 @@ A policy's knowledge is what was really played, in order. Every block has a numb
 decisions. Plays with one number that follow each other (one arm, one purpose, all known or all
 pending) are one block, so that the order of book-keeping never changes a decision: `tell` goes
 back to before the block that is still open and learns it whole. A policy that learns from the
-segments in which a block was told says so (`learns_from`).
+segments in which a block was reported says so (`learns_from`).
 """
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 
 from latesum._checks import InvalidInput, finite_number, whole_number
 from latesum._render import counted
+from latesum.policies import saving
+from latesum.policies.estimates import PLAIN, Estimate, Units, as_html
 from latesum.policies.history import check_history
-from latesum.policies.hooks import Hooks
-from latesum.policies.parameters import arguments_of, checked_names, parameters_of, typed
-from latesum.policies.plays import PURPOSES, Block, Estimate, Play, Purpose
-from latesum.policies.saying import PLAIN, Units, as_html
-from latesum.policies.state import (
-    STATE_VERSION,
-    check_state,
-    from_json,
-    generator_in,
-    generator_state,
-    to_json,
-)
 
 __all__ = ["PURPOSES", "Block", "Estimate", "Play", "Policy", "Purpose"]
 
+#: Why a block is played. "learn": to learn from it. "bridge": played and not learned from.
+#: "commit": the answer stands. "override": something else was played than the policy asked for.
+Purpose = Literal["learn", "bridge", "commit", "override"]
+PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
+#: What is believed of an arm: mean, lower and upper limit, and the rounds learned from.
+Believed = tuple[float | None, float, float, int]
 
-class Policy(Hooks):
+
+class Block(NamedTuple):
+    """What a policy asks for: play `arm` for at least `rounds` rounds.
+
+    Args:
+        arm: The arm to play.
+        rounds: The least number of rounds.
+        purpose: Why it is played.
+        number: Counts the policy's decisions; the base class gives it, so that a policy leaves it
+            out.
+        segment: The longest segment that the policy wants a total of; None: any.
+
+    >>> Block(0, 150, "learn", number=3)
+    Block(arm=0, rounds=150, purpose='learn', number=3)
+    """
+
+    arm: int
+    rounds: int
+    purpose: Purpose
+    number: int = 0
+    segment: int | None = None
+
+    def __repr__(self) -> str:
+        """As one would type it: without `segment` where there is none."""
+        shown = self if self.segment is not None else self[:4]
+        fields = (f"{name}={value!r}" for name, value in zip(self._fields, shown, strict=False))
+        return f"Block({', '.join(fields)})"
+
+
+class Play(NamedTuple):
+    """What was really played, and the total that arrived meanwhile (None while it is not known).
+
+    `number` is that of the block that the play is a part of.
+    """
+
+    arm: int
+    rounds: int
+    total: float | None = None
+    purpose: Purpose = "learn"
+    number: int | None = None
+
+
+class Policy(ABC):
     """A policy that sees totals and nothing else.
 
     A subclass sets `kind`, assigns its constructor's arguments to attributes of the same names
-    before it calls `super().__init__`, and fills in `_reset`, `_learn` and `_next` of `Hooks`. What
-    it learns are the attributes that `_reset` sets; the base class copies and saves them
-    (`latesum.policies.state` says what they may be). `names` are those of the arms, for sentences,
-    by default letters; `rng` is the generator of a policy that draws.
+    before it calls `super().__init__`, and fills in `_reset`, `_learn` and `_next`. What it learns
+    are the attributes that `_reset` sets; the base class copies and saves them
+    (`latesum.policies.saving` says what they may be). The other hooks have defaults; one that is
+    replaced is always called. `names` are those of the arms, for sentences, by default letters;
+    `rng` is the generator of a policy that draws.
     """
 
     #: The policy's name in the registry and in saved states.
@@ -65,9 +105,9 @@ class Policy(Hooks):
     _highest: int  # the highest number of a block so far
     _before: tuple[int, Any, Any]  # what was known before the open block
     _seeded: dict[str, Any] | None  # the generator's state at the beginning
-    _rng: (
-        Any  # the generator to draw from, in `_reset` and `_learn` only; None if `random` is False
-    )
+    _dropped: frozenset[int]
+    _learned: tuple[str, ...]  # the attributes that `_reset` sets
+    _rng: Any  # to draw from, in `_reset` and `_learn` only; None if `random` is False
 
     def __init__(
         self,
@@ -76,12 +116,12 @@ class Policy(Hooks):
         names: Sequence[str] | None = None,
         rng: np.random.Generator | None = None,
     ) -> None:
-        arguments_of(type(self))  # refused where one has no name
+        saving.arguments_of(type(self))  # refused where one has no name
         self.n_arms = whole_number(n_arms, "the number of arms", at_least=2)
-        self.names = checked_names(names, self.n_arms)
+        self.names = saving.checked_names(names, self.n_arms)
         self._seeded = None
         if self.random:
-            self._seeded = generator_state(np.random.default_rng(0) if rng is None else rng)
+            self._seeded = saving.generator_state(np.random.default_rng(0) if rng is None else rng)
         self._begin()
         others = set(vars(self))
         self._reset()
@@ -187,11 +227,11 @@ class Policy(Hooks):
         new = object.__new__(type(self))
         vars(new).update(vars(self))
         if history is not None:
-            if "history" not in arguments_of(type(self)):
+            if "history" not in saving.arguments_of(type(self)):
                 raise InvalidInput(f"{type(self).__name__} cannot be told what was played before.")
             vars(new)["history"] = check_history(history, self.n_arms)
         if rng is not None and self.random:
-            new._seeded = generator_state(rng)
+            new._seeded = saving.generator_state(rng)
         new._begin()
         new._reset()
         return new
@@ -236,8 +276,23 @@ class Policy(Hooks):
         return [*self._findings(units), *gone]
 
     def reason(self) -> str:
-        """Why the block that `ask` names comes next: the end of a sentence about it."""
-        return self._reason()
+        """Why the block that `ask` names comes next: the end of a sentence about it.
+
+        It claims nothing where nothing is known.
+        """
+        arm, _, purpose, *_ = self.ask()
+        if purpose == "override":
+            return "as ordered"
+        if self._nothing_known():
+            if purpose == "commit":
+                return "though nothing is known yet: the rounds to learn from are over"
+            learns = "to learn about it, " if purpose == "learn" else ""
+            return f"{learns}because nothing is known yet"
+        if purpose == "learn":
+            return "to learn more about it" if self._known_rounds(arm) else "to learn about it"
+        if purpose == "bridge":
+            return "while late rewards of other options fade out"
+        return "because it is the answer"
 
     def explain(self) -> list[str]:
         """What the policy knows and does, in sentences for a person."""
@@ -250,11 +305,11 @@ class Policy(Hooks):
     @property
     def parameters(self) -> dict[str, Any]:
         """The constructor's arguments, as JSON values."""
-        return parameters_of(self)
+        return saving.parameters_of(self)
 
     def __repr__(self) -> str:
         """What one would type."""
-        return typed(self)
+        return saving.typed(self)
 
     def _repr_html_(self) -> str:
         return as_html(repr(self), self.explain(), self.estimates())
@@ -264,11 +319,11 @@ class Policy(Hooks):
         goes_back = self._open is not None and self.learns_from == "blocks"
         rounds, learned, generator = self._before if goes_back else self._memory()
         return {
-            "latesum_state": STATE_VERSION,
+            "latesum_state": saving.STATE_VERSION,
             "policy": self.kind,
             "parameters": self.parameters,
             "rounds": rounds,
-            "learned": to_json(learned, type(self).__name__),
+            "learned": saving.to_json(learned, type(self).__name__),
             "generator": generator,
             "seeded": self._seeded,
             "open": None if self._open is None else list(self._open),
@@ -280,10 +335,10 @@ class Policy(Hooks):
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:
         """The policy that `to_state` described; it goes on exactly as the saved one would have."""
-        check_state(state, cls.kind)
+        saving.check_state(state, cls.kind)
         policy = cls(**state["parameters"])
         policy._seeded, policy._dropped = state["seeded"], frozenset(state["dropped"])
-        learned = from_json(state["learned"], policy._snapshot())
+        learned = saving.from_json(state["learned"], policy._snapshot())
         policy._before = (state["rounds"], learned, state["generator"])
         policy._go_back()
         if state["open"] is not None:
@@ -294,20 +349,83 @@ class Policy(Hooks):
         policy._unplayed, policy._highest = state["unplayed"], state["highest"]
         return policy
 
+    # The hooks: what a subclass fills in or replaces.
+
+    @abstractmethod
+    def _reset(self) -> None:
+        """Know nothing."""
+
+    @abstractmethod
+    def _learn(self, play: Play) -> None:
+        """Take in a whole block (or a segment, see `learns_from`); `rounds_told` includes it."""
+
+    @abstractmethod
+    def _next(self) -> Block:
+        """The block to play next. It must not change anything."""
+
+    def _estimate(self, arm: int, level: float) -> Believed:
+        """What is believed of one arm; nothing by default."""
+        return None, 0.0, 1.0, 0
+
+    def _estimates(self, level: float) -> list[Believed]:
+        """The same for all arms."""
+        return [self._estimate(arm, level) for arm in range(self.n_arms)]
+
+    def _forget(self, arm: int) -> None:
+        """An option was taken away; most policies look at `_available()` and need nothing here."""
+
+    def _candidates(self) -> Iterable[int]:
+        """The arms that may still be the answer."""
+        return self._available()
+
+    def _findings(self, units: Units) -> list[str]:
+        """What the policy has found out so far, in sentences."""
+        return []
+
+    def _known_rounds(self, arm: int) -> int:
+        """The rounds of an arm that were learned from."""
+        return self._estimate(arm, 0.95)[3]
+
+    def _snapshot(self) -> Any:
+        """A copy of all that was learned: of the attributes that `_reset` sets."""
+        return {name: saving.copied(getattr(self, name)) for name in self._learned}
+
+    def _restore(self, learned: Any) -> None:
+        """The opposite of `_snapshot`; the argument must not be changed later."""
+        for name, value in learned.items():
+            setattr(self, name, saving.copied(value))
+
+    # What subclasses may use.
+
+    def _available(self) -> list[int]:
+        return [arm for arm in range(self.n_arms) if arm not in self._dropped]
+
+    def _nothing_known(self) -> bool:
+        return not any(self._known_rounds(arm) for arm in range(self.n_arms))
+
+    def _checked_arm(self, arm: int) -> int:
+        if not (type(arm) is int and 0 <= arm < self.n_arms):
+            arm = whole_number(arm, "an arm")
+            if arm >= self.n_arms:
+                raise InvalidInput(f"there is no arm {arm}; the arms are 0 to {self.n_arms - 1}.")
+        return arm
+
+    # Book-keeping.
+
     def _begin(self) -> None:
         self.rounds_told = self._unplayed = self._highest = 0
         self._asked = self._open = None
         self._before, self._dropped = (0, None, None), frozenset()
-        self._rng = None if self._seeded is None else generator_in(self._seeded)
+        self._rng = None if self._seeded is None else saving.generator_in(self._seeded)
 
     def _memory(self) -> tuple[int, Any, Any]:
-        generator = None if self._rng is None else generator_state(self._rng)
+        generator = None if self._rng is None else saving.generator_state(self._rng)
         return self.rounds_told, self._snapshot(), generator
 
     def _go_back(self) -> None:
         self.rounds_told, learned, generator = self._before
         if generator is not None:
-            self._rng = generator_in(generator)
+            self._rng = saving.generator_in(generator)
         self._restore(learned)
 
     def _checked(
@@ -334,10 +452,3 @@ class Policy(Hooks):
         elif not (type(number) is int and number >= 1):
             number = whole_number(number, "the number of a block", at_least=1)
         return Play(arm, rounds, total, purpose, number)
-
-    def _checked_arm(self, arm: int) -> int:
-        if not (type(arm) is int and 0 <= arm < self.n_arms):
-            arm = whole_number(arm, "an arm")
-            if arm >= self.n_arms:
-                raise InvalidInput(f"there is no arm {arm}; the arms are 0 to {self.n_arms - 1}.")
-        return arm

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from latesum._checks import finite_number, whole_number
 from latesum.policies.base import Block, Play, Policy
-from latesum.policies.saying import Units
+from latesum.policies.estimates import Units
 
 
 class CLW(Policy):

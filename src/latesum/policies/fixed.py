@@ -162,5 +162,5 @@ class Oracle(PlainMeans):
         arm = self.best_arm if self.best_arm in available else available[0]
         return Block(arm, self.horizon - self.rounds_told % self.horizon, "commit")
 
-    def _reason(self) -> str:
+    def reason(self) -> str:
         return "because it was told that this is the best"

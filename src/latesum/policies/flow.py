@@ -10,9 +10,9 @@ import numpy as np
 
 from latesum._checks import InvalidInput, finite_number, known_name, whole_number
 from latesum.policies.base import Block, Play, Policy
+from latesum.policies.estimates import Units, say_estimate, say_status_quo
 from latesum.policies.flow_balance import FlowBalance
 from latesum.policies.history import StatusQuo, check_history, check_status_quo
-from latesum.policies.saying import Units, say_estimate, say_status_quo
 
 Index = Literal["kl-ucb++", "kl-ucb", "ucb1"]
 
@@ -289,7 +289,7 @@ class Flow(Policy):
             if counts[arm] > 0
         ]
 
-    def _reason(self) -> str:
+    def reason(self) -> str:
         if self._following is not None:
             return f"and then {self.names[self._following[0]]}, whatever is seen until then"
         if not self._balance.last_played[self._arm]:

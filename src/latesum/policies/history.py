@@ -14,11 +14,7 @@ History = tuple[tuple[int, int, float | None], ...]
 
 
 def check_status_quo(status_quo: Any, n_arms: int) -> StatusQuo:
-    """`status_quo` if it is one of the three answers.
-
-    Args:
-        status_quo: None, an arm or "other".
-        n_arms: The number of arms.
+    """`status_quo` if it is one of the three answers: None, an arm, or "other".
 
     >>> check_status_quo("other", 2), check_status_quo(1, 2)
     ('other', 1)
@@ -37,11 +33,7 @@ def check_status_quo(status_quo: Any, n_arms: int) -> StatusQuo:
 
 
 def check_history(history: Iterable[Sequence[Any]], n_arms: int) -> History:
-    """`history` as arms, rounds and totals, or a sentence about what is wrong with it.
-
-    Args:
-        history: Parts that were played before the start, oldest first.
-        n_arms: The number of arms.
+    """`history`, oldest first, as arms, rounds and totals; what is wrong with it is refused.
 
     >>> check_history([[0, 20_000, 600], (1, 100, None)], 2)
     ((0, 20000, 600.0), (1, 100, None))

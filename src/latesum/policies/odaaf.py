@@ -15,7 +15,7 @@ from typing import Literal
 
 from latesum._checks import finite_number, known_name, whole_number
 from latesum.policies.base import Block, Play, Policy
-from latesum.policies.saying import Units
+from latesum.policies.estimates import Units
 from latesum.policies.schedules import (
     KnownBound,
     KnownMean,
@@ -187,9 +187,9 @@ class ODAAF(Policy):
         mean = self._mean(arm)
         return mean, mean - width, mean + width, plays
 
-    def _reason(self) -> str:
+    def reason(self) -> str:
         if self.ask().purpose != "bridge" or self._bridge_left:
-            return super()._reason()
+            return super().reason()
         known = "" if any(self._plays) else ", of which nothing is known yet"
         return f"while the totals of this phase are awaited{known}"
 

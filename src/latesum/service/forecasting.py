@@ -19,7 +19,7 @@ from latesum.campaigns.state import CampaignState
 from latesum.campaigns.view import Status
 from latesum.delays import parse
 from latesum.policies import Estimate, Play, Policy
-from latesum.policies.winner import named_winner
+from latesum.policies.estimates import named_winner
 from latesum.simulation import Problem
 
 #: Simulated continuations; enough to tell a week from a month.

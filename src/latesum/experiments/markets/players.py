@@ -19,7 +19,7 @@ from latesum.markets.rows import Panel
 from latesum.markets.rule import decide_panel
 from latesum.markets.search import posterior
 from latesum.markets.winner import winner_of
-from latesum.policies.spec import PolicySpec
+from latesum.policies import PolicySpec
 from latesum.simulation.market import Market, MarketWorld
 
 Floats = NDArray[np.float64]
@@ -165,7 +165,7 @@ class BlockPlayer:
         if law.before != "nothing":
             ran = 0 if law.before == "status quo" else "other"
             known["status_quo"] = ran  # type: ignore[assignment]
-        policy = spec.told(known).build()
+        policy = spec.given(known).build()
         rng = np.random.default_rng([seed, 7])
         takes = law.history and "history" in spec.accepted
         told = {"history": self._history()} if takes else {}

@@ -17,8 +17,7 @@ from latesum.experiments.markets.spec import MarketRunSpec
 from latesum.experiments.measures import measures_of
 from latesum.experiments.spec import USUAL_MEASURES, AnySetting, RunSpec
 from latesum.experiments.sweeps.experiment import Experiment, ProblemEntry, Value
-from latesum.policies import registry
-from latesum.policies.spec import PolicySpec
+from latesum.policies import PolicySpec, registry
 from latesum.simulation import Problem
 from latesum.simulation.market import Market, market_of
 from latesum.simulation.problem_data import problem_from

@@ -18,8 +18,8 @@ from latesum.policies.base import (
     Play,
     Policy,
 )
+from latesum.policies.estimates import Units, say_estimate, say_status_quo
 from latesum.policies.history import StatusQuo, check_history, check_status_quo
-from latesum.policies.saying import Units, say_estimate, say_status_quo
 from latesum.policies.unmix.curve import Floats, known_laws, told_mean
 from latesum.policies.unmix.rows import IN_DOUBT, PartRows, VisitPlan
 from latesum.policies.unmix.search import (
@@ -149,7 +149,9 @@ class Unmix(Policy):
         super().__init__(n_arms, names=names, rng=rng)
 
     @classmethod
-    def told(cls, known: Mapping[str, Any], written: Mapping[str, Any]) -> dict[str, Any]:
+    def prior_knowledge(
+        cls, known: Mapping[str, Any], written: Mapping[str, Any]
+    ) -> dict[str, Any]:
         """What a simulation tells where nothing is written: the mean delay, not the whole law.
 
         Args:
@@ -527,7 +529,7 @@ class Unmix(Policy):
             found.append(say_estimate(name, mean, worth, values[arm], units))
         return found
 
-    def _reason(self) -> str:
+    def reason(self) -> str:
         visits = _visits()
         if self._ramp is not None:
             known = "" if not self._nothing_known() else ", because nothing is known yet"
