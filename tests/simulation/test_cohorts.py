@@ -6,8 +6,8 @@ import pytest
 from latesum.delays import parse
 from latesum.simulation import Problem
 from latesum.simulation.cohorts import Cohorts
-from latesum.simulation.in_flight import InFlight
 from latesum.simulation.rewards import Constant
+from latesum.simulation.world import InFlight
 
 
 @pytest.mark.parametrize("delay", ["uniform(0, 20000)", "pareto(1.5, 9000)", "constant(9000)"])
@@ -30,7 +30,7 @@ def test_a_long_history_of_short_blocks_is_not_looked_at_again_and_again():
     for end in range(100_000, 101_000):
         _, known = cohorts.move_to(end, rng)
         in_flight += len(known)
-    assert cohorts.left == 0
+    assert cohorts.in_flight == 0
     assert in_flight > 15_000
 
 

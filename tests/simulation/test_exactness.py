@@ -25,7 +25,7 @@ from latesum import delays
 from latesum.delays import base
 from latesum.simulation import Beta, Discrete, Problem, World
 from latesum.simulation import cohorts as cohorts_module
-from latesum.simulation import problem as problem_module
+from latesum.simulation import world as world_module
 
 ERROR_RATE = 0.005
 REFERENCES = ("play_rounds", "plain loop")
@@ -246,7 +246,7 @@ def small_tables(monkeypatch):
         if case.largest_table is not None:
             monkeypatch.setattr(base, "MAX_TABLE", case.largest_table)
             monkeypatch.setattr(cohorts_module, "SHORTEST", case.largest_table)
-            monkeypatch.setattr(problem_module, "_MAX_DRAWN", case.largest_table / 2)
+            monkeypatch.setattr(world_module, "_MAX_DRAWN", case.largest_table / 2)
         if case.tail_share is not None:
             monkeypatch.setattr(base, "_TAIL_SHARE", case.tail_share)
         # Read from text again: a delay that has made its table before would keep it.
@@ -310,7 +310,7 @@ def forgets_what_is_not_sure(world: World, arm: int, rounds: int) -> float:
 def keeps_those_that_arrived(world: World, arm: int, rounds: int) -> float:
     """Lets a cohort's rewards be as late as if no time had passed."""
     for cohorts, _ in world._cohorts.values():
-        cohorts._alive = np.ones_like(cohorts._alive)
+        cohorts._survival = np.ones_like(cohorts._survival)
     return world.play(arm, rounds)
 
 

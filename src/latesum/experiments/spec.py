@@ -29,7 +29,7 @@ from latesum.experiments.run import BaselineRun, Run
 from latesum.policies import Policy, PolicySpec
 from latesum.simulation import FieldProblem, Problem, Reporting, Reward
 from latesum.simulation.problem_data import plain_part, problem_data, problem_from
-from latesum.simulation.reward_text import reward_text
+from latesum.simulation.rewards import reward_text
 
 Integers = NDArray[np.int64]
 #: What can be run: policies that see totals, and attributed baselines.

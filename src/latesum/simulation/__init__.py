@@ -2,9 +2,10 @@
 
 from latesum.simulation.calendar import Calendar
 from latesum.simulation.field import FieldProblem
-from latesum.simulation.problem import Problem, World
+from latesum.simulation.problem import Problem
 from latesum.simulation.reporting import Background, Reporting
 from latesum.simulation.rewards import Bernoulli, Beta, Constant, Discrete, Reward, Scaled, Uniform
+from latesum.simulation.world import World
 
 __all__ = [
     "Background",

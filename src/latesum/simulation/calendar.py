@@ -60,12 +60,7 @@ class Calendar:
         weekdays: Sequence[float] = USUAL_WEEK,
         hours: Sequence[float] | None = None,
     ) -> Calendar:
-        """A factor for each day of the week, and one for each hour of the day if given.
-
-        Args:
-            rounds_per_day: The number of rounds in a day.
-            weekdays: A factor for each day, Monday first.
-            hours: A factor for each of the 24 hours, if they differ.
+        """A factor for each day of the week, Monday first, and for each hour of the day if given.
 
         >>> Calendar.weekly(2400).step, len(Calendar.weekly(2400, hours=[1.0] * 24).factors)
         (2400, 168)
@@ -82,9 +77,6 @@ class Calendar:
     def permuted(self, order: Sequence[int]) -> Calendar:
         """The calendar of the same arms in another order: arm `j` is now arm `order[j]` of this.
 
-        Args:
-            order: The arms, in the new order.
-
         >>> Calendar(100, drift_to=(0.1, 0.2, 0.3), drift_over=900).permuted([2, 0, 1]).drift_to
         (0.3, 0.1, 0.2)
         """
@@ -98,22 +90,11 @@ class Calendar:
         return self.drift_to is not None
 
     def means_at(self, means: Sequence[float], *, step: int) -> tuple[float, ...]:
-        """The mean of each arm in a step, the first being 0.
-
-        Args:
-            means: The means of the problem.
-            step: The number of the step.
-        """
+        """The mean of each arm in a step, the first being 0."""
         return tuple(float(mean) for mean in self.table(tuple(means), step, step + 1)[0])
 
     def table(self, means: tuple[float, ...], first: int, last: int) -> Floats:
-        """The mean of each arm (columns) in the steps `first` to `last` - 1 (rows).
-
-        Args:
-            means: The means of the problem.
-            first: The first step.
-            last: The step after the last.
-        """
+        """The mean of each arm (columns) in the steps `first` to `last` - 1 (rows)."""
         numbers = np.arange(first, last)
         base = np.array(means)
         table = np.broadcast_to(base, (len(numbers), len(base)))
@@ -128,10 +109,6 @@ class Calendar:
     def cumulative_gaps(self, means: tuple[float, ...], steps: int) -> Floats:
         """Row s: what each arm, played all the time, has lost to the best arm of each moment
         after s steps.
-
-        Args:
-            means: The means of the problem.
-            steps: The number of steps.
         """
         table = self.table(means, 0, steps)
         gaps = (table.max(axis=1, keepdims=True) - table) * self.step

@@ -2,13 +2,13 @@
 
 A cohort is a block of consecutive plays. Each of its rewards has a level, uniform on (0, 1]: its
 delay is the smallest k with P(delay > k) below the level. Of a cohort it is known how many rewards
-have a level of at most `alive`; all others have arrived. When the time moves on to round `end`,
+have a level of at most `survival`; all others have arrived. When the time moves on to round `end`,
 
 - a reward whose level exceeds P(delay > near), near being the distance from `end` to the
   cohort's last play, has arrived wherever in the cohort it was earned: these are counted;
 - one whose level exceeds P(delay > far) only, far being the distance to its first play, has
   arrived or not: its level and its play are drawn, no play twice, and decide it, now and later;
-- all others are still in flight, and `alive` is P(delay > far).
+- all others are still in flight, and `survival` is P(delay > far).
 
 The counts are binomial, so this is exact. Plays nearer to the end of a block than most delays are
 long are in cohorts of about the square root of that, and those further off in ever longer ones: a
@@ -41,17 +41,13 @@ _TINY = np.finfo(np.float64).tiny
 
 
 class Cohorts:
-    """The rewards in flight of one kind, of which all have the same delay.
-
-    Args:
-        delay: The delay.
-    """
+    """The rewards in flight of one kind, of which all have the same delay."""
 
     def __init__(self, delay: Delay) -> None:
         self._delay = delay
         self._edges = _layout(delay, SHORTEST)
-        self._first = self._size = self._left = self._drawn = _NONE
-        self._alive: Floats = np.zeros(0)
+        self._first = self._size = self._count = self._drawn = _NONE
+        self._survival: Floats = np.zeros(0)
         #: Of the rewards drawn one by one that have not arrived: their plays and their levels.
         self._plays, self._levels = _NONE, np.zeros(0)
         #: In order the rounds of the plays whose rewards were drawn one by one, and one more.
@@ -60,9 +56,9 @@ class Cohorts:
         self._looked_at = 0
 
     @property
-    def left(self) -> int:
+    def in_flight(self) -> int:
         """How many rewards are in flight."""
-        return int(self._left.sum()) + len(self._plays)
+        return int(self._count.sum()) + len(self._plays)
 
     def send(self, end: int, rounds: int, mean: float, rng: np.random.Generator) -> None:
         """Add the plays of a block that ends with round `end`; `mean` is the chance of a reward."""
@@ -71,37 +67,36 @@ class Cohorts:
         size = np.diff(edges)
         self._first = np.concatenate([self._first, end + 1 - edges[1:]])
         self._size = np.concatenate([self._size, size])
-        self._left = np.concatenate([self._left, rng.binomial(size, mean)])
+        self._count = np.concatenate([self._count, rng.binomial(size, mean)])
         self._drawn = np.concatenate([self._drawn, np.zeros(cut, dtype=np.int64)])
-        self._alive = np.concatenate([self._alive, np.ones(cut)])
+        self._survival = np.concatenate([self._survival, np.ones(cut)])
 
     def move_to(self, end: int, rng: np.random.Generator) -> tuple[int, Integers]:
         """How many arrive by the round `end`; and rounds in which others do, which are let go."""
         self._end = end
         at_near, at_far = self._at_both_ends()
-        arrived = rng.binomial(self._left, _share(at_near, self._alive))
-        unsure = rng.binomial(self._left - arrived, _share(at_far, at_near))
-        return self._tidy(self._place(arrived, unsure, rng), rng)
+        arrived = rng.binomial(self._count, _share(at_near, self._survival))
+        unsure = rng.binomial(self._count - arrived, _share(at_far, at_near))
+        return self._tidy(self._decide_unsure(arrived, unsure, rng), rng)
 
     def _at_both_ends(self) -> tuple[Floats, Floats]:
         """Below which levels rewards of each cohort's last and first play are in flight."""
         cohorts, far = len(self._first), self._end - self._first
         at_both = self._delay.survival(np.concatenate([far + 1 - self._size, far]))
-        at_near = np.minimum(at_both[:cohorts], self._alive)
+        at_near = np.minimum(at_both[:cohorts], self._survival)
         return at_near, np.minimum(at_both[cohorts:], at_near)
 
-    def _place(self, arrived: Integers, unsure: Integers, rng: np.random.Generator) -> int:
+    def _decide_unsure(self, arrived: Integers, unsure: Integers, rng: np.random.Generator) -> int:
         """Draw the levels and the plays of those that are unsure; how many have arrived in all."""
-        survival, end = self._delay.survival, self._end
         at_near, at_far = self._at_both_ends()
         which = np.repeat(np.arange(len(unsure)), unsure)
         between = at_near[which] - rng.random(len(which)) * (at_near - at_far)[which]
         plays = np.concatenate([self._plays, self._new_plays(which, rng)])
         levels = np.concatenate([self._levels, between])
-        in_flight = survival(end - plays) >= levels
+        in_flight = self._delay.survival(self._end - plays) >= levels
         count = int(arrived.sum()) + len(plays) - int(in_flight.sum())
         self._plays, self._levels = plays[in_flight], levels[in_flight]
-        self._left, self._alive = self._left - arrived - unsure, at_far
+        self._count, self._survival = self._count - arrived - unsure, at_far
         self._drawn = self._drawn + unsure
         self._looked_at += len(unsure)
         return count
@@ -110,39 +105,39 @@ class Cohorts:
         """Forget what is over, and find out when rewards arrive where that costs less."""
         known = _NONE
         crowded = 2 * self._drawn > self._size
-        if self._looked_at > _LOOKS_PER_DRAW * self.left:
+        if self._looked_at > _LOOKS_PER_DRAW * self.in_flight:
             # It would have cost less to know them all.
             known = self.resolve(rng)
         elif crowded.any():
             known = self._resolve(crowded, rng)
-        self._keep(self._left > 0)
+        self._keep(self._count > 0)
         return count, known
 
     def resolve(self, rng: np.random.Generator) -> Integers:
-        """The rounds in which all that is in flight arrives; nothing is left here."""
+        """The rounds in which all that is in flight arrives; nothing remains here."""
         rounds = self._resolve(np.ones(len(self._first), dtype=bool), rng)
         drawn = self._plays + self._delay._first_below(self._levels, self._end - self._plays)
         self._plays, self._levels = _NONE, np.zeros(0)
         self._looked_at = 0
-        self._keep(self._left > 0)
+        self._keep(self._count > 0)
         return np.concatenate([rounds, drawn])
 
     def _resolve(self, those: NDArray[np.bool_], rng: np.random.Generator) -> Integers:
         """The rounds in which the rewards of some cohorts arrive that were not drawn one by one."""
-        cohorts = np.flatnonzero(those & (self._left > 0))
-        sparse = 4 * (self._left + self._drawn)[cohorts] < self._size[cohorts]
+        cohorts = np.flatnonzero(those & (self._count > 0))
+        sparse = 4 * (self._count + self._drawn)[cohorts] < self._size[cohorts]
         cohorts = np.concatenate([cohorts[sparse], cohorts[~sparse]])
         few = cohorts[: int(sparse.sum())]
-        plays = [self._new_plays(np.repeat(few, self._left[few]), rng)]
+        plays = [self._new_plays(np.repeat(few, self._count[few]), rng)]
         for cohort in cohorts[len(few) :]:
             first, size = int(self._first[cohort]), int(self._size[cohort])
             start, stop = np.searchsorted(self._taken, [first, first + size])
             free = np.delete(np.arange(size), self._taken[start:stop] - first)
-            plays.append(first + rng.choice(free, int(self._left[cohort]), replace=False))
-        which = np.repeat(cohorts, self._left[cohorts])
-        levels = self._alive[which] * (1.0 - rng.random(len(which)))
+            plays.append(first + rng.choice(free, int(self._count[cohort]), replace=False))
+        which = np.repeat(cohorts, self._count[cohorts])
+        levels = self._survival[which] * (1.0 - rng.random(len(which)))
         delays = self._delay._first_below(levels, self._end - self._first[which])
-        self._left[cohorts] = 0
+        self._count[cohorts] = 0
         return np.concatenate(plays) + delays
 
     def _new_plays(self, which: Integers, rng: np.random.Generator) -> Integers:
@@ -152,25 +147,21 @@ class Cohorts:
         while True:
             order = np.argsort(plays, kind="stable")
             ordered = plays[order]
-            place = np.searchsorted(self._taken, ordered)
-            again = self._taken[place] == ordered
+            index = np.searchsorted(self._taken, ordered)
+            again = self._taken[index] == ordered
             again[1:] |= ordered[1:] == ordered[:-1]
             if not again.any():
                 break
             once_more = order[again]
             plays[once_more] = first[once_more] + rng.integers(size[once_more])
-        self._taken = np.insert(self._taken, place, ordered)
+        self._taken = np.insert(self._taken, index, ordered)
         return plays
 
     def _keep(self, those: NDArray[np.bool_]) -> None:
         if those.all():
             return
-        self._first, self._size, self._left = (
-            self._first[those],
-            self._size[those],
-            self._left[those],
-        )
-        self._drawn, self._alive = self._drawn[those], self._alive[those]
+        for name in ("_first", "_size", "_count", "_drawn", "_survival"):
+            setattr(self, name, getattr(self, name)[those])
         oldest = self._first.min(initial=self._end)
         self._taken = self._taken[np.searchsorted(self._taken, oldest) :]
 
@@ -186,7 +177,7 @@ def _layout(delay: Delay, shortest: int) -> Integers:
     return np.array(edges, dtype=np.int64)
 
 
-def _share(left: Floats, of: Floats) -> Floats:
-    """The chance not to be among those left; 1 where nothing is."""
-    chance: Floats = 1.0 - left / np.maximum(of, _TINY)
+def _share(remaining: Floats, of: Floats) -> Floats:
+    """The chance not to be among those that remain; 1 where nothing does."""
+    chance: Floats = 1.0 - remaining / np.maximum(of, _TINY)
     return chance

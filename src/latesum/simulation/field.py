@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +16,10 @@ from numpy.typing import NDArray
 from latesum._checks import InvalidInput
 from latesum.delays import Delay
 from latesum.simulation.calendar import Calendar
-from latesum.simulation.problem import Problem, World, _Channel
+from latesum.simulation.problem import Problem
 from latesum.simulation.reporting import Background, Reporting
 from latesum.simulation.rewards import Bernoulli, Discrete, Floats, Reward
+from latesum.simulation.world import RewardSource, World
 
 Integers = NDArray[np.int64]
 
@@ -36,11 +38,6 @@ class Thinned:
     @property
     def mean(self) -> float:
         return self.share * self.reward.mean
-
-    @property
-    def variance(self) -> float:
-        square = self.reward.variance + self.reward.mean**2
-        return self.share * square - self.mean**2
 
     @property
     def support(self) -> tuple[float, float]:
@@ -117,7 +114,7 @@ class FieldProblem(Problem):
         self.calendar = calendar
         self.background = background
         self.reporting = reporting
-        self._channels_by_means: dict[tuple[float, ...], tuple[_Channel, ...]] = {}
+        self._sources_by_means: dict[tuple[float, ...], tuple[RewardSource, ...]] = {}
         if calendar is not None:  # a rate above 1 is refused now, not in the middle of a run
             ends = [self.means] if calendar.drift_to is None else [self.means, calendar.drift_to]
             for means in ends:
@@ -197,17 +194,17 @@ class FieldProblem(Problem):
         Args:
             step: The number of the step.
         """
-        return tuple(channel.reward for channel in self._channels_at(step))
+        return tuple(source.reward for source in self._sources_at(step))
 
-    def _channels_at(self, step: int) -> tuple[_Channel, ...]:
+    def _sources_at(self, step: int) -> tuple[RewardSource, ...]:
         if self.calendar is None:
-            return self._channels
+            return self._sources
         means = self.calendar.means_at(self.means, step=step)
-        known = self._channels_by_means.get(means)
+        known = self._sources_by_means.get(means)
         if known is None:
             rewards = [with_mean(arm, mean) for arm, mean in zip(self.arms, means, strict=True)]
-            known = Problem(rewards, self.delays)._channels
-            self._channels_by_means[means] = known
+            known = Problem(rewards, self.delays)._sources
+            self._sources_by_means[means] = known
         return known
 
     def __repr__(self) -> str:
@@ -219,7 +216,9 @@ class FieldProblem(Problem):
 class FieldWorld(World):
     """One realisation of a `FieldProblem`; its `reporting` is for the loop that plays it."""
 
-    _problem: FieldProblem
+    def __init__(self, problem: FieldProblem, rng: np.random.Generator, **start: Any) -> None:
+        self._problem = problem
+        super().__init__(problem._sources, rng, **start)
 
     def play(self, arm: int, rounds: int) -> float:
         _, rounds = self._check(arm, rounds)
@@ -246,12 +245,12 @@ class FieldWorld(World):
             total += [background.draw(1, self._rng) for _ in range(rounds)]
         return total
 
-    def _earned_before(self, what: Reward | int, places: Integers) -> Floats:
+    def _earned_before(self, what: Reward | int, ages: Integers) -> Floats:
         calendar = self._problem.calendar
         if calendar is None:
-            return super()._earned_before(what, places)
-        earned = np.zeros(len(places))
-        numbers = (self.rounds_played - 1 - places) // calendar.step
+            return super()._earned_before(what, ages)
+        earned = np.zeros(len(ages))
+        numbers = (self.rounds_played - 1 - ages) // calendar.step
         for number in np.unique(numbers):
             those = numbers == number
             earned[those] = self._reward_in(what, int(number)).draw(int(those.sum()), self._rng)
@@ -270,5 +269,5 @@ class FieldWorld(World):
         if calendar is None:
             return rounds
         number, past = divmod(self.rounds_played, calendar.step)
-        self._channels = self._problem._channels_at(number)
+        self._sources = self._problem._sources_at(number)
         return min(rounds, calendar.step - past)

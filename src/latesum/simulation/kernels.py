@@ -34,25 +34,25 @@ def _delay_of(uniform, cdf, guide):
 def spill_bernoulli(carry, rounds, uniforms, mean, cdf, guide, beyond):
     """Advance `carry` by a block whose last len(uniforms) plays are drawn one by one.
 
-    Play i is i rounds before the end of the block. One uniform number serves for the reward and,
+    Play i is i rounds before the end of the block, which is its age. One uniform number serves for the reward and,
     divided by `mean` where the reward is 1, for the delay. Returns what arrived, and how many
-    rewards have a delay beyond the table: their places are written into `beyond`.
+    rewards have a delay beyond the table: their ages are written into `beyond`.
     """
     arrived = take_arrivals(carry, rounds)
     # Whether a reward is 1, and whether it arrives, no processor can guess: nothing branches there.
     rewards = 0
-    for place in range(len(uniforms)):
-        beyond[rewards] = place
-        rewards += uniforms[place] < mean
+    for age in range(len(uniforms)):
+        beyond[rewards] = age
+        rewards += uniforms[age] < mean
     late = inside = 0
     for reward in range(rewards):
-        place = beyond[reward]
-        scaled = uniforms[place] / mean
+        age = beyond[reward]
+        scaled = uniforms[age] / mean
         if scaled >= cdf[-1]:
-            beyond[late] = place
+            beyond[late] = age
             late += 1
             continue
-        wait = _delay_of(scaled, cdf, guide) - place
+        wait = _delay_of(scaled, cdf, guide) - age
         inside += wait <= 0
         carry[max(wait - 1, 0)] += wait > 0
     return arrived + inside, late
@@ -63,14 +63,14 @@ def spill_rewards(carry, rounds, rewards, uniforms, cdf, guide, beyond):
     """The same for any rewards, drawn beforehand."""
     arrived = take_arrivals(carry, rounds)
     late = 0
-    for place in range(len(uniforms)):
-        if uniforms[place] >= cdf[-1]:
-            beyond[late] = place
+    for age in range(len(uniforms)):
+        if uniforms[age] >= cdf[-1]:
+            beyond[late] = age
             late += 1
             continue
-        delay = _delay_of(uniforms[place], cdf, guide)
-        if delay <= place:
-            arrived += rewards[place]
+        delay = _delay_of(uniforms[age], cdf, guide)
+        if delay <= age:
+            arrived += rewards[age]
         else:
-            carry[delay - place - 1] += rewards[place]
+            carry[delay - age - 1] += rewards[age]
     return arrived, late

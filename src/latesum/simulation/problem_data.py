@@ -13,7 +13,7 @@ from latesum.simulation.calendar import Calendar
 from latesum.simulation.field import FieldProblem
 from latesum.simulation.problem import Problem
 from latesum.simulation.reporting import Background, Reporting
-from latesum.simulation.reward_text import reward_text
+from latesum.simulation.rewards import reward_text
 
 _KEYS = ("arms", "delay", "calendar", "background", "reporting")
 

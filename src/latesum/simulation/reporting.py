@@ -37,12 +37,7 @@ class Background:
             raise InvalidInput("a background of counts is Poisson: its sd follows from its mean.")
 
     def draw(self, rounds: int, rng: np.random.Generator) -> float:
-        """What comes in `rounds` rounds.
-
-        Args:
-            rounds: The number of rounds.
-            rng: The generator to draw from.
-        """
+        """What comes in `rounds` rounds."""
         if self.counts:
             return float(rng.poisson(self.mean * rounds))
         return float(self.mean * rounds + self.sd * np.sqrt(rounds) * rng.standard_normal())
@@ -89,29 +84,15 @@ class Reporting:
         whole_number(self.together, "the buckets reported together", at_least=1)
 
     def first_report(self, total: float, rng: np.random.Generator) -> float:
-        """What is said of a total before it is restated.
-
-        Args:
-            total: The final total.
-            rng: The generator to draw from.
-        """
+        """What is said of a total before it is restated."""
         return total * self.first_share * (1 + self.first_error * float(rng.standard_normal()))
 
     def is_missing(self, rng: np.random.Generator) -> bool:
-        """Whether a total never comes.
-
-        Args:
-            rng: The generator to draw from.
-        """
+        """Whether a total never comes."""
         return self.missing > 0 and float(rng.random()) < self.missing
 
     def noisy(self, total: float, rng: np.random.Generator) -> float:
-        """A total with the noise of its report.
-
-        Args:
-            total: The total.
-            rng: The generator to draw from.
-        """
+        """A total with the noise of its report."""
         return total + float(rng.laplace(0.0, self.noise)) if self.noise else total
 
     @property

@@ -1,24 +1,26 @@
 """What one play earns: rewards in [0, 1], and how the sum of many is drawn.
 
-Every reward knows its `mean`, `variance` and `support`, draws single rewards (`draw`) and the sum
-of n of them (`draw_sum`) without n steps in Python.
+Every reward knows its `mean` and `support`, draws single rewards (`draw`) and the sum
+of n of them (`draw_sum`) without n steps in Python. As text, for files, a reward is the call that
+makes it: "beta(6, 4)", "discrete([0, 0.5, 1], [0.5, 0.3, 0.2])".
 """
 
 from __future__ import annotations
 
+import ast
+import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from latesum._checks import InvalidInput, finite_number
+from latesum._checks import InvalidInput, finite_number, known_name
 
 Floats = NDArray[np.float64]
 
-#: Rewards without a closed form for their sum are drawn in pieces, so that memory stays bounded.
 _PIECE = 1 << 20
 
 
@@ -31,49 +33,34 @@ class Reward(Protocol):
         """The expected reward (the paper's mu_j)."""
 
     @property
-    def variance(self) -> float:
-        """The variance of one reward."""
-
-    @property
     def support(self) -> tuple[float, float]:
         """The smallest and the largest reward possible."""
 
     def draw(self, count: int, rng: np.random.Generator) -> Floats:
-        """Draw `count` rewards.
-
-        Args:
-            count: The number of rewards.
-            rng: The generator to draw from.
-        """
+        """Draw `count` rewards."""
 
     def draw_sum(self, count: int, rng: np.random.Generator) -> float:
-        """Draw the sum of `count` rewards.
-
-        Args:
-            count: The number of rewards.
-            rng: The generator to draw from.
-        """
+        """Draw the sum of `count` rewards; by default in pieces, so that memory stays bounded."""
+        total = 0.0
+        while count > 0:
+            piece = min(count, _PIECE)
+            total += float(self.draw(piece, rng).sum())
+            count -= piece
+        return total
 
 
 @dataclass(frozen=True)
 class Bernoulli:
     """1 with probability `mean`, else 0.
 
-    Args:
-        mean: The probability of 1.
-
-    >>> Bernoulli(0.25).variance
-    0.1875
+    >>> Bernoulli(0.25).mean
+    0.25
     """
 
     mean: float
 
     def __post_init__(self) -> None:
         finite_number(self.mean, "the mean of a Bernoulli reward", at_least=0, at_most=1)
-
-    @property
-    def variance(self) -> float:
-        return self.mean * (1 - self.mean)
 
     @property
     def support(self) -> tuple[float, float]:
@@ -90,9 +77,6 @@ class Bernoulli:
 class Constant:
     """Always `value`.
 
-    Args:
-        value: The reward.
-
     >>> Constant(0.5).mean
     0.5
     """
@@ -105,10 +89,6 @@ class Constant:
     @property
     def mean(self) -> float:
         return self.value
-
-    @property
-    def variance(self) -> float:
-        return 0.0
 
     @property
     def support(self) -> tuple[float, float]:
@@ -124,10 +104,6 @@ class Constant:
 @dataclass(frozen=True)
 class Discrete:
     """One of `values`, with `probabilities`.
-
-    Args:
-        values: The rewards that are possible.
-        probabilities: The probability of each.
 
     >>> Discrete([0, 0.5, 1], [0.5, 0.25, 0.25]).mean
     0.375
@@ -159,12 +135,6 @@ class Discrete:
         return math.fsum(p * v for p, v in zip(self.probabilities, self.values, strict=True))
 
     @property
-    def variance(self) -> float:
-        mean = self.mean
-        pairs = zip(self.probabilities, self.values, strict=True)
-        return math.fsum(p * (v - mean) ** 2 for p, v in pairs)
-
-    @property
     def support(self) -> tuple[float, float]:
         return (min(self.values), max(self.values))
 
@@ -182,12 +152,8 @@ class Discrete:
 
 
 @dataclass(frozen=True)
-class Beta:
+class Beta(Reward):
     """Beta(a, b) on [0, 1].
-
-    Args:
-        a: The first shape parameter.
-        b: The second shape parameter.
 
     >>> Beta(3, 1).mean
     0.75
@@ -205,27 +171,16 @@ class Beta:
         return self.a / (self.a + self.b)
 
     @property
-    def variance(self) -> float:
-        return self.a * self.b / ((self.a + self.b) ** 2 * (self.a + self.b + 1))
-
-    @property
     def support(self) -> tuple[float, float]:
         return (0.0, 1.0)
 
     def draw(self, count: int, rng: np.random.Generator) -> Floats:
         return rng.beta(self.a, self.b, count)
 
-    def draw_sum(self, count: int, rng: np.random.Generator) -> float:
-        return _sum_in_pieces(self, count, rng)
-
 
 @dataclass(frozen=True)
-class Uniform:
+class Uniform(Reward):
     """Anywhere between `low` and `high`, each as likely.
-
-    Args:
-        low: The smallest reward.
-        high: The largest reward.
 
     >>> Uniform(0.2, 0.6).mean
     0.4
@@ -243,18 +198,11 @@ class Uniform:
         return (self.low + self.high) / 2
 
     @property
-    def variance(self) -> float:
-        return (self.high - self.low) ** 2 / 12
-
-    @property
     def support(self) -> tuple[float, float]:
         return (self.low, self.high)
 
     def draw(self, count: int, rng: np.random.Generator) -> Floats:
         return rng.uniform(self.low, self.high, count)
-
-    def draw_sum(self, count: int, rng: np.random.Generator) -> float:
-        return _sum_in_pieces(self, count, rng)
 
 
 @dataclass(frozen=True)
@@ -290,10 +238,6 @@ class Scaled:
         return (self.reward.mean - self.low) / (self.high - self.low)
 
     @property
-    def variance(self) -> float:
-        return self.reward.variance / (self.high - self.low) ** 2
-
-    @property
     def support(self) -> tuple[float, float]:
         lowest, highest = self.reward.support
         width = self.high - self.low
@@ -307,10 +251,81 @@ class Scaled:
         return (drawn - count * self.low) / (self.high - self.low)
 
 
-def _sum_in_pieces(reward: Reward, count: int, rng: np.random.Generator) -> float:
-    total = 0.0
-    while count > 0:
-        piece = min(count, _PIECE)
-        total += float(reward.draw(piece, rng).sum())
-        count -= piece
-    return total
+def as_reward(arm: Reward | float | str) -> Reward:
+    """A reward, also from its text or from a mean, which means a Bernoulli one."""
+    if isinstance(arm, str):
+        arm = parse_reward(arm)
+    if isinstance(arm, (int, float, np.number)) and not isinstance(arm, bool):
+        return Bernoulli(float(arm))
+    if not isinstance(arm, Reward):
+        raise InvalidInput(f"an arm is a reward or a number between 0 and 1, not {arm!r}.")
+    lowest, highest = arm.support
+    if lowest < 0 or highest > 1:
+        raise InvalidInput(
+            f"rewards must lie between 0 and 1, and {arm!r} lies between {lowest:g} and "
+            f"{highest:g}; declare its range with Scaled(reward, low, high)."
+        )
+    return arm
+
+
+_REWARDS: dict[str, Any] = {
+    "bernoulli": Bernoulli,
+    "beta": Beta,
+    "constant": Constant,
+    "discrete": Discrete,
+    "scaled": Scaled,
+    "uniform": Uniform,
+}
+_EXAMPLES = '"beta(6, 4)", "bernoulli(0.5)" or "scaled(uniform(0, 20), 0, 50)"'
+
+
+def parse_reward(text: str) -> Reward:
+    """Read a reward such as "beta(6, 4)".
+
+    >>> parse_reward("scaled(discrete([0, 20], [0.9, 0.1]), 0, 20)").mean
+    0.1
+    """
+    refusal = f"cannot read the reward {text!r}; write {_EXAMPLES}."
+    try:
+        return _build(ast.parse(text.strip(), mode="eval").body)
+    except InvalidInput:
+        raise
+    except (SyntaxError, ValueError, TypeError, RecursionError):
+        raise InvalidInput(refusal) from None
+
+
+def reward_text(reward: Reward) -> float | str:
+    """What `parse_reward` reads; a Bernoulli reward is its mean.
+
+    >>> reward_text(parse_reward("scaled(uniform(0, 20), 0, 50)"))
+    'scaled(uniform(0, 20), 0, 50)'
+    """
+    if isinstance(reward, Bernoulli):
+        return float(reward.mean)
+    for name, builder in _REWARDS.items():
+        if type(reward) is builder:
+            fields = dataclasses.fields(builder)  # type: ignore[arg-type]
+            values = [getattr(reward, each.name) for each in fields]
+            return f"{name}({', '.join(_value_text(value) for value in values)})"
+    raise InvalidInput(
+        f"{reward!r} cannot be written to a file; take one of {', '.join(sorted(_REWARDS))}."
+    )
+
+
+def _value_text(value: Any) -> str:
+    if isinstance(value, Reward):
+        text = reward_text(value)
+        return text if isinstance(text, str) else f"bernoulli({text!r})"
+    return repr(list(value)) if isinstance(value, tuple) else repr(value)
+
+
+def _build(node: ast.expr) -> Reward:
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+        raise ValueError
+    builder = _REWARDS[known_name(node.func.id, _REWARDS, "reward")]
+    arguments = [
+        _build(argument) if isinstance(argument, ast.Call) else ast.literal_eval(argument)
+        for argument in node.args
+    ]
+    reward: Reward = builder(*arguments)
+    return reward

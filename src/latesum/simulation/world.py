@@ -1,0 +1,381 @@
+"""The sampler: a world in which a problem is played block by block.
+
+Of a block of L rounds with delays up to D only the last D plays can spill over its end; the sum
+of the other L - D is one draw. So a block costs O(D), whatever L is, exactly in distribution.
+
+Delays with a longer tail than their table are exact too. A play at distance i >= D from the end
+spills over only if its delay exceeds i. Distances are taken in blocks [D, 2D), [2D, 4D), ...; in
+the block from s on, a binomial number of plays has a delay above s, and only those are looked at
+one by one. Next to none is: where more than a few delays are longer than a table, plays are kept in
+cohorts (`latesum.simulation.cohorts`), and a block costs about the square root of D.
+"""
+
+from __future__ import annotations
+
+import heapq
+import statistics
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from latesum._checks import InvalidInput, whole_number
+from latesum.delays import Delay
+from latesum.delays.base import Integers, Table
+from latesum.simulation.cohorts import Cohorts
+from latesum.simulation.rewards import Bernoulli, Floats, Reward, as_reward
+
+#: With more rewards than this in a block with long delays, it costs less to count them in cohorts.
+_MAX_DRAWN = 2000
+#: Rewards in flight are kept by blocks of rounds, 2 to this power each.
+_BLOCK = 12
+
+
+class RewardSource(NamedTuple):
+    """What playing one arm needs, looked up once."""
+
+    reward: Reward
+    bernoulli_mean: float | None
+    delay: Delay
+    table: Table
+    long: bool  # its plays are kept in cohorts
+
+    @classmethod
+    def of(cls, reward: Reward, delay: Delay) -> RewardSource:
+        """That of one arm."""
+        mean = reward.mean if isinstance(reward, Bernoulli) else None
+        long = len(delay.table.tail) > 0 and not delay.fits_table()
+        return cls(reward, mean, delay, delay.table, long)
+
+
+class World:
+    """One realisation of a problem: what is still in flight, and the rounds played so far.
+
+    `Problem.start` makes it.
+    """
+
+    def __init__(
+        self,
+        sources: tuple[RewardSource, ...],
+        rng: np.random.Generator,
+        *,
+        status_quo: Reward | float | str | None = None,
+        at: int = 0,
+    ) -> None:
+        # Compiled at first use: importing latesum stays fast.
+        from latesum.simulation import kernels
+
+        self._kernels = kernels
+        self._sources = sources
+        self._rng = rng
+        self.rounds_played = at
+        size = max((each.table.spread for each in sources if not each.long), default=0)
+        #: carry[s] is due s + 1 rounds from now; what is due later still is in `_in_flight`, and
+        #: what is due in a round that need not be known yet is in a cohort.
+        self._carry = np.zeros(size)
+        self._beyond = np.empty(size, dtype=np.int64)
+        self._in_flight = InFlight()
+        self._cohorts: dict[tuple[int, int], tuple[Cohorts, Reward | None]] = {}
+        if status_quo is not None:
+            self._fill(status_quo)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is copied and pickled: all but the compiled module."""
+        return {name: value for name, value in vars(self).items() if name != "_kernels"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        from latesum.simulation import kernels
+
+        vars(self).update(state, _kernels=kernels)
+
+    @property
+    def outstanding(self) -> float:
+        """The rewards earned so far that have not arrived yet."""
+        counted = 0
+        for cohorts, reward in self._cohorts.values():
+            if reward is None:
+                counted += cohorts.in_flight
+            else:  # what each of them is was not drawn yet
+                self._postpone(cohorts.resolve(self._rng), reward)
+        return float(self._carry.sum()) + self._in_flight.total + counted
+
+    def play(self, arm: int, rounds: int) -> float:
+        """Play `arm` for `rounds` rounds and return the total that arrives during them."""
+        if type(arm) is int and type(rounds) is int and 0 <= arm < len(self._sources):
+            source = self._sources[arm]
+        else:
+            source, rounds = self._check(arm, rounds)
+        if rounds <= 0:
+            self._check(arm, rounds)
+            return 0.0
+        self.rounds_played += rounds
+        arrived = self._send_long(source, rounds) if source.long else self._send(source, rounds)
+        if self._cohorts:
+            arrived += self._arrived_of_cohorts()
+        return float(arrived + self._in_flight.take(self.rounds_played))
+
+    def _send(self, source: RewardSource, rounds: int) -> float:
+        """What arrives of a block that was just played, and of what was due in the next rounds.
+
+        Only the last plays can spill over the end, up to the largest delay of the table: these are
+        drawn one by one.
+        """
+        rng, table, mean = self._rng, source.table, source.bernoulli_mean
+        one_by_one = min(rounds, table.spread)
+        uniforms = rng.random(one_by_one)
+        if mean is not None:
+            rewards = None
+            arrived, late = self._kernels.spill_bernoulli(
+                self._carry, rounds, uniforms, mean, table.cdf, table.guide, self._beyond
+            )
+        else:
+            rewards = source.reward.draw(one_by_one, rng)
+            arrived, late = self._kernels.spill_rewards(
+                self._carry, rounds, rewards, uniforms, table.cdf, table.guide, self._beyond
+            )
+        if late:
+            ages = self._beyond[:late].copy()
+            waits = source.delay.draw_beyond(np.full(late, table.spread), rng) - ages
+            paid = np.ones(late) if rewards is None else rewards[ages]
+            self._in_flight.add(self.rounds_played + waits, paid)
+        rest = rounds - min(rounds, table.spread)
+        if rest and len(table.tail):
+            looked_at, total = self._play_far_tail(source, rounds)
+            rest -= looked_at
+            arrived += total
+        if rest:
+            arrived += (
+                source.reward.draw_sum(rest, rng) if mean is None else rng.binomial(rest, mean)
+            )
+        return float(arrived)
+
+    def _send_long(self, source: RewardSource, rounds: int) -> float:
+        """The same where delays are longer than a table: the plays are kept in cohorts.
+
+        Where few plays pay, these are drawn one by one: what arrives in the block is due with all
+        the rest.
+        """
+        arrived = self._kernels.take_arrivals(self._carry, rounds) if len(self._carry) else 0.0
+        cohorts, reward = self._cohorts_of(source)
+        mean = 1.0 if source.bernoulli_mean is None else source.bernoulli_mean
+        rng, end = self._rng, self.rounds_played
+        if mean * rounds > _MAX_DRAWN:
+            cohorts.send(end, rounds, mean, rng)
+        else:
+            count = int(rng.binomial(rounds, mean))
+            plays = rng.choice(rounds, count, replace=False, shuffle=False)
+            arrivals = end - rounds + 1 + plays + source.delay.draw(len(plays), rng)
+            self._postpone(arrivals, reward)
+        return arrived
+
+    def _cohorts_of(self, source: RewardSource) -> tuple[Cohorts, Reward | None]:
+        """The cohorts of all rewards of 1 that have this delay, or of all rewards of this kind."""
+        reward = None if source.bernoulli_mean is not None else source.reward
+        key = (id(source.delay), id(reward))
+        if key not in self._cohorts:
+            self._cohorts[key] = (Cohorts(source.delay), reward)
+        return self._cohorts[key]
+
+    def _arrived_of_cohorts(self) -> float:
+        total = 0.0
+        for cohorts, reward in self._cohorts.values():
+            arrived, rounds = cohorts.move_to(self.rounds_played, self._rng)
+            self._postpone(rounds, reward)
+            total += arrived if reward is None else reward.draw_sum(arrived, self._rng)
+        return total
+
+    def play_rounds(self, arm: int, rounds: int) -> Floats:
+        """Play `arm` for `rounds` rounds and return what arrives in each (the paper's X_t).
+
+        Every play is drawn by itself: slow, plain, and what `play` is tested against.
+        """
+        source, rounds = self._check(arm, rounds)
+        start = self.rounds_played
+        for cohorts, kind in self._cohorts.values():
+            self._postpone(cohorts.resolve(self._rng), kind)
+        seen = np.zeros(rounds)
+        due = min(rounds, len(self._carry))
+        seen[:due] = self._carry[:due]
+        self._carry = np.concatenate([self._carry[due:], np.zeros(due)])
+        self.rounds_played += rounds
+        arrivals, rewards = self._in_flight.take_each(self.rounds_played)
+        np.add.at(seen, arrivals - start - 1, rewards)
+        rewards = source.reward.draw(rounds, self._rng)
+        arrivals = np.arange(rounds) + source.delay.draw(rounds, self._rng)
+        inside = arrivals < rounds
+        np.add.at(seen, arrivals[inside], rewards[inside])
+        waits, rewards = arrivals[~inside] - rounds + 1, rewards[~inside]
+        self._carry_on(waits, rewards)
+        return seen
+
+    def _play_far_tail(self, source: RewardSource, rounds: int) -> tuple[int, float]:
+        """The plays further from the end than the table's spread whose delay is very long.
+
+        Returns how many were looked at one by one, and what of them arrives in the block.
+        """
+        rng, table = self._rng, source.table
+        far = rounds - table.spread
+        if far * table.tail[0] < 1:  # so few that one block will do
+            count = int(rng.binomial(far, table.tail[0]))
+            if count == 0:
+                return 0, 0.0
+            starts, ends, counts = np.array([table.spread]), np.array([rounds]), np.array([count])
+        else:
+            blocks = (-(-rounds // table.spread) - 1).bit_length()  # those that start in time
+            starts = table.spread * 2 ** np.arange(blocks, dtype=np.int64)
+            ends = np.minimum(2 * starts, rounds)
+            counts = rng.binomial(ends - starts, table.tail[:blocks])
+        looked_at = int(counts.sum())
+        if looked_at == 0:
+            return 0, 0.0
+        ages = np.concatenate(
+            [
+                start + rng.choice(int(stop - start), count, replace=False, shuffle=False)
+                for start, stop, count in zip(starts, ends, counts, strict=True)
+                if count
+            ]
+        )
+        waits = source.delay.draw_beyond(np.repeat(starts, counts), rng) - ages
+        rewards = source.reward.draw(looked_at, rng)
+        later = waits > 0
+        self._in_flight.add(self.rounds_played + waits[later], rewards[later])
+        return looked_at, float(rewards[~later].sum())
+
+    def _fill(self, status_quo: Reward | float | str) -> None:
+        """Let all be in flight that `status_quo`, played for ever until now, has not paid yet.
+
+        A play i rounds ago still has to arrive if its delay exceeds i. The last plays are looked at
+        one by one, those before in blocks, as in `_play_far_tail`.
+        """
+        what: Reward | int
+        if isinstance(status_quo, int) and not isinstance(status_quo, bool):
+            what, delay = status_quo, self._check(status_quo, 0)[0].delay
+        else:  # what is no arm has the delay that most arms have
+            what, delay = (
+                as_reward(status_quo),
+                statistics.mode(each.delay for each in self._sources),
+            )
+        refuse_endless(delay)
+        rng, table = self._rng, delay.table
+        ages = [np.arange(table.spread)]
+        waits = [delay.draw(table.spread, rng) - ages[0]]
+        starts = table.spread * 2 ** np.arange(len(table.tail), dtype=np.int64)
+        for start, count in zip(starts, rng.binomial(starts, table.tail), strict=True):
+            if count:
+                ages.append(start + rng.choice(int(start), count, replace=False, shuffle=False))
+                waits.append(delay.draw_beyond(np.full(count, start), rng) - ages[-1])
+        wait, age = np.concatenate(waits), np.concatenate(ages)
+        wait, age = wait[wait > 0], age[wait > 0]
+        earned = self._earned_before(what, age)
+        self._carry_on(wait, earned)
+
+    def _earned_before(self, what: Reward | int, ages: Integers) -> Floats:
+        """What an arm or a reward earned in rounds before the start, counted backwards from it."""
+        reward = self._sources[what].reward if isinstance(what, int) else what
+        return reward.draw(len(ages), self._rng)
+
+    def _carry_on(self, waits: Integers, rewards: Floats) -> None:
+        """Let each reward arrive `waits` rounds from now."""
+        near = waits <= len(self._carry)
+        np.add.at(self._carry, waits[near] - 1, rewards[near])
+        self._in_flight.add(self.rounds_played + waits[~near], rewards[~near])
+
+    def _postpone(self, rounds: Integers, reward: Reward | None) -> None:
+        """Let a reward of this kind, or one of 1, arrive in each of these rounds."""
+        count = len(rounds)
+        self._in_flight.add(
+            rounds, np.ones(count) if reward is None else reward.draw(count, self._rng)
+        )
+
+    def _check(self, arm: int, rounds: int) -> tuple[RewardSource, int]:
+        if not (type(arm) is int and 0 <= arm < len(self._sources)):
+            arm = whole_number(arm, "an arm")
+            if arm >= len(self._sources):
+                raise InvalidInput(
+                    f"there is no arm {arm}; the arms are 0 to {len(self._sources) - 1}."
+                )
+        if not (type(rounds) is int and rounds >= 0):
+            rounds = whole_number(rounds, "rounds")
+        return self._sources[arm], rounds
+
+
+def refuse_endless(delay: Delay) -> None:
+    """Refuse a delay of which something that was always played has no finite number in flight."""
+    if not np.isfinite(delay.mean):
+        raise InvalidInput(
+            f"{delay.text} has no finite mean: of what was played for ever, infinitely many "
+            "rewards would be in flight."
+        )
+
+
+class InFlight:
+    """Rewards in flight whose round of arrival is known and further off than the next few.
+
+    They are kept in blocks of rounds: one that has passed as a whole is summed, and nothing else is
+    looked at.
+
+    >>> rewards = InFlight()
+    >>> rewards.add(np.array([70_000, 12, 9]), np.array([1.0, 0.5, 1.0]))
+    >>> rewards.take(10), rewards.take(100), rewards.total
+    (1.0, 0.5, 1.0)
+    """
+
+    def __init__(self) -> None:
+        self._blocks: dict[int, list[tuple[Integers, Floats]]] = {}
+        self._order: list[int] = []  # a heap of the blocks that there are
+
+    @property
+    def total(self) -> float:
+        """All that is still in flight."""
+        return sum(float(rewards.sum()) for block in self._blocks.values() for _, rewards in block)
+
+    def add(self, rounds: Integers, rewards: Floats) -> None:
+        """Let each reward arrive in its round; those of 0 are left out."""
+        paid = rewards != 0
+        if not paid.all():
+            rounds, rewards = rounds[paid], rewards[paid]
+        if len(rounds) == 0:
+            return
+        blocks = rounds >> _BLOCK
+        order = np.argsort(blocks, kind="stable")
+        blocks, rounds, rewards = blocks[order], rounds[order], rewards[order]
+        starts = [0, *(np.flatnonzero(np.diff(blocks)) + 1).tolist(), len(blocks)]
+        for start, stop in pairwise(starts):
+            block = int(blocks[start])
+            if block not in self._blocks:
+                self._blocks[block] = []
+                heapq.heappush(self._order, block)
+            self._blocks[block].append((rounds[start:stop], rewards[start:stop]))
+
+    def take(self, end: int) -> float:
+        """The sum of what arrives up to the round `end`."""
+        if not self._order or self._order[0] > end >> _BLOCK:
+            return 0.0
+        return float(self.take_each(end)[1].sum())
+
+    def take_each(self, end: int) -> tuple[Integers, Floats]:
+        """What arrives up to the round `end`, with the rounds."""
+        taken: list[tuple[Integers, Floats]] = [(np.zeros(0, dtype=np.int64), np.zeros(0))]
+        last = end >> _BLOCK
+        while self._order and self._order[0] < last:
+            taken += self._blocks.pop(heapq.heappop(self._order))
+        if self._order and self._order[0] == last:
+            rounds, rewards = _joined(self._blocks[last])
+            due = rounds <= end
+            taken.append((rounds[due], rewards[due]))
+            if due.all():
+                del self._blocks[heapq.heappop(self._order)]
+            else:
+                self._blocks[last] = [(rounds[~due], rewards[~due])]
+        return _joined(taken)
+
+    def clear(self) -> None:
+        """Lose all of it."""
+        self._blocks.clear()
+        self._order.clear()
+
+
+def _joined(parts: list[tuple[Integers, Floats]]) -> tuple[Integers, Floats]:
+    if len(parts) == 1:
+        return parts[0]
+    return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
