@@ -20,7 +20,6 @@ from latesum.campaigns.describing import describe_event
 from latesum.campaigns.importing import import_totals
 from latesum.campaigns.moving import export_all, exported_campaigns, replay_log, restore_all
 from latesum.campaigns.tables import TABLES
-from latesum.campaigns.verdicts import Allowed
 from latesum.errors import BadFile
 from latesum.files import FileForm
 
@@ -273,7 +272,7 @@ def test_what_is_given_out_can_be_taken_in_and_says_the_same(
     one.table("buckets").write(given_out)
     same = import_totals(one, given_out)
     assert {row.verdict for _, row in same.rows} == {"same"}
-    import_totals(other, given_out, allowed=Allowed(allow_out_of_range=True))
+    import_totals(other, given_out, allow_out_of_range=True)
     kept = ("bucket", "shown", "decided", "rounds", "total", "status", "state")
     tables = [campaign.table("buckets").to_records() for campaign in (one, other)]
     first, second = ([{key: row[key] for key in kept} for row in table] for table in tables)

@@ -3,7 +3,6 @@
 Work is counted as calls of functions, Python's and C's, and not timed.
 """
 
-import itertools
 import sys
 from datetime import UTC, datetime
 
@@ -12,14 +11,10 @@ from sqlalchemy import event
 
 from latesum import InvalidInput
 from latesum.campaigns import Campaign, Row, Store
-from latesum.campaigns.completeness import Completeness
 from latesum.campaigns.importing import import_totals
 from latesum.campaigns.moving import export_all, exported_campaigns, restore_all
-from latesum.campaigns.state import Value
-from latesum.campaigns.verdicts import check_row, judge
-from latesum.errors import BadFile
+from latesum.errors import BadFile, BadRows
 from latesum.files import FileForm
-from latesum.files.batches import BATCH
 from latesum.files.totals import read_totals
 
 
@@ -170,25 +165,12 @@ def test_what_came_too_late_is_not_compared_with_all_that_did_before(new_campaig
     campaign = new_campaign(max_lateness="1 day")
     campaign.decide()
     clock.pass_by(days=5)
-    compared = 0
-
-    class Total(float):
-        __hash__ = float.__hash__
-
-        def __eq__(self, other):
-            nonlocal compared
-            compared += 1
-            return float(self) == other
-
-    value, completeness = Value(), Completeness(campaign.state(), clock())
-    for number in range(500):
-        row = check_row(Row(1, total=1.0), campaign.config)._replace(total=Total(number))
-        verdict, body = judge(row, 0, value, completeness)
-        assert verdict == "too late"
-        value.take(clock(), {**body, "by": "me"})
-    assert compared < 5 * 500
-    assert judge(row._replace(total=7.0), 0, value, completeness) == ("too late", None)
-    assert len(value.late) == 500
+    few, results = calls(campaign.record_many, [Row(1, total=n) for n in range(100)])
+    assert {each.verdict for each in results} == {"too late"}
+    many, _ = calls(campaign.record_many, [Row(1, total=n) for n in range(100, 200)])
+    assert many <= 1.2 * few
+    campaign.record_many([Row(1, total=7)])
+    assert len(campaign.state().value(1).late) == 200
 
 
 def test_long_cells_are_refused_in_short(new_campaign):
@@ -227,54 +209,6 @@ def test_a_file_that_breaks_its_own_mark_is_refused(data):
         read_totals(data)
 
 
-class Left(Exception):
-    """The client is gone."""
-
-
-def leaving_after(checks):
-    left = iter(range(checks))
-
-    def check():
-        if next(left, None) is None:
-            raise Left
-
-    return check
-
-
-def test_a_client_that_leaves_ends_it_between_two_batches(new_campaign, clock):
-    campaign = new_campaign(every="hour")
-    campaign.decide()
-    clock.pass_by(days=60)
-    rows = 5 * BATCH
-    text = "bucket,total\n" + "".join(f"{number},7\n" for number in range(1, rows + 1))
-    checks = 0
-
-    def count():
-        nonlocal checks
-        checks += 1
-
-    assert import_totals(campaign, text.encode(), dry_run=True, check_wanted=count)
-    # Read, checked, checked by the campaign, and judged.
-    assert checks == 4 * 5
-    before = campaign.history()
-    whole, _ = calls(import_totals, campaign, text.encode(), dry_run=True)
-    costs = []
-    for enough in range(checks):
-        costs.append(
-            calls(_suppressed, import_totals, campaign, text.encode(), leaving_after(enough))[0]
-        )
-    assert campaign.history() == before
-    # Each one leaves later than the last; caches move a count of calls by a few.
-    assert all(later > 0.99 * earlier for earlier, later in itertools.pairwise(costs))
-    steps = [later - earlier for earlier, later in itertools.pairwise(costs)]
-    assert max(steps) <= whole / 5
-
-
-def _suppressed(work, campaign, data, check):
-    with pytest.raises(Left):
-        work(campaign, data, check_wanted=check)
-
-
 @pytest.fixture(scope="module")
 def decided(tmp_path_factory):
     """A campaign with 300 numbered buckets decided, as it is given out."""
@@ -300,42 +234,38 @@ def two(store, clock, decided):
 ROWS = [Row(bucket, 10, 3.0) for bucket in range(1, 291)]
 
 
-def meanwhile(act):
-    """A check that does something else once, before the transaction begins."""
-    checks = 0
+def meanwhile(campaign, clock, act):
+    """Do something else after the rows were checked, before the transaction begins."""
+    waiting = [act]
 
-    def check():
-        nonlocal checks
-        checks += 1
-        if checks == 2:
-            act()
+    def now():
+        if waiting:
+            waiting.pop()()
+        return clock()
 
-    return check
+    campaign.clock = now
 
 
-def test_what_changed_meanwhile_is_judged_anew(two):
+def test_what_changed_meanwhile_is_judged_anew(two, clock):
     one, other = two
-    write = meanwhile(lambda: other.record(2, total=5.0))
-    results = one.record_many(ROWS, check_wanted=write)
+    meanwhile(one, clock, lambda: other.record(2, total=5.0))
+    results = one.record_many(ROWS)
     assert [each.verdict for each in results[:3]] == ["new", "revised", "new"]
     assert other.state().value(2).total == 3.0
     assert len(one.history()) == 300 + 1 + 290
 
 
-def test_a_value_that_became_final_meanwhile_stops_all(two):
+def test_a_value_that_became_final_meanwhile_stops_all(two, clock):
     one, other = two
-    write = meanwhile(lambda: other.record(2, total=5.0, status="final"))
-    results = one.record_many(ROWS, check_wanted=write)
+    meanwhile(one, clock, lambda: other.record(2, total=5.0, status="final"))
+    results = one.record_many(ROWS)
     assert [each.verdict for each in results[:3]] == ["new", "conflicting", "new"]
     assert len(one.history()) == 300 + 1
 
 
-def test_an_act_meanwhile_lets_it_be_judged_anew(two):
+def test_an_option_that_was_renamed_meanwhile_is_refused_by_its_old_name(two, clock):
     one, other = two
-    checks = []
-    pause = meanwhile(lambda: other.pause(user="op", reason="a test"))
-    results = one.record_many(ROWS, check_wanted=lambda: (checks.append(1), pause()))
-    assert {each.verdict for each in results} == {"new"}
-    assert len(checks) == 3 + 3  # checked and judged once
-    assert one.history()[300].kind == "pause"
-    assert len(one.history()) == 300 + 1 + 290
+    meanwhile(one, clock, lambda: other.rename_option("B", "C", user="op", reason="a test"))
+    with pytest.raises(BadRows, match="no option 'B'"):
+        one.record_many([row._replace(shown="B") for row in ROWS])
+    assert len(one.history()) == 300 + 1

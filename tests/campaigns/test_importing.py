@@ -6,7 +6,6 @@ import pytest
 
 from latesum import InvalidInput
 from latesum.campaigns.importing import import_totals
-from latesum.campaigns.verdicts import Allowed
 from latesum.errors import BadFile
 from latesum.files.totals import read_totals
 
@@ -67,9 +66,7 @@ def test_all_or_nothing(campaign):
     assert verdicts(result) == ["unknown bucket", "conflicting", "new"]
     assert not result.written
     assert nothing_but_a_refusal(campaign, before)
-    forced = import_totals(
-        campaign, mixed.encode(), allowed=Allowed(overwrite_final=True, skip_unknown=True)
-    )
+    forced = import_totals(campaign, mixed.encode(), overwrite_final=True, skip_unknown=True)
     assert verdicts(forced) == ["unknown bucket", "revised", "new"]
     assert forced.written
 

@@ -5,7 +5,6 @@ import pytest
 from latesum import InvalidInput
 from latesum.campaigns import Campaign, Row, Store
 from latesum.campaigns.store import Writer
-from latesum.campaigns.verdicts import Allowed
 from latesum.errors import BadRows
 
 
@@ -24,8 +23,8 @@ def opened(store_address, clock):
 
 
 def say(campaign, *totals, bucket=1):
-    rows = [Row(bucket, 1000, total, by="shop") for total in totals]
-    return [result.verdict for result in campaign.record_many(rows)]
+    rows = [Row(bucket, 1000, total) for total in totals]
+    return [result.verdict for result in campaign.record_many(rows, by="shop")]
 
 
 def test_each_row_is_judged_by_the_ones_before_it(opened):
@@ -93,7 +92,7 @@ def test_a_row_that_stops_leaves_nothing_unless_it_may(opened):
     verdicts = [each.verdict for each in one.record_many(rows)]
     assert verdicts == ["new", "unknown bucket"]
     assert not one.state().value(1).recorded
-    one.record_many([row._replace(allowed=Allowed(skip_unknown=True)) for row in rows])
+    one.record_many(rows, skip_unknown=True)
     assert one.state().value(1).total == 300.0
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -32,20 +33,19 @@ from latesum.campaigns.events import Event
 from latesum.campaigns.health import Finding, find_health, without_doubts
 from latesum.campaigns.methods import Choice, Replay, explain_policy, told_plays, units_of
 from latesum.campaigns.own_delay import find_own_delay
-from latesum.campaigns.recorder import Append, Recorder, check_gap, why_unknown
+from latesum.campaigns.recording import (
+    Append,
+    Recorded,
+    Recorder,
+    check_gap,
+    check_rows,
+    why_unknown,
+)
 from latesum.campaigns.state import CampaignState, Decision, decision_of, new_state
 from latesum.campaigns.store import Store, Stored, Writer
-from latesum.campaigns.verdicts import (
-    NO_EXCEPTIONS,
-    Allowed,
-    CheckedRow,
-    Recorded,
-    Row,
-    check_rows,
-)
 from latesum.errors import BadRows, NotPossible
 from latesum.files import FileForm
-from latesum.files.batches import CheckWanted, always_wanted
+from latesum.files.totals import Row
 from latesum.policies import Estimate, Policy
 
 if TYPE_CHECKING:
@@ -349,19 +349,27 @@ class Campaign(CampaignActions):
             overwrite_final: Whether a final value may be changed.
             allow_out_of_range: Whether a total may lie outside its range.
         """
-        allowed = Allowed(overwrite_final, allow_out_of_range)
-        row = Row(bucket, rounds, total, status, shown, by, allowed, region)
+        row = Row(bucket, rounds, total, status, shown, region)
         try:
-            return self.record_many([row])[0].accepted()
+            done = self.record_many(
+                [row],
+                by=by,
+                overwrite_final=overwrite_final,
+                allow_out_of_range=allow_out_of_range,
+            )
         except BadRows as bad:
             raise bad.problems[0][1] from None
+        return done[0].accepted()
 
     def record_many(
         self,
-        rows: Sequence[Row | CheckedRow | Mapping[str, Any]],
+        rows: Iterable[Row | Mapping[str, Any]],
         *,
+        by: str | None = None,
+        overwrite_final: bool = False,
+        allow_out_of_range: bool = False,
+        skip_unknown: bool = False,
         dry_run: bool = False,
-        check_wanted: CheckWanted = always_wanted,
     ) -> list[Recorded]:
         """Record many rows in one transaction, with a verdict for each.
 
@@ -369,27 +377,32 @@ class Campaign(CampaignActions):
         values raise `BadRows`, and nothing is recorded either.
 
         Args:
-            rows: What is reported, by whom, and what each row may do: a `Row`, or its fields by
-                name.
+            rows: What is reported: a `Row`, or its fields by name.
+            by: Who reports it.
+            overwrite_final: Whether final values may be changed.
+            allow_out_of_range: Whether totals may lie outside their range.
+            skip_unknown: Whether rows of unknown buckets are left out, and do not stop the others.
             dry_run: Write nothing; the verdicts say what would be.
-            check_wanted: Called between rows; what it raises ends it all, and nothing is written.
         """
-        config = self.current_config()
-        checked = check_rows(rows, config, check_wanted)
-        now = self.clock()
+        checked, now = check_rows(rows, self.current_config()), self.clock()
+        recorder = functools.partial(
+            Recorder,
+            now=now,
+            by=by,
+            overwrite_final=overwrite_final,
+            allow_out_of_range=allow_out_of_range,
+        )
         results: list[Recorded] = []
         with self._lock:
             if dry_run:
                 state = copy.deepcopy(self._refreshed())
-                return Recorder(state, _rehearsed(state), now).record_all(checked, check_wanted)
+                return recorder(state, _rehearsed(state)).record_all(checked)
             with (
                 contextlib.suppress(_NothingIsWritten),
                 self._log.writing() as (writer, state),
             ):
-                if state.config != config:  # changed in the meantime, by another process
-                    checked = check_rows(rows, state.config, check_wanted)
-                results = Recorder(state, writer.append, now).record_all(checked, check_wanted)
-                if _stopped(rows, results):
+                results = recorder(state, writer.append).record_all(checked)
+                if any(result.stops(skip_unknown) for result in results):
                     raise _NothingIsWritten
         return results
 
@@ -680,16 +693,6 @@ def _rehearsed(state: CampaignState) -> Append:
         return Event(sequence, at, kind, bucket, body, region)
 
     return append
-
-
-def _stopped(
-    rows: Sequence[Row | CheckedRow | Mapping[str, Any]], results: Sequence[Recorded]
-) -> bool:
-    return any(result.stops(_allowed(row)) for row, result in zip(rows, results, strict=True))
-
-
-def _allowed(row: Row | CheckedRow | Mapping[str, Any]) -> Allowed:
-    return row.get("allowed", NO_EXCEPTIONS) if isinstance(row, Mapping) else row.allowed
 
 
 def _opened(store: Store | str | Path | None) -> tuple[Store, bool]:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
 from latesum.campaigns.campaign import Campaign
-from latesum.campaigns.config import CampaignConfig
-from latesum.campaigns.verdicts import NO_EXCEPTIONS, Allowed, CheckedRow, Recorded, Row, check_row
+from latesum.campaigns.recording import Recorded, check_row
 from latesum.errors import MAX_PROBLEMS, BadFile, BadRows, InvalidInput
 from latesum.files import FileForm
-from latesum.files.batches import CheckWanted, always_wanted, in_batches
 from latesum.files.table import in_row
-from latesum.files.totals import Totals, TotalsRow, added_rows, cannot_be_added, read_totals
+from latesum.files.totals import Row, Totals, added_rows, cannot_be_added, read_totals
 
 
 class Imported(NamedTuple):
@@ -41,11 +38,12 @@ def import_totals(
     form: FileForm | None = None,
     *,
     by: str | None = None,
-    allowed: Allowed = NO_EXCEPTIONS,
+    overwrite_final: bool = False,
+    allow_out_of_range: bool = False,
+    skip_unknown: bool = False,
     dry_run: bool = False,
     remember: bool = True,
     most_rows: int | None = None,
-    check_wanted: CheckWanted = always_wanted,
 ) -> Imported:
     """Record a whole file: all of it, or nothing if a row stops it (`Recorded.stops`).
 
@@ -57,138 +55,96 @@ def import_totals(
         source: The file, or what it contains.
         form: How it is written; what it does not say is as it was for the last file.
         by: Who reports the totals.
-        allowed: What the rows may do.
+        overwrite_final: Whether final values may be changed.
+        allow_out_of_range: Whether totals may lie outside their range.
+        skip_unknown: Whether rows of unknown buckets are left out.
         dry_run: Write nothing; the verdicts say what would have been.
-        remember: Whether the next file is read as this one; otherwise it is as if there had been none.
+        remember: Whether the next file is read as this one; otherwise as if there had been none.
         most_rows: A longer file is refused.
-        check_wanted: Called between rows; what it raises ends the import, and nothing is written.
     """
     remembered = campaign.file_form()
-    given = remembered if form is None else form.after(remembered)
+    user, config = by or "unknown", campaign.current_config()
     try:
-        result = _import(campaign, source, given, by, allowed, dry_run, most_rows, check_wanted)
-    except InvalidInput as refused:
+        totals = read_totals(
+            source,
+            remembered if form is None else form.after(remembered),
+            time_basis=config.time_basis,
+            every=config.every,
+            most_rows=most_rows,
+            regions=bool(config.regions),
+        )
+        rows = _checked(campaign, totals)
+        try:
+            results = campaign.record_many(
+                rows,
+                by=by,
+                overwrite_final=overwrite_final,
+                allow_out_of_range=allow_out_of_range,
+                skip_unknown=skip_unknown,
+                dry_run=dry_run,
+            )
+        except BadRows as refused:
+            raise BadFile(
+                [_problem(totals, rows[index], bad) for index, bad in refused.problems]
+            ) from None
+    except InvalidInput as refusal:
         if not dry_run:
-            problems = refused.problems if isinstance(refused, BadFile) else [str(refused)]
-            campaign.log_refused_import(problems[0], user=by or "unknown")
+            problems = refusal.problems if isinstance(refusal, BadFile) else [str(refusal)]
+            campaign.log_refused_import(problems[0], user=user)
         raise
-    if result.stopped and not dry_run:
-        line, first = next((line, row) for line, row in result.rows if row.stops(allowed))
-        campaign.log_refused_import(in_row(line, first.note), user=by or "unknown")
-    if remember and result.written and result.form != remembered:
-        campaign.remember_file_form(
-            result.form, user=by or "unknown", reason="a file was imported so"
-        )
-    return result
+    lines = [(row.line, result) for row, result in zip(rows, results, strict=True)]
+    stopping = [(line, result) for line, result in lines if result.stops(skip_unknown)]
+    written = not (stopping or dry_run)
+    if stopping and not dry_run:
+        line, first = stopping[0]
+        campaign.log_refused_import(in_row(line, first.note), user=user)
+    if remember and written and totals.form != remembered:
+        campaign.remember_file_form(totals.form, user=user, reason="a file was imported so")
+    return Imported(lines, written, bool(stopping), totals.ignored, totals.notes, totals.form)
 
 
-def _import(
-    campaign: Campaign,
-    source: Path | bytes,
-    form: FileForm,
-    by: str | None,
-    allowed: Allowed,
-    dry_run: bool,
-    most_rows: int | None,
-    check_wanted: CheckWanted,
-) -> Imported:
-    config = campaign.config
-    totals = read_totals(
-        source,
-        form,
-        time_basis=config.time_basis,
-        every=config.every,
-        most_rows=most_rows,
-        check_wanted=check_wanted,
-        regions=bool(config.regions),
-    )
-    rows = _checked(campaign, totals, by, allowed, check_wanted, add_up=bool(form.add_up))
-    try:
-        results = campaign.record_many(
-            [row for _, row in rows], dry_run=dry_run, check_wanted=check_wanted
-        )
-    except BadRows as refused:
-        raise BadFile(
-            [
-                in_row(rows[place][0], str(bad), _column(totals, bad))
-                for place, bad in refused.problems
-            ]
-        ) from None
-    lines = [line for line, _ in rows]
-    result = imported(lines, results, allowed, dry_run=dry_run, ignored=totals.ignored)
-    return result._replace(notes=totals.notes, form=totals.form)
+def _problem(totals: Totals, row: Row, bad: InvalidInput) -> str:
+    return in_row(row.line, str(bad), totals.columns.get(bad.field, bad.field))
 
 
-def _column(totals: Totals, bad: InvalidInput) -> str:
-    return totals.columns.get(bad.field, bad.field)
-
-
-def imported(
-    lines: Iterable[int],
-    results: list[Recorded],
-    allowed: Allowed,
-    *,
-    dry_run: bool,
-    ignored: tuple[str, ...] = (),
-) -> Imported:
-    """What became of rows that were recorded together, each with its place in what was sent."""
-    stopped = any(result.stops(allowed) for result in results)
-    return Imported(
-        list(zip(lines, results, strict=True)), not (dry_run or stopped), stopped, ignored
-    )
-
-
-def _checked(
-    campaign: Campaign,
-    totals: Totals,
-    by: str | None,
-    allowed: Allowed,
-    check_wanted: CheckWanted,
-    *,
-    add_up: bool,
-) -> list[tuple[int, CheckedRow]]:
+def _checked(campaign: Campaign, totals: Totals) -> list[Row]:
+    """The rows of a file, with the parts of a bucket added up if the form says so."""
     config = campaign.current_config()
-    buckets = config.buckets
-    rows: list[tuple[TotalsRow, CheckedRow]] = []
-    #: The place in `rows` of the first row of each bucket and region.
-    first: dict[tuple[int, str], int] = {}
+    rows: list[Row] = []
+    #: The index in `rows` of the first row of each bucket and region.
+    first: dict[tuple[object, str | None], int] = {}
     problems = list[tuple[int, str]]()
-    for given in in_batches(totals.rows, check_wanted):
+    for given in totals.rows:
         if len(problems) >= MAX_PROBLEMS:
             break
-        line = given.line
         try:
-            row = _check(given, by, allowed, config)
+            row = check_row(given, config)
         except InvalidInput as bad:
-            problems.append((line, in_row(line, str(bad), _column(totals, bad))))
+            problems.append((given.line, _problem(totals, given, bad)))
             continue
-        place = first.setdefault((row.bucket, row.region), len(rows))
-        if place == len(rows):
-            rows.append((given, row))
+        index = first.setdefault((row.bucket, row.region), len(rows))
+        if index == len(rows):
+            rows.append(row)
             continue
-        earlier, checked = rows[place]
-        label = " ".join((buckets.label(row.bucket), row.region)).strip()
-        if not add_up:
-            if checked == row:
-                rows.append((given, row))
+        earlier = rows[index]
+        label = f"{config.buckets.label(config.buckets.number(row.bucket))} {row.region or ''}"
+        if totals.form.add_up:
+            added = added_rows(earlier, row)
+            if added is not None:
+                rows[index] = added
                 continue
-            problem: str = (
-                f"{label} is in row {earlier.line} already, with other values; keep the right one of the "
-                "two, or add up rows of the same bucket if they are parts of it (add-up)."
-            )
-        elif (added := added_rows(earlier, given)) is not None:
-            rows[place] = added, _check(added, by, allowed, config)
+            problem = cannot_be_added(label.strip(), earlier.line)
+        elif earlier._replace(line=row.line) == row:
+            rows.append(row)
             continue
         else:
-            problem = cannot_be_added(label, earlier.line)
-        problems.append((line, in_row(line, problem, totals.columns["bucket"])))
-        rows.append((given, row))
+            problem = (
+                f"{label.strip()} is in row {earlier.line} already, with other values; keep the "
+                "right one of the two, or add up rows of the same bucket if they are parts of it "
+                "(add-up)."
+            )
+        problems.append((row.line, in_row(row.line, problem, totals.columns["bucket"])))
+        rows.append(row)
     if problems or totals.problems:
         raise BadFile([sentence for _, sentence in sorted(problems + totals.problems)])
-    return [(given.line, row) for given, row in rows]
-
-
-def _check(
-    given: TotalsRow, by: str | None, allowed: Allowed, config: CampaignConfig
-) -> CheckedRow:
-    return check_row(Row(*given[1:6], by, allowed, given.region), config)
+    return rows

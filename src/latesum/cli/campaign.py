@@ -207,12 +207,10 @@ def import_file(
     """
     from latesum._render import new_table, terminal
     from latesum.campaigns.importing import import_totals
-    from latesum.campaigns.verdicts import Allowed
     from latesum.files import FileForm
     from latesum.files.form import read_columns
     from latesum.files.sources import check_library
 
-    allowed = Allowed(overwrite_final, allow_out_of_range, skip_unknown)
     form = FileForm(
         columns=read_columns(columns),
         date_format=date_format,
@@ -231,7 +229,9 @@ def import_file(
             file,
             form,
             by=user_name(user),
-            allowed=allowed,
+            overwrite_final=overwrite_final,
+            allow_out_of_range=allow_out_of_range,
+            skip_unknown=skip_unknown,
             dry_run=dry_run,
             remember=not only_this_file,
         )

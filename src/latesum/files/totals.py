@@ -11,13 +11,13 @@ before it is split into cells.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from latesum._checks import InvalidInput, shortened
 from latesum._render import counted
 from latesum.errors import MAX_PROBLEMS, BadFile
-from latesum.files.batches import CheckWanted, always_wanted, in_batches
 from latesum.files.cells import EITHER_FIRST, Cell, day_order, is_empty, moment
 from latesum.files.form import DAY_FIRST, MONTH_FIRST, FileForm
 from latesum.files.presets import PRESETS, Dated
@@ -53,16 +53,26 @@ _WITHOUT_REGIONS = Layout(
 _DAYS = {"day": 1, "week": 7}
 
 
-class TotalsRow(NamedTuple):
-    """A row of a file: its line, and what it says; what it does not say is None."""
+class Row(NamedTuple):
+    """What is reported about a bucket; what is not said is None.
 
-    line: int
-    bucket: str
+    Args:
+        bucket: The bucket: a number, a date or a time.
+        rounds: The rounds of the bucket.
+        total: Its total.
+        status: "provisional", "final" or "missing".
+        shown: What was really shown, where that is not what was decided.
+        region: The region, in a campaign that has some.
+        line: The line of the file that it is from; 0 if it is from none.
+    """
+
+    bucket: int | str | date
     rounds: int | None = None
     total: float | None = None
     status: str | None = None
     shown: str | None = None
     region: str | None = None
+    line: int = 0
 
     def as_history(self) -> dict[str, Any]:
         """What a campaign's history keeps of it."""
@@ -78,7 +88,7 @@ class Totals:
     With `MAX_PROBLEMS` problems it was read up to the last of them.
     """
 
-    rows: list[TotalsRow]
+    rows: list[Row]
     problems: list[tuple[int, str]]
     #: The names of the fields in the file, where there are columns for them.
     columns: dict[str, str]
@@ -102,7 +112,6 @@ def read_totals(
     time_basis: Dated | None = None,
     every: str | None = None,
     most_rows: int | None = None,
-    check_wanted: CheckWanted = always_wanted,
     regions: bool | None = False,
 ) -> Totals:
     """The rows of a file of totals.
@@ -113,11 +122,10 @@ def read_totals(
         time_basis: By what the totals should be dated; presets know by what theirs are.
         every: What a bucket is: a row that is for more than one is refused.
         most_rows: A file of more rows is refused; without it there is no limit.
-        check_wanted: Called before every batch of rows; what it raises ends the reading.
         regions: Whether a column says which region a row is of; None where one may.
 
-    >>> read_totals(b"date;visitors;orders\\n1.3.2026;5000;1512,5\\n").rows[0][:4]
-    (2, '2026-03-01', 5000, 1512.5)
+    >>> read_totals(b"date;visitors;orders\\n1.3.2026;5000;1512,5\\n").rows[0][:3]
+    ('2026-03-01', 5000, 1512.5)
     """
     form = form or FileForm()
     layout = _WITHOUT_REGIONS if regions is False else _WITH_REGIONS
@@ -132,7 +140,7 @@ def read_totals(
     _check_weeks(table, every)
     if most_rows is not None and (table.source.count or 0) > most_rows:
         raise _too_long(most_rows)
-    rows, problems = list[TotalsRow](), table.problems
+    rows, problems = list[Row](), table.problems
 
     def take(place: int, line: int, cells: list[Cell]) -> None:
         try:
@@ -144,10 +152,10 @@ def read_totals(
     #: The first row that shows each order of day and month; rows that wait for one.
     orders: dict[str, int] = {}
     waiting: list[tuple[int, int, list[Cell]]] = []
-    for line, cells in in_batches(table.rows(), check_wanted):
+    for line, cells in table.rows():
         if len(rows) == most_rows:
             raise _too_long(most_rows)
-        rows.append(TotalsRow(line, ""))
+        rows.append(Row(""))
         order = None if form.date_format else day_order(cells[table.places["bucket"]])
         if order == EITHER_FIRST:
             waiting.append((len(rows) - 1, line, cells))
@@ -158,7 +166,7 @@ def read_totals(
         if len(problems) >= MAX_PROBLEMS:
             break
     form = _settled(table, form, orders)
-    for place, line, cells in in_batches(waiting, check_wanted):
+    for place, line, cells in waiting:
         if len(problems) >= MAX_PROBLEMS:
             break
         take(place, line, cells)
@@ -193,7 +201,6 @@ def read_history(
     time_basis: Dated | None = None,
     regions: bool | None = None,
     most_rows: int | None = None,
-    check_wanted: CheckWanted = always_wanted,
 ) -> Totals:
     """The rows of a file of totals before the start; refused if none of them has a total.
 
@@ -204,7 +211,6 @@ def read_history(
         regions: Whether a column says which region a row is of; None where one may. Where there are to be none
             and the file has some, the rows of each bucket are added up.
         most_rows: A file of more rows is refused; without it there is no limit.
-        check_wanted: Called before every batch of rows; what it raises ends the reading.
 
     >>> found = read_history(b"date,store,orders\\n2026-03-01,north,31\\n2026-03-01,south,12\\n")
     >>> found.regions, found.rows[0].total
@@ -216,7 +222,6 @@ def read_history(
         time_basis=time_basis,
         regions=regions or None,
         most_rows=most_rows,
-        check_wanted=check_wanted,
     )
     if found.problems:
         raise BadFile([sentence for _, sentence in found.problems])
@@ -233,20 +238,20 @@ def read_history(
 
 def _added_up(found: Totals) -> Totals:
     """One row per bucket in place of one per region."""
-    whole: dict[str, TotalsRow] = {}
+    whole: dict[int | str | date, Row] = {}
     for row in found.rows:
         row = row._replace(region=None)
         earlier = whole.setdefault(row.bucket, row)
         if earlier is row:
             continue
         if (added := added_rows(earlier, row)) is None:
-            raise BadFile([in_row(row.line, cannot_be_added(row.bucket, earlier.line))])
+            raise BadFile([in_row(row.line, cannot_be_added(str(row.bucket), earlier.line))])
         whole[row.bucket] = added
     note = f"The history has {counted(len(found.regions), 'region')}; their rows were added up."
     return replace(found, rows=list(whole.values()), notes=(*found.notes, note))
 
 
-def added_rows(one: TotalsRow, other: TotalsRow) -> TotalsRow | None:
+def added_rows(one: Row, other: Row) -> Row | None:
     """Two parts of a bucket as one row; None where what is known of one is not known of the other."""
     if (one.rounds is None, one.total is None) != (other.rounds is None, other.total is None):
         return None
@@ -369,7 +374,7 @@ def _check_span(table: FileTable, cells: list[Cell], every: str | None) -> None:
     )
 
 
-def _row(table: FileTable, line: int, cells: list[Cell]) -> TotalsRow:
+def _row(table: FileTable, line: int, cells: list[Cell]) -> Row:
     def cell(field: str) -> Cell:
         if field not in table.places:
             return None
@@ -407,12 +412,12 @@ def _row(table: FileTable, line: int, cells: list[Cell]) -> TotalsRow:
             "such as 5000.",
             field=table.column("rounds"),
         )
-    return TotalsRow(
-        line,
+    return Row(
         day,
         None if rounds is None else int(rounds),
         number("total"),
         status if status is None else status.lower(),
         text("shown"),
         text("region"),
+        line,
     )

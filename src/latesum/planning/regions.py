@@ -153,10 +153,10 @@ def read_history(source: Path | bytes, form: FileForm | None = None) -> list[Reg
     found = []
     for row in totals.read_history(source, form).rows:
         try:
-            day = datetime.date.fromisoformat(row.bucket)
+            day = datetime.date.fromisoformat(str(row.bucket))
         except ValueError:
             raise InvalidInput(
-                f"row {row.line} of the history is for {shortened(row.bucket)!r}; write days, such "
+                f"row {row.line} of the history is for {shortened(str(row.bucket))!r}; write days, such "
                 "as 2026-03-01."
             ) from None
         found.append((day, row.region or "", row.rounds, row.total))

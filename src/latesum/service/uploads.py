@@ -12,12 +12,12 @@ from pydantic import BaseModel, ValidationError
 
 from latesum._checks import shortened
 from latesum.campaigns.campaign import Campaign
-from latesum.campaigns.importing import Imported, import_totals, imported
-from latesum.campaigns.verdicts import Allowed, Recorded, Row
+from latesum.campaigns.importing import Imported, import_totals
+from latesum.campaigns.recording import Recorded
 from latesum.errors import MAX_PROBLEMS, BadRows, MissingExtra
 from latesum.files import FileForm
 from latesum.files.table import in_row
-from latesum.files.totals import read_history
+from latesum.files.totals import Row, read_history
 from latesum.service.errors import Refused
 from latesum.service.models import MOST_ROWS, BulkRow
 from latesum.service.sentences import of_problem
@@ -35,7 +35,7 @@ class Upload(NamedTuple):
         kind: The type of the body: JSON, or that of a file.
         form: How a file is written, as `FileForm.to_json` has it.
         by: Who sent it.
-        allowed: What rows may do (`Allowed`).
+        overwrite_final, allow_out_of_range, skip_unknown: As for `import_totals`.
         dry_run: Whether nothing is to be written.
         remember: Whether the next file is read as this one.
     """
@@ -43,7 +43,9 @@ class Upload(NamedTuple):
     kind: str
     form: dict[str, Any]
     by: str = ""
-    allowed: tuple[bool, ...] = ()
+    overwrite_final: bool = False
+    allow_out_of_range: bool = False
+    skip_unknown: bool = False
     dry_run: bool = False
     remember: bool = True
 
@@ -55,18 +57,25 @@ def is_small(body: bytes) -> bool:
 
 def take_in(campaign: Campaign, body: bytes, sent: Upload) -> tuple[int, dict[str, Any]]:
     """The status and the content of the answer to an upload, which is recorded unless it is a dry run."""
-    allowed = Allowed(*sent.allowed)
-    given: dict[str, Any] = {
-        "by": sent.by, "allowed": allowed, "dry_run": sent.dry_run, "most_rows": MOST_ROWS,
-    }  # fmt: skip
     if sent.kind == JSON:
-        return _answer(_import_rows(campaign, body, **given), allowed, sent)
+        return _answer(_import_rows(campaign, body, sent), sent)
     try:
         form = FileForm.from_json(sent.form)
-        found = import_totals(campaign, body, form, remember=sent.remember, **given)
+        found = import_totals(
+            campaign,
+            body,
+            form,
+            by=sent.by,
+            dry_run=sent.dry_run,
+            remember=sent.remember,
+            most_rows=MOST_ROWS,
+            overwrite_final=sent.overwrite_final,
+            allow_out_of_range=sent.allow_out_of_range,
+            skip_unknown=sent.skip_unknown,
+        )
     except MissingExtra as missing:
         raise Refused(415, f"this service cannot read such a file: {missing}.") from None
-    return _answer(found, allowed, sent)
+    return _answer(found, sent)
 
 
 def take_history(body: bytes, sent: Upload) -> tuple[int, dict[str, Any]]:
@@ -89,9 +98,7 @@ def take_history(body: bytes, sent: Upload) -> tuple[int, dict[str, Any]]:
     return 200, content
 
 
-def _import_rows(
-    campaign: Campaign, body: bytes, *, by: str, allowed: Allowed, dry_run: bool, most_rows: int
-) -> Imported:
+def _import_rows(campaign: Campaign, body: bytes, upload: Upload) -> Imported:
     """As `import_totals`, of rows in JSON."""
     try:
         sent = json.loads(body)
@@ -99,18 +106,27 @@ def _import_rows(
         raise Refused(422, "the body is not JSON.") from None
     if not isinstance(sent, dict) or sent.keys() != {"rows"} or not isinstance(sent["rows"], list):
         raise Refused(422, 'the body must be an object such as {"rows": [...]}, and no more.')
-    if not 1 <= len(sent["rows"]) <= most_rows:
+    if not 1 <= len(sent["rows"]) <= MOST_ROWS:
         raise Refused(
-            422, f"rows: there must be 1 to {most_rows:,} of them, not {len(sent['rows']):,}."
+            422, f"rows: there must be 1 to {MOST_ROWS:,} of them, not {len(sent['rows']):,}."
         )
     read = read_rows(sent["rows"], BulkRow, "rows")
-    rows = [Row(**each.model_dump(), by=by, allowed=allowed) for each in read]
+    rows = [Row(**each.model_dump()) for each in read]
     try:
-        results = campaign.record_many(rows, dry_run=dry_run)
+        results = campaign.record_many(
+            rows,
+            by=upload.by,
+            dry_run=upload.dry_run,
+            overwrite_final=upload.overwrite_final,
+            allow_out_of_range=upload.allow_out_of_range,
+            skip_unknown=upload.skip_unknown,
+        )
     except BadRows as refused:
         details = [in_row(place + 1, str(bad), bad.field) for place, bad in refused.problems]
         raise Refused(422, details[0], details) from None
-    return imported(range(1, len(rows) + 1), results, allowed, dry_run=dry_run)
+    stopped = any(result.stops(upload.skip_unknown) for result in results)
+    written = not (stopped or upload.dry_run)
+    return Imported(list(enumerate(results, start=1)), written, stopped)
 
 
 def read_rows(sent: list[Any], model: type[Model], field: str) -> list[Model]:
@@ -143,7 +159,7 @@ def _where(*parts: object) -> str:
     return ".".join(shortened(str(part)) for part in parts)
 
 
-def _answer(found: Imported, allowed: Allowed, sent: Upload) -> tuple[int, dict[str, Any]]:
+def _answer(found: Imported, sent: Upload) -> tuple[int, dict[str, Any]]:
     rows = [{**verdict_json(result), "row": line} for line, result in found.rows]
     if found.written or sent.dry_run:
         content: dict[str, Any] = {
@@ -153,7 +169,7 @@ def _answer(found: Imported, allowed: Allowed, sent: Upload) -> tuple[int, dict[
             "rows": rows,
         }
         return 200, content
-    bad = [(line, result) for line, result in found.rows if result.stops(allowed)]
+    bad = [(line, result) for line, result in found.rows if result.stops(sent.skip_unknown)]
     content = {
         "error": "nothing was written, because of rows that are conflicting or of unknown buckets.",
         "details": [f"row {line}: {row.note or row.verdict}" for line, row in bad[:MAX_PROBLEMS]],

@@ -173,10 +173,12 @@ async def upload(
     sent = Upload(
         kind,
         form.to_json(),
-        who.name,
-        (overwrite_final, allow_out_of_range, skip_unknown),
-        dry_run,
-        not only_this_file,
+        by=who.name,
+        overwrite_final=overwrite_final,
+        allow_out_of_range=allow_out_of_range,
+        skip_unknown=skip_unknown,
+        dry_run=dry_run,
+        remember=not only_this_file,
     )
     try:
         return respond(await cached.upload(body, sent, who.id))
